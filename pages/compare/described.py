@@ -163,7 +163,7 @@ def _network(link: Link) -> None:
     row[1].text_input("Name", key=link.key("name"), max_chars=80)
     link.choice("family", ["", *FAMILIES], "")
     row[2].selectbox(
-        "Kind", ["", *FAMILIES], link.place("family", ["", *FAMILIES]),
+        "Family", ["", *FAMILIES], link.place("family", ["", *FAMILIES]),
         format_func=_FAMILIES.__getitem__, key=link.key("family"), help=_help("family"),
     )  # fmt: skip
     formats = ["", *TRAINED_IN]
