@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -30,11 +31,11 @@ from planner.answers.comparison import (
 )
 from planner.catalog import Accelerator, accelerator_named
 from planner.compare.evaluation import Comparison
-from planner.core import Refusal, number_text, percent, sentence_case
+from planner.core import Refusal, number_of, number_text, percent, sentence_case
 from planner.core.parameters import limits
 from planner.job import USUAL_BATCH, efficiency_with_step, question_of
 from planner.mfu import generation_name, generation_of, quantiles
-from planner.networks import FAMILIES, TRAININGS, Network, network_named, networks
+from planner.networks import FAMILIES, TRAININGS, Network, network_named, networks, operations_of
 from planner.store import Store
 
 NAMES: Final = tuple(p.name for p in DESCRIPTION)
@@ -119,8 +120,8 @@ def draw(link: Link) -> bool:
     _amount(link, row[4], "tokens", "Tokens a sample", own.get("tokens", "2048 in a sequence"))
     last = st.columns([5, 5, 5, 5, 6, 6], vertical_alignment="bottom")
     _number(link, last[0], "image_px", "Image size (px)", own.get("image_px", "none"))
-    _amount(link, last[1], "flops", "FLOPs a sample", _flops(link))
     link.choice("training", list(TRAININGS), "full")
+    _amount(link, last[1], "flops", "FLOPs a sample", _flops(link))
     last[2].selectbox(
         "Trained", list(TRAININGS), link.place("training", list(TRAININGS)),
         format_func=_TRAININGS.__getitem__, key=link.key("training"), help=_help("training"),
@@ -281,10 +282,33 @@ def _id_of(text: str) -> str:
 
 
 def _flops(link: Link) -> str:
-    """Return the placeholder of the field for operations."""
-    if link.held("network"):
-        return "of the network"
-    return f"{RESNET_50_FLOPS / 1e9:g}G: ResNet-50"
+    """Return the placeholder of the field for operations: those of the form as it is filled in."""
+    network = network_named(str(link.held("network") or ""))
+    if isinstance(network, Refusal):
+        return f"{RESNET_50_FLOPS / 1e9:g}G: ResNet-50"
+    typed = {name: link.held(name) for name in ("params", "active_params")}
+    if any(text and text != _own_text(network, name) for name, text in typed.items()):
+        return "by parameters"
+    image_px = link.held("image_px")
+    work = operations_of(
+        network,
+        tokens=_positive(number_of(str(link.held("tokens") or ""))),
+        image_px=float(image_px) if isinstance(image_px, int | float) else None,
+        training=next((t for t in TRAININGS if t == link.held("training")), "full"),
+    )
+    if work is None or not math.isfinite(work.model):
+        return "unknown"
+    return number_text(float(f"{work.model:.3g}"))
+
+
+def _own_text(network: Network, name: str) -> str:
+    """Return the text that choosing a network writes into a field."""
+    value = network_values(network)[name]
+    return number_text(float(f"{value:.4g}")) if isinstance(value, int | float) else ""
+
+
+def _positive(number: float) -> float | None:
+    return number if number > 0.0 else None
 
 
 def _amount(link: Link, column: DeltaGenerator, name: str, label: str, placeholder: str) -> None:

@@ -263,3 +263,16 @@ def test_the_link_lists_the_published_runs_that_are_counted() -> None:
         number = results_answered(shared, rows).total
         assert number > 0
         assert said.startswith(f"{number:,} published run")
+
+
+@pytest.mark.usefixtures("folders")
+def test_the_field_of_operations_shows_those_of_the_form() -> None:
+    def operations(**given: str) -> str:
+        shown = show("compare", workload="described", network="llama-3-8b", **given)
+        return str(shown.text_input(key="compare.flops").placeholder)
+
+    assert operations(total_tokens="100M") == "500T"  # 8,192 tokens
+    assert operations(total_tokens="100M", training="lora") == "369T"
+    assert operations(total_tokens="100M", tokens="2048").startswith("105T")
+    assert operations(total_tokens="100M", params="1B") == "by parameters"
+    assert operations(total_tokens="100M", tokens="no number") == "500T"
