@@ -243,9 +243,9 @@ def number_of(text: str) -> float:
 
 
 def number_text(value: float) -> str:
-    """Return a number as typed in a field: 7B, 8.03B, 100M, 25B for 25G, 2048."""
+    """Return a number as typed in a field: 7B, 8.03B, 100M, 2840T, 25B for 25G, 2048."""
     for letter, size in (("T", 1e12), ("B", 1e9), ("M", 1e6)):
-        if size <= value < 1e15 and number_of(f"{value / size:.6g}{letter}") == value:
+        if size <= value < 1e18 and number_of(f"{value / size:.6g}{letter}") == value:
             return f"{value / size:.6g}{letter}"
     return text_of(float(value))
 
