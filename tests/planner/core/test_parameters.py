@@ -184,8 +184,8 @@ def test_a_number_written_short_is_the_same_number(value: float) -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(7e9, "7B"), (8.03e9, "8.03B"), (1e8, "100M"), (1.5e12, "1.5T"), (2.84e15, "2840T"), (2048.0, "2048"),
-     (8_030_261_248.0, "8030261248")],
+    [(7e9, "7B"), (8.03e9, "8.03B"), (1e8, "100M"), (1.5e12, "1.5T"), (2.84e15, "2840T"),
+     (2048.0, "2048"), (8_030_261_248.0, "8030261248")],
 )  # fmt: skip
 def test_numbers_are_written_as_people_do(value: float, text: str) -> None:
     assert number_text(value) == text
