@@ -47,9 +47,9 @@ def test_an_entry_reads_back_what_it_wrote(text: str) -> None:
     ],
 )
 def test_what_is_wrong_is_said_all_at_once(text: str, said: str) -> None:
-    told = entry_of(text, CATALOG)
-    assert isinstance(told, str)
-    assert said in told
+    answer = entry_of(text, CATALOG)
+    assert isinstance(answer, str)
+    assert said in answer
 
 
 def test_a_price_in_another_currency_is_what_it_was_by_its_own_rate_or_that_which_is_shown() -> (
@@ -71,8 +71,8 @@ def test_a_price_in_another_currency_is_what_it_was_by_its_own_rate_or_that_whic
 
 def test_an_option_tells_its_price_as_it_was_quoted() -> None:
     texts = ("rent|plain|8|19.9|EUR|0.5", "buy|plain|1|5")
-    told = answered(Request(entries=texts), Facts(job=job(), catalog=CATALOG), TODAY)
-    prices = {c.id: c.price for c in told.candidates if c.id.startswith("mine-")}
+    answer = answered(Request(entries=texts), Facts(job=job(), catalog=CATALOG), TODAY)
+    prices = {c.id: c.price for c in answer.candidates if c.id.startswith("mine-")}
     rented = prices["mine-rent-plain-8-19.9-eur-0.5"]
     assert rented == "19.90 EUR/h (2.49 EUR/h each) without tax, own entry"
     assert prices["mine-buy-plain-1-5"] == "5 USD, own entry"
@@ -80,29 +80,29 @@ def test_an_option_tells_its_price_as_it_was_quoted() -> None:
 
 def test_the_price_of_several_is_shown_for_all_and_for_each() -> None:
     texts = ("rent|plain|8|30", "buy|plain|8|31250", "own|plain|8")
-    told = answered(Request(entries=texts), Facts(job=job(), catalog=CATALOG), TODAY)
-    prices = {c.id: c.price for c in told.candidates if c.id.startswith("mine-")}
+    answer = answered(Request(entries=texts), Facts(job=job(), catalog=CATALOG), TODAY)
+    prices = {c.id: c.price for c in answer.candidates if c.id.startswith("mine-")}
     assert prices["mine-rent-plain-8-30"] == "30.00 USD/h (3.75 USD/h each) without tax, own entry"
     assert (
         prices["mine-buy-plain-8-31250"]
         == "250,000.00 USD (31,250.00 USD each) without tax, own entry"
     )
     assert prices["mine-own-plain-8"] == "electricity only"
-    bought = next(c for c in told.candidates if c.id == "mine-buy-plain-8-31250")
+    bought = next(c for c in answer.candidates if c.id == "mine-buy-plain-8-31250")
     assert bought.owned is not None
     assert bought.owned.price_usd == 8 * 31_250.0
 
 
 def test_a_price_with_total_is_that_of_the_machine_and_an_older_link_means_what_it_did() -> None:
     texts = ("buy|plain|8|250000 total", "buy|plain|8|31250", "buy|plain|8|240000 total|EUR|0.96")
-    told = answered(Request(entries=texts), Facts(job=job(), catalog=CATALOG), TODAY)
-    mine = {c.id: c for c in told.candidates if c.id.startswith("mine-")}
+    answer = answered(Request(entries=texts), Facts(job=job(), catalog=CATALOG), TODAY)
+    mine = {c.id: c for c in answer.candidates if c.id.startswith("mine-")}
     prices = [c.owned.price_usd for c in mine.values() if c.owned]
     assert prices == pytest.approx([250_000.0, 250_000.0, 250_000.0])
     in_euro = mine["mine-buy-plain-8-240000-total-eur-0.96"].price
     assert in_euro == "240,000.00 EUR (30,000.00 EUR each) without tax, own entry"
-    assert told.comparison is not None
-    notes = [n for n in told.comparison.question.notes if "total" in n]
+    assert answer.comparison is not None
+    notes = [n for n in answer.comparison.question.notes if "total" in n]
     assert len(notes) == 1
     assert "buy|plain|8|31250 is for each of 8: 250,000.00 USD (31,250.00 USD each)" in notes[0]
 
@@ -119,10 +119,10 @@ def test_total_says_nothing_new_of_one_accelerator_or_of_a_rental(marked: str, p
 
 
 def test_an_accelerator_that_is_not_known_is_told_in_whole_sentences() -> None:
-    told = entry_of("rent|nonsense|1|2", CATALOG)
-    assert isinstance(told, str)
-    assert "catalogue Choose" not in told
-    assert told.endswith(".")
+    answer = entry_of("rent|nonsense|1|2", CATALOG)
+    assert isinstance(answer, str)
+    assert "catalogue Choose" not in answer
+    assert answer.endswith(".")
 
 
 @pytest.mark.parametrize(
@@ -135,15 +135,15 @@ def test_an_accelerator_that_is_not_known_is_told_in_whole_sentences() -> None:
     ],
 )  # fmt: skip
 def test_a_price_beyond_all_bounds_is_refused_with_the_bound(text: str, said: str) -> None:
-    told = entry_of(text, CATALOG)
-    assert isinstance(told, str)
-    assert said in told
+    answer = entry_of(text, CATALOG)
+    assert isinstance(answer, str)
+    assert said in answer
 
 
 def test_a_large_price_in_a_small_currency_is_allowed() -> None:
-    told = entry_of("buy|plain|1|900000000000|VND|25000", CATALOG)
-    assert isinstance(told, Entry)
-    assert told.price == pytest.approx(36e6)
+    answer = entry_of("buy|plain|1|900000000000|VND|25000", CATALOG)
+    assert isinstance(answer, Entry)
+    assert answer.price == pytest.approx(36e6)
 
 
 @given(st.text(max_size=60))

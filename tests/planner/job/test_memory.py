@@ -77,13 +77,13 @@ def test_parameters_alone_can_refuse_but_never_promise() -> None:
 
 def test_weights_that_fit_on_none_fit_sharded_over_enough() -> None:
     eight = Hardware(label="8 x Plain", accelerator=PLAIN, count=8)
-    told = fit_of(replace(JOB, params=1e10), eight, 10.0)
-    assert told.fits is None
-    assert told.sentence == (
+    answer = fit_of(replace(JOB, params=1e10), eight, 10.0)
+    assert answer.fits is None
+    assert answer.sentence == (
         "Only sharded: weights, gradients and optimiser state take 120 GB (12 bytes a parameter), "
         "15.0 GB on each of 8 Plain of 40 GB (37.6 GB of it for the job)."
     )
-    assert told.headroom == pytest.approx(1.0 - 15.0 / 37.6)
+    assert answer.headroom == pytest.approx(1.0 - 15.0 / 37.6)
 
 
 H100 = replace(PLAIN, name="H100", memory_bytes=80e9)
@@ -108,33 +108,33 @@ LLM = replace(JOB, precision="bfloat16", optimizer="AdamW")
 )
 def test_the_state_is_compared_with_all_cards(params: float, count: int, fits: bool) -> None:  # noqa: FBT001
     many = Hardware(label=f"{count} x H100", accelerator=H100, count=count)
-    told = fit_of(replace(LLM, params=params), many, 512.0)
-    assert told.as_described == fits
-    assert told.fits is None
-    assert "16 bytes a parameter" in told.sentence
+    answer = fit_of(replace(LLM, params=params), many, 512.0)
+    assert answer.as_described == fits
+    assert answer.fits is None
+    assert "16 bytes a parameter" in answer.sentence
 
 
 def test_a_job_that_fits_only_with_small_moments_is_a_warning_with_its_condition() -> None:
     mixtral = replace(LLM, params=46.7e9)
-    told = fit_of(mixtral, cards(8), None)
-    assert (told.fits, told.as_described) == (None, False)
-    assert told.need_bytes == pytest.approx(46.7e9 * 6 / 8)
-    assert told.sentence == (
+    answer = fit_of(mixtral, cards(8), None)
+    assert (answer.fits, answer.as_described) == (None, False)
+    assert answer.need_bytes == pytest.approx(46.7e9 * 6 / 8)
+    assert answer.sentence == (
         "Fits only with 8-bit moments and no master weights: 280 GB (6 bytes a parameter), 35.0 GB "
         "on each of 8 H100 of 80 GB (75.2 GB of it for the job). Weights, gradients and optimiser "
         "state take 747 GB (16 bytes a parameter) otherwise."
     )
     for way in ("(AdamW 8-bit)", "FSDP", "Or take 10 or more", "Or train adapters (LoRA)."):
-        assert way in told.way_out
+        assert way in answer.way_out
     small = fit_of(replace(mixtral, optimizer="AdamW 8-bit"), cards(8), None)
     assert small.as_described
-    assert small.need_bytes == told.need_bytes
+    assert small.need_bytes == answer.need_bytes
 
 
 def test_a_job_that_fits_only_with_its_state_on_the_host_is_refused_with_that_advice() -> None:
-    told = fit_of(replace(LLM, params=13e9), cards(1, 40e9), None)
-    assert (told.fits, told.condition) == (False, "")
-    assert "to 182 GB of host memory: no published run states that time." in told.way_out
+    answer = fit_of(replace(LLM, params=13e9), cards(1, 40e9), None)
+    assert (answer.fits, answer.condition) == (False, "")
+    assert "to 182 GB of host memory: no published run states that time." in answer.way_out
 
 
 def test_adapters_and_plain_sgd_fit_with_a_smaller_state() -> None:
@@ -147,9 +147,11 @@ def test_adapters_and_plain_sgd_fit_with_a_smaller_state() -> None:
 
 def test_a_job_of_which_no_known_state_fits_is_refused() -> None:
     llama = job_described(replace(LLAMA, params=405.9e9, network="", layers_width=2.06e6))
-    told = fit_of(llama, cards(1, 24e9), None)
-    assert told.fits is False
-    assert "Even with gradients and optimiser state in host memory it takes 812 GB" in told.sentence
+    answer = fit_of(llama, cards(1, 24e9), None)
+    assert answer.fits is False
+    assert (
+        "Even with gradients and optimiser state in host memory it takes 812 GB" in answer.sentence
+    )
     assert fit_of(llama, cards(10), None).condition == ""
     assert "host memory" in fit_of(llama, cards(11), None).way_out
     assert fit_of(llama, cards(8), None).way_out.endswith("beside weights in 4 bits (QLoRA).")
@@ -158,13 +160,13 @@ def test_a_job_of_which_no_known_state_fits_is_refused() -> None:
 def test_shards_that_leave_little_room_are_offered_with_a_warning() -> None:
     eight = Hardware(label="8 x H100", accelerator=H100, count=8)
     assert fit_of(replace(LLM, params=30e9), eight, 512.0).sentence.startswith("Only sharded: ")
-    told = fit_of(replace(LLM, params=34e9), eight, 512.0)
-    assert told.sentence == (
+    answer = fit_of(replace(LLM, params=34e9), eight, 512.0)
+    assert answer.sentence == (
         "Fits tightly: only sharded: weights, gradients and optimiser state take 544 GB (16 bytes "
         "a parameter), 68.0 GB on each of 8 H100 of 80 GB (75.2 GB of it for the job). Only 7.2 "
         "GB are left for activations."
     )
-    assert "FSDP" in told.way_out
+    assert "FSDP" in answer.way_out
     barely = fit_of(replace(LLM, params=37e9), eight, 512.0)
     assert barely.sentence.startswith("Barely fits: only sharded: ")
 
@@ -174,10 +176,10 @@ def test_of_a_measured_job_the_state_is_sharded_too_and_the_samples_are_not() ->
     of = replace(JOB, params=3e9, memory=((10.0, 50e9), (20.0, 60e9)))
     one, two = (Hardware(label="x", accelerator=PLAIN, count=n) for n in (1, 2))
     assert fit_of(of, one, 2.0).fits is False
-    told = fit_of(of, two, 20.0)  # 4 + 18 + 10 GB on each
-    assert told.fits is None
-    assert told.need_bytes == pytest.approx(32e9)
-    assert told.sentence.startswith("Only sharded over all 2 Plain: 32.0 GB of 40 GB")
+    answer = fit_of(of, two, 20.0)  # 4 + 18 + 10 GB on each
+    assert answer.fits is None
+    assert answer.need_bytes == pytest.approx(32e9)
+    assert answer.sentence.startswith("Only sharded over all 2 Plain: 32.0 GB of 40 GB")
     assert fit_of(of, two, 40.0).fits is False
     count = least_count(of, PLAIN, 40.0)
     assert count == 3
@@ -208,9 +210,9 @@ def test_the_count_that_a_refusal_names_is_the_least_that_fits_as_described(
     params: float, precision: str
 ) -> None:
     big = replace(JOB, params=params, precision=precision, optimizer="AdamW")
-    told = fit_of(big, ONE, 10.0)
-    found = re.search(r"ake ([0-9,]+) or more", told.way_out)
-    if told.as_described:
+    answer = fit_of(big, ONE, 10.0)
+    found = re.search(r"ake ([0-9,]+) or more", answer.way_out)
+    if answer.as_described:
         assert found is None
         return
     assert found is not None
@@ -223,10 +225,10 @@ def test_the_count_that_a_refusal_names_is_the_least_that_fits_as_described(
 def test_devices_of_a_module_share_the_batch() -> None:
     module = Hardware(label="x", accelerator=replace(PLAIN, devices=2))
     assert largest_batch(MEASURED, module) == 2 * ((20e9 * USABLE - 2e9) // 1e9)
-    told = fit_of(MEASURED, module, 40.0)
-    assert told.fits is False
-    assert "at 20 samples on each of 2 devices" in told.sentence
-    assert "2 accelerators" in told.way_out
+    answer = fit_of(MEASURED, module, 40.0)
+    assert answer.fits is False
+    assert "at 20 samples on each of 2 devices" in answer.sentence
+    assert "2 accelerators" in answer.way_out
 
 
 CPU = replace(PLAIN, name="Chip", kind="cpu", memory_bytes=None)
@@ -234,19 +236,21 @@ TWO_CHIPS = Hardware(label="2 x Chip", accelerator=CPU, count=2)
 
 
 def test_a_processor_uses_the_memory_of_its_machine_and_says_how_much_it_needs() -> None:
-    told = fit_of(replace(JOB, params=7e9, optimizer="AdamW", precision="bfloat16"), TWO_CHIPS, 8.0)
-    assert (told.fits, told.have_bytes, told.headroom) == (None, None, None)
-    assert told.need_bytes == 112e9
-    assert told.sentence == "It uses the machine's memory, which is not in the catalogue."
-    assert told.way_out == "Check that 112 GB and room for activations are available."
+    answer = fit_of(
+        replace(JOB, params=7e9, optimizer="AdamW", precision="bfloat16"), TWO_CHIPS, 8.0
+    )
+    assert (answer.fits, answer.have_bytes, answer.headroom) == (None, None, None)
+    assert answer.need_bytes == 112e9
+    assert answer.sentence == "It uses the machine's memory, which is not in the catalogue."
+    assert answer.way_out == "Check that 112 GB and room for activations are available."
     apart = replace(TWO_CHIPS, nodes=2)
     assert fit_of(JOB, apart, 8.0).way_out.endswith("are available in each of 2 machines.")
 
 
 def test_of_a_measured_job_a_processor_needs_what_its_batch_took() -> None:
-    told = fit_of(MEASURED, TWO_CHIPS, 10.0)
-    assert told.way_out == "Check that 12.0 GB are available."
-    assert not told.at_least
+    answer = fit_of(MEASURED, TWO_CHIPS, 10.0)
+    assert answer.way_out == "Check that 12.0 GB are available."
+    assert not answer.at_least
     unknown = fit_of(replace(JOB, params=None), TWO_CHIPS, 10.0)
     assert unknown.way_out == "Check that it is enough."
 
@@ -264,8 +268,8 @@ def test_what_nobody_knows_is_not_answered() -> None:
 def test_tight_is_above_eighty_per_cent_of_a_card_and_barely_above_ninety(
     share: float, words: str
 ) -> None:
-    told = fit_of(replace(JOB, params=share * 40e9 / 12.0), ONE, 10.0)
-    assert told.sentence.startswith(f"{words}: only ")
+    answer = fit_of(replace(JOB, params=share * 40e9 / 12.0), ONE, 10.0)
+    assert answer.sentence.startswith(f"{words}: only ")
 
 
 def test_what_leaves_little_for_activations_fits_barely_and_says_the_way_out() -> None:
@@ -273,11 +277,11 @@ def test_what_leaves_little_for_activations_fits_barely_and_says_the_way_out() -
     easy = replace(JOB, params=0.99 * TIGHT * 40e9 / 12.0)
     tight = replace(JOB, params=0.97 * room / 12.0)
     assert fit_of(easy, ONE, 10.0).sentence.startswith("Weights")
-    told = fit_of(tight, ONE, 10.0)
-    assert told.fits is None
-    assert told.sentence.startswith("Barely fits: only 1.1 GB are left for activations; weights")
+    answer = fit_of(tight, ONE, 10.0)
+    assert answer.fits is None
+    assert answer.sentence.startswith("Barely fits: only 1.1 GB are left for activations; weights")
     for way in ("smaller batch", "gradient checkpointing", "shard over 2"):
-        assert way in told.way_out
+        assert way in answer.way_out
 
 
 def test_activations_that_do_not_fit_are_named_unless_they_are_recomputed() -> None:
@@ -341,24 +345,24 @@ def test_a_measured_need_rests_on_no_optimiser() -> None:
     ("params", "count"), [(1e14, "30,000 of them"), (1e18, "more than 10 million of them")]
 )
 def test_a_hopeless_size_is_told_with_what_to_look_at(params: float, count: str) -> None:
-    told = fit_of(replace(JOB, params=params), ONE, 10.0)
-    assert told.fits is False
-    assert told.sentence.endswith(f"Check the number of parameters: it would take {count}.")
-    assert told.way_out.startswith("Take a smaller network")
+    answer = fit_of(replace(JOB, params=params), ONE, 10.0)
+    assert answer.fits is False
+    assert answer.sentence.endswith(f"Check the number of parameters: it would take {count}.")
+    assert answer.way_out.startswith("Take a smaller network")
 
 
 # -- what the maker says and what the job gets -----------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("size", "told"), [(16e9, "16 GB (15.0 GB"), (11e9, "11 GB (10.3 GB"), (24e9, "24 GB (22.6 GB"),
-                       (1.536e12, "1,536 GB (1,444 GB"), (4.5e9, "4.5 GB (4.2 GB")],
+    ("size", "answer"), [(16e9, "16 GB (15.0 GB"), (11e9, "11 GB (10.3 GB"),
+                         (24e9, "24 GB (22.6 GB"), (1.536e12, "1,536 GB (1,444 GB"), (4.5e9, "4.5 GB (4.2 GB")],
 )  # fmt: skip
 def test_a_memory_is_named_as_its_maker_does_with_what_of_it_the_job_gets(
-    size: float, told: str
+    size: float, answer: str
 ) -> None:
     one = Hardware(label="1 x Plain", accelerator=replace(PLAIN, memory_bytes=size))
-    room = f"{told} of it for the job)"
+    room = f"{answer} of it for the job)"
     large = fit_of(replace(JOB, params=70e10), one, 10.0)
     assert f"the Plain has {room}." in large.sentence
     tight, easy = (replace(JOB, params=share * size * USABLE / 12.0) for share in (0.95, 0.1))
@@ -422,10 +426,10 @@ def test_long_sequences_ask_for_recomputation_and_never_refuse_what_many_cards_h
 def test_a_described_image_network_says_about_what_a_sample_takes(px: float, batch: int) -> None:
     one = network_named("ResNet-50")
     assert isinstance(one, Network)
-    told = operations_of(one, image_px=px)
-    assert told is not None
+    answer = operations_of(one, image_px=px)
+    assert answer is not None
     job = job_described(
-        Described(name="R", samples_per_epoch=1e6, params=one.params, flops_per_sample=told.model,
+        Described(name="R", samples_per_epoch=1e6, params=one.params, flops_per_sample=answer.model,
                   family="cnn", precision="bfloat16", image_px=px)
     )  # fmt: skip
     fit = fit_of(job, cards(batch), None)

@@ -126,8 +126,8 @@ def test_a_processor_has_no_data_sheet_here(name: str | None) -> None:
 
 
 def test_the_sentence_names_speed_and_both_peaks() -> None:
-    told = sentence(ROW)
-    assert told == (
+    text = sentence(ROW)
+    assert text == (
         "The network's operations run at 90.7 TFLOP/s: 15.1 % of a matrix product measured beside "
         "it (600 TFLOP/s) and 9.2 % of its data sheet (H200 SXM5 141GB, bfloat16, 989 TFLOP/s)."
     )
@@ -148,8 +148,8 @@ def test_a_run_faster_than_the_product_beside_it_has_no_share_of_it() -> None:
 
 
 def test_one_peak_that_cannot_be_leaves_the_other_one_told() -> None:
-    told = sentence(ROW | {"gemm_flops_per_s": 90e12}) or ""
-    assert "90.7 TFLOP/s: 9.2 % of its data sheet (H200 SXM5 141GB, bfloat16, 989 TFLOP/s)." in told
+    text = sentence(ROW | {"gemm_flops_per_s": 90e12}) or ""
+    assert "90.7 TFLOP/s: 9.2 % of its data sheet (H200 SXM5 141GB, bfloat16, 989 TFLOP/s)." in text
     above = sentence(ROW | {"throughput": 2e4, "gemm_flops_per_s": None}) or ""
     assert "it exceeds the card's peak" in above
     assert "%" not in above
@@ -162,7 +162,7 @@ def test_a_run_as_fast_as_its_peak_uses_all_of_it() -> None:
 @given(*[st.floats(1e-3, 1e18)] * 3)
 def test_no_percentage_is_above_100(flops: float, samples_per_s: float, peak: float) -> None:
     row = {"train_flops_per_sample": flops, "throughput": samples_per_s, "gemm_flops_per_s": peak}
-    told = sentence(row)
-    assert told is not None
-    shares = [float(number) for number in re.findall(r"([\d.]+) %", told)]
+    text = sentence(row)
+    assert text is not None
+    shares = [float(number) for number in re.findall(r"([\d.]+) %", text)]
     assert shares == [] or shares[0] <= 100.0
