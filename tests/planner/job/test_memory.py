@@ -356,7 +356,8 @@ def test_a_hopeless_size_is_told_with_what_to_look_at(params: float, count: str)
 
 @pytest.mark.parametrize(
     ("size", "answer"), [(16e9, "16 GB (15.0 GB"), (11e9, "11 GB (10.3 GB"),
-                         (24e9, "24 GB (22.6 GB"), (1.536e12, "1,536 GB (1,444 GB"), (4.5e9, "4.5 GB (4.2 GB")],
+                         (24e9, "24 GB (22.6 GB"), (1.536e12, "1,536 GB (1,444 GB"),
+                         (4.5e9, "4.5 GB (4.2 GB")],
 )  # fmt: skip
 def test_a_memory_is_named_as_its_maker_does_with_what_of_it_the_job_gets(
     size: float, answer: str
