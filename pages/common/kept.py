@@ -22,6 +22,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+import pyarrow as pa
+
 from planner.answers import facts
 from planner.answers.runs import Suspects, priors_of, suspects_of, with_priors
 from planner.convergence import targets_of, usual_target
@@ -31,11 +33,14 @@ from planner.epochs import EpochSize
 from planner.epochs.epoch_size import epoch_size
 from planner.runs import FormRun, Placement, Run, Trials, TrialSet
 from planner.store import Store, folders_from_environment, queries
+from planner.store.kept import Kept
 from planner.store.queries import KnownWorkload, TimedSystem
 from planner.throughput import SystemCurve, curves_of, systems_of, usual_systems, with_step_times
 from planner.time_to_target import Comparison, compare
 
 Answer = TypeVar("Answer")
+_TABLES: Final = Kept(32)
+"""Tables of the Results page; each holds some hundred kilobytes."""
 
 
 def totals(shared: Store) -> queries.Totals:
@@ -282,6 +287,19 @@ def which(shared: Store, filters: queries.Filters) -> list[str]:
 def count(shared: Store, filters: queries.Filters) -> int:
     """Return `planner.store.queries.count`, cached until its runs change."""
     return _once(shared, ("count", _key(filters)), lambda: queries.count(shared, filters))
+
+
+def table(shared: Store, filters: queries.Filters, skip: int) -> pa.Table:
+    """Return `planner.store.queries.table` with suspect flags, cached until its runs change."""
+    query = lambda: with_flags(shared, queries.table(shared, filters, skip=skip))  # noqa: E731
+    return _TABLES.once((shared.serial, shared.generation, _key(filters), skip), query)
+
+
+def with_flags(shared: Store, runs: pa.Table) -> pa.Table:
+    """Return runs with a column of suspect flags."""
+    names = suspects(shared).names
+    flags = [names.get(run) for run in runs["run_id"].to_pylist()]
+    return runs.append_column("suspect", pa.array(flags, pa.string()))
 
 
 def suspects(shared: Store) -> Suspects:

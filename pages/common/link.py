@@ -12,7 +12,7 @@ import datetime as dt
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
@@ -301,6 +301,14 @@ class Link:
         """Set a parameter from a button's callback."""
         st.session_state[self.key(name)] = value
 
+    def hold(self, *names: str) -> None:
+        """Keep the values of fields in a closed box.
+
+        Streamlit forgets the value of a field with the first run that does not draw it.
+        """
+        for name in names:
+            st.session_state[self.key(name)] = st.session_state[self.key(name)]
+
     def flag(self, name: str, *, default: bool) -> bool:
         """Return the initial value of a switch, written as on or off."""
         self._defaults[name] = default
@@ -405,12 +413,13 @@ class Link:
         add an entry to the browser's history, and Back would stay on the page.
         """
         address = {k: st.query_params.get_all(k) for k in st.query_params}
-        same = self.parameters(*address) == address
-        now = address if same else self.parameters()
+        held = self._held()
+        same = self._parameters(held, address) == address
+        now = address if same else self._parameters(held, ())
         memory = memory_of(self.page)
         memory["written"] = now
         st.session_state[LAST] = self.page
-        memory["values"] = {n: st.session_state.get(self.key(n)) for n in self._defaults}
+        memory["values"] = held
         memory["drawing"] = False
         for name in ("adopted", "reset", "address"):
             memory.pop(name, None)
@@ -439,17 +448,34 @@ class Link:
 
     def parameters(self, *also: str) -> Parameters:
         """Return the non-default values as in the URL, and those of `also` in any case."""
-        values = dict(self._carried)
-        held = st.session_state.to_dict()  # one lookup: Streamlit is slow at single values
-        for name, default in self._defaults.items():
-            value = held.get(self.key(name))
-            if value is not None and (value != default or name in {*also, *self._pinned}):
+        return self._parameters(self._held(), also)
+
+    def parameters_of(self, names: Collection[str]) -> Parameters:
+        """Return the non-default values of some parameters, as in the URL."""
+        held = {n: st.session_state.get(self.key(n)) for n in names if n in self._defaults}
+        carried = {n: v for n, v in self._carried.items() if n in names}
+        return carried | self._written(held, ())
+
+    def _held(self) -> dict[str, Any]:
+        """Return the value of each parameter, in one lookup: Streamlit is slow at single values."""
+        held = st.session_state.to_dict()
+        return {name: held.get(self.key(name)) for name in self._defaults}
+
+    def _parameters(self, held: Mapping[str, Any], also: Collection[str]) -> Parameters:
+        return self._carried | self._written(held, also)
+
+    def _written(self, held: Mapping[str, Any], also: Collection[str]) -> Parameters:
+        values, always = {}, {*also, *self._pinned}
+        for name, value in held.items():
+            default = self._defaults[name]
+            if value is not None and (value != default or name in always):
                 values[name] = as_texts(_amount(value) if name in self._amounts else value)
         return values
 
     def shared(self) -> Parameters:
         """Return the state of a link to share, with the defaults named in `state`."""
-        stated, chosen = self.parameters(*self._stated), self.parameters()
+        held = self._held()
+        stated, chosen = self._parameters(held, self._stated), self._parameters(held, ())
         kept = {n: v for n, v in stated.items() if n in chosen or any(v)}
         return kept | self._added
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
+from streamlit.elements.lib.mutable_popover_container import PopoverContainer
 
 from pages.common.link import Link, as_text
 from planner.core import sentence_case
@@ -142,6 +143,19 @@ def cut_short(runs: Sequence[object]) -> None:
 def folded(label: str, icon: str, key: str) -> ExpanderContainer:
     """Return a folded box; draw its content only if `.open`."""
     return st.expander(label, icon=f":material/{icon}:", key=key, on_change="rerun")
+
+
+def popover(
+    label: str,
+    icon: str,
+    key: str,
+    *,
+    place: DeltaGenerator | None = None,
+    width: Width = "content",
+) -> PopoverContainer:
+    """Return a button that opens a box; draw its content only if `.open`."""
+    where = st if place is None else place
+    return where.popover(label, icon=f":material/{icon}:", key=key, width=width, on_change="rerun")
 
 
 def details() -> DeltaGenerator:

@@ -14,11 +14,11 @@ import streamlit as st
 
 from pages.common import kept, widgets
 from pages.common.link import Link, as_text, plain, slugs
-from pages.compare import charts, described, saved, state
+from pages.compare import charts, described, saved, state, table
 from pages.compare import described as compare_described
 from pages.compare.inputs import after, in_words
 from pages.compare.state import Reply
-from planner.answers.comparison import DESCRIBED, option_rows
+from planner.answers.comparison import DESCRIBED
 from planner.compare import (
     LIKELY_IN_TIME,
     basis_words,
@@ -63,7 +63,7 @@ def draw_report(link: Link, reply: Reply, comparison: Comparison, begins: dateti
         made = _maker(reply, link.url(), begins)  # with the current letterhead
         widgets.download("HTML", made, "epochwise-compare.html", key="compare.report.html")
         _pdf(made)
-        records = option_rows(comparison, reply.display, begins)
+        records = table.records_of(reply, comparison, begins)
         _data(lambda: csv_text(records), "csv")
         _data(lambda: records_file(records), "parquet")
 

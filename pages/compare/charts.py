@@ -125,7 +125,13 @@ def time_and_cost(reply: Reply, comparison: Comparison, alt: str) -> None:
         )
         goal = comparison.question.goal
         what = goal.words if goal.epochs is not None else f"training to {goal.words}"
-        figure = figures.time_cost(spots, bounds, reply.display.currency, widgets.theme(), what)
+        theme, slots = widgets.theme(), tuple(spot.slot for spot in spots)
+        figure = state.drawn(
+            reply,
+            "time and cost",
+            (theme, slots),
+            lambda: figures.time_cost(spots, bounds, reply.display.currency, theme, what),
+        )
         widgets.chart(figure, "compare.time_cost", alt)
         dashed = "; dashed: best trade-offs" if _front(spots) else ""
         grey = figures.grey_words(bounds)
@@ -189,10 +195,17 @@ def rent_and_buy(link: Link, reply: Reply, comparison: Comparison) -> None:
         if not rows:
             st.caption(_NO_MARKS)
             return
-        pair = bought(reply, comparison)
-        lines, axes = _use(reply, comparison, rows, pair, by_use=over == "use")
-        figure = figures.rent_or_buy(lines, axes, widgets.theme())
-        widgets.chart(figure, "compare.rent_or_buy", f"{axes.y_title} against {axes.x_title}.")
+        pair, theme = bought(reply, comparison), widgets.theme()
+        slots = colours([r.candidate.id for r in comparison.rows])
+
+        def make() -> tuple[figures.ChartSpec, str]:
+            lines, axes = _use(reply, comparison, rows, pair, slots, by_use=over == "use")
+            figure = figures.rent_or_buy(lines, axes, theme)
+            return figure, f"{axes.y_title} against {axes.x_title}."
+
+        of = (theme, tuple(slots.items()), over)
+        figure, alt = state.drawn(reply, "rent or buy", of, make)
+        widgets.chart(figure, "compare.rent_or_buy", alt)
         st.caption(_use_caption(pair, rows, by_use=over == "use"))
 
 
@@ -216,6 +229,7 @@ def _use(
     comparison: Comparison,
     rows: Sequence[Row],
     pair: RentOrBuy | None,
+    slot: Mapping[str, int],
     *,
     by_use: bool,
 ) -> tuple[list[figures.UseLine], figures.UseAxes]:
@@ -227,7 +241,6 @@ def _use(
     key = ("use", reply.key, tuple(r.candidate.id for r in rows), end)
     costs = state.once(key, lambda: [monthly_cost(r, runs.tolist()) for r in rows])
     short = short_names([r.candidate for r in comparison.rows])
-    slot = colours([r.candidate.id for r in comparison.rows])
     over = _Over(
         x=runs / full if by_use else runs,
         per=runs if by_use else np.ones(POINTS),
@@ -327,8 +340,12 @@ def what_matters(reply: Reply, comparison: Comparison) -> None:
             for i in influence.influences
         ]
         axis = f"{'difference' if compared else 'cost'} of a run ({reply.display.currency})"
-        figure = figures.tornado(
-            bars, influence.base * factor, axis, widgets.theme(), compared=compared
+        theme, base = widgets.theme(), influence.base * factor
+        figure = state.drawn(
+            reply,
+            "tornado",
+            theme,
+            lambda: figures.tornado(bars, base, axis, theme, compared=compared),
         )
         widgets.chart(figure, "compare.tornado", f"{influence.title}: {_widest(influence)}")
         st.caption(

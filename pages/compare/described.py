@@ -12,7 +12,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.common import hardware, kept
+from pages.common import hardware, kept, widgets
 from pages.common.link import (
     Link,
     Parameters,
@@ -58,9 +58,11 @@ _KINDS: Final = {
 }  # fmt: skip
 AMOUNTS: Final = ("samples", "total_tokens", "params", "active_params", "tokens", "flops")
 """Fields for large numbers, written as 7B or 100M."""
+_SIZES: Final = {"layers": "Layers", "width": "Width of the attention"}
 _EMPTY: Final[Mapping[str, object]] = MappingProxyType(
     {
         **dict.fromkeys(("network", *AMOUNTS), ""), "image_px": None, "family": "",
+        "layers": None, "width": None,
         "assumed_mfu": None, "step_s": None, "step_batch": None, "step_accelerator": "",
         "step_count": 1,
         "training": "full", "recompute": False, "batch": None, "epochs": 1,
@@ -111,23 +113,26 @@ def draw(link: Link) -> bool:
     Returns whether the total tokens of the run are given; they replace epochs.
     """
     _network(link)
+    _declare_amount(link, "active_params")
+    for name in _SIZES:
+        link.whole(name, *map(int, limits(_BY_MFU_NAME[name])))
     own = _own_values(link)
     row = st.columns(5, vertical_alignment="bottom")
     _amount(link, row[0], "samples", "Samples an epoch", "1M")
     _amount(link, row[1], "total_tokens", "or total tokens", "100M")
     _amount(link, row[2], "params", "Parameters", own.get("params", "7B"))
-    _amount(link, row[3], "active_params", "Active parameters", own.get("active_params", "all"))
-    _amount(link, row[4], "tokens", "Tokens a sample", own.get("tokens", "2048 in a sequence"))
-    last = st.columns([5, 5, 5, 5, 6, 6], vertical_alignment="bottom")
-    _number(link, last[0], "image_px", "Image size (px)", own.get("image_px", "none"))
+    _amount(link, row[3], "tokens", "Tokens a sample", own.get("tokens", "2048 in a sequence"))
+    _number(link, row[4], "image_px", "Image size (px)", own.get("image_px", "none"))
+    last = st.columns([5, 5, 5, 6, 6, 5], vertical_alignment="bottom")
     link.choice("training", list(TRAININGS), "full")
-    _amount(link, last[1], "flops", "FLOPs a sample", _flops(link))
-    last[2].selectbox(
+    _amount(link, last[0], "flops", "FLOPs a sample", _flops(link))
+    last[1].selectbox(
         "Trained", list(TRAININGS), link.place("training", list(TRAININGS)),
         format_func=_TRAININGS.__getitem__, key=link.key("training"), help=_help("training"),
     )  # fmt: skip
-    _number(link, last[3], "batch", "Global batch size", f"{USUAL_BATCH:g}")
+    _number(link, last[2], "batch", "Global batch size", f"{USUAL_BATCH:g}")
     declare_efficiency(link)
+    _transformer(link, last[3], own)
     _timed_step(link, last[4])
     link.flag("recompute", default=False)
     last[5].toggle("Recompute", key=link.key("recompute"), help=_help("recompute"))
@@ -145,7 +150,7 @@ def fill_in(link: Link, example: str) -> None:
 def problems(link: Link) -> list[str]:
     """Return what is missing in an incomplete description."""
     parameters = link.parameters()
-    shown = {"tokens", "network", "total_tokens", *(n for n in AMOUNTS if n in parameters)}
+    shown = {"tokens", "network", "total_tokens", *(parameters.keys() & {*AMOUNTS, *_SIZES})}
     return [p.message for p in compare_parameters(parameters)[1] if p.parameter in shown]
 
 
@@ -186,21 +191,44 @@ def _network(link: Link) -> None:
     )
 
 
+def _transformer(link: Link, column: DeltaGenerator, own: Mapping[str, str]) -> None:
+    """Draw the fields of a transformer: active parameters, layers and width."""
+    box = widgets.popover(
+        "Transformer", "layers", "compare.transformer", place=column, width="stretch"
+    )
+    if not box.open:
+        link.hold("active_params", *_SIZES)
+        return
+    active, estimated = own.get("active_params", "all"), "by parameters"
+    _amount(link, box, "active_params", "Active parameters", active)
+    for name, label in _SIZES.items():
+        low, high = map(int, limits(_BY_MFU_NAME[name]))
+        box.number_input(
+            label, low, high, value=None, format="%d", placeholder=own.get(name, estimated),
+            key=link.key(name), help=_help(name),
+        )  # fmt: skip
+
+
 def _timed_step(link: Link, column: DeltaGenerator) -> None:
     """Draw the fields of one timed step: seconds, batch, accelerator and device count."""
-    box = column.popover("Timed step", icon=":material/timer:", width="stretch")
-    box.markdown("It narrows the estimates on accelerators of its maker.")
-    _number(link, box, "step_s", "Step time (s)", "not timed")
-    _number(link, box, "step_batch", "Batch size of the step", "global batch size")
+    for name in ("step_s", "step_batch"):
+        _declare_number(link, name)
     names = {"": "not chosen", **{a.id: a.name for a in hardware.catalog().catalog.accelerators}}
     link.translate("step_accelerator", _card_id)
     link.choice("step_accelerator", list(names), "")
+    least, most = map(int, limits(_BY_MFU_NAME["step_count"]))
+    link.number("step_count", least, most, 1)
+    box = widgets.popover("Timed step", "timer", "compare.step_box", place=column, width="stretch")
+    if not box.open:
+        link.hold("step_s", "step_batch", "step_accelerator", "step_count")
+        return
+    box.markdown("It narrows the estimates on accelerators of its maker.")
+    _number(link, box, "step_s", "Step time (s)", "not timed")
+    _number(link, box, "step_batch", "Batch size of the step", "global batch size")
     box.selectbox(
         "Accelerator", list(names), link.place("step_accelerator", list(names)),
         format_func=names.__getitem__, key=link.key("step_accelerator"),
     )  # fmt: skip
-    least, most = map(int, limits(_BY_MFU_NAME["step_count"]))
-    link.number("step_count", least, most, 1)
     box.number_input("Accelerator count", least, most, key=link.key("step_count"))
 
 
@@ -286,7 +314,7 @@ def _flops(link: Link) -> str:
     network = network_named(str(link.held("network") or ""))
     if isinstance(network, Refusal):
         return f"{RESNET_50_FLOPS / 1e9:g}G: ResNet-50"
-    typed = {name: link.held(name) for name in ("params", "active_params")}
+    typed = {name: str(link.held(name) or "") for name in ("params", "active_params", *_SIZES)}
     if any(text and text != _own_text(network, name) for name, text in typed.items()):
         return "by parameters"
     image_px = link.held("image_px")
@@ -313,16 +341,24 @@ def _positive(number: float) -> float | None:
 
 def _amount(link: Link, column: DeltaGenerator, name: str, label: str, placeholder: str) -> None:
     """Draw a field for a large number: 7B, 100M, 1e9."""
-    link.amount(name, *limits(_BY_MFU_NAME[name]))
+    _declare_amount(link, name)
     column.text_input(
         label, key=link.key(name), placeholder=placeholder, max_chars=30, help=_help(name)
     )
 
 
-def _number(link: Link, column: DeltaGenerator, name: str, label: str, placeholder: str) -> None:
+def _declare_amount(link: Link, name: str) -> None:
+    link.amount(name, *limits(_BY_MFU_NAME[name]))
+
+
+def _declare_number(link: Link, name: str) -> None:
     parameter = _BY_MFU_NAME[name]
-    low, high = limits(parameter)
-    link.decimal(name, low, high, None, short=parameter.short)
+    link.decimal(name, *limits(parameter), None, short=parameter.short)
+
+
+def _number(link: Link, column: DeltaGenerator, name: str, label: str, placeholder: str) -> None:
+    _declare_number(link, name)
+    low, high = limits(_BY_MFU_NAME[name])
     column.number_input(
         label, low, high, value=None, format="%g", placeholder=placeholder,
         key=link.key(name), help=_help(name),
@@ -337,12 +373,11 @@ _ENOUGH: Final = 3
 _DECILES: Final = (0.1, 0.5, 0.9)
 _RESULTS: Final = Path(__file__).resolve().parent.parent / "results" / "page.py"
 _MFU_NAME: Final = "assumed_mfu"
-_MFU: Final = next(p for p in DESCRIPTION if p.name == _MFU_NAME)
 
 
 def declare_efficiency(link: Link) -> None:
     """Read the assumed efficiency from the link."""
-    link.decimal(_MFU_NAME, *limits(_MFU), None, short=_MFU.short)
+    _declare_number(link, _MFU_NAME)
 
 
 def draw_efficiency(link: Link, shared: Store, comparison: Comparison) -> None:
@@ -350,11 +385,15 @@ def draw_efficiency(link: Link, shared: Store, comparison: Comparison) -> None:
     job = comparison.question.job
     if not job.described or job.train_flops_per_sample is None:
         return
-    low, high = limits(_MFU)
-    with st.popover("Assumed MFU", icon=":material/speed:"):
+    low, high = limits(_BY_MFU_NAME[_MFU_NAME])
+    box = widgets.popover("Assumed MFU", "speed", "compare.mfu_box")
+    if not box.open:
+        link.hold(_MFU_NAME)
+        return
+    with box:
         st.number_input(
             "Assumed MFU (%)", low, high, value=None, format="%g", placeholder="published runs",
-            key=link.key(_MFU_NAME), help=sentence_case(_MFU.words),
+            key=link.key(_MFU_NAME), help=_help(_MFU_NAME),
         )  # fmt: skip
         row = comparison.leader or comparison.rows[0]
         question = question_of(job, row.candidate.hardware, job.batch)

@@ -372,8 +372,7 @@ def shown_otherwise(link: Link) -> None:
 
 def shown_in(link: Link) -> Display:
     """Return the chosen currency and tax; USD where they are invalid."""
-    names = {p.name for p in DISPLAY}
-    parameters = {n: v for n, v in link.parameters().items() if n in names}
+    parameters = link.parameters_of([p.name for p in DISPLAY])
     return compare_parameters(parameters)[0].display
 
 
@@ -398,6 +397,7 @@ _GROUPS: Final = {
     "Uncertainties": ("price_doubt", "stale_price_doubt", "capital_doubt"),
 }  # fmt: skip
 """All fields of `Assumptions` except the runs a month, which is drawn above."""
+_OF_CURRENCY: Final = ("country", "currency", "rate", "rate_as_of", "tax")
 
 
 def declare(link: Link) -> None:
@@ -428,6 +428,7 @@ def draw_assumptions(link: Link) -> None:
     declare(link)
     box = widgets.folded("What is assumed: electricity, machines, currency", "tune", "compare.box")
     if not box.open:
+        link.hold(*_OF_CURRENCY, *(name for names in _GROUPS.values() for name in names))
         return
     country = str(st.session_state[link.key("country")] or "")
     tariff = tariff_of(hardware.catalog().catalog, country) if country else None

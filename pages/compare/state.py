@@ -32,6 +32,8 @@ Answer = TypeVar("Answer")
 _MOST: Final = 64
 """Cached answers; each holds some hundred kilobytes of draws."""
 _KEPT: Final = Kept(_MOST)
+_DRAWN: Final = Kept(4 * _MOST)
+"""Figures and rows of answers; each holds some kilobytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +57,18 @@ class Reply:
 def once(key: Hashable, compute: Callable[[], Answer]) -> Answer:
     """Return the cached answer of a question, or compute it."""
     return _KEPT.once(key, compute)
+
+
+def drawn(reply: Reply, what: str, of: Hashable, make: Callable[[], Answer]) -> Answer:
+    """Return the cached figure or rows of an answer, or make them.
+
+    Args:
+        reply: the answer.
+        what: name of the figure or table.
+        of: all that they depend on besides the answer and its currency.
+        make: computes them.
+    """
+    return _DRAWN.once((what, reply.key, reply.display, of), make)
 
 
 def today() -> date:

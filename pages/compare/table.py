@@ -12,7 +12,7 @@ import streamlit as st
 from pages.common import widgets
 from pages.common.link import Link, as_text
 from pages.compare.charts import short_names
-from pages.compare.state import Reply
+from pages.compare.state import Reply, drawn
 from planner.answers.comparison import option_rows, source_rows
 from planner.compare import (
     limits_phrase,
@@ -108,9 +108,15 @@ def draw(link: Link, reply: Reply, comparison: Comparison, begins: datetime) -> 
                 format_func=_CLOCK.__getitem__, width="content",
             )  # fmt: skip
         seen = View(base=_baseline(comparison, baseline), per=view, clock=clock)
-        _table(rows(reply, comparison, seen, begins), reply, comparison, view)
+        shown_rows = drawn(
+            reply,
+            "rows",
+            (seen.base.candidate.id if seen.base else "", view, clock, begins),
+            lambda: rows(reply, comparison, seen, begins),
+        )
+        _table(shown_rows, reply, comparison, view)
         _caption(seen.base, reply, begins)
-        records = option_rows(comparison, reply.display, begins)
+        records = records_of(reply, comparison, begins)
         with widgets.actions():
             widgets.download(
                 "CSV", lambda: csv_text(records), "epochwise-compare.csv", key="compare.csv",
@@ -120,6 +126,12 @@ def draw(link: Link, reply: Reply, comparison: Comparison, begins: datetime) -> 
                 "Parquet", lambda: records_file(records), "epochwise-compare.parquet",
                 key="compare.parquet", width="content",
             )  # fmt: skip
+
+
+def records_of(reply: Reply, comparison: Comparison, begins: datetime) -> list[Record]:
+    """Return `planner.answers.comparison.option_rows`, cached per answer and minute."""
+    make = lambda: option_rows(comparison, reply.display, begins)  # noqa: E731
+    return drawn(reply, "records", begins, make)
 
 
 def _per(comparison: Comparison) -> dict[str, str]:
@@ -138,7 +150,7 @@ def _baseline(comparison: Comparison, chosen: str) -> Row | None:
 
 def rows(reply: Reply, comparison: Comparison, view: View, begins: datetime) -> list[Shown]:
     """Return the rows of the table; None is unknown and shown as a dash."""
-    records = option_rows(comparison, reply.display, begins)
+    records = records_of(reply, comparison, begins)
     factor = view.factor(comparison)
     names = short_names([r.candidate for r in comparison.rows])
     return [

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import streamlit as st
 
 from pages.common import kept, widgets
@@ -95,7 +96,7 @@ def _list(link: Link, shared: Store, chosen: Chosen) -> None:
         _none_left(link, chosen, total)
         return
     at = _page(shown)
-    table = _with_flags(shared, queries.table(shared, filters, skip=(at - 1) * queries.MOST_ROWS))
+    table = kept.table(shared, filters, skip=(at - 1) * queries.MOST_ROWS)
     counted = f"{shown:,} of {total:,} runs"
     suspect = f", {chosen.suspects:,} suspect" if chosen.suspects else ""
     with st.container(border=True):
@@ -104,7 +105,7 @@ def _list(link: Link, shared: Store, chosen: Chosen) -> None:
         ):
             st.markdown(f"**{counted}{suspect}** · choose a row to open it", width="content")
             with st.container(horizontal=True, width="content"):
-                every = lambda: _with_flags(  # noqa: E731
+                every = lambda: kept.with_flags(  # noqa: E731
                     shared, queries.table(shared, filters, most=shown)
                 )
                 _downloads(link, every, f"{counted}{suspect}")
@@ -155,13 +156,6 @@ def _none_left(link: Link, chosen: Chosen, total: int) -> None:
     )
 
 
-def _with_flags(shared: Store, table: pa.Table) -> pa.Table:
-    """Return the runs with a column of suspect flags."""
-    names = kept.suspects(shared).names
-    flags = [names.get(run) for run in table["run_id"].to_pylist()]
-    return table.append_column("suspect", pa.array(flags, pa.string()))
-
-
 def _downloads(link: Link, every: Callable[[], pa.Table], sentence: str) -> None:
     """Draw share, CSV and parquet of all filtered runs, not only those of the page."""
     widgets.share(link, sentence, "content")
@@ -182,18 +176,22 @@ def _downloads(link: Link, every: Callable[[], pa.Table], sentence: str) -> None
 
 
 def _table(link: Link, table: pa.Table) -> None:
-    ids = table["run_id"].to_pylist()
+    ids, rows = table["run_id"].to_pylist(), table.num_rows
 
     def opened() -> None:
-        rows = st.session_state["results.table"].selection.rows
-        if rows:
-            st.session_state[link.key("run")] = ids[rows[0]]
+        chosen = st.session_state["results.table"].selection.rows
+        if chosen:
+            st.session_state[link.key("run")] = ids[chosen[0]]
 
-    shown = table.drop_columns(["run_id", "recorded_at"]).to_pandas()
-    shown = shown.assign(**{name: three_digits(shown[name].to_numpy(float)) for name in MEASURED})
-    links = shown["source_url"].astype("string")
-    shown["source_url"] = links.where(links.str.startswith("https://", na=False), None)
-    formats = {name: number_format(shown[name].to_numpy()) for name in MEASURED}
+    shown = table.drop_columns(["run_id", "recorded_at"])
+    formats = {}
+    for name in MEASURED:
+        values = three_digits(shown[name].to_numpy().astype(float))
+        formats[name] = number_format(values)
+        shown = _with(shown, name, pa.array(values, from_pandas=True))
+    links = shown["source_url"]
+    is_link = pc.starts_with(links, "https://")
+    shown = _with(shown, "source_url", pc.if_else(is_link, links, pa.scalar(None, links.type)))
     st.dataframe(
         shown,
         hide_index=True,
@@ -203,8 +201,12 @@ def _table(link: Link, table: pa.Table) -> None:
         selection_mode="single-row",
         alt="Runs under the chosen filters",
         column_config=_columns(formats),
-        column_order=[n for n in COLUMN_ORDER if n not in OF_SOURCES or shown[n].notna().any()],
+        column_order=[n for n in COLUMN_ORDER if n not in OF_SOURCES or shown[n].null_count < rows],
     )
+
+
+def _with(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
+    return table.set_column(table.column_names.index(name), name, values)
 
 
 def three_digits(values: Floats) -> Floats:
@@ -273,7 +275,10 @@ def _refused(shared: Store) -> None:
 
 
 def _sets(shared: Store) -> None:
-    with st.expander(f"Result sets ({len(shared.sets):,})", icon=":material/folder_open:"):
+    box = widgets.folded(f"Result sets ({len(shared.sets):,})", "folder_open", "results.sets_box")
+    if not box.open:
+        return
+    with box:
         rows = [
             {
                 "Title": _cell(s.title),

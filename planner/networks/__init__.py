@@ -24,6 +24,7 @@ from planner.networks._memory import (
 )
 from planner.networks._table import (
     FAMILIES,
+    OF_TOKENS,
     TRAININGS,
     Family,
     Network,
@@ -37,6 +38,7 @@ from planner.networks._table import (
 __all__ = [
     "FAMILIES",
     "KINDS",
+    "OF_TOKENS",
     "STAGES",
     "TRAININGS",
     "Activations",

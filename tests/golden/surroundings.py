@@ -19,6 +19,7 @@ from typing import Any, Final
 import pytest
 import streamlit as st
 
+from pages.common import widgets
 from planner.store import Folder, Store
 
 ROOT: Final = Path(__file__).parent.parent.parent
@@ -29,7 +30,7 @@ NOWHERE: Final = ("EPOCHWISE_RESULTS", OWN_CATALOG, "EPOCHWISE_SAVED", "EPOCHWIS
 _READS_THE_CLOCK: Final = "datetime.now("
 _STORES: Final[dict[tuple[Folder, ...], dict[str, Any]]] = {}
 _begin: Final = Store.__init__
-_expander: Final = st.expander
+_expander, _popover = st.expander, widgets.popover
 _download: Final = st.download_button
 Make = Callable[[], bytes | str]
 
@@ -47,6 +48,7 @@ def surroundings() -> Iterator[list[tuple[str, Make]]]:
             patch.setattr(module, "datetime", _Pinned)
         patch.setattr(Store, "__init__", _shared)
         patch.setattr(st, "expander", _unfolded)
+        patch.setattr(widgets, "popover", _opened)
         patch.setattr(st, "download_button", functools.partial(_kept, files))
         yield files
 
@@ -69,6 +71,12 @@ def _shared(self: Store, folders: Sequence[Folder], memory_bytes: int | None = N
 def _unfolded(*given: Any, **named: Any) -> Any:  # noqa: ANN401 - as Streamlit takes them
     """Draw a folded box open: what is inside is made only then."""
     return _expander(*given, **{**named, "expanded": True})
+
+
+def _opened(*given: Any, **named: Any) -> Any:  # noqa: ANN401 - as the pages give them
+    """Draw the box behind a button open, for the same reason."""
+    st.session_state.setdefault(given[2], True)
+    return _popover(*given, **named)
 
 
 def _kept(files: list[tuple[str, Make]], *given: Any, **named: Any) -> bool:  # noqa: ANN401

@@ -12,7 +12,7 @@ from planner.catalog import PRECISIONS
 from planner.compare import MOST_COUNT
 from planner.core import Given, Parameter, Problem, Refusal
 from planner.job import Described, GivenStep, unknown_optimizer
-from planner.networks import FAMILIES, TRAININGS, Network, network_named, operations_of
+from planner.networks import FAMILIES, OF_TOKENS, TRAININGS, Network, network_named, operations_of
 
 RESNET_50_FLOPS: Final = 25e9
 """FLOPs per image of 224 px, forward and backward: 3 x 2 x 4.09e9 multiply-adds, by torchvision's
@@ -42,6 +42,10 @@ _LARGE: Final = 9e17
 """About the largest whole number of a browser's field."""
 LONGEST_NAME: Final = 80
 MOST_PX: Final = 65_536.0
+MOST_LAYERS: Final = 100_000
+MOST_WIDTH: Final = 10_000_000
+_OF_ITS_SIZE: Final = frozenset({"active_params", "layers", "width"})
+"""Values of a named network that another number of parameters makes invalid."""
 _ROUNDED: Final = 0.01
 """Parameters this close to a named network's are its own, rounded [share]."""
 DESCRIBED: Final = "described"
@@ -57,8 +61,8 @@ DESCRIPTION: Final = (
     Parameter(name="name", words="name of a described workload; without it that of its network",
               default="your workload", longest=LONGEST_NAME),
     Parameter(name="network", words="a named network, as Llama 3 8B, resnet50 or SDXL: it gives "
-              "family, params, active_params, tokens, image_px and the operations where these are "
-              "not given", longest=LONGEST_NAME),
+              "family, params, active_params, layers, width, tokens, image_px and the operations "
+              "where these are not given", longest=LONGEST_NAME),
     Parameter(name="samples", words="samples in an epoch", kind="number", unit="samples",
               least=1.0, most=_LARGE, short=True),
     Parameter(name="total_tokens", words="tokens of the whole run, as 100M; in place of samples "
@@ -67,6 +71,11 @@ DESCRIPTION: Final = (
               most=_LARGE, short=True),
     Parameter(name="active_params", words="parameters that take part in a token, of a mixture of "
               "experts; else all of them", kind="number", least=1.0, most=_LARGE, short=True),
+    Parameter(name="layers", words="layers of a transformer, for its attention and memory, "
+              "beside width; default: estimated from its parameters", kind="whole", least=1,
+              most=MOST_LAYERS),
+    Parameter(name="width", words="width of the attention of a transformer: heads x width of a "
+              "head", kind="whole", least=1, most=MOST_WIDTH),
     Parameter(name="tokens", words="tokens in a sample, needed beside params where flops is not "
               "given: the length of a sequence, 1 for a fully connected network; for images give "
               "flops instead", kind="number", least=1.0, most=1e12, short=True),
@@ -118,6 +127,7 @@ def described_of(values: Mapping[str, Any], problems: list[Problem]) -> Describe
     filled = _filled(values, network)
     if network is not None and filled["flops"] is None and not _heavy(filled):
         filled["flops"] = _operations(network, filled)
+    layers_width = _layers_width(values, filled, wrong)
     samples = _samples(values, filled, network, wrong)
     if filled["flops"] is None and filled["params"] is None:
         wrong.append(("flops", "The work of a sample is missing. Give network, or flops, or params "
@@ -153,7 +163,7 @@ def described_of(values: Mapping[str, Any], problems: list[Problem]) -> Describe
         network="" if network is None else network.id,
         family=filled["family"] or "",
         active_params=filled["active_params"],
-        layers_width=filled["layers_width"],
+        layers_width=layers_width,
         image_px=filled["image_px"],
         training=values["training"],
         recompute=values["recompute"],
@@ -206,6 +216,8 @@ def network_values(network: Network) -> dict[str, Any]:
         "family": network.family,
         "params": network.params,
         "active_params": None if network.active_params == network.params else network.active_params,
+        "layers": network.layers if network.of_tokens else None,
+        "width": network.attention_width if network.of_tokens else None,
         "tokens": None if network.sequence is None else float(network.sequence),
         "image_px": None if network.image_px is None else float(network.image_px),
     }
@@ -222,18 +234,31 @@ def _network(name: str, wrong: list[tuple[str, str]]) -> Network | None:
 
 def _filled(entered: Mapping[str, Any], network: Network | None) -> dict[str, Any]:
     """Return the values of a description, filled from its network."""
-    names = ("family", "params", "active_params", "tokens", "image_px", "flops")
-    values = {name: entered[name] for name in names} | {"layers_width": None}
+    names = ("family", "params", "active_params", "layers", "width", "tokens", "image_px", "flops")
+    values = {name: entered[name] for name in names}
     if network is None:
         return values
     own = network_values(network)
     same = values["params"] is None or _alike(values["params"], own["params"])
     for name, value in own.items():
-        if values[name] is None and (same or name != "active_params"):
+        if values[name] is None and (same or name not in _OF_ITS_SIZE):
             values[name] = value
-    if same and network.of_tokens:
-        values["layers_width"] = network.layers_width
     return values | {"training": entered["training"], "of_tokens": network.of_tokens}
+
+
+def _layers_width(
+    values: Mapping[str, Any], filled: Mapping[str, Any], wrong: list[tuple[str, str]]
+) -> float | None:
+    """Return layers x width of the attention; None to estimate it from the parameters."""
+    entered = [name for name in ("layers", "width") if values[name] is not None]
+    layers, width = filled["layers"], filled["width"]
+    if entered and (_family(filled) not in OF_TOKENS or filled["tokens"] is None):
+        wrong += [(name, _ONLY_TRANSFORMERS) for name in entered]
+        return None
+    if layers is None or width is None:
+        wrong += [(name, _BOTH) for name in entered]
+        return None
+    return float(layers * width)
 
 
 def _alike(params: float, own: float) -> bool:
@@ -305,4 +330,8 @@ def _too_large(batch: float, samples: float) -> str:
 
 TOTAL_COUNTS: Final = "total_tokens is given too; the total counts. Leave one of them out."
 _HOW_MANY_SAMPLES: Final = "The samples of an epoch are missing. Give them, or total_tokens."
+_ONLY_TRANSFORMERS: Final = (
+    "Only a transformer with tokens in a sample has it. Give tokens, or leave it out."
+)
+_BOTH: Final = "Layers and width count together. Give both, or neither."
 _MORE_ACTIVE: Final = "active_params exceeds params. Give at most params."

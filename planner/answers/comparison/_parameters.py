@@ -190,6 +190,8 @@ _MODIFIES: Final = frozenset(
 """Parameters of a description that keep the network: alone, that of the opening question."""
 _DESCRIBES: Final = frozenset(p.name for p in DESCRIPTION) - _MODIFIES - {"batch"}
 _ONLY_DESCRIBED: Final = "Only a described workload has it. Give workload=described and a network."
+_OF_MEASURED: Final = ("pattern", "target", "optimizer")
+_ONLY_MEASURED: Final = "Only a measured workload has it. Leave it out."
 BY_NAME: Final = MappingProxyType({p.name: p for p in COMPARE})
 VIEW_ONLY: Final = frozenset({"baseline", "chart", "saved", "scale", "show", "view"})
 """Parameters of a page's link that only change the view."""
@@ -261,12 +263,15 @@ def with_job(question: Given) -> Given:
 def misfits(values: Mapping[str, Any]) -> tuple[Problem, ...]:
     """Return a problem for each value that the job of a question has no use for.
 
-    A description of a measured workload, or epochs beside total tokens; 1 epoch is one pass over
-    them.
+    A description of a measured workload, a pattern or target of a described one, or epochs beside
+    total tokens; 1 epoch is one pass over them.
     """
     if values["workload"] == DESCRIBED:
         both = values["total_tokens"] is not None and values["epochs"] not in (None, 1)
-        return (Problem(parameter="epochs", message=TOTAL_COUNTS),) if both else ()
+        return (
+            *(Problem(parameter=n, message=_ONLY_MEASURED) for n in _OF_MEASURED if values[n]),
+            *((Problem(parameter="epochs", message=TOTAL_COUNTS),) if both else ()),
+        )
     return tuple(
         Problem(parameter=p.name, message=_ONLY_DESCRIBED)
         for p in DESCRIPTION

@@ -351,6 +351,12 @@ def test_every_assumption_has_a_field_and_travels_in_the_link() -> None:
     shown.number_input(key="compare.life_years").set_value(6.0)
     sound(shown.run())
     assert address_of(shown)["life_years"] == ["6"]
+    shown.session_state["compare.box"] = False
+    sound(shown.run())
+    sound(shown.run())
+    assert address_of(shown)["life_years"] == ["6"]
+    unfold(shown, "compare.box")
+    assert shown.number_input(key="compare.life_years").value == 6.0
     shown.number_input(key="compare.pue").set_value(None)
     sound(shown.run())
     assert shown.number_input(key="compare.pue").value == 1.3

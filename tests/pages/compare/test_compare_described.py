@@ -20,7 +20,7 @@ from planner.core import text_of
 from planner.job import unknown_optimizer
 from tests import shipped
 from tests.pages.comparing import address_of
-from tests.pages.conftest import show, sound, texts
+from tests.pages.conftest import show, sound, texts, unfold
 
 
 @pytest.mark.parametrize("example", list(EXAMPLES))
@@ -45,13 +45,15 @@ def test_every_optimiser_on_offer_is_known() -> None:
 
 @pytest.mark.usefixtures("folders")
 def test_choosing_a_network_fills_the_form_and_every_field_stays_editable() -> None:
-    shown = show("compare", workload="described")
+    shown = unfold(show("compare", workload="described"), "compare.transformer")
     shown.selectbox(key="compare.network").set_value("mixtral-8x7b")
     sound(shown.run())
     fields = {name: shown.text_input(key=f"compare.{name}").value for name in AMOUNTS}
     assert fields["params"] == "46.7B"
     assert fields["active_params"] == "12.88B"
     assert fields["tokens"] == "8192"
+    assert shown.number_input(key="compare.layers").value == 32
+    assert shown.number_input(key="compare.width").value == 4096
     assert shown.selectbox(key="compare.family").value == "moe"
     assert shown.text_input(key="compare.name").value == "Mixtral 8x7B"
     shown.text_input(key="compare.tokens").set_value("4k")
@@ -92,7 +94,7 @@ LLAMA = {
 
 @pytest.mark.usefixtures("folders")
 def test_the_efficiency_behind_the_answer_is_shown_with_its_quantiles_and_can_be_assumed() -> None:
-    shown = show("compare", **LLAMA)
+    shown = unfold(show("compare", **LLAMA), "compare.mfu_box")
     found = re.search(
         r"Estimated from published runs of dense language models. On .+, 10\s% of such jobs reach "
         r"less than (\d+)\s% of the half-precision peak. Half reach less than (\d+)\s%, and 90\s% "
@@ -162,6 +164,7 @@ def test_a_step_typed_in_narrows_the_answer_and_stands_in_the_link() -> None:
     shown = show("compare", **LLAMA)
     before = re.search(r"Time one step: (.+?) becomes", texts(shown))
     assert before is not None
+    shown = unfold(unfold(shown, "compare.step_box"), "compare.mfu_box")
     shown.number_input(key="compare.step_s").set_value(3.5)
     shown.number_input(key="compare.step_batch").set_value(4.0)
     shown.selectbox(key="compare.step_accelerator").set_value("mi300x")
@@ -189,6 +192,7 @@ def test_an_impossible_step_is_named_on_the_page() -> None:
 @pytest.mark.usefixtures("folders")
 def test_an_efficiency_can_be_assumed_where_no_run_of_the_kind_is_published() -> None:
     shown = show("compare", workload="described", flops="1e12", samples="1M")
+    shown = unfold(shown, "compare.mfu_box")
     assert "No published runs of this kind." in texts(shown)
     before = texts(shown)
     shown.number_input(key="compare.assumed_mfu").set_value(10.0)
@@ -276,3 +280,27 @@ def test_the_field_of_operations_shows_those_of_the_form() -> None:
     assert operations(total_tokens="100M", tokens="2048").startswith("105T")
     assert operations(total_tokens="100M", params="1B") == "by parameters"
     assert operations(total_tokens="100M", tokens="no number") == "500T"
+
+
+@pytest.mark.usefixtures("folders")
+def test_layers_and_width_stay_in_the_answer_after_their_box_is_closed() -> None:
+    shown = unfold(show("compare", **LLAMA, tokens="131072"), "compare.transformer")
+    before = texts(shown)
+    shown.number_input(key="compare.layers").set_value(320)
+    shown.number_input(key="compare.width").set_value(4096)
+    sound(shown.run())
+    assert texts(shown) != before
+    shown.session_state["compare.transformer"] = False
+    sound(shown.run())
+    shown.number_input(key="compare.budget").set_value(1e6)
+    sound(shown.run())
+    address = address_of(shown)
+    assert (address["layers"], address["width"]) == (["320"], ["4096"])
+    assert shown.session_state["compare.layers"] == 320
+
+
+@pytest.mark.usefixtures("folders")
+def test_layers_without_width_are_named() -> None:
+    shown = show("compare", workload="described", params="7B", tokens="2048", samples="1M",
+                 layers="32")  # fmt: skip
+    assert "layers: Layers and width count together. Give both, or neither." in texts(shown)

@@ -44,6 +44,10 @@ def test_every_field_of_a_named_network_may_be_changed() -> None:
     assert other.layers_width is None  # another size has other layers
     rounded = job(network="Llama 3 8B", samples="10", params="8.03B")
     assert rounded.layers_width == 32 * 4096
+    deeper = job(network="Llama 3 8B", samples="10", layers="64")
+    assert deeper.layers_width == 64 * 4096
+    both = job(network="Llama 3 8B", samples="10", params="9B", layers="40", width="5120")
+    assert both.train_flops_per_sample == pytest.approx(8192 * (6 * 9e9 + 12 * 40 * 5120 * 8192))
     stated = job(network="Llama 3 8B", samples="10", flops="1e15")
     assert stated.train_flops_per_sample == 1e15
 
@@ -116,3 +120,18 @@ def test_what_is_no_number_is_a_problem_that_shows_how_to_write_it(text: str) ->
     _, problems = asked(params=text, tokens="2048", samples="10")
     assert problems[0].parameter == "params"
     assert "Write it as 7B, 100M or 1e9." in problems[0].message
+
+
+@pytest.mark.parametrize(
+    ("question", "name", "what"),
+    [
+        ({"params": "7B", "tokens": "2048", "layers": "32"}, "layers", "count together"),
+        ({"network": "resnet50", "width": "64"}, "width", "Only a transformer"),
+        ({"network": "gpt2", "pattern": "synthetic"}, "pattern", "Only a measured workload"),
+    ],
+)
+def test_a_value_without_an_effect_is_named(question: dict[str, str], name: str, what: str) -> None:
+    texts = {key: [text] for key, text in question.items()}
+    _, problems = compare_parameters({"workload": ["described"], "samples": ["1M"], **texts})
+    assert [p.parameter for p in problems] == [name]
+    assert what in problems[0].message
