@@ -14,7 +14,7 @@ from planner.answers import how_long_answered
 from planner.core.slugs import slugs
 from planner.store import Store, commit_runs, queries
 from tests import shipped
-from tests.pages.conftest import PAGES, lines, show, sound, texts
+from tests.pages.conftest import PAGES, lines, show, sound, texts, unfold
 from tests.shipped import all_of
 from tests.store.build import a_set, row, rows, together
 
@@ -283,6 +283,8 @@ def test_paths_of_this_machine_are_for_whoever_owns_it(
     monkeypatch.setenv("EPOCHWISE_FURTHER_RESULTS", str(far))
     monkeypatch.setenv("EPOCHWISE_MEASURE", "off")
     shown = show(address)
+    if address == "results":
+        unfold(shown, "results.sets_box")
     tables = " ".join(table.value.to_csv() for table in shown.dataframe)
     choices = " ".join(o for box in [*shown.selectbox, *shown.multiselect] for o in box.options)
     said = f"{texts(shown)} {tables} {choices}"
@@ -291,7 +293,7 @@ def test_paths_of_this_machine_are_for_whoever_owns_it(
     if address == "results":
         assert "yours, further 1." in said
         monkeypatch.setenv("EPOCHWISE_MEASURE", "on")
-        assert str(far) in texts(show(address))
+        assert str(far) in texts(unfold(show(address), "results.sets_box"))
 
 
 def test_the_trials_of_a_pattern_take_few_questions(
