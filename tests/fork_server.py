@@ -88,7 +88,7 @@ def _serve(imports: str, address: str) -> None:
             import_module(name)
     else:
         import_module("runners.child.engines.lean").import_keras()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the forks
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the forks are not waited for
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(address)
     listener.listen()

@@ -31,7 +31,7 @@ from planner.core import LEVEL, Floats
 if TYPE_CHECKING:
     from planner.transfer import DataSheet, Library
 
-QUESTION: Final = "hardware nobody measured"
+QUESTION: Final = "hardware without a measurement"
 TABLE: Final = "lambda_pytorch_benchmark/throughput_v1.csv"
 SHEETS: Final = "accelerator_hardware/epoch_ml_hardware.csv"
 DATA_SET: Final = "Lambda v1"

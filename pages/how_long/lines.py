@@ -47,7 +47,7 @@ def _line(
         return None
     return figures.TimeLine(
         label=option.label,
-        short=option.label.replace(" · batch ", ", "),
+        short=option.short,
         device_kind=run.device_kind,
         slot=slot,
         epochs=epochs[short],

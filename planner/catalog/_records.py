@@ -14,6 +14,7 @@ from typing import Final, Literal
 
 Kind = Literal["gpu", "tpu", "cpu", "other"]
 Terms = Literal["on demand", "spot", "reserved 1 year", "reserved 3 years"]
+_YEARS: Final[Mapping[Terms, int]] = {"reserved 1 year": 1, "reserved 3 years": 3}
 Customer = Literal["non-household", "industrial", "household"]
 Origin = Literal["shipped", "yours"]
 
@@ -96,6 +97,11 @@ class Offer:
     def id(self) -> str:
         """Its identity, independent of the price: provider, region, instance, terms."""
         return f"{self.provider} / {self.region} / {self.instance} / {self.terms}"
+
+    @property
+    def committed_years(self) -> int:
+        """Years that are paid in any case; 0 where only used hours are."""
+        return _YEARS.get(self.terms, 0)
 
     @property
     def price_per_accelerator_hour(self) -> float:

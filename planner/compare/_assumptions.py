@@ -234,7 +234,7 @@ def rental_of(
         interruptions_per_hour=assumed.interruptions_per_hour if spot else 0.0,
         lost_work_s=assumed.lost_work_s if spot else 0.0,
         restart_s=assumed.restart_s if spot else 0.0,
-        committed_hours_per_month=HOURS_PER_MONTH if committed_for(offer) else 0.0,
+        committed_hours_per_month=HOURS_PER_MONTH if years_committed(offer) else 0.0,
     )
 
 
@@ -266,16 +266,9 @@ def _machine(
     )
 
 
-def committed_for(offer: Offer | None) -> str:
-    """Return the term of a reserved offer: '3 years'; "" where only used hours are paid."""
-    terms = offer.terms if offer else ""
-    return terms.removeprefix("reserved ") if terms.startswith("reserved ") else ""
-
-
-def years_committed(offer: Offer | None) -> float:
+def years_committed(offer: Offer | None) -> int:
     """Return the term of a reserved offer [years]; 0 where only used hours are paid."""
-    words = committed_for(offer).split()
-    return float(words[0]) if words else 0.0
+    return offer.committed_years if offer else 0
 
 
 def around(value: float, uncertainty: float, name: str) -> float | Range:

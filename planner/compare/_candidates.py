@@ -27,7 +27,6 @@ from typing import Final, cast
 from planner.catalog import Accelerator, Catalog, Offer, accelerator_named, is_stale
 from planner.compare._assumptions import (
     Assumptions,
-    committed_for,
     machine_of,
     rental_of,
 )
@@ -466,8 +465,8 @@ def _rented(
     price = offer.price_per_hour * rate * machines
     several = f"{machines} machines" if machines > 1 else ""
     terms = "" if offer.terms == "on demand" else offer.terms
-    years = committed_for(offer)
-    paid = f", paid all month for {years}" if years else ""
+    years = offer.committed_years
+    paid = f", paid all month for {years} year{'' if years == 1 else 's'}" if years else ""
     quoted_in = ""
     if offer.currency != "USD":
         quoted_in = f" ({offer.price_per_hour * machines:,.2f} {offer.currency})"

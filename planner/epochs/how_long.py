@@ -88,7 +88,7 @@ BY_SPEED: Final = "Samples of an epoch over the stated samples/s; validation is 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One measured run as an option, with a unique label.
+    """One measured run as an option, with a unique label, and a shorter one for charts.
 
     `conversion` converts its timed epochs to the common size, or is a refusal. `epoch_samples` is
     the size of an epoch [samples], for runs that state samples/s alone. `first_epoch_half_s` is the
@@ -96,6 +96,7 @@ class Option:
     """
 
     label: str
+    short: str
     run: Run
     epoch_s: tuple[float, ...] = ()
     conversion: Conversion | Refusal = AS_TIMED
@@ -155,11 +156,14 @@ def options_of(
     added only where two runs would otherwise read the same.
     """
     kept = epoch_s or {}
-    parts = [(_plain(r), r.software, r.result_set, f"run {r.run_id[:6]}") for r in runs]
-    labels = distinct_labels(parts)
+    parts = [(r.software, r.result_set, f"run {r.run_id[:6]}") for r in runs]
+    labels = distinct_labels(
+        [(_named(r, " · batch "), *p) for r, p in zip(runs, parts, strict=True)]
+    )
+    shorts = distinct_labels([(_named(r, ", "), *p) for r, p in zip(runs, parts, strict=True)])
     return [
-        Option(label=label, run=run, epoch_s=tuple(kept.get(run.run_id, ())))
-        for label, run in zip(labels, runs, strict=True)
+        Option(label=label, short=short, run=run, epoch_s=tuple(kept.get(run.run_id, ())))
+        for label, short, run in zip(labels, shorts, runs, strict=True)
     ]
 
 
@@ -215,7 +219,7 @@ def of_several_kinds(option: Option) -> Steadiness | None:
     """Return the steadiness of its single epochs if they are not of one kind; else None."""
     if option.run.status != "ok" or len(option.epoch_s) < 2:
         return None
-    kinds = or_refusal(_named(option.run), lambda: steadiness(option.epoch_s))
+    kinds = or_refusal(_in_words(option.run), lambda: steadiness(option.epoch_s))
     return None if isinstance(kinds, Refusal) or kinds.steady else kinds
 
 
@@ -239,7 +243,7 @@ def total_time(
     """
     session_sd = SESSION_SD if another_session else 0.0
     return or_refusal(
-        _named(option.run),
+        _in_words(option.run),
         lambda: or_too_long(
             _total_time(
                 option, epochs, session_sd=session_sd, rest_like_last=rest_like_last, level=level
@@ -332,7 +336,7 @@ def later_epoch_time(
 ) -> Estimate | Refusal:
     """Return the time of one more epoch in the long run [s]; refused as `total_time`."""
     return or_refusal(
-        _named(option.run),
+        _in_words(option.run),
         lambda: (
             _by_speed(option, 1, level)
             if is_speed_only(option.run) and len(option.epoch_s) < 2
@@ -446,7 +450,7 @@ def _ratio(
     against: Estimate | Refusal, total: Estimate | Refusal, option: Option
 ) -> Estimate | None:
     """Return how many times faster than the baseline; None where one of the two has no total."""
-    ratio = or_refusal(_named(option.run), lambda: speed_up(against, total))
+    ratio = or_refusal(_in_words(option.run), lambda: speed_up(against, total))
     return None if isinstance(ratio, Refusal) else ratio
 
 
@@ -480,7 +484,7 @@ def undecided(totals: Sequence[tuple[Option, Estimate | Refusal]]) -> str:
         return ""
     (best, least), *rest = sorted(good, key=lambda known: float(known[1].value))
     close = [
-        o.label for o, t in rest if or_refusal(_named(o.run), partial(apart, least, t)) is False
+        o.label for o, t in rest if or_refusal(_in_words(o.run), partial(apart, least, t)) is False
     ]
     if not close:
         return ""
@@ -557,7 +561,7 @@ def _pre_train_s(run: Run, first_epoch_s: float) -> float | None:
     return until_s - first_epoch_s if until_s >= first_epoch_s else None
 
 
-def _named(run: Run) -> str:
+def _in_words(run: Run) -> str:
     """Return the run as a refusal and the log name it."""
     return f"the run{_at_batch(run)} on {run.system}"
 
@@ -580,9 +584,10 @@ def _rank(answer: Answer) -> tuple[bool, float]:
     return refused, 0.0 if isinstance(answer.total, Refusal) else float(answer.total.value)
 
 
-def _plain(run: Run) -> str:
+def _named(run: Run, before_batch: str) -> str:
+    """Return system and batch of a run."""
     batch = run.global_batch_size
-    return run.system if batch is None else f"{run.system} · batch {batch:,}"
+    return run.system if batch is None else f"{run.system}{before_batch}{batch:,}"
 
 
 def _at_batch(run: Run) -> str:

@@ -621,7 +621,7 @@ def test_any_damaged_cell_is_left_out_with_its_line_and_column(data: st.DataObje
     assert len(skipped) == 1 or path in RUNS
 
 
-def test_a_row_of_a_task_nobody_knows_is_left_out_by_name() -> None:
+def test_a_row_of_an_unknown_task_is_left_out_by_name() -> None:
     row = {"task": "CIFAR-10", "entry": "a", "hours": "1", "epoch": "1", "top1Accuracy": "50"}
     lines = [Line(number=2, cells=row), Line(number=3, cells={**row, "task": "CIFAR10"})]
     kept, skipped = sound_rows("dawnbench_train/epochs.csv", lines)

@@ -1,4 +1,4 @@
-"""How wrong about what nobody measured: a described workload, and several devices from one."""
+"""Errors for a described workload, and for several devices from one."""
 
 from __future__ import annotations
 

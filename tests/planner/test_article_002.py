@@ -229,7 +229,7 @@ def test_the_sick_gpu_sweep_is_refused() -> None:
 
 
 @needs_dataset
-def test_tpu_beats_gpu_above_batch_50_which_nobody_measured() -> None:
+def test_tpu_beats_gpu_above_the_unmeasured_batch_50() -> None:
     gpu, tpu = curve("gpu", "1"), curve("tpu", "1")
     assert isinstance(gpu, ThroughputCurve)
     assert isinstance(tpu, ThroughputCurve)

@@ -1,4 +1,4 @@
-"""Promises of the ladder: a workload on a card nobody measured it on."""
+"""Promises of the ladder: a workload on a card where it was not measured."""
 
 from __future__ import annotations
 

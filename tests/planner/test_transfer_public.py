@@ -1,4 +1,4 @@
-"""How wrong is a card nobody measured? The public tables answer, whole cards and workloads out.
+"""Errors for a card without a measurement: the public tables, with whole cards and workloads hidden.
 
 `pytest -s` prints the tables of docs/evidence.md.
 """

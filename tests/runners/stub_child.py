@@ -23,7 +23,7 @@ from runners.process.events import FD, EventWriter
 
 WRITER: Final = EventWriter()
 EPOCH_S: Final = 0.25
-"""What every epoch is said to take: nobody measured it."""
+"""The stated time of an epoch, which is made up."""
 
 
 def _begin(epochs: int = 1) -> None:

@@ -42,7 +42,7 @@ def test_an_item_becomes_an_offer_of_today_in_usd(kind: str) -> None:
 
 
 @each_kind
-def test_a_card_whose_form_nobody_says_is_left_out_and_counted(kind: str) -> None:
+def test_a_card_of_unstated_form_is_left_out_and_counted(kind: str) -> None:
     unsure = [made(kind, instance_name="gpu_1x", provider=p) for p in ("a", "b")]
     answer = offers_from(unsure, CATALOG, TODAY)
     assert answer.offers == ()

@@ -1,4 +1,4 @@
-"""Ways to begin with under a deadline or a budget: limits nobody can keep, and what a run costs."""
+"""Default options under a deadline or a budget: limits that no option meets, and the cost of a run."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _chosen(of: Job, limits: Limits, shop: Shop = SHOP, **asked: object) -> list
 
 @pytest.mark.parametrize("limits", LIMITS)
 @pytest.mark.parametrize("order", ["cost", "time"])
-def test_limits_that_nobody_can_keep_or_judge_still_have_options(
+def test_limits_that_no_option_meets_still_have_options(
     limits: Limits, order: str
 ) -> None:
     asked = replace(limits, order=order)  # type: ignore[arg-type]

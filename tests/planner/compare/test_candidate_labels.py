@@ -1,4 +1,4 @@
-"""No two options are called alike, and none to begin with is one that nobody can reckon."""
+"""No two options have the same name, and every default option has an estimate."""
 
 from __future__ import annotations
 

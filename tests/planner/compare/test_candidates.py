@@ -213,11 +213,11 @@ def test_a_measured_speed_counts_before_the_operations() -> None:
 
 
 @pytest.mark.parametrize("limits", [Limits(deadline_s=1.0), Limits(budget_usd=0.001)])
-def test_what_nobody_keeps_still_has_options_to_begin_with(limits: Limits) -> None:
+def test_limits_that_no_option_meets_have_default_options(limits: Limits) -> None:
     assert _chosen(DESCRIBED, GOAL, limits)
 
 
-@pytest.mark.parametrize("goal", [None, GOAL, Goal(words="a target nobody knows")])
+@pytest.mark.parametrize("goal", [None, GOAL, Goal(words="an unknown target")])
 def test_without_limits_or_a_known_goal_nothing_changes(goal: Goal | None) -> None:
     every = candidates_of(DESCRIBED, SHOP)
     assert usual(every, DESCRIBED, goal=goal) == usual(every, DESCRIBED)

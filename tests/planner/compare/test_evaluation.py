@@ -125,7 +125,7 @@ def test_by_time_the_fastest_comes_first() -> None:
     assert told.answered[0].candidate.hardware.label == "1 x Huge"
 
 
-def test_a_system_whose_power_nobody_knows_has_a_time_and_no_cost() -> None:
+def test_a_system_of_unknown_power_has_a_time_and_no_cost() -> None:
     unknown = other("GPU", later_epoch_mean_s=50.0)
     measured = job(RUN, unknown)
     shop = Shop(catalog=CATALOG, assumed=EXACT, today=TODAY)

@@ -118,7 +118,7 @@ def test_one_option_alone_that_misses_is_told_as_one() -> None:
 
 
 def test_of_unknown_cost_none_is_said_to_miss() -> None:
-    """An option that nobody can judge may keep to it all the same."""
+    """An option without an estimate may meet the limit."""
     found = _sized([0.0, 0.0, 0.0], Limits(budget_usd=1.0))
     unknown = replace(found.rows[0], in_time=None)
     told = replace(found, rows=(unknown, *found.rows[1:]))

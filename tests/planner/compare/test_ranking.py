@@ -107,7 +107,7 @@ def test_a_group_that_begins_anew_is_tied_in_itself() -> None:
     assert list(_ranks(rows, Limits()).values()) == [1, 1, 3, 3]
 
 
-def test_of_unknown_cost_nobody_knows_the_chance_to_keep_a_budget() -> None:
+def test_an_unknown_cost_has_no_probability_of_meeting_a_budget() -> None:
     assert chance_to_meet(LATE_HALF, SHORT) == pytest.approx(0.5)
     assert chance_to_meet(LATE_HALF, Limits()) is None
     drawn = Drawn(work_s=np.ones(DRAWS), wall_s=np.ones(DRAWS), cost=None)

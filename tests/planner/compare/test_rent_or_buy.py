@@ -196,7 +196,7 @@ def test_the_payback_at_the_break_even_is_the_life(other: float) -> None:
         (Limits(cost_limit_usd=100.0), "pays off above"),
     ],
 )
-def test_nobody_is_advised_to_buy_what_does_not_keep_the_limits(limits: Limits, said: str) -> None:
+def test_a_purchase_that_misses_the_limits_is_not_advised(limits: Limits, said: str) -> None:
     """The machine costs 10,000 USD, a run on it about 21."""
     found = rent_or_buy(_told(EXACT, limits=limits))
     assert found is not None
@@ -205,7 +205,7 @@ def test_nobody_is_advised_to_buy_what_does_not_keep_the_limits(limits: Limits, 
     assert isinstance(found.payback, Refusal) == ("unlikely to finish" in said)
 
 
-def test_nobody_says_1_months() -> None:
+def test_one_month_is_singular() -> None:
     found = _found(replace(EXACT, runs_per_month=50.0))
     told = Estimate(value=1.2, low=0.9, high=2.4, level=0.9)
     said = pays_back(replace(found, payback=told))

@@ -1,4 +1,4 @@
-"""The answer read aloud: nobody says "only 49 % likely", "0 %" or "2 of 1 x"."""
+"""The answer read aloud, without "only 49 % likely", "0 %" or "2 of 1 x"."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_break_even_is_told_as_one_would_say_it(
         ((5.0, 4.0, 6.0), "has paid for itself after 5 months (90 %: 4 to 6)."),
     ],
 )
-def test_nobody_has_paid_for_it_after_0_months(
+def test_a_payback_time_is_never_0_months(
     months: tuple[float, float, float], told: str
 ) -> None:
     found = _pair(_estimate(0.5, 0.4, 0.6), _estimate(6.0, 5.0, 7.0))
@@ -202,11 +202,11 @@ def test_one_that_is_not_quite_sure_is_told_with_its_chance_as_everywhere() -> N
     assert "Rent sure with 99 %" in limits_sentence(told)
 
 
-def test_of_unknown_cost_the_sentence_says_that_nobody_knows_of_the_budget() -> None:
+def test_an_unknown_cost_has_an_unknown_probability_of_meeting_the_budget() -> None:
     row = made("first", _late_in(0.2), 14.0)
     assert row.drawn is not None
-    nobody = Refusal(reason="No price.", measure_next="Ask for one.")
-    unknown = replace(row, drawn=replace(row.drawn, cost=None, to_pay=None), cost=nobody)
+    refused = Refusal(reason="No price.", measure_next="Ask for one.")
+    unknown = replace(row, drawn=replace(row.drawn, cost=None, to_pay=None), cost=refused)
     budget = Limits(order="time", budget_usd=10.0)
     open_still = "; its cost is unknown, so 10 USD may not be enough."
     assert sentence(asked_of([unknown], budget)).endswith(open_still)

@@ -229,7 +229,7 @@ def test_nothing_is_answered_beyond_a_batch_that_fell_short() -> None:
         assert "the target was not reached at batch 1,024" in refused.reason
 
 
-def test_a_target_that_nobody_reached_is_refused() -> None:
+def test_a_target_that_no_trial_reached_is_refused() -> None:
     refused = refusal(fit_convergence([8, 64], [np.nan, np.inf]))
     assert "none of the batch sizes tried (8, 64)" in refused.reason
     assert "easier target" in refused.measure_next

@@ -169,8 +169,8 @@ def test_where_only_the_sum_before_epoch_2_is_known_it_is_used() -> None:
 def test_single_epochs_and_their_summary_say_the_same() -> None:
     epochs = (12.0, 9.9, 10.1, 10.0, 10.0)
     sd = 0.0707106781
-    kept = Option(label="x", run=RUN, epoch_s=epochs)
-    summed = Option(label="x", run=replace(RUN, later_epoch_sd_s=sd), epoch_s=())
+    kept = Option(label="x", short="x", run=RUN, epoch_s=epochs)
+    summed = Option(label="x", short="x", run=replace(RUN, later_epoch_sd_s=sd), epoch_s=())
     a, b = total_time(kept, 500), total_time(summed, 500)
     assert isinstance(a, Estimate)
     assert isinstance(b, Estimate)

@@ -255,7 +255,7 @@ def test_of_a_measured_job_a_processor_needs_what_its_batch_took() -> None:
     assert unknown.way_out == "Check that it is enough."
 
 
-def test_what_nobody_knows_is_not_answered() -> None:
+def test_unknown_memory_has_no_answer() -> None:
     assert fit_of(replace(JOB, params=None), ONE, 10.0).fits is None
     assert fit_of(JOB, Hardware(label="GPU"), 10.0).have_bytes is None
 
@@ -327,7 +327,7 @@ def test_the_fewest_of_a_measured_job_hold_its_batch() -> None:
 
 
 @pytest.mark.parametrize("optimizer", ["", "Foo"])
-def test_two_moments_are_assumed_and_told_where_nobody_knows_the_optimiser(optimizer: str) -> None:
+def test_two_moments_are_assumed_and_reported_for_an_unknown_optimiser(optimizer: str) -> None:
     unknown, adam = (fit_of(replace(JOB, optimizer=o), ONE, 10.0) for o in (optimizer, "Adam"))
     assert unknown.need_bytes == adam.need_bytes
     assert unknown.sentence.endswith(": Adam's two moments are assumed.")

@@ -1,4 +1,4 @@
-"""How fast on hardware nobody timed it on."""
+"""Speed on hardware without a timed run."""
 
 from __future__ import annotations
 

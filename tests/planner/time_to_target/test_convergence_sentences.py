@@ -211,7 +211,7 @@ def test_step_times_of_another_optimiser_are_named_as_such() -> None:
     assert "; with the step times of another optimiser (Net · Data · SGD) on T4 the best" in first
 
 
-def test_an_optimiser_that_nobody_timed_there_is_told_to_be_missing() -> None:
+def test_an_optimiser_without_step_times_there_is_reported_as_missing() -> None:
     of = both()
     times = {"SGD": PlacedTimes(place=HERE, curve=system().curve)}
     first, second, last = answer_sentences(of, GOAL, timings_of(of, times), times)

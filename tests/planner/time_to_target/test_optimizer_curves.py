@@ -111,7 +111,7 @@ def test_diverged_trials_count_among_those_that_did_not_get_there() -> None:
     assert compare(trials(sweep()), TARGET, ["SGD"]).reached.startswith("30 of 45 trials")
 
 
-def test_a_rate_that_nobody_recorded_is_one_rate() -> None:
+def test_an_unrecorded_rate_is_one_rate() -> None:
     records = [r | {"learning_rate": None} for r in sweep() if r["learning_rate"] == BEST_RATE]
     found = one(records)
     assert np.isnan(found.learning_rate).all()

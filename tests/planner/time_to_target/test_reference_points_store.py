@@ -32,7 +32,7 @@ def made(place: Path, **files: str) -> Path:
 
 
 def test_a_package_that_is_not_installed_is_told_with_what_brings_it() -> None:
-    read = read_points("a-package-nobody-has")
+    read = read_points("a-package-that-does-not-exist")
     assert read.points == ()
     assert read.problem == MISSING
     assert f"pip install {PACKAGE}" in MISSING
@@ -55,7 +55,7 @@ def test_a_point_is_read_with_its_round_its_recipe_and_its_seeds(tmp_path: Path)
     "text",
     ["no JSON", "[]", '{"a": 5}', '{"a": {"BS": 5}}', '{"a": {"Benchmark": "x", "BS": "y"}}'],
 )
-def test_a_file_nobody_can_read_is_named_and_the_others_are_read(tmp_path: Path, text: str) -> None:
+def test_an_unreadable_file_is_named_and_the_others_are_read(tmp_path: Path, text: str) -> None:
     good = json.dumps({"a": POINT | {"samples to converge": [5]}})
     place = made(tmp_path, training_4v1v0__resnet=good, training_5v0v0__odd=text)
     read = _reference._read(place, "1.0", "", "")

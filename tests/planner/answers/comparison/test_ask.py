@@ -61,7 +61,7 @@ def test_what_was_decided_leaves_nothing_to_measure() -> None:
     assert undecided(told) == ("", "")
 
 
-def test_the_longest_bar_is_the_time_nobody_measured() -> None:
+def test_the_longest_bar_is_the_estimated_time() -> None:
     told = answered(Request(options=(RENT, TWICE)), FACTS, TODAY).comparison
     assert told is not None
     found = tornado(told)

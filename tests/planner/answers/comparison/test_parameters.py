@@ -181,7 +181,7 @@ def test_a_tariff_that_is_typed_is_known_as_typed_be_it_the_usual_one() -> None:
     assert parse_qs(typed.query) == {**given, TARIFF: ["0.15"]}
 
 
-def test_a_workload_nobody_measured_is_described() -> None:
+def test_a_workload_without_measurements_is_described() -> None:
     given = {"workload": ["described"], "samples": ["1e6"], "params": ["7e9"], "tokens": ["2048"],
              "precision": ["bfloat16"], "name": ["my 7B"]}  # fmt: skip
     asking, problems = compare_parameters(given)
@@ -247,7 +247,7 @@ def test_training_in_int8_is_refused_with_the_reason() -> None:
     assert "'int9' is not among" in str(problem)
 
 
-def test_an_optimiser_nobody_knows_is_asked_for_again_with_what_is_near() -> None:
+def test_an_unknown_optimiser_is_refused_with_similar_names() -> None:
     given = {"workload": ["described"], "samples": ["100"], "flops": ["1e9"]}
     asking, (problem,) = compare_parameters(given | {"network_optimizer": ["Lionn"]})
     assert str(problem) == (

@@ -113,7 +113,7 @@ def test_a_tie_that_came_or_went_is_told_whatever_the_place(rank: int) -> None:
     assert changes(shared, alone) == [f"{r['option']}: no longer tied." for r in rows]
 
 
-def test_of_a_tie_behind_the_first_nobody_says_it_is_with_the_first() -> None:
+def test_a_tie_behind_the_first_is_not_a_tie_with_the_first() -> None:
     third = {**FIRST, "rank": 3, "tied": False}
     (line,) = changes(replace(NOW, rows=(third,)), replace(NOW, rows=({**third, "tied": True},)))
     assert "first" not in line.removeprefix(str(FIRST["option"]))
