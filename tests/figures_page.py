@@ -121,9 +121,9 @@ def figures(text: str) -> dict[str, dict[str, Figure]]:
     found: dict[str, dict[str, Figure]] = {}
     heading = ""
     for line in text.splitlines():
-        if told := re.fullmatch(r"(\S.*?)\s+\[load averages? ([0-9.]+)[^]]*\]", line):
-            heading = told[1]
-            found.setdefault(heading, {})[LOAD] = Figure(value=float(told[2]), unit="")
+        if result := re.fullmatch(r"(\S.*?)\s+\[load averages? ([0-9.]+)[^]]*\]", line):
+            heading = result[1]
+            found.setdefault(heading, {})[LOAD] = Figure(value=float(result[2]), unit="")
         elif heading and line.startswith("  ") and (figure := _figure(line)) is not None:
             found.setdefault(heading, {})[line[2:NAME_END].strip()] = figure
         elif not line.strip() or line.startswith("```"):

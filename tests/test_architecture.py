@@ -133,8 +133,8 @@ def _of_another(room: str, path: Path) -> frozenset[str]:
     place = path.relative_to(ROOT).parts
     own = {"duckdb"} if place[:2] == ("planner", "store") else set()
     own |= {"plotly"} if place[:2] == ("planner", "figures") else set()
-    told = NEVER[room] | ({"plotly", "duckdb"} if room == "planner" else set())
-    return _imports(path) & (told - own)
+    result = NEVER[room] | ({"plotly", "duckdb"} if room == "planner" else set())
+    return _imports(path) & (result - own)
 
 
 def test_no_room_imports_what_belongs_to_another() -> None:

@@ -46,8 +46,8 @@ def read_anew() -> None:
 def _said(capsys: Out, *arguments: str) -> tuple[int, str, str]:
     capsys.readouterr()
     code = main(list(arguments))
-    told = capsys.readouterr()
-    return code, told.out, told.err
+    result = capsys.readouterr()
+    return code, result.out, result.err
 
 
 def test_a_reader_that_goes_away_is_no_error_to_talk_about() -> None:
@@ -101,8 +101,8 @@ def test_how_long_without_a_total_names_the_stated_times_and_the_command_for_the
     assert "140 runs state their time to evaluation loss 0.925." in out
     command = out.split("Run python -m planner ")[1].splitlines()[0]
     assert _said(capsys, *command.split())[0] == 0
-    told = json.loads(_said(capsys, "how-long", "--workload", workload, "--json")[1])
-    assert "140 runs state" in told["note"]
+    result = json.loads(_said(capsys, "how-long", "--workload", workload, "--json")[1])
+    assert "140 runs state" in result["note"]
 
 
 def test_in_a_terminal_the_same_numbers_stand_in_the_table(
@@ -119,9 +119,9 @@ def test_json_is_one_document_with_every_number(capsys: Out) -> None:
     for command in ("how-long", "curve", "compare"):
         code, out, _ = _said(capsys, command, "--json")
         assert code == 0
-        told = json.loads(out)
-        assert told["sources"]
-        assert told["rows" if command != "curve" else "curves"]
+        result = json.loads(out)
+        assert result["sources"]
+        assert result["rows" if command != "curve" else "curves"]
 
 
 def test_a_page_s_link_is_a_question_and_what_stands_beside_it_counts(capsys: Out) -> None:
@@ -151,11 +151,11 @@ def test_the_query_of_an_answer_asks_it_again(capsys: Out) -> None:
     ],
 )
 def test_wrong_words_are_all_told_on_stderr_with_what_to_do(
-    command: list[str], told: list[str], capsys: Out
+    command: list[str], result: list[str], capsys: Out
 ) -> None:
     code, out, err = _said(capsys, *command)
     assert (code, out) == (2, "")
-    assert all(t in err for t in told)
+    assert all(t in err for t in result)
     assert "Traceback" not in err
 
 
@@ -267,8 +267,8 @@ def test_further_results_are_read_from_the_folder_that_is_named(
     place.mkdir(parents=True)
     commit_runs(place, [row(model="Unheard-of")])
     (place / "set.toml").write_text('title = "T"\nlicence = "CC0"\nsource = "s"\n')
-    told = _said(capsys, "how-long", "--list", "workloads", "--results", str(place.parent))
-    assert "Unheard-of" in told[1].splitlines()[2]  # below the head: one's own come first
+    result = _said(capsys, "how-long", "--list", "workloads", "--results", str(place.parent))
+    assert "Unheard-of" in result[1].splitlines()[2]  # below the head: one's own come first
     assert "Unheard-of" not in _said(capsys, "how-long", "--list", "workloads")[1]
 
 
@@ -282,12 +282,12 @@ def test_a_folder_whose_name_is_not_utf_8_is_refused_in_words(
     asked: list[str | bytes] = [executable("planner"), "-m", "planner", *command.split()]
     asked += [f"--{option}", place]
     done = subprocess.run(asked, capture_output=True, cwd=ROOT, check=False)
-    told = done.stderr.decode()
+    result = done.stderr.decode()
     assert (done.returncode, done.stdout) == (2, b"")
     if option == "catalog" and command in ("how-long", "curve"):
         return  # they take no catalogue
-    assert "has a name that is not UTF-8. Rename it first." in told
-    assert "Traceback" not in told
+    assert "has a name that is not UTF-8. Rename it first." in result
+    assert "Traceback" not in result
 
 
 def test_folders_of_the_environment_whose_names_are_not_utf_8_hide_no_others(
@@ -382,15 +382,15 @@ def test_a_report_is_written_with_its_data_and_the_link_that_restores_it(
     live = html.unescape(page.partition('href="https://plan.example/compare?')[2].partition('"')[0])
     assert {"deadline=72", "runs_per_month=9", "order=cost"} < set(live.split("&"))
     assert "workload=" in live
-    told = json.loads(_said(capsys, "compare", "--json", "--deadline", "72",
+    result = json.loads(_said(capsys, "compare", "--json", "--deadline", "72",
                             "--runs-per-month", "9")[1])  # fmt: skip
     table = pq.read_table(out.with_suffix(".parquet")).to_pylist()
     ends = [r["finishes"] for r in table if r["finishes"]]
     assert ends
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\dZ", e) for e in ends)
-    assert [r["cost_per_run"] for r in table] == [r["cost_per_run"] for r in told["rows"]]
+    assert [r["cost_per_run"] for r in table] == [r["cost_per_run"] for r in result["rows"]]
     assert out.with_suffix(".csv").read_text().count("\n") >= len(table) + 1
-    assert html.escape(told["sentence"], quote=False) in page
+    assert html.escape(result["sentence"], quote=False) in page
 
 
 def test_a_report_of_a_link_says_that_runs_or_prices_were_others(
@@ -429,12 +429,12 @@ def test_a_pdf_needs_a_browser_and_says_so(
     ],
 )
 def test_a_report_that_cannot_be_made_says_why(
-    more: list[str], told: str, capsys: Out, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    more: list[str], result: str, capsys: Out, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     code, _, err = _said(capsys, "report", *more)
     assert code == 2
-    assert told in err
+    assert result in err
     assert not list(tmp_path.iterdir())
 
 

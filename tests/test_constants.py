@@ -89,7 +89,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         compare._candidates:MOST_RATE
         cost._records:_YEAR_S cost._records:_MOST_USD core.parameters:NEXT_TO_NOTHING
         compare._influences:MOST_BARS compare._limits:MOST answers.comparison._description:_LARGE
-        answers.comparison._description:MOST_PX answers.comparison._description:_ROUNDED
+        answers.comparison._description:MOST_LAYERS answers.comparison._description:MOST_PX
+        answers.comparison._description:MOST_WIDTH answers.comparison._description:_ROUNDED
         answers.comparison._parameters:MOST_HOURS epochs.how_long:MOST_NAMED
         epochs.how_long:EPOCHS epochs.how_long:MOST_EPOCHS
         runs._records:SLACK runs._records:OUTSIDE_STEPS
@@ -181,9 +182,9 @@ def numbers_of_the_code() -> Iterator[str]:
 
 
 def test_every_number_of_the_code_is_in_the_table_or_is_no_judgement() -> None:
-    told = {c.name.removeprefix("planner.") for c in CONSTANTS}
+    result = {c.name.removeprefix("planner.") for c in CONSTANTS}
     excused = {name for names in NO_JUDGEMENT.values() for name in names.split()}
     found = set(numbers_of_the_code())
-    assert found - told - excused == set(), "put them into backtest/choose/constants.py"
-    assert excused & told == set()
+    assert found - result - excused == set(), "put them into backtest/choose/constants.py"
+    assert excused & result == set()
     assert excused - found == set(), "these are no numbers of the code any more"

@@ -25,14 +25,14 @@ def test_pages_made_from_the_code_are_up_to_date(name: str) -> None:
 
 def test_every_setting_shipped_is_explained_with_its_value() -> None:
     text = (ROOT / "docs" / "settings.md").read_text()
-    told = dict(re.findall(r"^\| `([a-z]+\.\w+)` \| `([^`]+)` \| \S", text, re.MULTILINE))
+    result = dict(re.findall(r"^\| `([a-z]+\.\w+)` \| `([^`]+)` \| \S", text, re.MULTILINE))
     shipped = {
         f"{section}.{key}": str(value).lower() if isinstance(value, bool) else str(value)
         for section, body in CONFIG.items()
         if section != "theme"
         for key, value in body.items()
     }
-    assert told == shipped
+    assert result == shipped
 
 
 def test_both_themes_have_exactly_the_ten_chart_colours_of_the_figures() -> None:
@@ -109,9 +109,9 @@ def test_the_sentence_of_the_readme_is_what_the_planner_says() -> None:
     workload = next(iter(queries.workloads(store)))
     pattern = next(iter(queries.patterns(store, workload)))
     options = options_of(queries.runs_of(store, workload, pattern))
-    told = how_long(options, 2000, "GPU · batch 64").sentence
+    result = how_long(options, 2000, "GPU · batch 64").sentence
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert told in re.sub(r"\s*\n> ", " ", readme)
+    assert result in re.sub(r"\s*\n> ", " ", readme)
 
 
 def test_the_readme_says_how_many_networks_are_named() -> None:

@@ -12,9 +12,9 @@ NOTEBOOK = Path(__file__).parent.parent / "docs" / "example.ipynb"
 
 
 def _cells() -> list[dict[str, Any]]:
-    told: dict[str, Any] = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
-    assert (told["nbformat"], told["nbformat_minor"]) == (4, 5)
-    cells: list[dict[str, Any]] = told["cells"]
+    result: dict[str, Any] = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
+    assert (result["nbformat"], result["nbformat_minor"]) == (4, 5)
+    cells: list[dict[str, Any]] = result["cells"]
     return cells
 
 

@@ -20,8 +20,8 @@ README = figures_page.README.read_text(encoding="utf-8")
 
 
 def test_the_table_of_the_readme_is_what_the_page_of_figures_says() -> None:
-    told = between("figures", README)
-    assert told == readme_table(TEXT), "python -m tests.figures_page readme writes it again"
+    result = between("figures", README)
+    assert result == readme_table(TEXT), "python -m tests.figures_page readme writes it again"
 
 
 def test_words_quoted_from_campaigns_stand_on_the_page() -> None:
@@ -138,9 +138,9 @@ def test_what_a_command_prints_replaces_its_own_part_alone(
     monkeypatch.setattr(figures_page, "PAGE", page)
     monkeypatch.setattr(figures_page, "README", readme)
     assert figures_page.run("make load", "platform", ["terse"]) == 0
-    told = between("make load", page.read_text(encoding="utf-8"))
-    assert told.startswith("```\n")
-    assert told.strip("`\n") in capfd.readouterr().out
+    result = between("make load", page.read_text(encoding="utf-8"))
+    assert result.startswith("```\n")
+    assert result.strip("`\n") in capfd.readouterr().out
     assert replaced("make load", "", page.read_text()) == replaced("make load", "", TEXT)
     assert readme.read_text(encoding="utf-8") == README
 

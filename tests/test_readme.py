@@ -32,9 +32,11 @@ COMMANDS: Final = [
 
 def _run(words: list[str], place: Path) -> subprocess.CompletedProcess[str]:
     """A Python of the environment in a folder of one's own, with the repository's packages."""
-    told = {**os.environ, "PYTHONPATH": str(ROOT), "EPOCHWISE_RESULTS": str(place / "results")}
+    answer = {**os.environ, "PYTHONPATH": str(ROOT), "EPOCHWISE_RESULTS": str(place / "results")}
     command = [executable("planner"), *words]
-    return subprocess.run(command, cwd=place, env=told, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=place, env=answer, capture_output=True, text=True, check=False
+    )
 
 
 def test_there_is_something_to_run() -> None:

@@ -110,8 +110,8 @@ def _installed(name: str) -> bool:
 
 def _needs(name: str) -> list[str]:
     """Names a package needs always; extras are left to whoever asks for them."""
-    told = metadata.requires(name) or []
-    plain = [t for t in told if "extra ==" not in t]
+    result = metadata.requires(name) or []
+    plain = [t for t in result if "extra ==" not in t]
     return [re.sub(r"[-_.]+", "-", m[0]).lower() for t in plain if (m := re.match(r"[\w.-]+", t))]
 
 

@@ -86,8 +86,8 @@ def _get(url: str, target: str) -> tuple[int, Any]:
     asked = http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)
     try:
         asked.request("GET", target)
-        told = asked.getresponse()
-        return told.status, (told.headers.get("Retry-After"), told.read())
+        reply = asked.getresponse()
+        return reply.status, (reply.headers.get("Retry-After"), reply.read())
     finally:
         asked.close()
 
@@ -105,9 +105,9 @@ def test_pages_are_answered_while_every_question_waits(held: tuple[str, Held]) -
         assert _get(url, "/api/v1/nothing")[0] == 404
         assert _get(url, "/api/v1")[0] in (200, 503)
         questions.gate.set()
-        told = [a.result(timeout=60) for a in asked]
-    assert sorted(status for status, _ in told) == [200] * places + [503] * (MANY - places)
-    assert {after for status, (after, _) in told if status == 503} == {"5"}
+        reply = [a.result(timeout=60) for a in asked]
+    assert sorted(status for status, _ in reply) == [200] * places + [503] * (MANY - places)
+    assert {after for status, (after, _) in reply if status == 503} == {"5"}
     assert questions.most <= rooms.AT_ONCE
 
 

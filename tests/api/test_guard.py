@@ -48,8 +48,8 @@ def _get(
     asked = http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)
     try:
         asked.request(method, target, headers=headers)
-        told = asked.getresponse()
-        return told.status, {k.lower(): v for k, v in told.getheaders()}, told.read()
+        reply = asked.getresponse()
+        return reply.status, {k.lower(): v for k, v in reply.getheaders()}, reply.read()
     finally:
         asked.close()
 

@@ -33,14 +33,14 @@ EXAMPLES = {
 }
 
 
-def _refs(told: object) -> Iterator[str]:
-    if isinstance(told, dict):
-        if "$ref" in told:
-            yield told["$ref"]
-        for value in told.values():
+def _refs(reply: object) -> Iterator[str]:
+    if isinstance(reply, dict):
+        if "$ref" in reply:
+            yield reply["$ref"]
+        for value in reply.values():
             yield from _refs(value)
-    if isinstance(told, list):
-        for value in told:
+    if isinstance(reply, list):
+        for value in reply:
             yield from _refs(value)
 
 
@@ -79,9 +79,9 @@ def test_it_describes_exactly_what_is_answered_and_is_served() -> None:
 
 def test_defaults_are_values_that_the_parameter_takes() -> None:
     for address in ADDRESSES:
-        for told in DOCUMENT["paths"][address.path]["get"]["parameters"]:
-            if "default" in told["schema"]:
-                Draft202012Validator(told["schema"]).validate(told["schema"]["default"])
+        for reply in DOCUMENT["paths"][address.path]["get"]["parameters"]:
+            if "default" in reply["schema"]:
+                Draft202012Validator(reply["schema"]).validate(reply["schema"]["default"])
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES))
@@ -89,9 +89,9 @@ def test_every_answer_is_as_described(path: str) -> None:
     schema = DOCUMENT["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]
     whole = {**schema["schema"], "components": DOCUMENT["components"]}
     for query in EXAMPLES[path]:
-        told = ask(APP, f"{path}{query}")
-        assert told.status == 200, told.body
-        Draft202012Validator(whole).validate(told.json)
+        reply = ask(APP, f"{path}{query}")
+        assert reply.status == 200, reply.body
+        Draft202012Validator(whole).validate(reply.json)
 
 
 def test_every_problem_is_as_described() -> None:

@@ -26,11 +26,11 @@ PROBLEM = "application/problem+json"
 ASKED = sorted(set(ANSWERS) - {"/api/v1"})
 
 
-def _problem(told: Answered, status: int) -> dict[str, Any]:
-    assert told.status == status
-    assert told.headers["content-type"] == PROBLEM
-    assert told.headers["cache-control"] == "no-store"
-    body: dict[str, Any] = told.json
+def _problem(reply: Answered, status: int) -> dict[str, Any]:
+    assert reply.status == status
+    assert reply.headers["content-type"] == PROBLEM
+    assert reply.headers["cache-control"] == "no-store"
+    body: dict[str, Any] = reply.json
     assert body["status"] == status
     assert {"type", "title", "status", "detail"} <= set(body)
     return body
@@ -38,15 +38,15 @@ def _problem(told: Answered, status: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("path", [*ANSWERS, "/api/v1/openapi.json"])
 def test_every_address_answers_json_with_an_etag_and_keeps_to_itself(path: str) -> None:
-    told = ask(APP, path)
-    assert told.status == 200
-    assert told.headers["content-type"] == "application/json"
-    assert told.headers["etag"].startswith('W/"')
-    assert told.headers["cross-origin-resource-policy"] == "same-origin"
-    assert told.headers["x-content-type-options"] == "nosniff"
-    assert not [h for h in told.headers if h.startswith("access-control")]
-    assert str(ROOT).encode() not in told.body
-    assert ask(APP, path).body == told.body
+    reply = ask(APP, path)
+    assert reply.status == 200
+    assert reply.headers["content-type"] == "application/json"
+    assert reply.headers["etag"].startswith('W/"')
+    assert reply.headers["cross-origin-resource-policy"] == "same-origin"
+    assert reply.headers["x-content-type-options"] == "nosniff"
+    assert not [h for h in reply.headers if h.startswith("access-control")]
+    assert str(ROOT).encode() not in reply.body
+    assert ask(APP, path).body == reply.body
 
 
 @pytest.mark.parametrize("path", ["/api/v1/compare?epochs=10", "/api/v1/openapi.json"])
@@ -64,16 +64,16 @@ def test_another_question_has_another_etag() -> None:
 
 
 def test_head_tells_the_headers() -> None:
-    told = ask(APP, "/api/v1/projection?epochs=10", method="HEAD")
-    assert told.status == 200
-    assert "etag" in told.headers
+    reply = ask(APP, "/api/v1/projection?epochs=10", method="HEAD")
+    assert reply.status == 200
+    assert "etag" in reply.headers
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
 def test_other_methods_are_not_answered(method: str) -> None:
-    told = ask(APP, "/api/v1/compare", method=method)
-    assert "GET" in _problem(told, 405)["detail"]
-    assert told.headers["allow"] == "GET, HEAD"
+    reply = ask(APP, "/api/v1/compare", method=method)
+    assert "GET" in _problem(reply, 405)["detail"]
+    assert reply.headers["allow"] == "GET, HEAD"
 
 
 @pytest.mark.parametrize(
@@ -103,11 +103,11 @@ def test_all_problems_are_told_at_once_with_their_parameters() -> None:
      "&".join(["a=1"] * (MOST_GIVEN + 1))],
 )  # fmt: skip
 def test_hostile_questions_are_refused_in_words(path: str, query: str) -> None:
-    told = ask(APP, f"{path}?{query}")
-    body = _problem(told, 400)
+    reply = ask(APP, f"{path}?{query}")
+    body = _problem(reply, 400)
     assert body["errors"]
-    assert len(told.body) < 12_000
-    assert b"Traceback" not in told.body
+    assert len(reply.body) < 12_000
+    assert b"Traceback" not in reply.body
 
 
 def test_a_query_that_is_too_long_is_refused_unread() -> None:
@@ -137,10 +137,10 @@ def test_all_runs_are_listed_once_a_part_at_a_time() -> None:
 
 
 def test_filters_are_those_of_the_page_and_one_run_can_be_named() -> None:
-    told = ask(APP, "/api/v1/results?basis=published&limit=3").json
-    assert told["total"] == runs(basis="published")
-    assert {r["basis"] for r in told["rows"]} == {"published"}
-    one = told["rows"][0]["run_id"]
+    reply = ask(APP, "/api/v1/results?basis=published&limit=3").json
+    assert reply["total"] == runs(basis="published")
+    assert {r["basis"] for r in reply["rows"]} == {"published"}
+    one = reply["rows"][0]["run_id"]
     assert [r["run_id"] for r in ask(APP, f"/api/v1/results?run={one}").json["rows"]] == [one]
     suspect = ask(APP, "/api/v1/results?suspect=any&limit=1000").json
     assert suspect["total"] == len(suspect["rows"]) > 0
@@ -201,9 +201,9 @@ def test_what_goes_wrong_inside_stays_inside(
         raise RuntimeError("/home/somebody/secret.parquet")
 
     monkeypatch.setattr(rooms, "ANSWERS", {"/api/v1/curve": fails})
-    told = ask(app(), "/api/v1/curve")
-    detail = _problem(told, 500)["detail"]
-    assert b"secret" not in told.body
+    reply = ask(app(), "/api/v1/curve")
+    detail = _problem(reply, 500)["detail"]
+    assert b"secret" not in reply.body
     assert detail.split("under ")[1].rstrip(".") in caplog.text
 
 
@@ -213,9 +213,9 @@ def test_more_questions_than_can_be_worked_on_are_asked_to_come_again(
     of = app()
     monkeypatch.setattr(rooms, "AT_ONCE", 0)
     monkeypatch.setattr(rooms, "MOST_WAITING", 0)
-    told = ask(of, "/api/v1/curve")
-    _problem(told, 503)
-    assert told.headers["retry-after"] == "5"
+    reply = ask(of, "/api/v1/curve")
+    _problem(reply, 503)
+    assert reply.headers["retry-after"] == "5"
 
 
 def test_what_is_kept_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,8 +230,8 @@ def test_many_at_once_get_what_each_would_get_alone() -> None:
     alone = {p: ask(app(), p).body for p in paths}
     of: Starlette = app()
     with concurrent.futures.ThreadPoolExecutor(8) as threads:
-        told = list(threads.map(lambda p: (p, ask(of, p).body), paths * 4))
-    assert all(body == alone[path] for path, body in told)
+        reply = list(threads.map(lambda p: (p, ask(of, p).body), paths * 4))
+    assert all(body == alone[path] for path, body in reply)
 
 
 def test_a_page_s_link_is_a_question_whatever_it_shows() -> None:
@@ -262,25 +262,25 @@ def test_new_runs_are_in_the_next_answer(tmp_path: Path) -> None:
 
 def test_country_own_and_options_are_named_as_the_parameters_that_are_wrong() -> None:
     target = "/api/v1/compare?options=nope&own=rent%7Cnonsense%7C1%7C2&country=Atlantis"
-    told = ask(app(), target)
-    assert told.status == 400
-    errors = {e["parameter"]: e["detail"] for e in told.json["errors"]}
+    reply = ask(app(), target)
+    assert reply.status == 400
+    errors = {e["parameter"]: e["detail"] for e in reply.json["errors"]}
     assert set(errors) == {"options", "own", "country"}
     assert "catalogue. " in errors["own"]
 
 
 def test_an_own_option_is_compared_beside_those_that_are_named() -> None:
     own = "own=rent%7Ch100-sxm%7C1%7C1.99"
-    told = ask(app(), f"/api/v1/compare?options=buy-1x-rtx-5090&{own}")
-    assert told.status == 200
-    ids = {r["option_id"] for r in told.json["rows"]}
+    reply = ask(app(), f"/api/v1/compare?options=buy-1x-rtx-5090&{own}")
+    assert reply.status == 200
+    ids = {r["option_id"] for r in reply.json["rows"]}
     assert ids == {"buy-1x-rtx-5090", "mine-rent-h100-sxm-1-1.99"}
 
 
 def test_parameters_without_tokens_are_asked_for_them() -> None:
     target = "/api/v1/compare?workload=described&samples=1.28e6&params=25.6e6"
-    told = ask(app(), target)
-    assert told.status == 400
-    (error,) = told.json["errors"]
+    reply = ask(app(), target)
+    assert reply.status == 400
+    (error,) = reply.json["errors"]
     assert error["parameter"] == "tokens"
     assert "How many tokens has a sample?" in error["detail"]

@@ -72,9 +72,9 @@ def _page(name: str, question: dict[str, str]) -> None:
 
 def _api(name: str, question: dict[str, str] | list[tuple[str, str]]) -> dict[str, Any]:
     rules = Rules(store=state.store, catalogs=(hardware.SHIPPED, hardware.folder()))
-    told = ask(Starlette(routes=routes(rules)), f"/api/v1/{name}?{urlencode(question)}")
-    assert told.status == 200, told.body
-    body: dict[str, Any] = told.json
+    reply = ask(Starlette(routes=routes(rules)), f"/api/v1/{name}?{urlencode(question)}")
+    assert reply.status == 200, reply.body
+    body: dict[str, Any] = reply.json
     return body
 
 
@@ -104,9 +104,9 @@ def _command_told(
 )
 def test_totals(question: dict[str, str], files: Files, capsys: pytest.CaptureFixture[str]) -> None:
     _page("how-long", question)
-    told = _api("projection", question)
-    assert files["how-long.csv"]() == csv_text(told["rows"])
-    assert _command("how-long", question, capsys) == told
+    reply = _api("projection", question)
+    assert files["how-long.csv"]() == csv_text(reply["rows"])
+    assert _command("how-long", question, capsys) == reply
 
 
 @pytest.mark.parametrize(
@@ -118,10 +118,10 @@ def test_totals(question: dict[str, str], files: Files, capsys: pytest.CaptureFi
 )
 def test_curves(question: dict[str, str], files: Files, capsys: pytest.CaptureFixture[str]) -> None:
     _page("throughput", question)
-    told = _api("curve", question)
-    assert files["throughput.csv"]() == csv_text(told["curves"])
-    assert files["throughput.points"]() == csv_text(told["points"])
-    assert _command("curve", question, capsys) == told
+    reply = _api("curve", question)
+    assert files["throughput.csv"]() == csv_text(reply["curves"])
+    assert files["throughput.points"]() == csv_text(reply["points"])
+    assert _command("curve", question, capsys) == reply
 
 
 @pytest.mark.parametrize(
@@ -141,13 +141,13 @@ def test_comparisons(
     question: dict[str, str], files: Files, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _page("compare", question)
-    told = _api("compare", question)
+    reply = _api("compare", question)
     page = _without_finish(files["compare.csv"]())
-    assert page == _without_finish(csv_text(told["rows"]))
-    assert _command("compare", question, capsys) == told
+    assert page == _without_finish(csv_text(reply["rows"]))
+    assert _command("compare", question, capsys) == reply
     report = _text(files["compare.report"]())
-    keeps = (told["keeps"] or "").split(": ", 1)[-1]  # hours are a date where one knows the time
-    for text in (told["sentence"], keeps, told["undecided"] or "", told["money"][1:]):
+    keeps = (reply["keeps"] or "").split(": ", 1)[-1]  # hours are a date where one knows the time
+    for text in (reply["sentence"], keeps, reply["undecided"] or "", reply["money"][1:]):
         assert " ".join(text.split()) in report
 
 
@@ -228,11 +228,11 @@ def test_every_shipped_workload_has_one_answer_wherever_it_is_asked(
     if samples:
         place["samples_per_epoch"] = samples
     _page("compare", place)
-    told = _api("compare", place)
-    assert _command_told("compare", place, capsys) == told
-    assert _without_finish(files["compare.csv"]()) == _without_finish(csv_text(told["rows"]))
-    report, csv_rows = _text(files["compare.report"]()), told["rows"]
-    assert " ".join(told["sentence"].split()) in report
+    reply = _api("compare", place)
+    assert _command_told("compare", place, capsys) == reply
+    assert _without_finish(files["compare.csv"]()) == _without_finish(csv_text(reply["rows"]))
+    report, csv_rows = _text(files["compare.report"]()), reply["rows"]
+    assert " ".join(reply["sentence"].split()) in report
     assert len(_start_ups(csv_rows)) <= 1
     unstated = {r.run_id for r in _runs(workload, pattern) if r.global_batch_size is None}
     for row in csv_rows:
@@ -244,7 +244,7 @@ def test_every_shipped_workload_has_one_answer_wherever_it_is_asked(
             _agrees_with_how_long(row, place, files, capsys)
     leader = csv_rows[0]
     if leader["global_batch_size"] and leader["rank"]:
-        assert f"at batch {leader['global_batch_size']:,.0f}" in told["sentence"]
+        assert f"at batch {leader['global_batch_size']:,.0f}" in reply["sentence"]
 
 
 def _start_ups(rows: list[dict[str, Any]]) -> set[bool]:
@@ -272,11 +272,11 @@ def _agrees_with_how_long(
     ask += [("systems", s) for s in same[:MOST_CHOSEN]]
     link: dict[str, str | list[str]] = {**place, "session": "on", "baseline": here}
     assert not show("how-long", **link, systems=same[:MOST_CHOSEN]).warning
-    told = _api("projection", ask)
-    assert files["how-long.csv"]() == csv_text(told["rows"])
-    assert _command_told("how-long", ask, capsys) == told
-    assert len(_start_ups(told["rows"])) <= 1
-    totals = {r["run_id"]: r for r in told["rows"]}
+    reply = _api("projection", ask)
+    assert files["how-long.csv"]() == csv_text(reply["rows"])
+    assert _command_told("how-long", ask, capsys) == reply
+    assert len(_start_ups(reply["rows"])) <= 1
+    totals = {r["run_id"]: r for r in reply["rows"]}
     own = totals[row["run_id"]]
     assert own["total_hms"] == row["time_hms"]
     if row["time_s"] is None:

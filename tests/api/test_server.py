@@ -35,8 +35,8 @@ def _get(
     asked = http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)
     try:
         asked.request(method, target, headers=headers or {})
-        told = asked.getresponse()
-        return told.status, {k.lower(): v for k, v in told.getheaders()}, told.read()
+        reply = asked.getresponse()
+        return reply.status, {k.lower(): v for k, v in reply.getheaders()}, reply.read()
     finally:
         asked.close()
 
@@ -67,10 +67,10 @@ def test_problems_head_and_etag_go_through_the_server(url: str) -> None:
 
 
 def test_several_at_once_get_their_own_answers(url: str) -> None:
-    told: dict[int, int] = {}
+    reply: dict[int, int] = {}
 
     def ask(epochs: int) -> None:
-        told[epochs] = json.loads(_get(url, f"/api/v1/projection?epochs={epochs}")[2])["epochs"]
+        reply[epochs] = json.loads(_get(url, f"/api/v1/projection?epochs={epochs}")[2])["epochs"]
 
     # As many as work and wait at once; more are sent away (tests/api/test_busy.py).
     threads = [threading.Thread(target=ask, args=(n,)) for n in range(10, 20)]
@@ -78,7 +78,7 @@ def test_several_at_once_get_their_own_answers(url: str) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert told == {n: n for n in range(10, 20)}
+    assert reply == {n: n for n in range(10, 20)}
 
 
 def test_it_answers_what_the_command_prints(

@@ -47,14 +47,14 @@ def test_how_long_answers_alike_and_says_it_once(
     assert texts(shown).count(SAID) == 1
     assert "1.98x faster" in texts(shown)
     rules = Rules(store=state.store, catalogs=(hardware.SHIPPED, hardware.folder()))
-    told = ask(Starlette(routes=routes(rules)), f"/api/v1/projection?{urlencode(question)}").json
-    assert told["start_up"] == SAID
-    assert files["how-long.csv"]() == csv_text(told["rows"])
+    reply = ask(Starlette(routes=routes(rules)), f"/api/v1/projection?{urlencode(question)}").json
+    assert reply["start_up"] == SAID
+    assert files["how-long.csv"]() == csv_text(reply["rows"])
     assert SAID in str(files["how-long.report"]())
     link = f"http://127.0.0.1:8501/how-long?{urlencode(question)}&workload=resnet-50"
     main(["how-long", "--json", "--results", str(alone), "--link", link])
     command = json.loads(capsys.readouterr().out)
     assert command["start_up"] == SAID
-    assert [r["total_s"] for r in command["rows"]] == [r["total_s"] for r in told["rows"]]
+    assert [r["total_s"] for r in command["rows"]] == [r["total_s"] for r in reply["rows"]]
     main(["how-long", "--results", str(alone), "--link", link])
     assert SAID in capsys.readouterr().out

@@ -26,13 +26,13 @@ HUGE = {
 @pytest.mark.parametrize("query", HUGE.values(), ids=list(HUGE))
 def test_compare(query: str, capsys: pytest.CaptureFixture[str]) -> None:
     rules = Rules(store=state.store, catalogs=(hardware.SHIPPED,))
-    told = ask(Starlette(routes=routes(rules)), f"/api/v1/compare?{query}").json
-    assert LIMIT in told["sentence"]
-    assert "Buying" not in json.dumps(told)
-    rows = told["rows"]
+    reply = ask(Starlette(routes=routes(rules)), f"/api/v1/compare?{query}").json
+    assert LIMIT in reply["sentence"]
+    assert "Buying" not in json.dumps(reply)
+    rows = reply["rows"]
     assert all(r["time_s"] is None and LIMIT in r["refused"] for r in rows)
     assert main(["compare", "--json", "--link", f"x?{query}"]) == words.REFUSED
-    assert json.loads(capsys.readouterr().out)["sentence"] == told["sentence"]
+    assert json.loads(capsys.readouterr().out)["sentence"] == reply["sentence"]
     given = dict(pair.split("=") for pair in query.split("&"))
     shown = show("compare", **given)
     assert not shown.exception
@@ -42,11 +42,11 @@ def test_compare(query: str, capsys: pytest.CaptureFixture[str]) -> None:
 def test_how_long(capsys: pytest.CaptureFixture[str]) -> None:
     rules = Rules(store=state.store, catalogs=(hardware.SHIPPED,))
     query = HUGE["samples_per_epoch"]
-    told = ask(Starlette(routes=routes(rules)), f"/api/v1/projection?{query}").json
-    assert LIMIT in told["sentence"]
-    assert all(r["total_s"] is None for r in told["rows"])
+    reply = ask(Starlette(routes=routes(rules)), f"/api/v1/projection?{query}").json
+    assert LIMIT in reply["sentence"]
+    assert all(r["total_s"] is None for r in reply["rows"])
     assert main(["how-long", "--json", "--link", f"x?{query}"]) == words.REFUSED
-    assert json.loads(capsys.readouterr().out)["rows"] == told["rows"]
+    assert json.loads(capsys.readouterr().out)["rows"] == reply["rows"]
     shown = show("", samples_per_epoch="1000000000000000")
     assert not shown.exception
     assert LIMIT in texts(shown)

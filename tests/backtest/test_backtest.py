@@ -146,8 +146,8 @@ def test_repeats_of_a_batch_are_averaged_and_short_curves_left_out() -> None:
 @pytest.mark.parametrize("task", TASKS)
 def test_exact_lines_are_predicted_exactly(method: str, task: str) -> None:
     cases = cases_of([curve(law(BATCH))], TASKS[task])
-    told = OF_STEP_TIMES[method](cases)
-    np.testing.assert_allclose(told.value, cases.hidden_value)
+    result = OF_STEP_TIMES[method](cases)
+    np.testing.assert_allclose(result.value, cases.hidden_value)
 
 
 def test_every_method_answers_every_point() -> None:
@@ -184,9 +184,9 @@ def test_what_counts_as_answered_and_told_is_what_the_product_answers_and_tells(
     for batch, step_s, asked in of_cases(cases):
         found = fit_throughput(batch, step_s)
         for b in asked:
-            told = found.step_time(b) if isinstance(found, ThroughputCurve) else found
-            expected.append(isinstance(told, Estimate))
-            values.append(float(told.value) if isinstance(told, Estimate) else np.nan)
+            result = found.step_time(b) if isinstance(found, ThroughputCurve) else found
+            expected.append(isinstance(result, Estimate))
+            values.append(float(result.value) if isinstance(result, Estimate) else np.nan)
     may = may_answer(cases)
     assert may.tolist() == expected
     np.testing.assert_allclose(np.where(may, OF_STEP_TIMES[OURS](cases).value, np.nan), values)
@@ -206,7 +206,7 @@ def test_steps_to_target_are_refused_where_the_product_refuses() -> None:
 # -- figures -------------------------------------------------------------------------------------
 
 
-def told(value: list[float], half: float = np.nan) -> Prediction:
+def result(value: list[float], half: float = np.nan) -> Prediction:
     mid = np.array(value)
     return Prediction(value=mid, low=mid - half, high=mid + half)
 
@@ -220,7 +220,7 @@ def asked(
 
 def test_a_curve_of_many_points_counts_as_much_as_one_of_a_single_point() -> None:
     rows = scored(
-        ("q", "t", "s"), {"ours": told([1.1, 1.1, 1.1, 1.5])}, asked([1.0] * 4, [0] * 3 + [1])
+        ("q", "t", "s"), {"ours": result([1.1, 1.1, 1.1, 1.5])}, asked([1.0] * 4, [0] * 3 + [1])
     )
     assert rows[0].mean_error == pytest.approx(0.3)
     assert rows[0].median_error == pytest.approx(0.3)
@@ -228,7 +228,7 @@ def test_a_curve_of_many_points_counts_as_much_as_one_of_a_single_point() -> Non
 
 
 def test_coverage_and_width_are_those_of_the_interval_and_missing_without_one() -> None:
-    answers = {"ours": told([1.0, 2.0], 0.15), "other": told([1.0, 2.0])}
+    answers = {"ours": result([1.0, 2.0], 0.15), "other": result([1.0, 2.0])}
     first, second, *_ = scored(("q", "t", "s"), answers, asked([1.1, 2.5], [0, 1]))
     assert first.coverage == 0.5
     assert first.median_width == pytest.approx(0.5 * (0.3 + 0.15))
@@ -236,7 +236,7 @@ def test_coverage_and_width_are_those_of_the_interval_and_missing_without_one() 
 
 
 def test_refused_points_make_rows_of_their_own() -> None:
-    answers = {"ours": told([1.0, 3.0]), "other": told([1.0, 1.0])}
+    answers = {"ours": result([1.0, 3.0]), "other": result([1.0, 1.0])}
     rows = scored(("q", "t", "s"), answers, asked([1.0, 1.0], [0, 1], [True, False]))
     by_method = {r.method: r for r in rows}
     assert set(by_method) == {"ours", "other", REFUSED, UNREFUSED}
@@ -246,7 +246,7 @@ def test_refused_points_make_rows_of_their_own() -> None:
 
 
 def test_that_ours_answers_nothing_is_a_row_and_that_others_are_not_scored_then_is_none() -> None:
-    answers = {"ours": told([np.nan, np.nan]), "other": told([1.0, 1.0])}
+    answers = {"ours": result([np.nan, np.nan]), "other": result([1.0, 1.0])}
     [row] = scored(("q", "t", "s"), answers, asked([1.0, 1.0], [0, 1], [False, False]))[:1]
     assert (row.method, row.asked, row.points, row.answered) == ("ours", 2, 0, 0.0)
     assert np.isnan(row.median_error)
@@ -255,7 +255,7 @@ def test_that_ours_answers_nothing_is_a_row_and_that_others_are_not_scored_then_
 
 
 def test_a_data_set_without_answers_counts_as_unanswered_and_in_no_error() -> None:
-    none = scored(("q", "t", "a"), {"ours": told([np.nan])}, asked([1.0], [0], [False]))
+    none = scored(("q", "t", "a"), {"ours": result([np.nan])}, asked([1.0], [0], [False]))
     rows = [*none, figure("ours", 0.1), replace(figure("ours", 0.3), data_set="b")]
     mean = with_means(rows, ["a", "b", "s"])[-1]
     assert mean.mean_error == pytest.approx(0.2)
@@ -265,7 +265,9 @@ def test_a_data_set_without_answers_counts_as_unanswered_and_in_no_error() -> No
 
 def test_the_mean_counts_every_data_set_the_same_and_leaves_out_the_check() -> None:
     rows = [
-        scored(("q", "t", name), {"ours": told([1.0 + e] * n)}, asked([1.0] * n, list(range(n))))[0]
+        scored(("q", "t", name), {"ours": result([1.0 + e] * n)}, asked([1.0] * n, list(range(n))))[
+            0
+        ]
         for name, e, n in (("a", 0.1, 1), ("b", 0.3, 9), ("check", 5.0, 1))
     ]
     mean = with_means(rows, ["a", "b"])[-1]
@@ -326,7 +328,7 @@ def test_the_range_of_what_the_others_choose_stands_beside_a_constant() -> None:
 
 
 def figure(method: str, error: float) -> Row:
-    return scored(("q", "t", "s"), {method: told([1.0 + error])}, asked([1.0], [0]))[0]
+    return scored(("q", "t", "s"), {method: result([1.0 + error])}, asked([1.0], [0]))[0]
 
 
 def test_a_target_is_reached_missed_or_without_data() -> None:
@@ -492,9 +494,9 @@ def test_a_bad_row_is_named_by_file_line_column_and_value_and_the_rest_is_answer
     folder = _gavel_folder(tmp_path / "data", line)
     capsys.readouterr()
     assert main(["backtest", str(folder), "--into", str(into)]) == command.PARTIAL
-    told = capsys.readouterr().err
-    assert told.startswith("Left out: 1 row.\n  gavel_throughputs/throughput.csv")
-    assert words in told
+    result = capsys.readouterr().err
+    assert result.startswith("Left out: 1 row.\n  gavel_throughputs/throughput.csv")
+    assert words in result
     figures = (whole / "data/accuracy.parquet", into / "data/accuracy.parquet")
     assert figures[0].read_bytes() == figures[1].read_bytes()
     page = " ".join((into / "docs/accuracy.md").read_text(encoding="utf-8").split())
@@ -525,9 +527,9 @@ def test_a_file_that_cannot_be_used_is_named_and_the_others_are_read(
     sound = gavel_file.read_bytes()
     gavel_file.write_bytes(content)
     assert main(["backtest", str(folder), "--into", str(tmp_path / "into")]) == 1
-    told = next(x for x in capsys.readouterr().err.splitlines() if "gavel" in x)
-    assert told.startswith("  gavel_throughputs/throughput.csv: ")
-    assert words in told
+    result = next(x for x in capsys.readouterr().err.splitlines() if "gavel" in x)
+    assert result.startswith("  gavel_throughputs/throughput.csv: ")
+    assert words in result
     assert not (tmp_path / "into").exists()
     gavel_file.write_bytes(sound)
     assert main(["backtest", str(folder), "--into", str(tmp_path / "into")]) == command.PARTIAL
@@ -559,10 +561,10 @@ def test_many_bad_rows_are_counted_and_the_first_of_them_named(
 ) -> None:
     folder = _gavel_folder(tmp_path / "data", *["k80,consolidated,net,16,1,x"] * 1234)
     assert main(["backtest", str(folder), "--into", str(tmp_path / "into")]) == command.PARTIAL
-    told = capsys.readouterr().err
-    assert "Left out: 1,234 rows." in told
-    assert "and 1,034 of gavel_throughputs/throughput.csv" in told
-    assert len(told.splitlines()) < 210
+    result = capsys.readouterr().err
+    assert "Left out: 1,234 rows." in result
+    assert "and 1,034 of gavel_throughputs/throughput.csv" in result
+    assert len(result.splitlines()) < 210
 
 
 DATASETS = command.DATA_SETS
@@ -647,9 +649,9 @@ def test_a_question_that_fails_takes_no_other_along(
     (place / "epochs.csv").write_text(f"task,entry,epoch,hours,top1Accuracy\n{ends}")
     code = main(["backtest", str(folder), "--into", str(tmp_path / "into")])
     assert code == command.PARTIAL
-    told = capsys.readouterr().err
-    assert "Left out: " in told
-    assert "\n  epochs: " in told
+    result = capsys.readouterr().err
+    assert "Left out: " in result
+    assert "\n  epochs: " in result
     assert (tmp_path / "into" / "docs" / "accuracy.md").exists()
 
 
@@ -698,10 +700,10 @@ def test_rows_left_out_with_a_bad_one_are_counted_and_do_not_hide_it(
     text = "\n".join([",".join(cells[0]), *rows]) + "\n"
     (place / "epochs_main.csv").write_text(text, encoding="utf-8")
     assert main(["backtest", str(folder), "--into", str(tmp_path / "into")]) == command.PARTIAL
-    told = capsys.readouterr().err
-    assert f"Left out: 300 rows.\n  {EPOCHS_FILE}, line 251, column epoch_seconds: “ten”" in told
-    assert f"{EPOCHS_FILE}: also 299 valid rows of the same runs" in told
-    assert len(told.splitlines()) < 6
+    result = capsys.readouterr().err
+    assert f"Left out: 300 rows.\n  {EPOCHS_FILE}, line 251, column epoch_seconds: “ten”" in result
+    assert f"{EPOCHS_FILE}: also 299 valid rows of the same runs" in result
+    assert len(result.splitlines()) < 6
 
 
 @pytest.mark.skipif(not DATASETS.is_dir(), reason="the public data sets are not here")

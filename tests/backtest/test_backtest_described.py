@@ -54,9 +54,9 @@ def test_each_count_is_paired_with_one_device_at_the_same_batch_on_each() -> Non
     eight, sixteen = together_sets(_made)["DLPerf V100"]
     assert (eight.devices, eight.alone, eight.measured) == (8, 100.0, 640.0)
     assert sixteen.nodes == 2
-    told = constants(_made)
-    assert told["NODE_LOSS"] == pytest.approx(-math.log(0.8) / 3)
-    assert told["NODES_LOSS"] == pytest.approx(-math.log(0.5) / 5)
+    result = constants(_made)
+    assert result["NODE_LOSS"] == pytest.approx(-math.log(0.8) / 3)
+    assert result["NODES_LOSS"] == pytest.approx(-math.log(0.5) / 5)
 
 
 def test_without_data_there_are_no_figures() -> None:
@@ -65,13 +65,13 @@ def test_without_data_there_are_no_figures() -> None:
 
 @needs_data
 def test_the_constants_are_those_the_public_data_tell() -> None:
-    told = constants(public_tables(DATA_SETS))
-    assert pytest.approx(told["MFU"], abs=0.01) == rates.MFU
-    assert pytest.approx(told["MFU_SD"], abs=0.01) == rates.MFU_SD
-    assert pytest.approx(told["NODE_LOSS"], abs=0.01) == spread.NODE_LOSS
-    assert pytest.approx(told["NODE_SD"], abs=0.01) == spread.NODE_SD
-    assert pytest.approx(told["NODES_LOSS"], abs=0.01) == spread.NODES_LOSS
-    assert pytest.approx(told["NODES_SD"], abs=0.01) == spread.NODES_SD
+    result = constants(public_tables(DATA_SETS))
+    assert pytest.approx(result["MFU"], abs=0.01) == rates.MFU
+    assert pytest.approx(result["MFU_SD"], abs=0.01) == rates.MFU_SD
+    assert pytest.approx(result["NODE_LOSS"], abs=0.01) == spread.NODE_LOSS
+    assert pytest.approx(result["NODE_SD"], abs=0.01) == spread.NODE_SD
+    assert pytest.approx(result["NODES_LOSS"], abs=0.01) == spread.NODES_LOSS
+    assert pytest.approx(result["NODES_SD"], abs=0.01) == spread.NODES_SD
 
 
 @needs_data

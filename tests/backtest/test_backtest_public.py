@@ -159,16 +159,16 @@ def test_between_many_batches_of_pollux_what_is_refused_would_be_as_near_now(
 
 def test_constants_chosen_without_each_data_set_are_near_those_that_ship() -> None:
     found = choices(public_tables(DATASETS))
-    told = {(c.use, c.left_out): c.chosen for c in found}
-    assert told["step times", NOTHING].startswith(f"sd {STEP_TIMES.sd:g}, ")
-    assert told["samples to target", NOTHING].startswith(f"sd {PRIOR.sd:g}, dof {PRIOR.dof:g}, ")
+    result = {(c.use, c.left_out): c.chosen for c in found}
+    assert result["step times", NOTHING].startswith(f"sd {STEP_TIMES.sd:g}, ")
+    assert result["samples to target", NOTHING].startswith(f"sd {PRIOR.sd:g}, dof {PRIOR.dof:g}, ")
     chosen = [float(c.chosen.split()[1].rstrip(",")) for c in found if c.use == "samples to target"]
     assert min(chosen) == 0.06
     assert max(chosen) == 0.1
     corrected = [c for c in found if c.use.startswith("when")]
     assert [c.left_out for c in corrected if c.chosen != c.ships] == ["Pollux T4, 1 device"]
-    assert told["fading of doublings", NOTHING] == f"{FADING:g}"
-    assert told["drift of epochs", NOTHING] == f"wanders for {SETTLED:g} epochs"
+    assert result["fading of doublings", NOTHING] == f"{FADING:g}"
+    assert result["drift of epochs", NOTHING] == f"wanders for {SETTLED:g} epochs"
     other_runs = [c.chosen == c.ships for c in found if c.use == "scatter of other runs"]
     assert sum(other_runs) == len(other_runs) - 1 == 5  # only the runs with neighbours matter
 

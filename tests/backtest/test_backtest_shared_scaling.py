@@ -20,8 +20,8 @@ needs_data = pytest.mark.skipif(
 
 
 def _run(error: float, workload: str = "net", devices: int = 4) -> Together:
-    told = float(efficiency(devices, 1).value)
-    return Together(workload, devices, 1, math.exp(error) * told * devices, 1.0)
+    result = float(efficiency(devices, 1).value)
+    return Together(workload, devices, 1, math.exp(error) * result * devices, 1.0)
 
 
 def test_clusters_that_are_alike_share_all_of_it() -> None:

@@ -44,10 +44,10 @@ def _measured(case: Case) -> Mapping[str, Any]:
     return dict(json.loads(done.stdout))
 
 
-def _told(case: Case, told: Mapping[str, Any], ours: str, bare: str) -> None:
+def _told(case: Case, result: Mapping[str, Any], ours: str, bare: str) -> None:
     """Overhead as the median over rounds of the ratio within a round, beside its quartiles."""
-    seconds: Mapping[str, Sequence[float]] = told["seconds"]
-    step_ms = statistics.median(seconds[ours]) / told["steps"] * 1e3
+    seconds: Mapping[str, Sequence[float]] = result["seconds"]
+    step_ms = statistics.median(seconds[ours]) / result["steps"] * 1e3
     over = [100 * (a / b - 1) for a, b in zip(seconds[ours], seconds[bare], strict=True)]
     low, middle, high = statistics.quantiles(over, n=4)
     target = 1.0 if step_ms > 5 else None
@@ -61,9 +61,9 @@ def main() -> None:
     """Print the figures of every size."""
     for case in SIZES:
         heading(f"Engines against bare loops: {case.workload}, {ROUNDS} rounds taking turns")
-        told = _measured(case)
+        result = _measured(case)
         for ours, bare in PAIRS:
-            _told(case, told, ours, bare)
+            _told(case, result, ours, bare)
 
 
 if __name__ == "__main__":

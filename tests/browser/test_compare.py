@@ -57,17 +57,17 @@ def asked(address: str) -> Comparison:
     """The planner's own answer to the question that stands in the address."""
     catalog = read_catalog(ROOT / "data" / "catalog").catalog
     given = parse_qs(urlsplit(address).query)
-    told = compare_answered(store(), catalog, given, datetime.now(UTC).date())
-    assert told.problems == ()
-    assert told.answered.comparison is not None
-    return told.answered.comparison
+    result = compare_answered(store(), catalog, given, datetime.now(UTC).date())
+    assert result.problems == ()
+    assert result.answered.comparison is not None
+    return result.answered.comparison
 
 
 def says(page: Page) -> Comparison:
     """The page's sentence is the planner's answer to the page's address."""
-    told = asked(page.url)
-    expect(answer(page)).to_have_text(sentences(told)[0])
-    return told
+    result = asked(page.url)
+    expect(answer(page)).to_have_text(sentences(result)[0])
+    return result
 
 
 def numbers(page: Page) -> list[dict[str, str]]:
@@ -76,9 +76,9 @@ def numbers(page: Page) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def agree(rows: list[dict[str, str]], told: Comparison) -> None:
+def agree(rows: list[dict[str, str]], result: Comparison) -> None:
     """Every number of the table is the planner's."""
-    for row, record in zip(rows, option_rows(told), strict=True):
+    for row, record in zip(rows, option_rows(result), strict=True):
         for name in ("time_s", "time_s_low", "cost_per_run", "cost_per_run_high", "rank",
                      "energy_kwh", "probability_cheapest", "probability_in_time"):  # fmt: skip
             known = record[name]
@@ -98,13 +98,13 @@ def test_the_whole_story_from_the_workload_to_the_report(app_url: str, visit: Vi
         choose(page, "compare.options", text, typed=text)
     dismissed(page)
     assert {r.candidate.label for r in says(page).rows} == set(THREE)
-    told = says(enter(page, "compare.deadline", "100"))
+    result = says(enter(page, "compare.deadline", "100"))
     expect(page.get_by_text(re.compile("Finish by "))).to_be_visible()
-    agree(numbers(page), told)
+    agree(numbers(page), result)
     report = download(page, "compare.report").read_text(encoding="utf-8")
-    assert escape(sentence(told), quote=False) in report
+    assert escape(sentence(result), quote=False) in report
     assert page.url.split("?", 1)[1].split("&")[0] in report
-    for row in told.answered:
+    for row in result.answered:
         assert row.candidate.label in report
 
 
@@ -128,10 +128,10 @@ def test_from_opening_the_page_to_a_downloaded_report_takes_at_most_six_clicks(
     click()
     widget(page, "compare.deadline").locator("input").click()
     click()
-    told = says(enter(page, "compare.deadline", "48"))
+    result = says(enter(page, "compare.deadline", "48"))
     report = download(page, "compare.report").read_text(encoding="utf-8")
     click()
-    assert escape(sentence(told), quote=False) in report
+    assert escape(sentence(result), quote=False) in report
     assert clicks <= 6
 
 
@@ -140,11 +140,11 @@ def test_a_link_restores_the_question_after_a_refresh_and_elsewhere(
 ) -> None:
     address = f"{app_url}/compare?{urlencode(LINK, doseq=True)}"
     page = visit(address)
-    told = says(page)
+    result = says(page)
     settled(page).reload()
     says(settled(page))
     other = visit(page.url, elsewhere=True)
-    agree(numbers(other), told)
+    agree(numbers(other), result)
 
 
 def test_every_choice_stands_in_the_address(app_url: str, visit: Visit) -> None:
@@ -176,8 +176,8 @@ def test_an_option_is_added_by_hand(app_url: str, visit: Visit) -> None:
     with rerun(page):
         widget(page, "compare.own.add").get_by_role("button").click()
     assert "own=rent%7Ch100-sxm%7C1%7C0.99" in page.url
-    told = says(page)
-    assert "mine-rent-h100-sxm-1-0.99" in {r.candidate.id for r in told.rows}
+    result = says(page)
+    assert "mine-rent-h100-sxm-1-0.99" in {r.candidate.id for r in result.rows}
 
 
 def test_a_comparison_is_saved_and_opened_again(app_url: str, visit: Visit) -> None:

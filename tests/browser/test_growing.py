@@ -90,9 +90,9 @@ def test_an_error_tells_a_stranger_nothing_of_the_machine(
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     page.goto(f"{url}/results?run={run_id(records[0])}")
     expect(page.get_by_text("cannot be read").first).to_be_visible()
-    told = settled(page).locator("body").inner_text()
+    result = settled(page).locator("body").inner_text()
     for secret in (str(results), "Traceback", ".py", "duckdb", "/tmp", "/home", "/root"):  # noqa: S108
-        assert secret not in told
+        assert secret not in result
     page.goto(url)
     press(page, "how-long.quick", "100")
     expect(page.get_by_text("100 epochs of WideResNet-103M")).to_be_visible()

@@ -108,8 +108,10 @@ def test_how_long_shows_names_as_they_are_written_in_words_at_lines_and_under_th
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)
     hover = page.locator(".hoverlayer .hovertext").first
     expect(hover).to_be_visible()
-    told = hover.text_content() or ""
-    assert "<script>alert(2)</script>" in told or "<a href='http://evil.example'>click</a>" in told
+    result = hover.text_content() or ""
+    assert (
+        "<script>alert(2)</script>" in result or "<a href='http://evil.example'>click</a>" in result
+    )
     _harmless(page)
 
 
@@ -155,8 +157,8 @@ def test_a_link_cannot_bring_markup_either(hostile: tuple[str, Path], visit: Vis
     page = visit(
         f"{hostile[0]}/how-long?workload=%3Cimg+src=x+onerror=alert(6)%3E**b**www.evil.example"
     )
-    told = page.get_by_test_id("stAlert")
-    expect(told).to_contain_text("<img src=x onerror=alert(6)>**b**")
+    result = page.get_by_test_id("stAlert")
+    expect(result).to_contain_text("<img src=x onerror=alert(6)>**b**")
     _harmless(page)
 
 

@@ -131,8 +131,8 @@ def test_a_bad_value_in_a_link_is_named_and_the_good_rest_is_kept(
     app_url: str, visit: Visit, bad: str
 ) -> None:
     page = visit(f"{app_url}/how-long?{bad}&baseline=gpu-batch-128&session=on")
-    for told in BAD[bad]:
-        expect(page.get_by_test_id("stAlert")).to_contain_text(told)
+    for output in BAD[bad]:
+        expect(page.get_by_test_id("stAlert")).to_contain_text(output)
     expect(answer(page)).to_contain_text("2000 epochs of WideResNet-103M")
     expect(page.get_by_text("any session on hardware of this kind")).to_be_attached()
     left = "systems=gpu-batch-64&" if "systems" in bad else ""

@@ -21,7 +21,7 @@ from tests.browser import short_runners
 from tests.browser.conftest import Visit
 from tests.browser.look import answer, click_row, settled, widget
 from tests.browser.server import Serve, served, streamlit, uvicorn
-from tests.store.sweeping import dead, told
+from tests.store.sweeping import dead, result
 
 pytestmark = pytest.mark.browser
 STAND_IN = "tests/browser/stand_in_app.py"
@@ -252,7 +252,7 @@ def test_behind_a_proxy_nothing_can_be_started(app: str, browser: Browser) -> No
 def test_an_earlier_sweep_opens_from_the_list_and_is_forgotten(
     app: str, place: Path, visit: Visit
 ) -> None:
-    ended = told(place / "state", phase="stopped", **dead())
+    ended = result(place / "state", phase="stopped", **dead())
     page = visit(f"{app}/measure")
     click_row(page, "measure.earlier", 0)
     _says(page, "Small sweep: stopped after 1 of 4 runs measured.")

@@ -51,7 +51,7 @@ def compared(target: float, names: list[str] | None = None) -> Comparison:
     return compare(trials, target, names or trials.optimizers)
 
 
-def told(target: float, names: list[str] | None = None, *, borrowed: bool = False) -> list[str]:
+def result(target: float, names: list[str] | None = None, *, borrowed: bool = False) -> list[str]:
     """The sentences the page shows, with each optimiser's own step times or borrowed ones."""
     of, trials = shipped()
     known, times = compared(target, names), step_times(borrowed=borrowed)
@@ -80,9 +80,9 @@ def knob(page: Page) -> Locator:
 
 def test_the_page_answers_without_a_click(app_url: str, visit: Visit) -> None:
     page = visit(f"{app_url}/{PAGE}")
-    expect(answer(page)).to_have_text(told(0.025)[0])
+    expect(answer(page)).to_have_text(result(0.025)[0])
     main = page.get_by_test_id("stMain")
-    for sentence in told(0.025)[1:]:
+    for sentence in result(0.025)[1:]:
         expect(main.get_by_text(sentence, exact=True)).to_be_attached()
     expect(page.locator(".js-plotly-plot")).to_have_count(2)
 
@@ -91,7 +91,7 @@ def test_a_link_restores_the_whole_view_here_and_on_another_machine(
     app_url: str, visit: Visit
 ) -> None:
     names = ["SGD momentum 0.9", "SGD"]
-    expected = told(0.05, names, borrowed=True)
+    expected = result(0.05, names, borrowed=True)
     page = visit(f"{app_url}/{PAGE}?{urlencode(LINK, doseq=True)}")
     expect(answer(page)).to_have_text(expected[0])
     expect(page.locator(".js-plotly-plot")).to_have_count(2)
@@ -115,7 +115,7 @@ def test_moving_the_target_changes_the_sentence_and_the_address(app_url: str, vi
         page.keyboard.press("ArrowRight")
     settled(page)
     expect(page).to_have_url(re.compile(r"\?target=0\.022$"))
-    expect(answer(page)).to_have_text(told(0.022)[0])
+    expect(answer(page)).to_have_text(result(0.022)[0])
     assert answer(page).inner_text() != before
 
 
@@ -129,7 +129,7 @@ def test_a_target_beyond_all_trials_is_refused_and_nothing_is_drawn(
     expect(answer(page)).to_contain_text("The target was reached at none of the batch sizes tried")
     expect(page.locator(".js-plotly-plot")).to_have_count(0)
     page.go_back()
-    expect(answer(settled(page))).to_have_text(told(0.025)[0])
+    expect(answer(settled(page))).to_have_text(result(0.025)[0])
 
 
 def test_choosing_step_times_draws_time_to_target_and_tells_the_best_batch(
@@ -141,7 +141,7 @@ def test_choosing_step_times_draws_time_to_target_and_tells_the_best_batch(
     widget(page, f"{PAGE}.times").scroll_into_view_if_needed()
     settled(page)
     choose(page, f"{PAGE}.times", f"Another workload: {WORKLOAD}")
-    expect(answer(page)).to_have_text(told(0.025, borrowed=True)[0])
+    expect(answer(page)).to_have_text(result(0.025, borrowed=True)[0])
     expect(page.locator(".js-plotly-plot")).to_have_count(2)
     stars = page.locator(".js-plotly-plot").nth(1).locator(".scatterlayer .points path")
     expect(stars).to_have_count(3)
@@ -169,7 +169,7 @@ def test_the_report_opens_from_disk_with_the_answer_and_the_chart(
     copy = report.with_suffix(".html")
     copy.write_bytes(report.read_bytes())
     page.goto(copy.as_uri())
-    expect(page.locator(".answer")).to_have_text(told(0.05)[0])
+    expect(page.locator(".answer")).to_have_text(result(0.05)[0])
     expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
     href = re.compile(re.escape(f"{app_url}/{PAGE}?") + ".*target=0.05")
     expect(page.get_by_role("link")).to_have_attribute("href", href)

@@ -44,13 +44,13 @@ def test_the_switch_leaves_suspect_runs_out_and_the_link_and_the_way_to_them_fol
     pattern = next(short for short, name in patterns.items() if name == run.pattern)
     shown = queries.runs_of(store(), run.workload, run.pattern)
     out = sum(r.run_id in left_out(FLAGS) and r.step_time_s is not None for r in shown)
-    told = f"{out} suspect runs are left out" if out > 1 else "1 suspect run is left out"
+    result = f"{out} suspect runs are left out" if out > 1 else "1 suspect run is left out"
     link = f"{app_url}/throughput?workload={workloads[run.workload]}&patterns={pattern}"
     page = visit(link)
-    expect(page.get_by_text(told)).to_have_count(0)
+    expect(page.get_by_text(result)).to_have_count(0)
     with rerun(page):
         widget(page, "throughput.without_suspects").locator("label").click()
-    expect(page.get_by_text(told).first).to_be_visible()
+    expect(page.get_by_text(result).first).to_be_visible()
     assert "without_suspects=on" in page.url
     with rerun(page):
         page.get_by_role("link", name="See them").click()

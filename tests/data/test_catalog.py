@@ -177,9 +177,9 @@ RECKONED: Final = re.compile(
     "known", [a for a in shipped().accelerators if a.kind == "cpu"], ids=lambda a: a.id
 )
 def test_a_processors_peak_is_what_its_note_reckons(known: Accelerator) -> None:
-    told = RECKONED.search(known.note)
-    assert told, known.note
-    cores, clock, each_cycle = (float(text) for text in told.groups())
+    result = RECKONED.search(known.note)
+    assert result, known.note
+    cores, clock, each_cycle = (float(text) for text in result.groups())
     assert each_cycle in (16, 32, 64)
     peak = known.peak_flops_per_s
     assert peak["float32"] == pytest.approx(cores * clock * 1e9 * each_cycle)

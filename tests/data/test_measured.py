@@ -78,13 +78,13 @@ def test_a_set_is_one_small_file_whose_runs_are_what_their_ids_say(slug: str) ->
 
 @each_set
 def test_its_title_names_the_machine_and_the_day_and_its_text_the_load(slug: str) -> None:
-    told, problem = read_set(RESULTS / slug, "shipped")
+    result, problem = read_set(RESULTS / slug, "shipped")
     assert problem is None
-    assert re.search(r": 2-core AMD EPYC, \d+ \w+ 20\d\d$", told.title)
-    assert told.basis == "measured"
-    assert all((told.licence, told.source, told.citation, told.author))
+    assert re.search(r": 2-core AMD EPYC, \d+ \w+ 20\d\d$", result.title)
+    assert result.basis == "measured"
+    assert all((result.licence, result.source, result.citation, result.author))
     if slug != TARGET:  # trials trained together were not timed
-        assert "Load average before the runs" in told.about
+        assert "Load average before the runs" in result.about
 
 
 @each_set
@@ -196,11 +196,12 @@ def test_shipping_keeps_every_run_and_says_how_busy_the_machine_was(tmp_path: Pa
         'title = "A \\"set\\""\nabout = "x"\nlicence = "CC0"\nsource = "s"\n'
     )
     path = ship(mine, tmp_path / "shipped" / "mine")
-    told, problem = read_set(path.parent, "")
+    result, problem = read_set(path.parent, "")
     assert problem is None
-    assert told.title == 'A "set"'
+    assert result.title == 'A "set"'
     assert (
-        "3 runs (ok) with TensorFlow 2.21.0. Load average before the runs: median 1.5" in told.about
+        "3 runs (ok) with TensorFlow 2.21.0. Load average before the runs: median 1.5"
+        in result.about
     )
     assert pq.read_metadata(path).num_rows == 3
     assert ship(mine, tmp_path / "shipped" / "mine") == path

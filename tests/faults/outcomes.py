@@ -99,7 +99,7 @@ class Outcome:
             self.faults.append(what)
 
     @property
-    def told(self) -> str:
+    def result(self) -> str:
         """How the cases ended, most frequent first."""
         return ", ".join(f"{count:,} {name}" for name, count in self.counts.most_common())
 
@@ -107,7 +107,7 @@ class Outcome:
     def line(self) -> str:
         """One line for the terminal."""
         counts = (
-            f"{self.name}: {self.cases:,} cases ({self.told}); {self.down} pages down, "
+            f"{self.name}: {self.cases:,} cases ({self.result}); {self.down} pages down, "
             f"{self.wrong} wrong numbers"
         )
         if self.slowest_s is None:
@@ -119,7 +119,7 @@ class Outcome:
         """One row of the table in docs/figures.md; no hangs and no time where none is timed."""
         untimed = self.slowest_s is None
         cells = (
-            self.name, f"{self.cases:,}", self.told, str(self.down), str(self.wrong),
+            self.name, f"{self.cases:,}", self.result, str(self.down), str(self.wrong),
             "" if untimed else str(self.hangs), "" if untimed else f"{self.slowest_s:.2f}",
         )  # fmt: skip
         return f"| {' | '.join(cells)} |"

@@ -32,25 +32,25 @@ def body_of(content: bytes) -> Any:  # noqa: ANN401 - whatever JSON holds
     return json.loads(content, parse_constant=no_constant)
 
 
-def impossible(told: Any, place: str = "") -> Iterator[str]:  # noqa: ANN401 - plain data
+def impossible(result: Any, place: str = "") -> Iterator[str]:  # noqa: ANN401 - plain data
     """What cannot be in an answer, each with where it stands."""
-    if isinstance(told, Mapping):
-        yield from _outside(told, place)
-        for name, value in told.items():
+    if isinstance(result, Mapping):
+        yield from _outside(result, place)
+        for name, value in result.items():
             yield from impossible(value, f"{place}.{name}")
-    elif isinstance(told, list):
-        for number, value in enumerate(told):
+    elif isinstance(result, list):
+        for number, value in enumerate(result):
             yield from impossible(value, f"{place}[{number}]")
-    elif isinstance(told, float | int) and not isinstance(told, bool):
-        below = told < 0 and not any(word in place for word in SIGNED)
-        if below or not math.isfinite(told):
-            yield f"{place} is {told}"
+    elif isinstance(result, float | int) and not isinstance(result, bool):
+        below = result < 0 and not any(word in place for word in SIGNED)
+        if below or not math.isfinite(result):
+            yield f"{place} is {result}"
 
 
-def _outside(told: Mapping[str, Any], place: str) -> Iterator[str]:
-    named = [(f"{name}_low", name, f"{name}_high") for name in told]
+def _outside(result: Mapping[str, Any], place: str) -> Iterator[str]:
+    named = [(f"{name}_low", name, f"{name}_high") for name in result]
     for names in (*named, *INTERVALS):
-        ends = [told.get(name) for name in names]
+        ends = [result.get(name) for name in names]
         known = [float(e) for e in ends if isinstance(e, float | int)]
         room = SLACK * max((abs(k) for k in known), default=0.0)
         if any(after < before - room for before, after in pairwise(known)):

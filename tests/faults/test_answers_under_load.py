@@ -128,11 +128,11 @@ def _questions(url: str) -> list[Asked]:
             page, path, command = KINDS[len(found) % len(KINDS)]
             query = _query(path, number, known)
             number += 1
-            told = asking.get(f"{path}?{query}")
-            if told.status == 200:
+            answer = asking.get(f"{path}?{query}")
+            if answer.status == 200:
                 found.append(
-                    Asked(page=page, path=path, command=command, query=query, body=told.body,
-                          sentences=_sentences(told.body), words=_words(url, page, query))
+                    Asked(page=page, path=path, command=command, query=query, body=answer.body,
+                          sentences=_sentences(answer.body), words=_words(url, page, query))
                 )  # fmt: skip
     return found
 
@@ -145,8 +145,8 @@ def _query(path: str, number: int, known: Sequence[Names]) -> str:
 
 
 def _sentences(body: bytes) -> tuple[str, ...]:
-    told = body_of(body)
-    return tuple(told["sentences"]) if "sentences" in told else (told["sentence"],)
+    answer = body_of(body)
+    return tuple(answer["sentences"]) if "sentences" in answer else (answer["sentence"],)
 
 
 def _words(url: str, page: str, query: str) -> tuple[str, ...]:
@@ -172,9 +172,9 @@ def _commands(outcome: Outcome, asked: Sequence[Asked], place: Path) -> None:
 def _compared(outcome: Outcome, url: str, one: Asked, number: int) -> None:
     what = f"answer {number}: {one.path}?{one.query[:200]}"
     with outcome.case(what), Asking(url) as asking:
-        told = asking.get(f"{one.path}?{one.query}")
-        if told.body != one.body:
-            outcome.differs(f"{what}: {told.status}: another body than before")
+        answer = asking.get(f"{one.path}?{one.query}")
+        if answer.body != one.body:
+            outcome.differs(f"{what}: {answer.status}: another body than before")
     with outcome.case(what):
         words = _words(url, one.page, one.query)
         if words != one.words:

@@ -70,9 +70,9 @@ def test_of_many_good_files_among_fifty_bad_ones_all_are_shown_and_told(tmp_path
     outcome = Outcome(name=f"bad files among {GOOD:,} good ones", cases=50)
     with outcome.step("the first look"):
         store = opened(tmp_path)
-    told = store.refused
-    outcome.counts |= {"listed with a reason": len(told), "good runs shown": len(ids(store))}
+    result = store.refused
+    outcome.counts |= {"listed with a reason": len(result), "good runs shown": len(ids(store))}
     finish(outcome)
     assert ids(store) == sorted(d.run_id for d in done)
-    assert len(told) == 50
-    assert all(" bad " in r.path and len(r.reason) > 10 for r in told)
+    assert len(result) == 50
+    assert all(" bad " in r.path and len(r.reason) > 10 for r in result)

@@ -57,8 +57,8 @@ def test_an_absurd_number_breaks_nothing(tmp_path: Path) -> None:
                 outcome.differs(f"{what}: a good run changed")
             for question in _questions(served):
                 _asked(outcome, f"{what} {_odd(rows[0])}", served, question)
-            told = ask(served, "/api/v1/projection?workload=good-net-cifar-10")
-            if told.body != first:
+            result = ask(served, "/api/v1/projection?workload=good-net-cifar-10")
+            if result.body != first:
                 outcome.differs(f"{what}: another answer about the good runs")
         shutil.rmtree(place)
     finish(outcome)
@@ -101,8 +101,8 @@ def _planted(place: Path, rows: Sequence[dict[str, Any]], *, sealed: bool) -> st
 
 def _summary(one: dict[str, Any]) -> dict[str, Any]:
     """What the seal of a run says, whether its numbers are sound or not."""
-    told = {**one, "schema_version": 1, "run_id": run_id(one)}
-    return told | {"recorded_at": int(one["recorded_at"].timestamp() * 1e6)}
+    result = {**one, "schema_version": 1, "run_id": run_id(one)}
+    return result | {"recorded_at": int(one["recorded_at"].timestamp() * 1e6)}
 
 
 def _odd(one: dict[str, Any]) -> dict[str, Any]:
@@ -111,8 +111,8 @@ def _odd(one: dict[str, Any]) -> dict[str, Any]:
 
 def _questions(served: Any) -> list[str]:  # noqa: ANN401 - an application
     """Everything, and each workload by the name that the index gives it."""
-    told = ask(served, "/api/v1")
-    listed = body_of(told.body)["workloads"] if told.status == 200 else []
+    result = ask(served, "/api/v1")
+    listed = body_of(result.body)["workloads"] if result.status == 200 else []
     names = [w["workload"] for w in listed if w["name"].startswith("Extreme")]
     asked = ["/api/v1", "/api/v1/results?suspect=any", "/api/v1/projection", "/api/v1/compare"]
     for name in names:
@@ -123,10 +123,10 @@ def _questions(served: Any) -> list[str]:  # noqa: ANN401 - an application
 
 
 def _asked(outcome: Outcome, what: str, served: Any, question: str) -> None:  # noqa: ANN401
-    told = ask(served, question)
-    outcome.counts[str(told.status)] += 1
-    if told.status >= 500:
-        outcome.broken(f"{what}: {question}: {told.status}")
+    result = ask(served, question)
+    outcome.counts[str(result.status)] += 1
+    if result.status >= 500:
+        outcome.broken(f"{what}: {question}: {result.status}")
         return
-    for fault in impossible(body_of(told.body)):
+    for fault in impossible(body_of(result.body)):
         outcome.differs(f"{what}: {question}: {fault}")

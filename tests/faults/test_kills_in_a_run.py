@@ -178,12 +178,12 @@ def _judged(outcome: Outcome, sweep: Sweeping, what: str) -> None:
     with outcome.step(f"{what}: a look at its results"):
         shown = len(ids(opened(sweep.place.parent)))
     ends = _ends(sweep.place)
-    outcome.counts["killed rows"] += sum(told.count("killed") for told in ends.values())
+    outcome.counts["killed rows"] += sum(result.count("killed") for result in ends.values())
     faults = {
         "lost": sweep.lost,
         "orphans": sweep.orphans,
         "torn": len(torn(sweep.place)),
-        "rows not shown": sum(len(told) for told in ends.values()) - shown,
+        "rows not shown": sum(len(result) for result in ends.values()) - shown,
         "not measured once": int(len(ends) != sweep.cases or not _settled_once(ends)),
         "not whole": len(verify_folder(folder(sweep.place.parent)).problems),
         # A killed writer's own temporary is swept by a later commit once it is a day old.

@@ -106,13 +106,13 @@ def _looked_at(
 
 def _asked(outcome: Outcome, what: str, served: Starlette, answers: list[bytes]) -> None:
     """Ask the interface about everything; what it says of the good runs is what it said before."""
-    told = [ask(served, question) for question in QUESTIONS]
-    outcome.counts["API answers"] += len(told)
-    for question, answer in zip(QUESTIONS, told, strict=True):
+    result = [ask(served, question) for question in QUESTIONS]
+    outcome.counts["API answers"] += len(result)
+    for question, answer in zip(QUESTIONS, result, strict=True):
         if answer.status >= 500:
             outcome.broken(f"{what}: {question}: {answer.status}")
             continue
         for fault in impossible(body_of(answer.body)):
             outcome.differs(f"{what}: {question}: {fault}")
-    if [a.body for a in told[3:]] != answers:
+    if [a.body for a in result[3:]] != answers:
         outcome.differs(f"{what}: another answer about the good runs")

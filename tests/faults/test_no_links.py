@@ -41,9 +41,9 @@ class _Program(ctypes.Structure):
 def without(calls: tuple[int, ...], code: int) -> None:
     """Make system calls fail with `code` in this process for good; OSError where that is barred."""
     load = _OPERATIONS.pack(0x20, 0, 0, 0)
-    told = [_OPERATIONS.pack(0x15, 0, 1, call) + _OPERATIONS.pack(0x06, 0, 0, _ERRNO | code)
+    result = [_OPERATIONS.pack(0x15, 0, 1, call) + _OPERATIONS.pack(0x06, 0, 0, _ERRNO | code)
             for call in calls]  # fmt: skip
-    text = b"".join([load, *told, _OPERATIONS.pack(0x06, 0, 0, _ALLOW)])
+    text = b"".join([load, *result, _OPERATIONS.pack(0x06, 0, 0, _ALLOW)])
     buffer = ctypes.create_string_buffer(text, len(text))
     program = _Program(len(text) // _OPERATIONS.size, ctypes.addressof(buffer))
     system = ctypes.CDLL(None, use_errno=True)

@@ -60,7 +60,7 @@ def _looked(root: Path, kind: str) -> dict[str, Any]:
         "verify": lambda: verify_folder(folder(root / "results")),
         "compact": lambda: compact_set(root / "results" / "odd"),
     }
-    told: dict[str, Any] = {"steps": []}
+    result: dict[str, Any] = {"steps": []}
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, hard))
     for name, step in steps.items():
@@ -70,14 +70,14 @@ def _looked(root: Path, kind: str) -> dict[str, Any]:
         except Exception as problem:  # noqa: BLE001 - whatever comes out is what is counted
             found, error = [], f"{type(problem).__name__}: {problem}"[:300]
         if name == "answers":
-            told["answers"] = found
-        told["steps"].append([name, time.perf_counter() - began, error])
+            result["answers"] = found
+        result["steps"].append([name, time.perf_counter() - began, error])
     resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-    told["same"] = shown_of(store, "Good net") == shown
-    told["evil"] = len(shown_of(store, "Evil net"))
-    told["reasons"] = [r.reason[:500] for r in store.refused]
-    told["longest"] = max((len(r.reason) for r in store.refused), default=0)
-    return told
+    result["same"] = shown_of(store, "Good net") == shown
+    result["evil"] = len(shown_of(store, "Evil net"))
+    result["reasons"] = [r.reason[:500] for r in store.refused]
+    result["longest"] = max((len(r.reason) for r in store.refused), default=0)
+    return result
 
 
 def test_odd_files_are_refused_with_a_reason(tmp_path: Path) -> None:
@@ -88,29 +88,29 @@ def test_odd_files_are_refused_with_a_reason(tmp_path: Path) -> None:
         child = Child(look, tmp_path / str(number), kinds)
         code = child.ended()
         found = [json.loads(line) for line in child.said]
-        for told in found:
-            _judged(outcome, told)
+        for result in found:
+            _judged(outcome, result)
         if code != 0:
             outcome.broken(f"{kinds[len(found)]}: the process ended with {code}")
     finish(outcome)
 
 
-def _judged(outcome: Outcome, told: dict[str, Any]) -> None:
-    kind = told["kind"]
+def _judged(outcome: Outcome, result: dict[str, Any]) -> None:
+    kind = result["kind"]
     outcome.cases += 1
-    for name, seconds, error in told["steps"]:
+    for name, seconds, error in result["steps"]:
         outcome.timed(f"{kind}: {name}", seconds)
         if error:
             outcome.broken(f"{kind}: {name}: {error}")
-    outcome.counts["reasons"] += len(told["reasons"])
-    if told["answers"] != [200] * len(QUESTIONS):
-        outcome.broken(f"{kind}: answers {told['answers']}")
-    if not told["same"] or told["evil"]:
-        outcome.differs(f"{kind}: good runs same: {told['same']}, evil runs: {told['evil']}")
-    if not told["reasons"] or min(len(r) for r in told["reasons"]) < 10:
-        outcome.differs(f"{kind}: no reason: {told['reasons'][:3]}")
-    if told["longest"] > 5000:
-        outcome.differs(f"{kind}: a reason of {told['longest']:,} letters")
+    outcome.counts["reasons"] += len(result["reasons"])
+    if result["answers"] != [200] * len(QUESTIONS):
+        outcome.broken(f"{kind}: answers {result['answers']}")
+    if not result["same"] or result["evil"]:
+        outcome.differs(f"{kind}: good runs same: {result['same']}, evil runs: {result['evil']}")
+    if not result["reasons"] or min(len(r) for r in result["reasons"]) < 10:
+        outcome.differs(f"{kind}: no reason: {result['reasons'][:3]}")
+    if result["longest"] > 5000:
+        outcome.differs(f"{kind}: a reason of {result['longest']:,} letters")
 
 
 def test_files_that_change_while_they_are_read_cost_no_other_run(tmp_path: Path) -> None:
@@ -131,10 +131,10 @@ def test_files_that_change_while_they_are_read_cost_no_other_run(tmp_path: Path)
                 if shown_of(store, "Good net") != good:
                     outcome.differs(f"{what}: a good run changed")
                 for question in QUESTIONS[1:]:
-                    told = ask(app(store), question)
-                    outcome.counts[str(told.status)] += 1
-                    if told.status != 200:
-                        outcome.broken(f"{what}: {question}: {told.status}")
+                    result = ask(app(store), question)
+                    outcome.counts[str(result.status)] += 1
+                    if result.status != 200:
+                        outcome.broken(f"{what}: {question}: {result.status}")
             if outcome.cases % 10 == 0:
                 compact_set(place)
     finally:

@@ -74,8 +74,8 @@ def test_no_question_breaks_the_interface(url: str, known: Sequence[Names], path
     with ThreadPoolExecutor(AT_ONCE) as pool:
         parts = [range(n, COUNTS[path], AT_ONCE) for n in range(AT_ONCE)]
         for asked in pool.map(lambda part: _asked(url, known, path, part), parts):
-            for what, told in asked:
-                _judged(outcome, what, told)
+            for what, result in asked:
+                _judged(outcome, what, result)
     finish(outcome)
 
 
@@ -89,8 +89,8 @@ def _asked(
             try:
                 found.append((f"{number} {target[:300]}", asking.get(target)))
             except ConnectionResetError as error:
-                told = CLOSED if len(target) > LONGEST_HEAD else error
-                found.append((f"{number} {target[:300]}", told))
+                result = CLOSED if len(target) > LONGEST_HEAD else error
+                found.append((f"{number} {target[:300]}", result))
             except OSError as error:
                 found.append((f"{number} {target[:300]}", error))
     return found
@@ -105,18 +105,18 @@ def question(path: str, number: int, known: Sequence[Names]) -> Pairs:
     return [pair for pair in draw.choice(bases) if pair[0] not in named] + asked
 
 
-def _judged(outcome: Outcome, what: str, told: Response | Exception) -> None:
-    if isinstance(told, Exception):
+def _judged(outcome: Outcome, what: str, result: Response | Exception) -> None:
+    if isinstance(result, Exception):
         outcome.cases += 1
-        outcome.broken(f"{what}: {type(told).__name__}: {told}")
+        outcome.broken(f"{what}: {type(result).__name__}: {result}")
         return
-    outcome.took(what, told.took_s)
-    outcome.counts[str(told.status)] += 1
-    if told.status not in STATUSES:
-        outcome.broken(f"{what}: {told.status} {told.body[:300]!r}")
+    outcome.took(what, result.took_s)
+    outcome.counts[str(result.status)] += 1
+    if result.status not in STATUSES:
+        outcome.broken(f"{what}: {result.status} {result.body[:300]!r}")
         return
     try:
-        faults = list(impossible(body_of(told.body)))
+        faults = list(impossible(body_of(result.body)))
     except ValueError as error:
         faults = [str(error)]
     for fault in faults:
@@ -195,9 +195,9 @@ def _priced(draw: random.Random) -> tuple[Pairs, Any]:
 
 
 def _answered(outcome: Outcome, asking: Asking, target: str) -> Any:  # noqa: ANN401 - plain data
-    told = asking.get(target)
-    _judged(outcome, target, told)
-    return body_of(told.body) if told.status == 200 else {"rows": []}
+    result = asking.get(target)
+    _judged(outcome, target, result)
+    return body_of(result.body) if result.status == 200 else {"rows": []}
 
 
 def _by_row(body: Any, name: str) -> dict[str, float]:  # noqa: ANN401 - plain data

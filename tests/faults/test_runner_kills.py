@@ -174,8 +174,8 @@ def _ends(place: Path) -> dict[str, list[str]]:
 def _settled_once(ends: Mapping[str, list[str]]) -> bool:
     """Killed attempts first, then one end of its own, or the third kill."""
     return all(
-        set(told[:-1]) <= {"killed"} and (told[-1] != "killed" or len(told) == 3)
-        for told in ends.values()
+        set(result[:-1]) <= {"killed"} and (result[-1] != "killed" or len(result) == 3)
+        for result in ends.values()
     )
 
 
@@ -195,10 +195,10 @@ def _stub(tmp: Path) -> Callable[[str], subprocess.Popen[bytes]]:
     return start
 
 
-def _again(told: list[str], ends: Mapping[str, list[str]]) -> int:
+def _again(result: list[str], ends: Mapping[str, list[str]]) -> int:
     """Starts that no row and no kill of a supervisor explains: of cases that were done."""
     finished = {str(s): len(ends[case(s).case_id]) for s in WAYS}
-    attempts = {seed: max(int(t.split()[1]) for t in told if t.split()[0] == seed)
+    attempts = {seed: max(int(t.split()[1]) for t in result if t.split()[0] == seed)
                 for seed in finished}  # fmt: skip
     return sum(attempts[seed] != count - 1 for seed, count in finished.items())
 
@@ -225,7 +225,7 @@ def test_a_sweep_killed_again_and_again_measures_every_case_once(tmp_path: Path)
         assert verify_folder(folder(tmp / "results")).problems == ()
         whole_rows = [r for r in summaries(place) if r["status"] == "ok"]
         assert all(r["epochs_measured"] == 3 for r in whole_rows)
-        killed += sum(told.count("killed") for told in ends.values())
+        killed += sum(result.count("killed") for result in ends.values())
         again += _again(before, ends)
     outcome.counts["killed rows"] = killed
     if again:
@@ -288,7 +288,7 @@ def test_a_real_sweep_killed_again_and_again_measures_every_case_once(
         assert (len(ends), _settled_once(ends)) == (RUNS, True), [
             {k: v for k, v in row.items() if v is not None} for row in summaries(place)
         ]
-        assert {told[-1] for told in ends.values()} <= {"ok", "killed"}
+        assert {result[-1] for result in ends.values()} <= {"ok", "killed"}
         assert verify_folder(folder(tmp_path / "results")).problems == ()
         assert temporaries(place) == [] or FULL  # swept once they are a day old
         (tmp_path / "results").rename(tmp_path / f"done-{counts.sweeps}")

@@ -68,35 +68,35 @@ def run(session: ClientConnection, page: str = "", query: str = "") -> Visit:
     while not seen.ended:
         left = PATIENCE_S - (time.monotonic() - began)
         content = session.recv(timeout=max(0.0, left))
-        told = ForwardMsg()
-        told.ParseFromString(content if isinstance(content, bytes) else content.encode())
-        _take(told, seen)
+        result = ForwardMsg()
+        result.ParseFromString(content if isinstance(content, bytes) else content.encode())
+        _take(result, seen)
     seen.took_s = time.monotonic() - began
     return seen
 
 
-def _take(told: ForwardMsg, seen: Visit) -> None:
-    kind = told.WhichOneof("type")
+def _take(result: ForwardMsg, seen: Visit) -> None:
+    kind = result.WhichOneof("type")
     if kind == "script_finished":
-        finished = told.ScriptFinishedStatus.Name(told.script_finished)
+        finished = result.ScriptFinishedStatus.Name(result.script_finished)
         # A page that moves the reader on, or writes its address, is run again at once.
         seen.ended = "" if finished == "FINISHED_EARLY_FOR_RERUN" else finished
     elif kind == "delta":
-        if told.delta.new_element.WhichOneof("type") == "exception":
-            seen.exceptions.append(told.delta.new_element.exception.message)
-        seen.texts.extend(_texts(told.delta))
+        if result.delta.new_element.WhichOneof("type") == "exception":
+            seen.exceptions.append(result.delta.new_element.exception.message)
+        seen.texts.extend(_texts(result.delta))
     elif kind == "page_not_found":
         seen.texts.append("page not found")
-    elif kind == "session_event" and told.session_event.WhichOneof("type") == (
+    elif kind == "session_event" and result.session_event.WhichOneof("type") == (
         "script_compilation_exception"
     ):
-        seen.exceptions.append(told.session_event.script_compilation_exception.message)
+        seen.exceptions.append(result.session_event.script_compilation_exception.message)
         seen.ended = "not compiled"
 
 
-def _texts(told: Any) -> Iterator[str]:  # noqa: ANN401 - protobuf ships no types
+def _texts(result: Any) -> Iterator[str]:  # noqa: ANN401 - protobuf ships no types
     """All texts of a message and of what is in it; charts and tables carry theirs as JSON."""
-    for of, value in told.ListFields():
+    for of, value in result.ListFields():
         values = value if of.is_repeated else [value]
         if of.type == of.TYPE_STRING:
             yield from values

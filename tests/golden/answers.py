@@ -20,9 +20,9 @@ def read(name: str) -> dict[str, Tree]:
     """Return the recorded answer of each edge."""
     text = (FOLDER / f"{name}.json").read_text(encoding="utf-8")
     answers: dict[str, Tree] = json.loads(text)
-    told = answers.get("interface")
-    if told and told["body"] == AS_COMMAND:
-        told["body"] = answers["command"]["json"]["said"]
+    result = answers.get("interface")
+    if result and result["body"] == AS_COMMAND:
+        result["body"] = answers["command"]["json"]["said"]
     return answers
 
 

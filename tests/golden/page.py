@@ -45,12 +45,12 @@ def _parts(node: Any) -> Iterator[Tree]:  # noqa: ANN401 - blocks and elements h
         proto = getattr(one, "proto", None)
         if proto is None:
             continue
-        told = _fields(proto)
-        told = told.get(one.type, told) if isinstance(told.get(one.type), dict) else told
+        result = _fields(proto)
+        result = result.get(one.type, result) if isinstance(result.get(one.type), dict) else result
         seen = {
-            name: told[name]
+            name: result[name]
             for name in SEEN
-            if name in told and name not in OF_TODAY.get(one.type, ())
+            if name in result and name not in OF_TODAY.get(one.type, ())
         }
         if one.type == "dataframe":
             seen |= _table(proto)

@@ -53,8 +53,8 @@ def by_command(question: Question) -> Tree:
 def by_interface(question: Question) -> Tree:
     """Return what the address answers, with its status."""
     path = API.get(question.kind, question.kind)
-    told = ask(_interface(), f"/api/v1/{path}?{urlencode(question.asked, doseq=True)}")
-    return {"status": told.status, "body": plain(told.json)}
+    result = ask(_interface(), f"/api/v1/{path}?{urlencode(question.asked, doseq=True)}")
+    return {"status": result.status, "body": plain(result.json)}
 
 
 def by_page(question: Question) -> Tree:
@@ -139,12 +139,12 @@ def _handed_out(asked: Asked) -> Tree:
     """Return the report and the table that the command writes."""
     with tempfile.TemporaryDirectory() as place:
         out = Path(place) / REPORT
-        told = _ran(["report", "--out", str(out), "--with-data", *_options(asked)])
-        told["beside"] = [line.replace(f"{place}/", "") for line in told["beside"]]
+        result = _ran(["report", "--out", str(out), "--with-data", *_options(asked)])
+        result["beside"] = [line.replace(f"{place}/", "") for line in result["beside"]]
         if out.exists():
-            told["page"] = _report(out.read_text(encoding="utf-8"))
-            told["table"] = _table(out.with_suffix(".csv").read_bytes().decode())
-    return told
+            result["page"] = _report(out.read_text(encoding="utf-8"))
+            result["table"] = _table(out.with_suffix(".csv").read_bytes().decode())
+    return result
 
 
 def _text(made: bytes | str) -> str:

@@ -59,8 +59,8 @@ def _print(outcome: Outcome, campaign: Campaign) -> None:
         print(f"    {name:<18}{len(own):>5} answers, p50 and p95 {times} s, {size:.0f} kB each")
     print(f"  {'runs written':<52}{len(outcome.written):>10}")
     print(f"  {'errors':<52}{errors:>10}")
-    for told in outcome.failed[:5]:
-        print(f"    {told}")
+    for result in outcome.failed[:5]:
+        print(f"    {result}")
     print(f"  {'memory of the server':<52}{outcome.rss_mb:>10.0f} MB")
     cpu = outcome.server_cpu_s / outcome.seconds
     print(f"  {'cores the server used':<52}{cpu:>10.2f}")
@@ -69,7 +69,7 @@ def _print(outcome: Outcome, campaign: Campaign) -> None:
 
 
 def _machine(outcome: Outcome, campaign: Campaign, differing: int, checked: int) -> None:
-    told = {
+    result = {
         "sessions": campaign.sessions,
         "runs_per_s": f"{campaign.runs_per_s:g}",
         "answers": len(outcome.answers),
@@ -84,7 +84,7 @@ def _machine(outcome: Outcome, campaign: Campaign, differing: int, checked: int)
         "rss_mb": f"{outcome.rss_mb:.0f}",
         "load_average": f"{outcome.load_average:.1f}",
     }
-    print("load: " + " ".join(f"{name}={value}" for name, value in told.items()))
+    print("load: " + " ".join(f"{name}={value}" for name, value in result.items()))
 
 
 if __name__ == "__main__":

@@ -178,8 +178,8 @@ class Visitor:
     def _note(self, delta: Delta) -> None:
         """Remember under which id a number is sent: $$ID-(hash)-(key of the field)."""
         if delta.new_element.WhichOneof("type") == "number_input":
-            told = delta.new_element.number_input.id
-            self._inputs[told.split("-", 2)[2]] = told
+            result = delta.new_element.number_input.id
+            self._inputs[result.split("-", 2)[2]] = result
 
 
 def _content(element: Element, host: bytes) -> bytes:

@@ -27,9 +27,9 @@ def asked(store: Store, **link: str | list[str]) -> CompareAnswer:
 
 
 def comparison(store: Store, **link: str | list[str]) -> Comparison:
-    told = asked(store, **link).answered.comparison
-    assert told is not None
-    return told
+    result = asked(store, **link).answered.comparison
+    assert result is not None
+    return result
 
 
 def table(shown: AppTest) -> list[dict[str, Any]]:
@@ -38,5 +38,5 @@ def table(shown: AppTest) -> list[dict[str, Any]]:
 
 
 def address_of(shown: AppTest) -> dict[str, list[str]]:
-    told = {name: shown.query_params[name] for name in shown.query_params}
-    return {n: [v] if isinstance(v, str) else list(v) for n, v in told.items()}
+    result = {name: shown.query_params[name] for name in shown.query_params}
+    return {n: [v] if isinstance(v, str) else list(v) for n, v in result.items()}

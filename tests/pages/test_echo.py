@@ -83,10 +83,10 @@ def _place(draw: st.DrawFn, *, trained: bool = False) -> Question:
     if not draw(st.booleans()):
         return {}
     workload = draw(st.sampled_from(known))
-    told = {"workload": [workload]}
+    answer = {"workload": [workload]}
     if draw(st.booleans()):
-        told["pattern"] = [draw(st.sampled_from(_patterns(workload)))]
-    return told
+        answer["pattern"] = [draw(st.sampled_from(_patterns(workload)))]
+    return answer
 
 
 def _followed(page: str, query: str) -> None:
@@ -99,10 +99,10 @@ def _followed(page: str, query: str) -> None:
 @EXAMPLES
 @given(_place(), _some([p for p in parameters.HOW_LONG if p.kind in ("whole", "flag")]), st.data())
 def test_how_long(place: Question, more: Question, data: st.DataObject) -> None:
-    told = how_long_answered(store(), place | more)
-    assert told.problems == ()
-    assert told.result is not None
-    labels = slugs([a.option.label for a in told.result.answers])
+    answer = how_long_answered(store(), place | more)
+    assert answer.problems == ()
+    assert answer.result is not None
+    labels = slugs([a.option.label for a in answer.result.answers])
     chosen = data.draw(st.lists(st.sampled_from(list(labels)), unique=True, max_size=4))
     again = how_long_answered(store(), place | more | {"systems": chosen, "baseline": chosen[:1]})
     assume(not again.problems)
@@ -116,9 +116,9 @@ def test_throughput(place: Question, more: Question, data: st.DataObject) -> Non
     beside = data.draw(st.lists(st.sampled_from(list(_workloads())), unique=True, max_size=4))
     batches = data.draw(st.lists(st.floats(1.0, 1e9).map(text_of), max_size=5))
     given_all = place | more | {"beside": beside, "batch": batches}
-    told = curve_answered(store(), given_all)
-    assert told.problems == ()
-    _followed("throughput", told.query)
+    answer = curve_answered(store(), given_all)
+    assert answer.problems == ()
+    _followed("throughput", answer.query)
 
 
 @EXAMPLES
@@ -131,13 +131,13 @@ def test_results(more: Question, data: st.DataObject) -> None:
             some = st.lists(st.sampled_from(options), unique=True, max_size=3)
             picked[facet] = data.draw(some)
     flags = data.draw(st.lists(st.sampled_from(["any", "none", *map(slug, NAMES)]), max_size=3))
-    told = results_answered(store(), picked | more | {"suspect": list(dict.fromkeys(flags))})
-    assert told.problems == ()
-    _followed("results", told.query)
-    if told.next_cursor:
-        _followed("results", f"{told.query}&cursor={told.next_cursor}".lstrip("&"))
-    if told.rows:
-        _followed("results", f"run={told.rows[0]['run_id']}")
+    answer = results_answered(store(), picked | more | {"suspect": list(dict.fromkeys(flags))})
+    assert answer.problems == ()
+    _followed("results", answer.query)
+    if answer.next_cursor:
+        _followed("results", f"{answer.query}&cursor={answer.next_cursor}".lstrip("&"))
+    if answer.rows:
+        _followed("results", f"run={answer.rows[0]['run_id']}")
 
 
 @st.composite
@@ -154,16 +154,16 @@ def _shown_in(draw: st.DrawFn) -> Question:
 def _described(draw: st.DrawFn) -> Question:
     known = {p.name: p for p in COMPARE}
     heavy = draw(st.sampled_from([("flops",), ("params", "tokens"), ("flops", "params")]))
-    told = {n: [draw(_text(known[n]))] for n in ("samples", "precision", *heavy)}
+    answer = {n: [draw(_text(known[n]))] for n in ("samples", "precision", *heavy)}
     printable = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=80)
     if draw(st.booleans()):
-        told["name"] = [draw(printable)]
+        answer["name"] = [draw(printable)]
     if draw(st.booleans()):
-        told["network_optimizer"] = [draw(st.sampled_from(["SGD", "adam", "LAMB", "AdamW"]))]
+        answer["network_optimizer"] = [draw(st.sampled_from(["SGD", "adam", "LAMB", "AdamW"]))]
     if draw(st.booleans()):
-        told["batch"] = [text_of(draw(st.floats(1.0, min(1e12, float(told["samples"][0])))))]
+        answer["batch"] = [text_of(draw(st.floats(1.0, min(1e12, float(answer["samples"][0])))))]
     further = draw(_some([p for p in DESCRIPTION if p.name not in NAMED]))
-    return told | further | {"workload": [DESCRIBED]}
+    return answer | further | {"workload": [DESCRIBED]}
 
 
 @EXAMPLES
@@ -179,9 +179,9 @@ def test_compare(place: Question, more: Question, money: Question, data: st.Data
     if data.draw(st.booleans()):
         tariff = data.draw(st.sampled_from(catalog.tariffs))
         question["country"] = [data.draw(st.sampled_from([tariff.id, tariff.country.upper()]))]
-    told = compare_answered(store(), catalog, question, state.today())
-    assume(not told.problems)
-    known = [c.id for c in told.answered.candidates]
+    answer = compare_answered(store(), catalog, question, state.today())
+    assume(not answer.problems)
+    known = [c.id for c in answer.answered.candidates]
     options = data.draw(st.lists(st.sampled_from(known), unique=True, max_size=4))
     again = compare_answered(store(), catalog, question | {"options": options}, state.today())
     assume(not again.problems)
@@ -194,9 +194,9 @@ def test_any_target_that_programs_may_ask_for_stays_in_the_link(target: str) -> 
     question: Question = {"workload": ["mlp-64-64-digits-sgd-nesterov-0.9-float32"],
                           "goal": ["target"], "target": [target]}  # fmt: skip
     catalog = hardware.catalog().catalog
-    told = compare_answered(store(), catalog, question, state.today())
-    assert told.problems == ()
-    _followed("compare", told.query)
+    answer = compare_answered(store(), catalog, question, state.today())
+    assert answer.problems == ()
+    _followed("compare", answer.query)
     shown = show("compare", **question)
     assert float(address_of(shown).get("target", [target])[0]) == float(target)
 

@@ -43,9 +43,9 @@ def _answers(store: Store) -> list[tuple[str, str, Any]]:
     found = []
     for workload, name in slugs(queries.workloads(store)).items():
         for pattern in slugs(queries.patterns(store, name)):
-            told = how_long_answered(store, {"workload": [workload], "pattern": [pattern]})
-            assert told.result is not None
-            found.append((workload, pattern, told.result))
+            answer = how_long_answered(store, {"workload": [workload], "pattern": [pattern]})
+            assert answer.result is not None
+            found.append((workload, pattern, answer.result))
     return found
 
 
@@ -64,14 +64,14 @@ def test_no_shipped_answer_ranks_a_run_above_one_of_more_samples_per_second(stor
 
 def test_vgg_11_takes_the_least_time_at_a_large_batch(store: Store) -> None:
     workload = "vgg-11-width-16-synthetic-cifar-10-sgd-momentum-0.9-float32"
-    told = how_long_answered(store, {"workload": [workload]})
-    assert told.result is not None
-    best, last = told.result.answers[0], told.result.answers[-1]
+    answer = how_long_answered(store, {"workload": [workload]})
+    assert answer.result is not None
+    best, last = answer.result.answers[0], answer.result.answers[-1]
     assert best.option.run.global_batch_size == 256
     assert last.option.run.global_batch_size == 4
     assert best.speed_ratio is not None
     assert 6.5 < float(best.speed_ratio.value) < 7.5
-    body = plain(projection(told.result, {}, store.sets, told.query))
+    body = plain(projection(answer.result, {}, store.sets, answer.query))
     assert body["samples_per_epoch"] == 50_000.0
     assert {r["timed_samples_per_epoch"] for r in body["rows"]} >= {48.0, 3_072.0}
 

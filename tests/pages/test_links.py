@@ -167,10 +167,10 @@ BAD = [
 
 @pytest.mark.parametrize(("name", "value", "told"), BAD)
 def test_a_value_that_does_not_fit_is_named_and_its_default_shown(
-    name: str, value: str, told: str
+    name: str, value: str, result: str
 ) -> None:
     page = _opened(**{name: value})
-    assert told in texts(page)
+    assert result in texts(page)
     assert _values(page) == DEFAULTS
     assert _address(page) == {}
 

@@ -98,8 +98,8 @@ def test_own_machines_that_share_a_slug_are_two_options(alone: Path) -> None:
     rows = {r["option"]: r["option_id"] for r in _api("options", workload="net").json["rows"]}
     ids = [i for option, i in rows.items() if option in ("Own 猫マシン", "Own 犬マシン")]
     assert len(set(ids)) == 2
-    told = _api("compare", workload="net", options=ids, epochs="10").json
-    assert {r["option"] for r in told["rows"]} == {"Own 猫マシン", "Own 犬マシン"}
+    result = _api("compare", workload="net", options=ids, epochs="10").json
+    assert {r["option"] for r in result["rows"]} == {"Own 猫マシン", "Own 犬マシン"}
     shown = show("compare", workload="net", options=ids, epochs="10")
     assert not shown.warning
     assert set(shown.multiselect(key="compare.options").value) == set(ids)
@@ -110,8 +110,8 @@ def test_own_machines_that_share_a_slug_are_two_options(alone: Path) -> None:
 def test_facets_of_results_that_share_a_slug_are_two(alone: Path) -> None:
     for name in ("A/B", "A B"):
         commit_runs(a_set(alone), [timed(model="net", system_name=name)])
-    told = _api("results", system=full_slug("A/B")).json
-    assert [r["system"] for r in told["rows"]] == ["A/B"]
+    result = _api("results", system=full_slug("A/B")).json
+    assert [r["system"] for r in result["rows"]] == ["A/B"]
     assert _api("results", system="a-b").status == 400
     shown = show("results", system=full_slug("A B"))
     assert not shown.warning

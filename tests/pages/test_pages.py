@@ -282,10 +282,10 @@ def test_a_run_says_first_what_it_trains_and_its_numbers_have_three_digits_that_
 
 def test_numbers_keep_three_digits_and_thousands_stand_apart_where_none_is_small() -> None:
     values = np.array([423_101.6, 0.0012349, -41.26, 0.0, np.nan, 1139.5])
-    told = page.three_digits(values)
-    np.testing.assert_allclose(told, [423_000.0, 0.00123, -41.3, 0.0, np.nan, 1140.0])
-    assert page.number_format(told) == "%.3g"
-    assert page.number_format(told[[0, 2, 3, 4, 5]]) == "localized"
+    answer = page.three_digits(values)
+    np.testing.assert_allclose(answer, [423_000.0, 0.00123, -41.3, 0.0, np.nan, 1140.0])
+    assert page.number_format(answer) == "%.3g"
+    assert page.number_format(answer[[0, 2, 3, 4, 5]]) == "localized"
     assert page.number_format(np.array([np.nan])) == "localized"
 
 
@@ -326,8 +326,8 @@ def test_a_run_opens_by_its_link_and_closes_to_the_same_filters(store: Store) ->
 def test_every_recorded_column_is_shown_with_its_unit_and_meaning(store: Store) -> None:
     run = _options(store)[0].run
     columns = show("results", run=run.run_id).dataframe[1].value
-    told = columns.set_index("Column").loc["later_epoch_mean_s"]
-    assert (told["Value"], told["Unit"]) == ("1108.4", "s")
+    answer = columns.set_index("Column").loc["later_epoch_mean_s"]
+    assert (answer["Value"], answer["Unit"]) == ("1108.4", "s")
 
 
 def test_a_run_that_is_nowhere_is_told_and_the_list_is_shown() -> None:

@@ -57,9 +57,9 @@ def test_the_shared_link_answers_the_same_on_the_page_and_to_a_program(store: St
     ]
     assert not again.warning
     assert OTHER not in texts(again)
-    told = asked(store, **dict(link))
-    assert told.problems == ()
-    assert told.answered.chosen == asked(store, goal="epochs").answered.chosen
+    result = asked(store, **dict(link))
+    assert result.problems == ()
+    assert result.answered.chosen == asked(store, goal="epochs").answered.chosen
 
 
 def test_where_prices_differ_the_options_stay_and_the_answer_says_so(folders: Path) -> None:
@@ -86,8 +86,8 @@ def test_an_option_that_is_not_there_is_named() -> None:
 
 @pytest.mark.parametrize("made", ["x", "2026-13-40-1a2b3c4d", "2026-11-22"])
 def test_what_a_link_was_made_with_must_be_a_day_and_digits(store: Store, made: str) -> None:
-    told = asked(store, made=made)
-    assert [p.parameter for p in told.problems] == ["made"]
+    result = asked(store, made=made)
+    assert [p.parameter for p in result.problems] == ["made"]
 
 
 def test_how_long_and_throughput_state_their_workload_systems_and_epochs() -> None:

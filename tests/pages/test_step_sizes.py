@@ -62,17 +62,17 @@ def test_the_command_says_on_stderr_what_is_missing_and_takes_it(
     assert main(ask) == words.REFUSED
     assert "Enter the samples per epoch (samples_per_epoch)" in capsys.readouterr().err
     assert main([*ask, "--samples-per-epoch", "50000", "--batch", "256", "--json"]) == 0
-    told = capsys.readouterr()
-    [at] = json.loads(told.out)["at_batch"]
+    result = capsys.readouterr()
+    [at] = json.loads(result.out)["at_batch"]
     assert at["samples_per_s"] == pytest.approx(50_000 / 18.2, rel=0.1)
-    assert "An epoch is 50,000 samples, as entered." in told.err
+    assert "An epoch is 50,000 samples, as entered." in result.err
 
 
 def test_a_run_without_any_time_is_named_too(tmp_path: Path) -> None:
     a_set(tmp_path, _rows(later_epoch_mean_s=None, first_epoch_s=None))
-    told = curve_answered(opened(tmp_path), {})
-    assert told.chosen == ()
-    assert "No step time, samples/s or mean of later epochs is stated." in " ".join(told.notes)
+    result = curve_answered(opened(tmp_path), {})
+    assert result.chosen == ()
+    assert "No step time, samples/s or mean of later epochs is stated." in " ".join(result.notes)
 
 
 def test_samples_per_second_alone_are_a_point(tmp_path: Path) -> None:

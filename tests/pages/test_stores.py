@@ -142,10 +142,10 @@ def test_a_run_out_of_memory_is_refused_with_its_reason_beside_a_good_one(alone:
     table = shown.dataframe[0].value.set_index("option")
     assert "on T4: 5 h 33 min" in texts(shown)
     assert "T4 · batch 512" not in table.index  # refused options are not chosen before anyone asks
-    told = show(systems=["t4-batch-64", "t4-batch-512"]).dataframe[0].value.set_index("option")
-    assert told.loc["T4 · batch 512", "total"] == "–"
+    result = show(systems=["t4-batch-64", "t4-batch-512"]).dataframe[0].value.set_index("option")
+    assert result.loc["T4 · batch 512", "total"] == "–"
     assert "The run ended as oom: 12 GB asked, 8 GB there." in str(
-        told.loc["T4 · batch 512", "why"]
+        result.loc["T4 · batch 512", "why"]
     )
 
 

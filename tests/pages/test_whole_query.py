@@ -33,24 +33,24 @@ def _link(query: str) -> Question:
 
 
 def _how_long(given: Question) -> dict[str, Any]:
-    told = how_long_answered(store(), given)
-    assert told.problems == ()
-    assert told.result is not None
-    return plain(projection(told.result, told.suspect, store().sets, told.query))
+    answer = how_long_answered(store(), given)
+    assert answer.problems == ()
+    assert answer.result is not None
+    return plain(projection(answer.result, answer.suspect, store().sets, answer.query))
 
 
 def _curve(given: Question) -> dict[str, Any]:
-    told = curve_answered(store(), given)
-    assert told.problems == ()
-    return plain(curves(told.chosen, told.batches, store().sets, told.query, told.notes))
+    answer = curve_answered(store(), given)
+    assert answer.problems == ()
+    return plain(curves(answer.chosen, answer.batches, store().sets, answer.query, answer.notes))
 
 
 def _compare(given: Question) -> dict[str, Any]:
     day = state.today()
-    told = compare_answered(store(), hardware.catalog().catalog, given, day)
-    assert told.problems == ()
-    assert told.answered.comparison is not None
-    return plain(hardware_comparison(told.answered.comparison, told.display, told.query))
+    answer = compare_answered(store(), hardware.catalog().catalog, given, day)
+    assert answer.problems == ()
+    assert answer.answered.comparison is not None
+    return plain(hardware_comparison(answer.answered.comparison, answer.display, answer.query))
 
 
 ASKED: list[tuple[str, Any, Question]] = [
@@ -71,9 +71,9 @@ def test_it_states_what_the_page_s_shared_link_states_and_asks_the_same(
     page: str, ask: Any,  # noqa: ANN401 - one of the three above
     given: Question,
 ) -> None:  # fmt: skip
-    told = ask(given)
-    link = _link(told["query"])
-    assert ask(link) == told
+    answer = ask(given)
+    link = _link(answer["query"])
+    assert ask(link) == answer
     first = show(page, **{n: v if len(v) > 1 else v[0] for n, v in given.items()})
     assert shared(first) == link
     opened = show(page, **{n: v if len(v) > 1 else v[0] for n, v in link.items()})

@@ -28,20 +28,20 @@ def pairs(*ratios: float) -> list[FactorRun]:
 
 def effect(runs: list[FactorRun], *values: Value) -> FactorEffect:
     """Of `values`, base and changed; off and on where there are none."""
-    told = factor_effect(runs, "augmentation", *(values or (False, True)))
-    assert isinstance(told, FactorEffect)
-    return told
+    result = factor_effect(runs, "augmentation", *(values or (False, True)))
+    assert isinstance(result, FactorEffect)
+    return result
 
 
-def per_image(told: FactorEffect) -> Estimate:
-    assert isinstance(told.per_image, Estimate)
-    return told.per_image
+def per_image(result: FactorEffect) -> Estimate:
+    assert isinstance(result.per_image, Estimate)
+    return result.per_image
 
 
-def ends(told: Estimate) -> list[float]:
+def ends(result: Estimate) -> list[float]:
     """Value, low and high."""
-    return [float(told.value), float(told.low), float(told.high)]
+    return [float(result.value), float(result.low), float(result.high)]
 
 
-def by_batch(told: FactorEffect) -> list[float]:
-    return [float(b.per_epoch.value) for b in told.by_batch]
+def by_batch(result: FactorEffect) -> list[float]:
+    return [float(b.per_epoch.value) for b in result.by_batch]

@@ -86,7 +86,7 @@ def test_table_1_totals_are_the_law_at_twenty_epochs(
     row: tuple[str, int, float, float, float, float, str],
 ) -> None:
     _, _, pre_s, first_s, mean_s, sd_s, printed = row
-    told = project_summary(
+    answer = project_summary(
         epochs=20,
         later_epochs=19,
         later_epoch_mean_s=mean_s,
@@ -94,9 +94,9 @@ def test_table_1_totals_are_the_law_at_twenty_epochs(
         pre_train_s=pre_s,
         first_epoch_s=first_s,
     )
-    assert isinstance(told, Estimate)
+    assert isinstance(answer, Estimate)
     rounding = TENTH_S * (1 + 1 + 19) + SECOND_S
-    assert abs(float(told.value) - parse_hms(printed)) <= rounding
+    assert abs(float(answer.value) - parse_hms(printed)) <= rounding
 
 
 def test_every_total_reads_back_as_it_is_printed() -> None:
@@ -109,32 +109,32 @@ def test_every_cell_of_table_2_follows_from_its_first_two_columns(row: str) -> N
     cells = np.array([parse_hms(text) for text in TABLE_2[row].split()])
     ten, twenty = cells[:2]
     mean_s = (twenty - ten) / 10
-    told = project_summary(
+    answer = project_summary(
         epochs=EPOCHS,
         later_epochs=19,
         later_epoch_mean_s=mean_s,
         until_first_epoch_end_s=ten - 9 * mean_s,
     )
-    assert isinstance(told, Estimate)
+    assert isinstance(answer, Estimate)
     # total(N) = T20*(N - 10)/10 - T10*(N - 20)/10, and every printed cell is off by up to 0.5 s.
     numbers = np.array(EPOCHS)
     rounding = SECOND_S * (1 + np.abs(numbers - 10) / 10 + np.abs(numbers - 20) / 10)
-    assert (np.abs(told.value - cells) <= rounding + 1e-6).all()
+    assert (np.abs(answer.value - cells) <= rounding + 1e-6).all()
 
 
 @pytest.mark.parametrize("row", TABLE_2)
 def test_one_mean_explains_a_whole_row_of_table_2_to_the_second(row: str) -> None:
     cells = [parse_hms(text) for text in TABLE_2[row].split()]
     mean_s = (cells[-1] - cells[0]) / 1990
-    told = project_summary(
+    answer = project_summary(
         epochs=EPOCHS,
         later_epochs=19,
         later_epoch_mean_s=mean_s,
         until_first_epoch_end_s=cells[0] - 9 * mean_s,
     )
-    assert isinstance(told, Estimate)
+    assert isinstance(answer, Estimate)
     # Between the two ends their roundings are averaged, never enlarged: 0.5 s, and the cell's own.
-    assert (np.abs(np.asarray(told.value) - cells) <= 2 * SECOND_S).all()
+    assert (np.abs(np.asarray(answer.value) - cells) <= 2 * SECOND_S).all()
 
 
 def test_same_batch_256_is_3_07_times_faster_over_twenty_epochs() -> None:
@@ -169,10 +169,10 @@ def test_tpu_64_is_1_14_times_slower_than_gpu_256() -> None:
 
 
 def test_every_headline_is_decided() -> None:
-    told = report()
+    answer = report()
     assert all(
         speed_up(r).decided
-        for r in (told.largest_speed_up.over_epochs, told.best_against_best.asymptotic)
+        for r in (answer.largest_speed_up.over_epochs, answer.best_against_best.asymptotic)
     )
 
 
@@ -233,7 +233,7 @@ def test_tpu_beats_gpu_above_the_unmeasured_batch_50() -> None:
     gpu, tpu = curve("gpu", "1"), curve("tpu", "1")
     assert isinstance(gpu, ThroughputCurve)
     assert isinstance(tpu, ThroughputCurve)
-    told = crossover_batch(gpu, tpu)
-    assert isinstance(told, Estimate)
-    assert_allclose(told.value, 50, atol=0.5)
-    assert told.basis == "extrapolated"
+    answer = crossover_batch(gpu, tpu)
+    assert isinstance(answer, Estimate)
+    assert_allclose(answer.value, 50, atol=0.5)
+    assert answer.basis == "extrapolated"

@@ -33,7 +33,7 @@ def file(*rows: str, header: str = HEADER) -> bytes:
     return "\n".join((header, *rows)).encode()
 
 
-def told(*rows: str, header: str = HEADER) -> list[str]:
+def result(*rows: str, header: str = HEADER) -> list[str]:
     return [str(p) for p in parse_csv("prices", file(*rows, header=header)).problems]
 
 
@@ -75,11 +75,11 @@ def test_any_text_in_any_column_is_a_value_or_a_sentence(text: str, column: Colu
     try:
         cell_value(column, text)
     except CellError as error:
-        told = str(error)
+        result = str(error)
     else:
-        told = "."
-    assert told.endswith(".")
-    assert len(told) < 400
+        result = "."
+    assert result.endswith(".")
+    assert len(result) < 400
 
 
 # -- a file --------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ def test_a_bad_cell_is_told_by_row_file_and_column_and_the_other_rows_are_kept()
 
 def test_all_that_is_wrong_with_a_row_is_told_at_once() -> None:
     bad = "AWS,,p5,h100-sxm,8.5,hourly,free,usd,1,never,ftp://x,=1+1"
-    assert len(told(bad)) == 8
+    assert len(result(bad)) == 8
 
 
 def test_the_same_offer_twice_is_told_and_the_first_is_kept() -> None:
@@ -156,11 +156,11 @@ def test_too_many_rows_and_cells_are_cut_off_and_told() -> None:
     parsed = parse_csv("prices", file(*rows))
     assert len(parsed.records) == most
     assert f"at most {most:,} rows" in str(parsed.problems[-1])
-    assert "has 1001 characters" in told(GOOD + "x" * 1001)[0]
+    assert "has 1001 characters" in result(GOOD + "x" * 1001)[0]
 
 
 def test_a_row_with_more_cells_than_columns_is_not_guessed_at() -> None:
-    assert told(f"{GOOD},more") == [
+    assert result(f"{GOOD},more") == [
         "Row 2 of prices.csv has 13 cells under 12 columns. Quote what holds a comma."
     ]
 
@@ -174,7 +174,7 @@ def test_empty_lines_are_nothing_and_a_byte_order_mark_is_no_letter() -> None:
 
 def test_no_more_problems_are_told_than_help() -> None:
     rows = [GOOD.replace("55.04", "-1")] * (LIMITS["problems"].value + 50)
-    lines = told(*rows)
+    lines = result(*rows)
     assert len(lines) == LIMITS["problems"].value
     assert lines[-1] == "prices.csv has 51 more problems."
 

@@ -80,8 +80,8 @@ def test_crossover_intervals_hold_the_true_crossover() -> None:
         a, b = fit_throughput(batch, left), fit_throughput(batch, right)
         assert isinstance(a, ThroughputCurve)
         assert isinstance(b, ThroughputCurve)
-        told = crossover_batch(a, b)
-        inside.append(isinstance(told, Estimate) and bool(told.low <= truth <= told.high))
+        result = crossover_batch(a, b)
+        inside.append(isinstance(result, Estimate) and bool(result.low <= truth <= result.high))
     assert 0.87 <= np.mean(inside) <= 0.97
 
 
@@ -106,7 +106,7 @@ def test_projections_hold_the_rest_of_runs_that_resemble_themselves_and_drift(
     runs[:, measured:] *= 1 + 0.003 * rng.standard_normal((SWEEPS, 1))
     inside = []
     for epochs in runs:
-        told = project(1.0, epochs[:measured], 60, continuing=True)
-        assert isinstance(told, Estimate)
-        inside.append(bool(told.low <= 1.0 + epochs.sum() <= told.high))
+        result = project(1.0, epochs[:measured], 60, continuing=True)
+        assert isinstance(result, Estimate)
+        inside.append(bool(result.low <= 1.0 + epochs.sum() <= result.high))
     assert 0.87 <= np.mean(inside) <= 0.97

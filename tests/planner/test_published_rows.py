@@ -57,18 +57,18 @@ def test_every_column_of_a_table_is_a_field_of_the_row() -> None:
 def test_a_bad_row_is_skipped_with_a_line_that_names_file_and_row(
     cells: dict[str, str], column: str
 ) -> None:
-    rows, [told] = read(line(), line(**cells), line(model="second"))
+    rows, [result] = read(line(), line(**cells), line(model="second"))
     assert [row.model for row in rows] == ["Llama 3 8B", "second"]
-    assert told.startswith("t.tsv, line 3: ")
-    assert column in told
-    assert len(told) < 300
+    assert result.startswith("t.tsv, line 3: ")
+    assert column in result
+    assert len(result) < 300
 
 
 @pytest.mark.parametrize("column", ["memory_gb", "device_hours", "accelerator_memory_gb"])
 def test_an_odd_cell_that_one_task_needs_is_left_out_and_its_row_stays(column: str) -> None:
-    [row], [told] = read(line(**{column: "12k"}))
+    [row], [result] = read(line(**{column: "12k"}))
     assert getattr(row, column) is None
-    assert told.startswith(f"t.tsv, line 2: {column} is '12k', which is not a number. ")
+    assert result.startswith(f"t.tsv, line 2: {column} is '12k', which is not a number. ")
 
 
 @pytest.mark.parametrize("cell", ["", " ", "-", "n/a", "NaN", "160-192 progressive", "8 to 16"])
@@ -95,9 +95,9 @@ def test_a_table_without_a_row_is_named() -> None:
 
 
 def test_cells_beyond_the_header_are_a_bad_row() -> None:
-    rows, [told] = read(line() + "\tmore", line() + "\t")
+    rows, [result] = read(line() + "\tmore", line() + "\t")
     assert len(rows) == 1
-    assert told.startswith("t.tsv, line 2: has 36 cells below 35 column names.")
+    assert result.startswith("t.tsv, line 2: has 36 cells below 35 column names.")
 
 
 def test_quoted_cells_are_unquoted_and_a_lone_quote_takes_no_other_row_along() -> None:
@@ -111,7 +111,7 @@ def test_a_file_without_the_columns_is_no_table(tmp_path: Path, content: bytes) 
     (tmp_path / "odd.tsv").write_bytes(content)
     rows, skipped = read_rows(tmp_path)
     assert rows == []
-    assert all(told.startswith("odd.tsv: ") for told in skipped)
+    assert all(result.startswith("odd.tsv: ") for result in skipped)
 
 
 def test_bytes_that_are_not_utf_8_spoil_only_their_cell(tmp_path: Path) -> None:
@@ -131,13 +131,13 @@ def test_folders_below_are_read_and_what_is_no_file_is_named(tmp_path: Path) -> 
     (tmp_path / ".hidden.tsv").write_text("x", encoding="utf-8")
     rows, skipped = read_rows(tmp_path)
     assert [row.file for row in rows] == ["deep/a.tsv"]
-    assert [told.split(":")[0] for told in skipped] == ["b.tsv", "c.tsv"]
+    assert [result.split(":")[0] for result in skipped] == ["b.tsv", "c.tsv"]
 
 
 def test_a_folder_that_does_not_exist_has_no_rows(tmp_path: Path) -> None:
-    rows, [told] = read_rows(tmp_path / "nowhere")
+    rows, [result] = read_rows(tmp_path / "nowhere")
     assert rows == []
-    assert told.startswith("nowhere: is not a folder")
+    assert result.startswith("nowhere: is not a folder")
 
 
 @pytest.mark.skipif(not LIBRARY.is_dir(), reason="the library is not beside this checkout")

@@ -99,7 +99,7 @@ def wanted(workload: int = 0, card: int = 0, precision: str = "fp16") -> Cell:
     return Cell(workload=f"w{workload}", precision=precision, card=f"c{card}")
 
 
-def told(answer: Transferred | Refusal) -> Transferred:
+def result(answer: Transferred | Refusal) -> Transferred:
     assert isinstance(answer, Transferred)
     return answer
 
@@ -147,7 +147,7 @@ def test_a_card_with_no_library_workload_is_answered_by_its_data_sheet() -> None
     log, card = additive()
     alone = hidden(log, (slice(0, 2), slice(None)), (slice(None), 1))
     alone[0, 1] = log[0, 1]
-    answer = told(transfer(table(alone, sheets=sheets_of(card)), wanted()))
+    answer = result(transfer(table(alone, sheets=sheets_of(card)), wanted()))
     assert answer.rung == SHEET
     assert answer.estimate.low <= np.exp(log[0, 0]) <= answer.estimate.high
 
@@ -157,7 +157,7 @@ def test_one_library_workload_on_both_cards_ties_them(shared: int) -> None:
     log, _ = additive()
     alone = hidden(log, (slice(0, 2), slice(None)), (slice(None), 1))
     alone[0, 1], alone[shared, 1] = log[0, 1], log[shared, 1]
-    answer = told(transfer(table(alone), wanted(), rung=BENCHMARKS))
+    answer = result(transfer(table(alone), wanted(), rung=BENCHMARKS))
     assert_allclose(answer.estimate.value, np.exp(log[0, 0]))
 
 
@@ -169,7 +169,7 @@ def test_of_two_own_cards_only_the_one_with_benchmarks_is_learnt_from() -> None:
     answers = []
     for slower in (0.0, np.log(10.0)):
         alone[0, 2] = log[0, 2] - slower
-        answers.append(told(transfer(table(alone), wanted(), rung=BENCHMARKS)))
+        answers.append(result(transfer(table(alone), wanted(), rung=BENCHMARKS)))
     assert_allclose(answers[0].estimate.value, np.exp(log[0, 0]))
     assert_allclose(answers[1].estimate.value, answers[0].estimate.value, rtol=1e-6)
     assert "c2" not in answers[0].estimate.reasons[0]
@@ -180,7 +180,7 @@ def test_of_two_own_cards_only_the_one_with_benchmarks_is_learnt_from() -> None:
 
 def test_a_measured_cell_answers_by_itself_give_or_take_another_session() -> None:
     log, _ = additive()
-    answer = told(transfer(table(log), wanted()))
+    answer = result(transfer(table(log), wanted()))
     assert_allclose(answer.estimate.value, np.exp(log[0, 0]))
     assert_allclose(half_width(answer), session_half_width(0.9))
     assert (answer.rung, answer.estimate.basis) == ("measured", "measured")
@@ -192,7 +192,7 @@ def test_repeated_runs_are_averaged_and_narrow_the_interval_if_they_agree() -> N
     def runs(*values: float) -> Transferred:
         n = len(values)
         library = fit_library(["w0"] * n, ["fp16"] * n, ["c0"] * n, values)
-        return told(transfer(library, wanted()))
+        return result(transfer(library, wanted()))
 
     assert_allclose(runs(100.0, 121.0).estimate.value, 110.0)
     assert half_width(runs(110.0, 110.0)) < half_width(runs(110.0))
@@ -209,7 +209,7 @@ def test_one_run_has_the_interval_of_two_sessions() -> None:
 @pytest.mark.parametrize("rung", [OTHERS, BENCHMARKS])
 def test_a_table_of_workload_times_card_is_completed_exactly(rung: Rung) -> None:
     log, _ = additive()
-    answer = told(transfer(table(hidden(log, (0, 0))), wanted(), rung=rung))
+    answer = result(transfer(table(hidden(log, (0, 0))), wanted(), rung=rung))
     assert_allclose(answer.estimate.value, np.exp(log[0, 0]))
     assert answer.rung == rung
     assert answer.estimate.basis == "similar workload"
@@ -218,21 +218,21 @@ def test_a_table_of_workload_times_card_is_completed_exactly(rung: Rung) -> None
 def test_cards_as_fast_as_the_root_of_flops_times_bandwidth_are_known_from_their_sheets() -> None:
     log, speed = additive()
     library = table(hidden(log, (slice(None), 0)), sheets=sheets_of(speed))
-    answer = told(transfer(library, wanted()))
+    answer = result(transfer(library, wanted()))
     assert_allclose(answer.estimate.value, np.exp(log[0, 0]))
     assert (answer.rung, answer.estimate.basis) == (SHEET, "transferred from another GPU")
 
 
 def test_votes_are_averaged_as_factors() -> None:
     log = np.log([[10.0, np.nan], [1.0, 2.0], [1.0, 8.0]])
-    answer = told(transfer(table(log, precisions=1), wanted(card=1), rung=OTHERS))
+    answer = result(transfer(table(log, precisions=1), wanted(card=1), rung=OTHERS))
     assert_allclose(answer.estimate.value, 40.0)
     assert [n.ratio for n in answer.neighbours] == pytest.approx([2.0, 8.0])
 
 
 def test_another_precision_speaks_with_a_fifth_of_the_voice() -> None:
     log = np.log([[10.0, np.nan], [np.nan, np.nan], [1.0, 2.0], [1.0, 8.0]])
-    answer = told(transfer(table(log), wanted(card=1), rung=OTHERS))
+    answer = result(transfer(table(log), wanted(card=1), rung=OTHERS))
     assert_allclose(answer.estimate.value, 10.0 * (2.0 * 8.0**0.2) ** (1 / 1.2))
     assert [n.share for n in answer.neighbours] == pytest.approx([1 / 1.2, 0.2 / 1.2])
 
@@ -240,7 +240,7 @@ def test_another_precision_speaks_with_a_fifth_of_the_voice() -> None:
 def test_the_workload_with_the_same_profile_speaks_loudest() -> None:
     log, _ = additive(workloads=6, scatter=0.5, seed=3)
     log[4] = log[0] + 1.0  # w4 is w0 with another unit
-    answer = told(transfer(table(hidden(log, (0, 0)), precisions=1), wanted(), rung=OTHERS))
+    answer = result(transfer(table(hidden(log, (0, 0)), precisions=1), wanted(), rung=OTHERS))
     nearest = answer.neighbours[0]
     assert (nearest.workload, len(answer.neighbours)) == ("w4", 3)
     assert nearest.share > 0.6
@@ -253,7 +253,7 @@ def test_a_workload_that_gains_half_as_much_from_faster_cards_is_seen_by_regress
     log, speed = additive(workloads=6, cards=40)
     log[0] = 2.0 + 0.5 * speed
     library = table(hidden(log, (0, 0), (slice(2, None), 0)), precisions=1)
-    answer = told(transfer(library, wanted()))
+    answer = result(transfer(library, wanted()))
     assert answer.rung == BENCHMARKS
     assert_allclose(np.log(float(answer.estimate.value)), log[0, 0], atol=0.02)
 
@@ -262,7 +262,7 @@ def test_a_hard_ridge_is_the_additive_model(monkeypatch: pytest.MonkeyPatch) -> 
     log, _ = additive(scatter=0.3)
     library = table(hidden(log, (0, 0), (slice(2, None), 0)), precisions=1)
     monkeypatch.setattr(_rungs, "SLOPE_RIDGE", 1e12)
-    answer = told(transfer(library, wanted(), rung=BENCHMARKS))
+    answer = result(transfer(library, wanted(), rung=BENCHMARKS))
     expected = log[0, 1:].mean() + log[1, 0] - log[1, 1:].mean()
     assert_allclose(np.log(float(answer.estimate.value)), expected)
 
@@ -330,8 +330,8 @@ def test_a_rung_that_cannot_be_checked_gives_way_to_one_that_can() -> None:
     log, speed = additive(workloads=8, cards=6, scatter=0.05)
     lacking = hidden(log, (slice(0, 7), 0), (7, slice(2, None)))  # one benchmark, run on two cards
     library = table(lacking, sheets=sheets_of(speed))
-    answer = told(transfer(library, wanted()))
-    assert told(transfer(library, wanted(), rung=OTHERS)).residuals == 0
+    answer = result(transfer(library, wanted()))
+    assert result(transfer(library, wanted(), rung=OTHERS)).residuals == 0
     assert answer.rung == SHEET
     assert answer.residuals > 9
 
@@ -342,7 +342,7 @@ def test_the_wanted_cell_cannot_leak_into_its_own_answer(rung: Rung) -> None:
     moved = log.copy()
     moved[0, 0] += 5.0
     before, after = (
-        told(transfer(table(one, sheets=sheets_of(speed)), wanted(), rung=rung))
+        result(transfer(table(one, sheets=sheets_of(speed)), wanted(), rung=rung))
         for one in (log, moved)
     )
     assert_allclose(before.estimate.value, after.estimate.value)
@@ -409,7 +409,7 @@ def test_one_more_error_of_the_same_kind_is_held_as_often_as_promised() -> None:
 def test_the_interval_is_the_ranked_error_times_difficulty() -> None:
     log, _ = additive(scatter=0.2)
     library = table(hidden(log, (0, 0)))
-    answer = told(transfer(library, wanted(), rung=OTHERS))
+    answer = result(transfer(library, wanted(), rung=OTHERS))
     prediction = _rungs.predict_by_other_cards(library, evidence_for(library, 0, 0))
     error = np.abs(prediction.log_samples_per_s - library.log_samples_per_s)
     errors = np.sort((error / prediction.difficulty)[np.isfinite(error)])
@@ -426,7 +426,7 @@ def test_the_interval_is_the_ranked_error_times_difficulty() -> None:
 def test_scattered_libraries_tell_wider_intervals() -> None:
     def width(scatter: float) -> float:
         log, _ = additive(scatter=scatter)
-        return half_width(told(transfer(table(hidden(log, (0, 0))), wanted())))
+        return half_width(result(transfer(table(hidden(log, (0, 0))), wanted())))
 
     assert width(0.02) < width(0.1) < width(0.5)
 
@@ -434,7 +434,7 @@ def test_scattered_libraries_tell_wider_intervals() -> None:
 @pytest.mark.parametrize("rung", RUNGS)
 def test_no_transferred_answer_is_surer_than_a_measurement(rung: Rung) -> None:
     log, speed = additive(scatter=0.001)
-    answer = told(transfer(table(log, sheets=sheets_of(speed)), wanted(), rung=rung))
+    answer = result(transfer(table(log, sheets=sheets_of(speed)), wanted(), rung=rung))
     assert_allclose(half_width(answer), session_half_width(0.9))
     assert answer.next_runs == ()
     assert reasons(answer)[-1].endswith("the interval is the variation between sessions.")
@@ -445,7 +445,7 @@ def test_a_higher_level_is_a_wider_interval(rung: Rung) -> None:
     log, speed = additive(scatter=0.2)
     library = table(hidden(log, (0, 0)), sheets=sheets_of(speed))
     narrow, wide = (
-        half_width(told(transfer(library, wanted(), level=level, rung=rung)))
+        half_width(result(transfer(library, wanted(), level=level, rung=rung)))
         for level in (0.5, 0.95)
     )
     assert narrow < wide
@@ -459,7 +459,7 @@ def test_a_level_is_a_share() -> None:
 
 def test_a_library_too_small_to_check_an_interval_gives_a_wide_one_and_says_so() -> None:
     log = np.log([[10.0, np.nan], [1.0, 2.0], [1.0, 3.0]])
-    answer = told(transfer(table(log, precisions=1), wanted(card=1)))
+    answer = result(transfer(table(log, precisions=1), wanted(card=1)))
     assert_allclose(half_width(answer), t_quantile(0.9, FALLBACK_DOF) * FALLBACK_SD)
     assert answer.residuals == 0
     said = reasons(answer)[-2]
@@ -486,7 +486,7 @@ def test_where_nothing_can_be_tried_no_jargon_and_no_zeros_are_told() -> None:
         DataSheet(card=c, peak_flops_per_s={"fp16": 1e14, "fp32": 1e13}, memory_bytes=8e10,
                   memory_bandwidth_bytes_per_s=1e12) for c in ("c0", "c1")
     ]  # fmt: skip
-    answer = told(transfer(table(log, precisions=1, sheets=sheets), wanted(card=1)))
+    answer = result(transfer(table(log, precisions=1, sheets=sheets), wanted(card=1)))
     said = " ".join(reasons(answer))
     assert "cannot be measured: there are no measured cases, and an interval at 90 %" in said
     assert "memory bandwidth and memory, as throughput depends on them" in said
@@ -508,7 +508,7 @@ def test_a_number_format_is_told_once(workload: str, precision: str, expected: s
 
 def test_errors_of_two_cards_are_not_enough_however_many() -> None:
     log, _ = additive(workloads=40, cards=2, scatter=0.1)
-    answer = told(transfer(table(hidden(log, (0, 1))), wanted(card=1)))
+    answer = result(transfer(table(hidden(log, (0, 1))), wanted(card=1)))
     assert answer.residuals == 0
     assert any("workloads and 3 cards. A wide interval is" in reason for reason in reasons(answer))
 
@@ -516,7 +516,7 @@ def test_errors_of_two_cards_are_not_enough_however_many() -> None:
 def test_one_measurement_and_two_data_sheets_are_scaled_by_the_root_rule() -> None:
     sheets = sheets_of(np.array([0.0, 1.0]))
     library = fit_library(["w0"], ["fp16"], ["c0"], [100.0], sheets)
-    answer = told(transfer(library, wanted(card=1)))
+    answer = result(transfer(library, wanted(card=1)))
     assert_allclose(answer.estimate.value, 100.0 * np.e)
     assert answer.residuals == 0
 
@@ -525,7 +525,7 @@ def test_numbers_outside_what_the_library_has_seen_are_pointed_out() -> None:
     log, speed = additive()
     sheets = sheets_of(speed)
     sheets[0] = replace(sheets[0], memory_bytes=160e9, memory_bandwidth_bytes_per_s=1e11)
-    answer = told(transfer(table(hidden(log, (slice(None), 0)), sheets=sheets), wanted()))
+    answer = result(transfer(table(hidden(log, (slice(None), 0)), sheets=sheets), wanted()))
     outside = next(
         reason
         for reason in reasons(answer)
@@ -541,7 +541,7 @@ def test_numbers_outside_what_the_library_has_seen_are_pointed_out() -> None:
 
 def test_measuring_the_cell_itself_narrows_most() -> None:
     log, _ = additive(scatter=0.2)
-    answer = told(transfer(table(hidden(log, (0, slice(0, 4)))), wanted()))
+    answer = result(transfer(table(hidden(log, (0, slice(0, 4)))), wanted()))
     first = answer.next_runs[0]
     assert (first.run, first.rung) == (wanted(), "measured")
     assert_allclose(first.factor, np.exp(session_half_width(0.9)))
@@ -551,7 +551,7 @@ def test_measuring_the_cell_itself_narrows_most() -> None:
 
 def test_next_runs_are_told_narrowest_first_and_only_if_they_narrow() -> None:
     log, _ = additive(workloads=10, cards=9, scatter=0.2)
-    answer = told(transfer(table(hidden(log, (0, slice(0, 7)))), wanted()))
+    answer = result(transfer(table(hidden(log, (0, slice(0, 7)))), wanted()))
     factors = [run.factor for run in answer.next_runs]
     assert factors == sorted(factors)
     assert max(factors) < np.exp(half_width(answer))
@@ -561,13 +561,13 @@ def test_the_workload_on_another_card_and_a_benchmark_on_this_one_are_weighed_to
     log, _ = additive(workloads=12, cards=12, scatter=0.05)
     log[1::2] += 0.4 * np.random.default_rng(8).normal(size=12)  # fp32 is another world
     library = table(hidden(log, (0, slice(0, 11)), (slice(0, 9), 0)))
-    answer = told(transfer(library, wanted()))
+    answer = result(transfer(library, wanted()))
     assert {run.rung for run in answer.next_runs} >= {"measured", OTHERS}
     elsewhere = next(run for run in answer.next_runs if run.rung == OTHERS)
     assert (elsewhere.run.workload, elsewhere.run.precision) == ("w0", "fp16")
     assert elsewhere.run.card not in {"c0", "c11"}
     new = table(hidden(log, (slice(0, 11), 0)))
-    runs = told(transfer(new, wanted())).next_runs
+    runs = result(transfer(new, wanted())).next_runs
     assert any(run.rung == BENCHMARKS and run.run.card == "c0" for run in runs)
 
 
@@ -575,12 +575,12 @@ def test_the_workload_on_another_card_and_a_benchmark_on_this_one_are_weighed_to
 
 
 def test_a_clear_difference_is_decided() -> None:
-    told = decide(an_answer(200.0), an_answer(100.0, card="c1"))
-    assert (told.faster, told.measure_next) == ("c0", "")
-    assert told.ratio is not None
+    result = decide(an_answer(200.0), an_answer(100.0, card="c1"))
+    assert (result.faster, result.measure_next) == ("c0", "")
+    assert result.ratio is not None
     q = np.hypot(0.1, 0.1)
-    assert_allclose(ends(told.ratio), 2.0 * np.exp([0.0, -q, q]))
-    assert told.sentence == "c0 trains 2.00 times (90 %: 1.74 to 2.30) as fast as c1."
+    assert_allclose(ends(result.ratio), 2.0 * np.exp([0.0, -q, q]))
+    assert result.sentence == "c0 trains 2.00 times (90 %: 1.74 to 2.30) as fast as c1."
 
 
 def test_an_option_is_not_compared_with_itself() -> None:
@@ -594,7 +594,7 @@ def test_an_option_is_not_compared_with_itself() -> None:
 def test_an_overlap_is_not_decided_and_names_the_run_that_would_tell() -> None:
     log, speed = additive(scatter=0.2)
     library = table(hidden(log, (slice(None), slice(0, 2))), sheets=sheets_of(speed * 0.1))
-    first, second = (told(transfer(library, wanted(card=card))) for card in (0, 1))
+    first, second = (result(transfer(library, wanted(card=card))) for card in (0, 1))
     answer = decide(first, second)
     assert answer.faster is None
     assert answer.sentence.startswith("Tied: c0 trains ")
@@ -605,15 +605,15 @@ def test_an_overlap_is_not_decided_and_names_the_run_that_would_tell() -> None:
 def test_where_one_run_cannot_tell_both_are_asked_for() -> None:
     log, speed = additive(scatter=0.2)
     library = table(hidden(log, (slice(None), slice(0, 2))), sheets=sheets_of(speed * 0.0))
-    first, second = (told(transfer(library, wanted(card=card))) for card in (0, 1))
+    first, second = (result(transfer(library, wanted(card=card))) for card in (0, 1))
     second = replace(second, estimate=first.estimate)
     assert decide(first, second).measure_next == "Measure w0 fp16 on c0 and w0 fp16 on c1."
 
 
 def test_two_measurements_too_close_are_to_be_repeated_side_by_side() -> None:
-    told = decide(an_answer(100.0), an_answer(101.0, card="c1"))
-    assert told.faster is None
-    assert "side by side" in told.measure_next
+    result = decide(an_answer(100.0), an_answer(101.0, card="c1"))
+    assert result.faster is None
+    assert "side by side" in result.measure_next
 
 
 @given(value=st.floats(0.5, 2.0), a=st.floats(0.01, 1.0), b=st.floats(0.01, 1.0))
@@ -630,8 +630,8 @@ def test_the_order_of_the_two_does_not_matter(value: float, a: float, b: float) 
 
 def test_a_refused_option_is_not_decided_and_says_what_it_lacks() -> None:
     lacking = Refusal(reason="Nothing is known.", measure_next="Measure it.")
-    told = decide(lacking, an_answer(100.0))
-    assert told == Decision(
+    result = decide(lacking, an_answer(100.0))
+    assert result == Decision(
         faster=None,
         ratio=None,
         sentence="Tied: Nothing is known. Measure it.",
@@ -640,14 +640,14 @@ def test_a_refused_option_is_not_decided_and_says_what_it_lacks() -> None:
 
 
 def test_precisions_on_one_card_are_told_apart() -> None:
-    told = decide(an_answer(200.0), an_answer(100.0, in_="fp32"))
-    assert told.faster == "c0 in fp16"
+    result = decide(an_answer(200.0), an_answer(100.0, in_="fp32"))
+    assert result.faster == "c0 in fp16"
 
 
 def test_the_weaker_basis_is_that_of_the_ratio() -> None:
     log, speed = additive()
     library = table(hidden(log, (slice(None), 0)), sheets=sheets_of(speed))
-    sheet, measured = (told(transfer(library, wanted(card=card))) for card in (0, 1))
+    sheet, measured = (result(transfer(library, wanted(card=card))) for card in (0, 1))
     ratio = decide(measured, sheet).ratio
     assert ratio is not None
     assert ratio.basis == "transferred from another GPU"
@@ -672,7 +672,7 @@ def test_units_of_a_workload_change_nothing_but_its_units(
     log, speed = additive(scatter=0.2, seed=seed)
     other = log + np.log(unit) * (np.arange(8) == 0)[:, None] + 2.0 * (np.arange(8) > 3)[:, None]
     plain, scaled = (
-        told(transfer(table(one, sheets=sheets_of(speed)), wanted(), rung=rung))
+        result(transfer(table(one, sheets=sheets_of(speed)), wanted(), rung=rung))
         for one in (log, other)
     )
     assert_allclose(ends(scaled.estimate), unit * ends(plain.estimate), rtol=1e-8)
@@ -692,7 +692,7 @@ def test_the_order_of_rows_does_not_matter(rung: Rung) -> None:
         sheets,
     )
     straight = table(hidden(log, (0, 0)), sheets=sheets[::-1])
-    one, other = (told(transfer(x, wanted(), rung=rung)) for x in (straight, shuffled))
+    one, other = (result(transfer(x, wanted(), rung=rung)) for x in (straight, shuffled))
     assert_allclose(ends(one.estimate), ends(other.estimate))
 
 
@@ -701,7 +701,7 @@ def test_cards_nobody_measured_change_no_other_answer() -> None:
     lacking = hidden(log, (slice(None), 0))
     seven = sheets_of(speed)
     more = [*seven, replace(seven[1], card="unheard of")]
-    one, other = (told(transfer(table(lacking, sheets=s), wanted())) for s in (seven, more))
+    one, other = (result(transfer(table(lacking, sheets=s), wanted())) for s in (seven, more))
     assert_allclose(ends(one.estimate), ends(other.estimate))
 
 
@@ -753,9 +753,9 @@ def sheet_with(**changes: object) -> DataSheet:
     ],
 )
 def test_bad_input_is_named_with_its_place_and_the_way_out(
-    samples_per_s: list[float], sheets: list[DataSheet], told: str
+    samples_per_s: list[float], sheets: list[DataSheet], result: str
 ) -> None:
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=result):
         fit_library(["w0", "w1"], ["fp16"] * 2, ["c0"] * 2, samples_per_s, sheets)
 
 
@@ -789,5 +789,5 @@ def test_gaps_of_a_table_are_filled_as_least_squares_over_all_cells_would(share:
     design = np.zeros((row.size, 42))
     design[np.arange(row.size), row] = design[np.arange(row.size), 30 + column] = 1.0
     effects = np.linalg.lstsq(design, log[known], rcond=None)[0]
-    told = np.where(known.any(axis=0), effects[:30, None] + effects[30:], np.nan)
-    assert_allclose(_filled(log, known), np.where(known, log, told), atol=1e-9)
+    result = np.where(known.any(axis=0), effects[:30, None] + effects[30:], np.nan)
+    assert_allclose(_filled(log, known), np.where(known, log, result), atol=1e-9)

@@ -1,4 +1,4 @@
-"""Errors for a card without a measurement: the public tables, with whole cards and workloads hidden.
+"""Errors for a card without a measurement: public tables, whole cards and workloads hidden.
 
 `pytest -s` prints the tables of docs/evidence.md.
 """
@@ -97,9 +97,11 @@ class Score(NamedTuple):
 
     def __str__(self) -> str:
         off = self.off
-        told = f"{off.size:5} {np.median(off):6.1f} {off.mean():5.1f} {np.percentile(off, 90):5.1f}"
+        result = (
+            f"{off.size:5} {np.median(off):6.1f} {off.mean():5.1f} {np.percentile(off, 90):5.1f}"
+        )
         known = f"{self.coverage:6.0f} {self.width:6.0f}"
-        return told + (known if np.isfinite(self.half_width).all() else "     -      -")
+        return result + (known if np.isfinite(self.half_width).all() else "     -      -")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,13 +248,13 @@ def one_gap(table: Public) -> Iterator[Case]:
 
 def ours(asked: list[Case]) -> Score:
     answers = [best_answer(case.library, case.place, 0.9) for case in asked]
-    told = [
+    result = [
         (a.log_samples_per_s - case.truth, a.half_width)
         for a, case in zip(answers, asked, strict=True)
         if a is not None and a.calibration.checked
     ]
-    assert len(told) == len(asked)
-    return Score(*np.array(told).T)
+    assert len(result) == len(asked)
+    return Score(*np.array(result).T)
 
 
 def by_sheet(asked: list[Case], powers: tuple[float, float]) -> Score:
@@ -537,9 +539,9 @@ def test_cards_without_a_usable_data_sheet_are_told() -> None:
 
 
 def answered(library: Library, workload: tuple[str, str], card: str) -> Transferred:
-    told = transfer(library, Cell(workload=workload[0], precision=workload[1], card=card))
-    assert isinstance(told, Transferred)
-    return told
+    result = transfer(library, Cell(workload=workload[0], precision=workload[1], card=card))
+    assert isinstance(result, Transferred)
+    return result
 
 
 def pairs_of_new_cards() -> Iterator[tuple[Transferred, Transferred, float]]:
@@ -565,10 +567,10 @@ def pairs_from_one_card() -> Iterator[tuple[Transferred, Transferred, float]]:
             for w, p, c in zip(table.workload, table.precision, table.card, strict=True)
         ]
         library = table.library(keep)
-        told = {c: answered(library, workload, c) for c in full.cards if c != own}
-        for pair in itertools.combinations(told, 2):
+        result = {c: answered(library, workload, c) for c in full.cards if c != own}
+        for pair in itertools.combinations(result, 2):
             truth = full.log_samples_per_s[row, [full.cards.index(card) for card in pair]]
-            yield told[pair[0]], told[pair[1]], float(truth[0] - truth[1])
+            yield result[pair[0]], result[pair[1]], float(truth[0] - truth[1])
 
 
 @pytest.mark.parametrize("pairs", [pairs_of_new_cards, pairs_from_one_card])
@@ -577,12 +579,12 @@ def test_what_is_decided_is_right_and_what_is_close_is_not_decided(
 ) -> None:
     rows = []
     for first, second, truth in pairs():
-        told = decide(first, second)
-        assert told.ratio is not None
-        low, high = float(told.ratio.low), float(told.ratio.high)
-        right = told.faster == (first if truth > 0 else second).cell.card
+        result = decide(first, second)
+        assert result.ratio is not None
+        low, high = float(result.ratio.low), float(result.ratio.high)
+        right = result.faster == (first if truth > 0 else second).cell.card
         naive = (first.estimate.value > second.estimate.value) == (truth > 0)
-        rows.append((told.faster is not None, right, low <= np.exp(truth) <= high, naive))
+        rows.append((result.faster is not None, right, low <= np.exp(truth) <= high, naive))
     decided, right, held, naive = np.array(rows, dtype=bool).T
     print(
         f"\n{pairs.__name__}: {len(rows)} pairs, {decided.mean():.0%} decided, "

@@ -53,7 +53,7 @@ def trial(request: dict[str, Any], rate: float, seed: int) -> dict[str, Any]:
     """The columns a child would tell of one trial."""
     steps = steps_of(rate, request["batch"])
     points = [{"step": steps or 100, "samples": 1, "value": 0.04 if steps else 0.3, "loss": 0.1}]
-    told = {
+    result = {
         "learning_rate": rate,
         "seed": seed,
         "status": "ok",
@@ -64,7 +64,7 @@ def trial(request: dict[str, Any], rate: float, seed: int) -> dict[str, Any]:
         "final_metric": 0.04 if steps else abs(rate - 0.5),
         "evaluations": points,
     }
-    return {k: v for k, v in told.items() if v is not None}
+    return {k: v for k, v in result.items() if v is not None}
 
 
 def child(request: dict[str, Any]) -> list[Event]:

@@ -29,11 +29,11 @@ HANG_S: Final = 60.0
 
 def case(seed: int = 0, **changes: Any) -> Case:  # noqa: ANN401 - fields of a case
     """A small case; the stand-in ends by its seed."""
-    told: dict[str, Any] = {
+    result: dict[str, Any] = {
         "sweep": "stub", "workload": "mlp", "dataset": "synthetic-cifar10", "train_samples": 64,
         "validation_samples": 0, "batch": 32, "epochs": 3, "seed": seed,
     }  # fmt: skip
-    return Case(**told | changes)
+    return Case(**result | changes)
 
 
 def new_mark() -> str:
@@ -68,11 +68,12 @@ def bench(
     **changes: Any,  # noqa: ANN401
 ) -> Bench:
     """Where the stand-in is "measured": ways to end by seed, starts noted in tmp/starts."""
-    told = json.dumps({str(k): v for k, v in (ends or {}).items()})
+    result = json.dumps({str(k): v for k, v in (ends or {}).items()})
     here = Python(path=sys.executable, python_version="3.11.0", versions={"tensorflow": "0"})
     known: dict[str, Any] = {
         "pythons": {"tensorflow": here}, "environ": dict(os.environ), "cache": tmp / "cache",
-        "timeout_s": HANG_S, "memory_share": 0.8, "child": (*STUB, mark, told, str(tmp / "starts")),
+        "timeout_s": HANG_S, "memory_share": 0.8,
+        "child": (*STUB, mark, result, str(tmp / "starts")),
     }  # fmt: skip
     return Bench(**known | changes)
 
@@ -105,9 +106,9 @@ def book(tmp: Path, ticket: str = "stub-1", planned: int = 1, **known: Any) -> J
 def status(**changes: Any) -> SweepStatus:  # noqa: ANN401 - fields of a status
     """A status of this process."""
     me = psutil.Process()
-    told: dict[str, Any] = {
+    result: dict[str, Any] = {
         "ticket": "one", "sweep": "stub", "title": "A stub", "result_set": "stub", "folder": "",
         "phase": "waiting", "planned": 1, "finished": 0, "pid": me.pid,
         "pid_started": me.create_time(), "asked_at": 1.0, "heartbeat_at": time.time(),
     }  # fmt: skip
-    return SweepStatus(**told | changes)
+    return SweepStatus(**result | changes)

@@ -48,12 +48,12 @@ def run(
     validate: Callable[[], tuple[float, float]] | None = None,
 ) -> tuple[Paced, list[dict[str, Any]]]:  # fmt: skip
     """Epochs on the device, and what was told of them."""
-    told: list[dict[str, Any]] = []
+    result: list[dict[str, Any]] = []
     epoch = Epoch(calls=[device.call] * calls, steps=[steps] * calls, samples=calls * steps,
                   arrived=device.arrived, validate=validate)  # fmt: skip
-    paced = pace.run(epoch, epochs, lambda event, **more: told.append({"event": event, **more}),
+    paced = pace.run(epoch, epochs, lambda event, **more: result.append({"event": event, **more}),
                      per_step=per_step, now=device.now)  # fmt: skip
-    return paced, told
+    return paced, result
 
 
 def test_what_times_epochs_imports_no_framework() -> None:
@@ -69,8 +69,8 @@ def test_an_epoch_takes_what_the_device_takes_not_what_asking_takes(
     seconds: float, *, per_step: bool
 ) -> None:
     device = LateDevice(seconds)
-    _, told = run(device, calls=20, epochs=3, per_step=per_step)
-    epochs = [e for e in told if e["event"] == "epoch"]
+    _, result = run(device, calls=20, epochs=3, per_step=per_step)
+    epochs = [e for e in result if e["event"] == "epoch"]
     assert [e["epoch"] for e in epochs] == [1, 2, 3]
     assert all(e["epoch_s"] >= 20 * seconds for e in epochs)
     assert all(e["epoch_s"] <= 20 * (seconds + device.host_s) + 1e-9 for e in epochs)
@@ -78,8 +78,8 @@ def test_an_epoch_takes_what_the_device_takes_not_what_asking_takes(
 
 def test_a_stub_that_finishes_late_is_off_by_less_than_one_per_cent() -> None:
     device = LateDevice(0.5, host_s=0.0001)
-    _, told = run(device, calls=100, epochs=2)
-    assert all(abs(e["epoch_s"] / 50 - 1) < 0.01 for e in told if e["event"] == "epoch")
+    _, result = run(device, calls=100, epochs=2)
+    assert all(abs(e["epoch_s"] / 50 - 1) < 0.01 for e in result if e["event"] == "epoch")
 
 
 def test_steps_are_not_waited_for_while_epochs_are_timed() -> None:
@@ -97,8 +97,8 @@ def test_the_first_step_is_timed_to_its_end() -> None:
 
 
 def test_an_epoch_of_one_call_is_timed_too() -> None:
-    paced, told = run(LateDevice(2.0), calls=1, epochs=2)
-    assert [e["epoch_s"] >= 2.0 for e in told if e["event"] == "epoch"] == [True, True]
+    paced, result = run(LateDevice(2.0), calls=1, epochs=2)
+    assert [e["epoch_s"] >= 2.0 for e in result if e["event"] == "epoch"] == [True, True]
     assert paced.first_step_s >= 2.0
 
 
@@ -110,8 +110,8 @@ def test_steps_of_one_call_share_its_time() -> None:
 
 def test_every_step_of_the_timed_epochs_is_told_and_their_sum_is_the_epochs() -> None:
     device = LateDevice(0.5, host_s=0.01)
-    paced, told = run(device, calls=7, epochs=3, per_step=True)
-    epochs = [e for e in told if e["event"] == "epoch"]
+    paced, result = run(device, calls=7, epochs=3, per_step=True)
+    epochs = [e for e in result if e["event"] == "epoch"]
     assert [len(e["step_seconds"]) for e in epochs] == [7, 7, 7]
     for told_of in epochs:
         assert math.isclose(sum(told_of["step_seconds"]), told_of["epoch_s"])
@@ -120,25 +120,25 @@ def test_every_step_of_the_timed_epochs_is_told_and_their_sum_is_the_epochs() ->
 
 
 def test_steps_of_one_call_are_told_each() -> None:
-    paced, told = run(LateDevice(1.0, host_s=0.0), calls=4, epochs=2, steps=5, per_step=True)
-    epochs = [e for e in told if e["event"] == "epoch"]
+    paced, result = run(LateDevice(1.0, host_s=0.0), calls=4, epochs=2, steps=5, per_step=True)
+    epochs = [e for e in result if e["event"] == "epoch"]
     assert [e["step_seconds"] for e in epochs] == [[0.2] * 20] * 2
     assert len(paced.step_seconds) == 40 - 5
 
 
 def test_steps_that_nobody_waits_for_are_not_told() -> None:
-    _, told = run(LateDevice(0.5), calls=7, epochs=2)
-    assert [e["step_seconds"] for e in told if e["event"] == "epoch"] == [None, None]
+    _, result = run(LateDevice(0.5), calls=7, epochs=2)
+    assert [e["step_seconds"] for e in result if e["event"] == "epoch"] == [None, None]
 
 
 @given(st.lists(st.integers(0, 9_000), max_size=6))
 def test_steps_are_told_once_and_no_more_than_a_row_keeps(epochs: list[int]) -> None:
-    steps, told = Steps(), []
+    steps, result = Steps(), []
     for number in epochs:
         for place in range(number):
             steps.add(float(place), 1)
-        told += steps.unreported()
-    assert told == steps.seconds[:KEPT_STEPS]
+        result += steps.unreported()
+    assert result == steps.seconds[:KEPT_STEPS]
     assert steps.later() == steps.seconds[1:]
 
 
@@ -149,26 +149,26 @@ def test_validation_is_inside_the_epoch_and_told_apart() -> None:
         device.now_s += 5.0
         return 0.5, 0.9
 
-    _, told = run(device, calls=3, epochs=2, validate=validate)
-    last = [e for e in told if e["event"] == "epoch"][-1]
+    _, result = run(device, calls=3, epochs=2, validate=validate)
+    last = [e for e in result if e["event"] == "epoch"][-1]
     assert (last["epoch_s"], last["validation_s"], last["metric"]) == (8.0, 5.0, 0.9)
 
 
 def test_a_loss_that_is_no_number_ends_the_run_and_its_epoch_is_told() -> None:
-    told: list[dict[str, Any]] = []
+    result: list[dict[str, Any]] = []
     epoch = Epoch(calls=[lambda: None], steps=[1], samples=1, arrived=lambda _: math.nan)
-    paced = pace.run(epoch, 5, lambda event, **more: told.append({"event": event, **more}))
+    paced = pace.run(epoch, 5, lambda event, **more: result.append({"event": event, **more}))
     assert paced.diverged
-    assert [e["event"] for e in told] == ["training", "epoch"]
+    assert [e["event"] for e in result] == ["training", "epoch"]
 
 
 def test_the_value_of_an_inference_is_no_loss() -> None:
     epoch = Epoch(calls=[lambda: None], steps=[1], samples=1, arrived=lambda _: math.nan,
                   learns=False)  # fmt: skip
-    told: list[dict[str, Any]] = []
-    paced = pace.run(epoch, 2, lambda event, **more: told.append({"event": event, **more}))
+    result: list[dict[str, Any]] = []
+    paced = pace.run(epoch, 2, lambda event, **more: result.append({"event": event, **more}))
     assert not paced.diverged
-    assert [e.get("loss") for e in told if e["event"] == "epoch"] == [None, None]
+    assert [e.get("loss") for e in result if e["event"] == "epoch"] == [None, None]
 
 
 def test_a_lap_ends_when_the_value_has_arrived() -> None:

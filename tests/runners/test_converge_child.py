@@ -149,10 +149,10 @@ def _trials(**changes: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - entries o
     done = subprocess.run(
         command, input=request, cwd=ROOT, env=_environment(), capture_output=True, text=True
     )
-    told = [json.loads(line) for line in done.stdout.splitlines()]
+    result = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0, (done.stdout, done.stderr)
-    assert [e["event"] for e in told] == ["imported", "built", "rows", "result"]
-    rows: list[dict[str, Any]] = told[2]["rows"]
+    assert [e["event"] for e in result] == ["imported", "built", "rows", "result"]
+    rows: list[dict[str, Any]] = result[2]["rows"]
     return rows
 
 
@@ -170,16 +170,16 @@ Rows = list[dict[str, Any]]
 @pytest.fixture(scope="module")
 def mlp() -> dict[str, Rows]:
     """The rows of all groups of one network, trained by one child."""
-    told = _told(_child(), [{**REQUEST, **changes} for changes in GROUPS.values()])
-    return {name: told[place][-1]["rows"] for place, name in enumerate(GROUPS)}
+    result = _told(_child(), [{**REQUEST, **changes} for changes in GROUPS.values()])
+    return {name: result[place][-1]["rows"] for place, name in enumerate(GROUPS)}
 
 
 @pytest.fixture(scope="module")
 def cnn() -> dict[str, Rows]:
     """The same of another network."""
     names = ("side by side", "one by one")
-    told = _told(_child(), [{**REQUEST, **CNN, **GROUPS[name]} for name in names])
-    return {name: told[place][-1]["rows"] for place, name in enumerate(names)}
+    result = _told(_child(), [{**REQUEST, **CNN, **GROUPS[name]} for name in names])
+    return {name: result[place][-1]["rows"] for place, name in enumerate(names)}
 
 
 @pytest.mark.parametrize("network", ["mlp", "cnn"])
@@ -201,9 +201,9 @@ def test_trials_side_by_side_have_the_curves_of_trials_alone(
 
 
 def test_updates_and_gradient_norms_are_those_of_keras() -> None:
-    told = answer(AGAINST_KERAS, "tensorflow")
-    assert set(told) == {"sgd", "momentum", "nesterov", "adam", "norms"}
-    for name, (ours, by_keras) in told.items():
+    result = answer(AGAINST_KERAS, "tensorflow")
+    assert set(result) == {"sgd", "momentum", "nesterov", "adam", "norms"}
+    for name, (ours, by_keras) in result.items():
         for a, b in zip(ours, by_keras, strict=True):
             assert a == pytest.approx(b, rel=1e-4), name
 
@@ -242,22 +242,22 @@ def test_steps_fall_with_the_batch_and_a_cut_grid_is_widened(tmp_path: Path) -> 
 
 
 def test_a_child_that_cannot_load_its_data_is_a_row_with_the_reason(tmp_path: Path) -> None:
-    told = _told(_child(), [{**REQUEST, "train_samples": 100_000}])[0]
-    assert told[-1]["event"] == "failed"
-    assert told[-1]["status"] == "crashed"
-    assert "digits has 1,280 training samples" in told[-1]["reason"]
+    result = _told(_child(), [{**REQUEST, "train_samples": 100_000}])[0]
+    assert result[-1]["event"] == "failed"
+    assert result[-1]["status"] == "crashed"
+    assert "digits has 1,280 training samples" in result[-1]["reason"]
 
 
 def _told(run: RunChild, requests: Sequence[dict[str, Any]]) -> dict[int, list[Event]]:
     """What is told of each request; none is told of twice."""
-    told: dict[int, list[Event]] = {}
+    result: dict[int, list[Event]] = {}
 
     def took(place: int, events: list[Event]) -> None:
-        assert place not in told
-        told[place] = events
+        assert place not in result
+        result[place] = events
 
     run(requests, took)
-    return told
+    return result
 
 
 def _stand_in(
@@ -270,31 +270,31 @@ def _stand_in(
     )
     program.chmod(0o755)
     run = supervised(dict(os.environ), timeout_s=timeout_s, python=str(program))
-    told = _told(run, [{"batch": b, "threads": 1} for b in (8, 16, 32)])
-    return told, [json.loads(line) for line in log.read_text().splitlines()]
+    result = _told(run, [{"batch": b, "threads": 1} for b in (8, 16, 32)])
+    return result, [json.loads(line) for line in log.read_text().splitlines()]
 
 
 def test_one_child_trains_all_groups_and_each_is_told_with_what_they_share(tmp_path: Path) -> None:
-    told, children = _stand_in(tmp_path, {})
+    result, children = _stand_in(tmp_path, {})
     assert children == [[8, 16, 32]]
-    assert [[e["event"] for e in told[i]] for i in range(3)] == [["imported", "rows"]] * 3
-    assert [told[i][-1]["rows"][0]["seed"] for i in range(3)] == [8, 16, 32]
+    assert [[e["event"] for e in result[i]] for i in range(3)] == [["imported", "rows"]] * 3
+    assert [result[i][-1]["rows"][0]["seed"] for i in range(3)] == [8, 16, 32]
 
 
 def test_a_group_that_fails_in_company_is_tried_as_the_first_of_a_fresh_child(
     tmp_path: Path,
 ) -> None:
-    told, children = _stand_in(tmp_path, {"16": "dies in company"})
+    result, children = _stand_in(tmp_path, {"16": "dies in company"})
     assert children == [[8, 16, 32], [16, 32]]
-    assert [told[i][-1]["event"] for i in range(3)] == ["rows"] * 3
+    assert [result[i][-1]["event"] for i in range(3)] == ["rows"] * 3
 
 
 def test_a_group_out_of_time_is_told_so_and_the_others_go_on(tmp_path: Path) -> None:
-    told, children = _stand_in(tmp_path, {"16": "hangs"}, timeout_s=2.0)
+    result, children = _stand_in(tmp_path, {"16": "hangs"}, timeout_s=2.0)
     assert children == [[8, 16, 32], [16, 32], [32]]
-    assert [told[i][-1]["event"] for i in range(3)] == ["rows", "failed", "rows"]
-    assert told[1][-1]["status"] == "timeout"
-    assert told[1][-1]["reason"] == "not finished after 2 s"
+    assert [result[i][-1]["event"] for i in range(3)] == ["rows", "failed", "rows"]
+    assert result[1][-1]["status"] == "timeout"
+    assert result[1][-1]["reason"] == "not finished after 2 s"
 
 
 @pytest.mark.parametrize("name", ["another batch", "side by side"] if FULL else ["side by side"])

@@ -68,45 +68,45 @@ def _curve(*errors: float, rate: float = 0.1, seed: int = 0) -> Curve:
 
 
 def test_the_first_evaluation_at_the_target_counts_even_where_a_later_one_is_worse() -> None:
-    told = columns(_curve(0.5, 0.1, 0.3), batch=16, parts=2, part_size=4, steps_run=12)
-    assert (told["steps_to_target"], told["samples_to_target"]) == (8, 128)
-    assert (told["status"], told["final_metric"], told["target_reached"]) == ("ok", 0.3, True)
-    assert [e["samples"] for e in told["evaluations"]] == [64, 128, 192]
+    result = columns(_curve(0.5, 0.1, 0.3), batch=16, parts=2, part_size=4, steps_run=12)
+    assert (result["steps_to_target"], result["samples_to_target"]) == (8, 128)
+    assert (result["status"], result["final_metric"], result["target_reached"]) == ("ok", 0.3, True)
+    assert [e["samples"] for e in result["evaluations"]] == [64, 128, 192]
 
 
 def test_not_reached_is_a_result() -> None:
-    told = columns(_curve(0.5, 0.4), batch=16, parts=2, part_size=4, steps_run=8)
-    assert told["status"] == "ok"
-    assert told["target_reached"] is False
-    assert "steps_to_target" not in told
+    result = columns(_curve(0.5, 0.4), batch=16, parts=2, part_size=4, steps_run=8)
+    assert result["status"] == "ok"
+    assert result["target_reached"] is False
+    assert "steps_to_target" not in result
 
 
 def test_a_curve_ends_where_its_loss_is_no_number() -> None:
     curve = _curve(0.5, math.nan, 0.05)
-    told = columns(curve, batch=16, parts=2, part_size=4, steps_run=12)
-    assert told["status"] == "nan"
-    assert "step 8 (learning rate 0.1)" in told["status_reason"]
-    assert len(told["evaluations"]) == 1
+    result = columns(curve, batch=16, parts=2, part_size=4, steps_run=12)
+    assert result["status"] == "nan"
+    assert "step 8 (learning rate 0.1)" in result["status_reason"]
+    assert len(result["evaluations"]) == 1
     assert not curve.open
 
 
 def test_a_trial_that_diverges_after_its_target_has_reached_it() -> None:
-    told = columns(_curve(0.05, math.inf), batch=16, parts=2, part_size=4, steps_run=8)
-    assert (told["status"], told["steps_to_target"]) == ("ok", 4)
-    assert told["extra"]["diverged_at_step"] == 8
+    result = columns(_curve(0.05, math.inf), batch=16, parts=2, part_size=4, steps_run=8)
+    assert (result["status"], result["steps_to_target"]) == ("ok", 4)
+    assert result["extra"]["diverged_at_step"] == 8
 
 
 def test_the_noise_scale_is_taken_on_the_path_to_the_target_only() -> None:
     curve = _curve(0.5, 0.05, 0.05)
     for step, small in ((0, 3.0), (4, 3.0), (8, 1e9)):
         curve.looked(Draw(step=step, small_sq=small, big_sq=1.5))
-    told = columns(curve, batch=16, parts=2, part_size=4, steps_run=12)
+    result = columns(curve, batch=16, parts=2, part_size=4, steps_run=12)
     trace, squared = curves.two_batches(np.array([3.0]), np.array([1.5]), 4, 8)
     assert squared[0] == 0.0
-    assert "gradient_noise_scale" not in told
+    assert "gradient_noise_scale" not in result
     curve.draws[0] = Draw(step=0, small_sq=2.0, big_sq=1.5)
-    told = columns(curve, batch=16, parts=2, part_size=4, steps_run=12)
-    assert told["gradient_noise_scale"] == pytest.approx((12 + 4) / (0 + 1.0))
+    result = columns(curve, batch=16, parts=2, part_size=4, steps_run=12)
+    assert result["gradient_noise_scale"] == pytest.approx((12 + 4) / (0 + 1.0))
     assert trace[0] == pytest.approx(12)
 
 

@@ -13,13 +13,13 @@ from tests.runners.converge_stand_in import BODY
 
 
 def _problems(body: dict[str, Any]) -> str:
-    with pytest.raises(SpecError) as told:
+    with pytest.raises(SpecError) as result:
         from_table("broken", body)
-    return "\n".join(told.value.problems)
+    return "\n".join(result.value.problems)
 
 
 def test_everything_that_is_wrong_is_told_at_once() -> None:
-    told = _problems(
+    result = _problems(
         {
             "titel": "x",
             "workload": "mlp",
@@ -52,14 +52,14 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
         "limits.patience: is 0.5",
         "limits.steps: is True",
     ):
-        assert part in told
+        assert part in result
 
 
 def test_a_table_of_wrong_types_is_refused_and_not_a_crash() -> None:
-    told = _problems({"title": 3, "workload": ["mlp"], "batch": 8, "target": "low",
+    result = _problems({"title": 3, "workload": ["mlp"], "batch": 8, "target": "low",
                       "learning_rates": [1], "optimizers": {"sgd": 0.1}, "limits": 3})  # fmt: skip
-    assert "workload: is ['mlp']" in told
-    assert "optimizers.sgd: must be a table" in told
+    assert "workload: is ['mlp']" in result
+    assert "optimizers.sgd: must be a table" in result
 
 
 def test_a_batch_larger_than_the_set_needs_sampling_with_replacement() -> None:

@@ -54,8 +54,8 @@ def test_fewer_samples_are_the_first_of_more(name: str) -> None:
 
 
 def test_the_bytes_of_the_synthetic_sets_never_change() -> None:
-    told = {name: load(name, 100, 20, seed=0).sha256[:16] for name in SYNTHETIC}
-    assert told == {
+    result = {name: load(name, 100, 20, seed=0).sha256[:16] for name in SYNTHETIC}
+    assert result == {
         "synthetic-cifar10": "38c3a93f2c888a8a",
         "synthetic-cifar100": "1bf6c09943a48446",
         "synthetic-imagenet": "36722bd398c8de4b",
@@ -134,9 +134,9 @@ def test_without_a_network_cifar_is_an_error_that_names_the_synthetic_set(tmp_pa
         [sys.executable, "-c", OFFLINE], cwd=ROOT, env=environment, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout.splitlines()[-1])
-    assert told.startswith("CIFAR-100 is not in Keras's cache and could not be downloaded (")
-    assert "use the data set synthetic-cifar100" in told
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert result.startswith("CIFAR-100 is not in Keras's cache and could not be downloaded (")
+    assert "use the data set synthetic-cifar100" in result
 
 
 # -- augmentation --------------------------------------------------------------------------------

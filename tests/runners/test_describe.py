@@ -57,9 +57,9 @@ FORWARD: Final = 2 * 32 * 32 * 9 * 3 * 16 + 2 * 16 * 10
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("mine")
     (folder / "mymodels.py").write_text(MINE)
-    told = {**os.environ, "KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    result = {**os.environ, "KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "3"}
     command = [executable("tensorflow"), "-c", "import mymodels; mymodels.save()"]
-    subprocess.run(command, cwd=folder, env=told, check=True, capture_output=True)  # fmt: skip
+    subprocess.run(command, cwd=folder, env=result, check=True, capture_output=True)  # fmt: skip
     return folder
 
 

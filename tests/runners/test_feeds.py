@@ -73,8 +73,8 @@ JAX = ("numpy", "generator", "PyDataset")
 
 
 def _seen(backend: str, feeds: tuple[str, ...], cache: Path) -> dict[str, Any]:
-    told: dict[str, Any] = answer(SEEN.format(cache=str(cache), feeds=feeds), backend)
-    return told
+    result: dict[str, Any] = answer(SEEN.format(cache=str(cache), feeds=feeds), backend)
+    return result
 
 
 @pytest.fixture(scope="module", params=["tensorflow", "jax"])
@@ -85,33 +85,33 @@ def seen(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def test_every_sample_comes_once_an_epoch_with_its_own_label(seen: dict[str, Any]) -> None:
-    for key, told in seen.items():
+    for key, result in seen.items():
         if ", all" in key:
-            assert told["found"] == list(range(50)), key
-            assert told["labels"] == 50, key
-            assert told["sizes"] == [16, 16, 16, 2], key
+            assert result["found"] == list(range(50)), key
+            assert result["labels"] == 50, key
+            assert result["sizes"] == [16, 16, 16, 2], key
 
 
 def test_whole_batches_leave_out_the_rest_and_nothing_else(seen: dict[str, Any]) -> None:
-    for key, told in seen.items():
+    for key, result in seen.items():
         if "whole batches" in key:
-            assert told["sizes"] == [16, 16, 16], key
-            assert len(set(told["found"])) == 48, key
-            assert -1 not in told["found"], key
+            assert result["sizes"] == [16, 16, 16], key
+            assert len(set(result["found"])) == 48, key
+            assert -1 not in result["found"], key
 
 
 def test_the_samples_recorded_are_those_that_arrived(seen: dict[str, Any]) -> None:
-    for key, told in seen.items():
+    for key, result in seen.items():
         if key != "augmented":
-            assert told["recorded"] == sum(told["sizes"]), key
+            assert result["recorded"] == sum(result["sizes"]), key
 
 
 def test_the_loop_draws_a_new_order_for_each_epoch(seen: dict[str, Any]) -> None:
     if "loop, all" not in seen:
         pytest.skip("engine loop trains on TensorFlow only")
-    told = seen["loop, all"]
-    assert told["order"] != told["second"]
-    assert sorted(told["second"]) == list(range(50))
+    result = seen["loop, all"]
+    assert result["order"] != result["second"]
+    assert sorted(result["second"]) == list(range(50))
 
 
 def test_augmented_images_keep_their_shape_and_mostly_change(seen: dict[str, Any]) -> None:

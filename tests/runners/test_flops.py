@@ -60,8 +60,8 @@ print(json.dumps([told, speeds]))
 @pytest.fixture(scope="module")
 def on_tensorflow() -> tuple[dict[str, dict[str, Any]], list[float]]:
     """Operations of every network, and how fast matrices are multiplied."""
-    told, speeds = answer(COUNTED + SPEED, "tensorflow")
-    return told, speeds
+    result, speeds = answer(COUNTED + SPEED, "tensorflow")
+    return result, speeds
 
 
 @pytest.fixture(scope="module")
@@ -76,17 +76,17 @@ def counted(
 def test_forward_by_profiler_and_by_hand_agree_within_one_per_cent(
     counted: dict[str, dict[str, Any]], name: str
 ) -> None:
-    told = counted[name]
-    assert told["method"] == "graph profiler"
-    assert told["forward"] == pytest.approx(told["by_hand_forward"], rel=0.01)
+    result = counted[name]
+    assert result["method"] == "graph profiler"
+    assert result["forward"] == pytest.approx(result["by_hand_forward"], rel=0.01)
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_training_by_profiler_and_by_hand_agree_within_one_per_cent(
     counted: dict[str, dict[str, Any]], name: str
 ) -> None:
-    told = counted[name]
-    assert told["train"] == pytest.approx(told["by_hand_train"], rel=0.01)
+    result = counted[name]
+    assert result["train"] == pytest.approx(result["by_hand_train"], rel=0.01)
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -96,19 +96,19 @@ def test_the_profiler_s_matrix_products_are_exactly_the_hand_s(
     # An LSTM's first state is constant, so one of 128 places computes no gradient of it; and the
     # profiler takes 115x115 for the 112x112 pixels of ResNet-50's first filter gradient, because
     # that convolution's padding is a layer of its own.
-    told, known = counted[name], {"lstm": 2e-4, "resnet50": 6e-4}
-    assert told["matrix_forward"] == pytest.approx(told["by_hand_forward"], rel=1e-9)
-    matrix = told["by_hand_train"] - told["normalising"]
-    assert told["matrix_train"] == pytest.approx(matrix, rel=known.get(name, 1e-9))
+    result, known = counted[name], {"lstm": 2e-4, "resnet50": 6e-4}
+    assert result["matrix_forward"] == pytest.approx(result["by_hand_forward"], rel=1e-9)
+    matrix = result["by_hand_train"] - result["normalising"]
+    assert result["matrix_train"] == pytest.approx(matrix, rel=known.get(name, 1e-9))
 
 
 def test_the_article_s_network_takes_30_gflop_forward_and_91_in_training(
     counted: dict[str, dict[str, Any]],
 ) -> None:
-    told = counted["wide-resnet"]
-    assert told["forward"] / 1e9 == pytest.approx(30.244, abs=0.001)
-    assert told["by_hand_forward"] / 1e9 == pytest.approx(30.238, abs=0.001)
-    assert told["train"] / 1e9 == pytest.approx(90.75, abs=0.01)
+    result = counted["wide-resnet"]
+    assert result["forward"] / 1e9 == pytest.approx(30.244, abs=0.001)
+    assert result["by_hand_forward"] / 1e9 == pytest.approx(30.238, abs=0.001)
+    assert result["train"] / 1e9 == pytest.approx(90.75, abs=0.01)
 
 
 def test_the_first_layer_computes_no_gradient_of_the_pixels(
@@ -171,8 +171,8 @@ told = [counted, parts, flops.by_hand(inner), flops.by_hand(outer)[0], loops]
 @pytest.fixture(scope="module")
 def on_jax() -> tuple[list[Any], list[float]]:
     """Operations counted by hand, and how fast matrices are multiplied."""
-    told, speeds = answer(BY_HAND + SPEED, "jax")
-    return told, speeds
+    result, speeds = answer(BY_HAND + SPEED, "jax")
+    return result, speeds
 
 
 @pytest.fixture(scope="module")

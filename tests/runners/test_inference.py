@@ -176,7 +176,7 @@ Forms = dict[tuple[str, str | None, str], Form]
 
 
 @pytest.fixture(scope="module")
-def told() -> tuple[list[Form], dict[str, Any]]:
+def result() -> tuple[list[Form], dict[str, Any]]:
     """What one process with TensorFlow tells of all forms, and of changes of any network."""
     wanted = [to_json(a_case(name, *form)) for name in NETWORKS for form in FORMS]
     given = f"FORMS, OTHERS = {json.dumps(wanted)!r}, {json.dumps(OTHERS)!r}\n"
@@ -185,19 +185,19 @@ def told() -> tuple[list[Form], dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def forms(told: tuple[list[Form], dict[str, Any]]) -> Forms:
+def forms(result: tuple[list[Form], dict[str, Any]]) -> Forms:
     """Columns, extra, forward FLOP and zeros in kernels of every form of both networks."""
     wanted = [(name, *form) for name in NETWORKS for form in FORMS]
-    return dict(zip(wanted, told[0], strict=True))
+    return dict(zip(wanted, result[0], strict=True))
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_network_recognises_more_than_nine_in_ten_digits(name: str, forms: Forms) -> None:
-    told = forms[name, None, "float32"]
-    assert told["evaluation_metric"] == "accuracy"
-    assert told["evaluation_higher_is_better"] is True
-    assert told["validation_samples"] == 517
-    assert told["final_metric"] == told["float32_accuracy"] > 0.9
+    result = forms[name, None, "float32"]
+    assert result["evaluation_metric"] == "accuracy"
+    assert result["evaluation_higher_is_better"] is True
+    assert result["validation_samples"] == 517
+    assert result["final_metric"] == result["float32_accuracy"] > 0.9
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -228,23 +228,23 @@ def test_eight_bits_change_bytes_but_neither_parameters_nor_operations(
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_all_weights_but_the_logits_have_two_bytes_in_bfloat16(name: str, forms: Forms) -> None:
-    told = forms[name, None, "bfloat16"]
+    result = forms[name, None, "bfloat16"]
     logits = (64 if name == "mlp" else 128) * 10 + 10
-    assert told["params_by_dtype"] == {"bfloat16": told["params"] - logits, "float32": logits}
-    assert told["weight_bytes"] == 2 * told["params"] + 2 * logits
+    assert result["params_by_dtype"] == {"bfloat16": result["params"] - logits, "float32": logits}
+    assert result["weight_bytes"] == 2 * result["params"] + 2 * logits
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_pruning_leaves_exactly_the_asked_share_of_zeros_in_each_kernel(
     name: str, forms: Forms
 ) -> None:
-    told = forms[name, "pruned 73 %", "float32"]
-    assert [zeros for _, zeros in told["zeros"]] == [
-        round(0.73 * size) for size, _ in told["zeros"]
+    result = forms[name, "pruned 73 %", "float32"]
+    assert [zeros for _, zeros in result["zeros"]] == [
+        round(0.73 * size) for size, _ in result["zeros"]
     ]
-    assert told["params"] == forms[name, None, "float32"]["params"]
-    assert told["nonzero_params"] <= told["params"] - sum(zeros for _, zeros in told["zeros"])
-    assert told["final_metric"] > 0.9
+    assert result["params"] == forms[name, None, "float32"]["params"]
+    assert result["nonzero_params"] <= result["params"] - sum(zeros for _, zeros in result["zeros"])
+    assert result["final_metric"] > 0.9
 
 
 def test_structured_pruning_leaves_the_parameters_that_a_hand_counts(forms: Forms) -> None:
@@ -259,19 +259,19 @@ def test_a_student_is_smaller_than_its_teacher_and_still_knows_the_digits(forms:
     mlp, cnn = (forms[name, "distilled", "float32"] for name in NETWORKS)
     assert (mlp["student"], cnn["student"]) == ("MLP 16-16", "simple CNN 2-4")
     assert mlp["params"] == (64 * 16 + 16) + (16 * 16 + 16) + (16 * 10 + 10)
-    for name, told in (("mlp", mlp), ("simple-cnn", cnn)):
-        assert told["params"] < forms[name, None, "float32"]["params"]
-        assert told["forward"] < forms[name, None, "float32"]["forward"]
-        assert told["final_metric"] > 0.7
+    for name, result in (("mlp", mlp), ("simple-cnn", cnn)):
+        assert result["params"] < forms[name, None, "float32"]["params"]
+        assert result["forward"] < forms[name, None, "float32"]["forward"]
+        assert result["final_metric"] > 0.7
 
 
 # -- what pruning and casting do to any network --------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def changed(told: tuple[list[Form], dict[str, Any]]) -> dict[str, Any]:
+def changed(result: tuple[list[Form], dict[str, Any]]) -> dict[str, Any]:
     """Logits before and after dead units were cut out; types and columns of other networks."""
-    return told[1]
+    return result[1]
 
 
 @pytest.mark.parametrize("name", ["mlp", "simple-cnn"])
@@ -288,8 +288,8 @@ def test_a_synthetic_set_gets_its_variant_but_no_accuracy(
     name: str, changed: dict[str, Any]
 ) -> None:
     half, eight, pruned = changed[name]
-    assert {told[0] for told in (half, eight, pruned)} == {"float32"}, "logits"
-    assert {tuple(told[1]) for told in (half, eight, pruned)} == {("params",)}
+    assert {result[0] for result in (half, eight, pruned)} == {"float32"}, "logits"
+    assert {tuple(result[1]) for result in (half, eight, pruned)} == {("params",)}
     assert set(half[2]) == {"float16", "float32"}
     assert set(eight[2]) == {"int8", "float32"}
     assert set(pruned[2]) == {"bfloat16", "float32"}
@@ -336,30 +336,30 @@ def test_every_form_starts_from_the_same_float32_network_in_whatever_process(
 def test_a_seed_gives_the_same_accuracy_in_another_process(
     children: dict[str, dict[str, dict[str, Any]]], forms: Forms
 ) -> None:
-    told, before = children["mlp"], forms["mlp", "int8", "float32"]
-    assert told["built"]["columns"]["final_metric"] == before["final_metric"]
-    assert told["built"]["extra"]["nonzero_params"] == before["nonzero_params"]
+    result, before = children["mlp"], forms["mlp", "int8", "float32"]
+    assert result["built"]["columns"]["final_metric"] == before["final_metric"]
+    assert result["built"]["extra"]["nonzero_params"] == before["nonzero_params"]
 
 
 def test_operations_are_those_of_the_smaller_network_that_was_timed(
     children: dict[str, dict[str, dict[str, Any]]], forms: Forms
 ) -> None:
-    told, before = children["simple-cnn"], forms["simple-cnn", "structured 50 %", "float32"]
-    assert told["epoch"]["samples"] == 256
-    assert told["epoch"]["loss"] is None
-    assert len(told["epoch"]["step_seconds"]) == 256 // 64
-    assert told["result"]["extra"]["flops_by_hand"] == before["forward"]
-    assert told["result"]["columns"]["train_flops_method"].endswith(", forward")
-    counted = told["result"]["columns"]["train_flops_per_sample"]
+    result, before = children["simple-cnn"], forms["simple-cnn", "structured 50 %", "float32"]
+    assert result["epoch"]["samples"] == 256
+    assert result["epoch"]["loss"] is None
+    assert len(result["epoch"]["step_seconds"]) == 256 // 64
+    assert result["result"]["extra"]["flops_by_hand"] == before["forward"]
+    assert result["result"]["columns"]["train_flops_method"].endswith(", forward")
+    counted = result["result"]["columns"]["train_flops_per_sample"]
     assert counted == pytest.approx(before["forward"], rel=0.1), "bias, ReLU, pooling come on top"
 
 
 @pytest.mark.parametrize("engine", ["loop", "predict"])
 def test_int8_runs_on_jax_without_tensorflow(engine: str) -> None:
     case = a_case("mlp", "int8", backend="jax", engine=engine, jit=True)
-    told = child(case)
-    assert told["imported"]["extra"] == {}, "JAX cannot be asked for its threads"
-    before = told["built"]["extra"]["float32_accuracy"]
+    result = child(case)
+    assert result["imported"]["extra"] == {}, "JAX cannot be asked for its threads"
+    before = result["built"]["extra"]["float32_accuracy"]
     assert before > 0.9
-    assert abs(told["built"]["columns"]["final_metric"] - before) < 0.03
-    assert told["result"]["extra"]["flops_by_hand"] == 2 * (64 * 64 + 64 * 64 + 64 * 10)
+    assert abs(result["built"]["columns"]["final_metric"] - before) < 0.03
+    assert result["result"]["extra"]["flops_by_hand"] == 2 * (64 * 64 + 64 * 64 + 64 * 10)

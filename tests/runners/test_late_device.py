@@ -77,13 +77,13 @@ WAYS: Final = {
 def test_whatever_is_timed_lasts_at_least_as_long_as_the_late_steps_in_it(backend: str) -> None:
     """Lower bounds only: a busy machine may make everything longer and nothing shorter."""
     given = f"SLEEP_S, SAMPLES, WAYS = {SLEEP_S}, {16 * STEPS}, {json.dumps(WAYS[backend])!r}"
-    for way, told in zip(WAYS[backend], answer(given + PROGRAM, backend), strict=True):
-        assert len(told["epochs"]) == 3, way
-        assert min(told["epochs"]) >= STEPS * SLEEP_S, way
-        assert told["first"] >= SLEEP_S, way
-        assert len(told["steps"]) >= STEPS, way
-        assert sum(told["steps"]) >= len(told["steps"]) * SLEEP_S * 0.999, way
+    for way, result in zip(WAYS[backend], answer(given + PROGRAM, backend), strict=True):
+        assert len(result["epochs"]) == 3, way
+        assert min(result["epochs"]) >= STEPS * SLEEP_S, way
+        assert result["first"] >= SLEEP_S, way
+        assert len(result["steps"]) >= STEPS, way
+        assert sum(result["steps"]) >= len(result["steps"]) * SLEEP_S * 0.999, way
         if "per step" in way:
-            for kept, epoch_s in zip(told["kept"], told["epochs"], strict=True):
+            for kept, epoch_s in zip(result["kept"], result["epochs"], strict=True):
                 assert len(kept) == STEPS, way
                 assert STEPS * SLEEP_S * 0.999 <= sum(kept) <= epoch_s, way

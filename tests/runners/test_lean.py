@@ -31,5 +31,5 @@ def test_what_is_hidden_is_found_again_and_what_was_imported_stays(
 
 @pytest.mark.parametrize("backend", ["tensorflow", "jax"])
 def test_keras_comes_without_what_it_wraps_and_the_digits_come_after_it(backend: str) -> None:
-    before, told, samples, after = answer(f"import keras\n{TOLD}", backend)
-    assert (before, told, samples, after) == ([], backend, 16, True)
+    before, result, samples, after = answer(f"import keras\n{TOLD}", backend)
+    assert (before, result, samples, after) == ([], backend, 16, True)

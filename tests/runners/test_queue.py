@@ -54,16 +54,16 @@ def test_a_turn_that_is_held_stays_held(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("told", [None, "{", "waiting"])
 def test_nobody_measures_beside_a_sweep_whose_status_does_not_say_so(
-    tmp_path: Path, told: str | None
+    tmp_path: Path, result: str | None
 ) -> None:
     """The lock decides: a status may be late, lost on a full disk, or removed by hand."""
     holder, other = Turn(tmp_path), Turn(tmp_path)
     write_status(tmp_path, status(ticket="b", asked_at=2.0))
     assert holder.take("a")
-    if told == "waiting":
+    if result == "waiting":
         write_status(tmp_path, status(ticket="a", asked_at=3.0))
-    elif told:
-        write_whole(tmp_path / "a" / "status.json", told)
+    elif result:
+        write_whole(tmp_path / "a" / "status.json", result)
     assert not other.take("b")
     assert other.ahead("b") is None
     holder.give_back()
@@ -94,7 +94,7 @@ class Sweep:
             [sys.executable, *command], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         )
 
-    def told(self) -> SweepStatus | None:
+    def result(self) -> SweepStatus | None:
         """What it says of itself."""
         return read_status(self.tmp / "state", self.ticket)
 
@@ -102,10 +102,10 @@ class Sweep:
         """The first status for which that holds."""
         end = time.monotonic() + HANG_S
         while time.monotonic() < end:
-            if (told := self.told()) and holds(told):
-                return told
+            if (result := self.result()) and holds(result):
+                return result
             time.sleep(0.01)
-        raise AssertionError(f"never so: {self.told()}")
+        raise AssertionError(f"never so: {self.result()}")
 
     def ended(self) -> int:
         """Its exit code; what it said on standard error is in the message of the assertion."""
@@ -117,9 +117,9 @@ class Sweep:
 @pytest.fixture
 def mark() -> Iterator[str]:
     """A mark; whoever bears it after the test is killed, and called an orphan."""
-    told = new_mark()
-    yield told
-    left = orphans(told)
+    result = new_mark()
+    yield result
+    left = orphans(result)
     for process in left:
         process.kill()
     assert left == []
@@ -128,13 +128,13 @@ def mark() -> Iterator[str]:
 def test_two_sweeps_asked_for_at_once_run_one_after_the_other(tmp_path: Path, mark: str) -> None:
     sweeps = [Sweep(tmp_path, f"stub-{n}", mark) for n in range(3)]
     assert [s.ended() for s in sweeps] == [0, 0, 0]
-    told = [s.until(lambda s: s.phase == "finished") for s in sweeps]
-    in_order = sorted(told, key=lambda s: s.started_at or 0.0)
+    result = [s.until(lambda s: s.phase == "finished") for s in sweeps]
+    in_order = sorted(result, key=lambda s: s.started_at or 0.0)
     for earlier, later in itertools.pairwise(in_order):
         assert earlier.ended_at is not None
         assert later.started_at is not None
         assert earlier.ended_at <= later.started_at
-    assert {(s.finished, s.planned, s.failed) for s in told} == {(3, 3, 0)}
+    assert {(s.finished, s.planned, s.failed) for s in result} == {(3, 3, 0)}
     assert len(starts(tmp_path)) == 3  # the same cases: measured by the first of them only
 
 
@@ -144,9 +144,9 @@ def test_a_waiting_sweep_can_be_stopped_and_says_whom_it_waited_for(
     first = Sweep(tmp_path, "stub-1", mark, "workers and sleeps")
     first.until(lambda s: s.phase == "running")
     second = Sweep(tmp_path, "stub-2", mark)
-    told = second.until(lambda s: s.message is not None)
-    assert (told.phase, told.message) == ("waiting", "waits for 'stub' (0 of 3 runs done)")
-    assert ask_to_stop(told)
+    result = second.until(lambda s: s.message is not None)
+    assert (result.phase, result.message) == ("waiting", "waits for 'stub' (0 of 3 runs done)")
+    assert ask_to_stop(result)
     assert second.ended() == 130
     assert second.until(lambda s: s.phase == "stopped").finished == 0
     assert first.process.poll() is None
@@ -163,9 +163,9 @@ def test_a_killed_sweep_is_interrupted_and_lets_the_next_one_measure(
     second.until(lambda s: s.phase == "waiting")
     os.kill(first.process.pid, signal.SIGKILL)
     first.process.communicate(timeout=HANG_S)
-    told = first.told()
-    assert told is not None
-    assert condition(told) == "interrupted"
+    result = first.result()
+    assert result is not None
+    assert condition(result) == "interrupted"
     assert second.ended() == 0
     assert second.until(lambda s: s.phase == "finished").finished == 3
 
@@ -175,7 +175,7 @@ def test_a_journal_of_this_process_is_waiting_until_it_has_its_turn(tmp_path: Pa
 
     journal, turn = book(tmp_path), Turn(tmp_path / "state")
     phases = [journal.status.phase]
-    journal.on_update = lambda told: phases.append(told.phase)
+    journal.on_update = lambda result: phases.append(result.phase)
     wait_for_turn(turn, journal, lambda: False)
     assert phases == ["waiting", "waiting", "running"]
     turn.give_back()

@@ -82,7 +82,7 @@ def on_jax() -> Told:
 
 
 @pytest.fixture(scope="module", params=["on_tensorflow", "on_jax"])
-def told(request: pytest.FixtureRequest) -> Told:
+def result(request: pytest.FixtureRequest) -> Told:
     """What is built, trained and refused on each backend."""
     found: Told = request.getfixturevalue(request.param)
     return found
@@ -129,11 +129,11 @@ keras.utils.clear_session()
 
 
 @pytest.fixture(scope="module")
-def built(told: Told) -> list[tuple[tuple[str, str, int], list[Any]]]:
+def built(result: Told) -> list[tuple[tuple[str, str, int], list[Any]]]:
     """Network, data set and parameters by hand; then what Keras says: parameters, types, shape."""
-    rows = BY_HAND if told["backend"] == "tensorflow" else SMALL_BY_HAND
+    rows = BY_HAND if result["backend"] == "tensorflow" else SMALL_BY_HAND
     named = [(name, data, params) for name, data, _, params in rows]
-    return list(zip(named, told["built"], strict=True))
+    return list(zip(named, result["built"], strict=True))
 
 
 def test_parameters_are_what_a_hand_counts(
@@ -183,15 +183,15 @@ rules = [[type(o).__name__, getattr(o, "momentum", 0), getattr(o, "nesterov", Fa
 """
 
 
-def test_every_network_learns_the_synthetic_samples(told: Told) -> None:
-    losses = told["losses"]
-    assert list(losses) == list(SMALL if told["backend"] == "tensorflow" else SMALL_JAX)
+def test_every_network_learns_the_synthetic_samples(result: Told) -> None:
+    losses = result["losses"]
+    assert list(losses) == list(SMALL if result["backend"] == "tensorflow" else SMALL_JAX)
     assert [name for name, seen in losses.items() if not seen[-1] < 0.95 * seen[0]] == []
 
 
-def test_optimisers_are_the_field_s(told: Told) -> None:
+def test_optimisers_are_the_field_s(result: Told) -> None:
     assert list(OPTIMIZERS) == ["sgd", "momentum", "nesterov", "adam"]
-    assert told["rules"] == [
+    assert result["rules"] == [
         ["SGD", 0.0, False],
         ["SGD", 0.9, False],
         ["SGD", 0.9, True],

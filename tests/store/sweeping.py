@@ -21,7 +21,7 @@ def dead() -> dict[str, float]:
     return {"pid": child.pid, "pid_started": began}
 
 
-def told(state: Path, **changes: object) -> SweepStatus:
+def result(state: Path, **changes: object) -> SweepStatus:
     """A status on disk, of this very process where nothing else is said."""
     me, now = psutil.Process(), time.time()
     known = SweepStatus(

@@ -39,13 +39,13 @@ def store(tmp_path: Path) -> Store:
 
 
 def _compared(store: Store, **given: str) -> CompareAnswer:
-    told = {n: [v] for n, v in ({"epochs": "2000"} | given).items()}
-    return compare_answered(store, CATALOG, told, date(2026, 11, 22))
+    answer = {n: [v] for n, v in ({"epochs": "2000"} | given).items()}
+    return compare_answered(store, CATALOG, answer, date(2026, 11, 22))
 
 
-def _measured(told: CompareAnswer) -> list[Row]:
-    assert told.answered.comparison is not None
-    found = [r for r in told.answered.comparison.rows if r.candidate.run is not None]
+def _measured(answer: CompareAnswer) -> list[Row]:
+    assert answer.answered.comparison is not None
+    found = [r for r in answer.answered.comparison.rows if r.candidate.run is not None]
     assert found
     return found
 
@@ -62,10 +62,10 @@ def test_without_samples_per_epoch_too_the_fastest_batch_is_taken(store: Store) 
 
 
 def test_a_batch_in_the_question_is_the_one_that_is_answered(store: Store) -> None:
-    told = _compared(store, batch="256", options="own-rtx-4090")
-    assert told.problems == ()
-    assert "batch=256" in told.query
-    [one] = _measured(told)
+    answer = _compared(store, batch="256", options="own-rtx-4090")
+    assert answer.problems == ()
+    assert "batch=256" in answer.query
+    [one] = _measured(answer)
     assert one.timed.batch == 256.0
     assert not isinstance(one.timed.total, Refusal)
     assert one.timed.total.value == pytest.approx(4.1 + 21.9 + 1999 * 18.2)
@@ -135,11 +135,11 @@ def test_a_transferred_option_is_slower_at_a_batch_whose_runs_are_slower(cards: 
         assert small[option] > 1.3 * large[option]
 
 
-def _transferred(told: CompareAnswer) -> dict[str, float]:
-    assert told.answered.comparison is not None
+def _transferred(answer: CompareAnswer) -> dict[str, float]:
+    assert answer.answered.comparison is not None
     return {
         r.candidate.hardware.label: float(r.time.value)
-        for r in told.answered.comparison.rows
+        for r in answer.answered.comparison.rows
         if r.candidate.run is None and not isinstance(r.time, Refusal)
     }
 

@@ -75,8 +75,8 @@ def test_a_row_of_yours_that_is_dated_ahead_is_told_and_the_others_stay(tmp_path
 
 def test_adding_says_which_of_your_own_rows_it_replaces(tmp_path: Path) -> None:
     add_rows(tmp_path, Catalog(offers=(MINE,)))
-    told = add_rows(tmp_path, Catalog(offers=(replace(MINE, price_per_hour=15.0),)))
-    assert told == ("Me / cellar / rack / on demand: price per hour 16 -> 15",)
+    result = add_rows(tmp_path, Catalog(offers=(replace(MINE, price_per_hour=15.0),)))
+    assert result == ("Me / cellar / rack / on demand: price per hour 16 -> 15",)
 
 
 def test_every_table_can_have_rows_of_yours(tmp_path: Path) -> None:

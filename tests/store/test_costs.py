@@ -70,12 +70,12 @@ def test_a_set_toml_made_to_be_slow_is_refused_before_it_is_parsed(
     place = a_set(tmp_path, rows(2))
     (place / "set.toml").write_text(BOMBS[name])
     tracemalloc.start()
-    told, problem = read_set(place, "yours")
+    result, problem = read_set(place, "yours")
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert problem is not None
     assert peak < 20_000_000
-    assert (told.title, len(problem) < 1_000) == ("mine", True)
+    assert (result.title, len(problem) < 1_000) == ("mine", True)
     assert len(ids(opened(tmp_path))) == 2
 
 
@@ -100,8 +100,8 @@ def test_a_long_text_is_cut_and_unknown_fields_are_listed_up_to_five(tmp_path: P
     place = a_set(tmp_path)
     long = f'about = "{"x" * 9_000}"\n'
     (place / "set.toml").write_text(ABOUT + long + "".join(f"odd{n} = 1\n" for n in range(40)))
-    told, problem = read_set(place, "yours")
-    assert len(told.about) == limits.MAX_SET_TEXT
+    result, problem = read_set(place, "yours")
+    assert len(result.about) == limits.MAX_SET_TEXT
     assert problem is not None
     assert "odd0, odd1, odd2, odd3, odd4 and 35 more." in problem
 
@@ -109,9 +109,9 @@ def test_a_long_text_is_cut_and_unknown_fields_are_listed_up_to_five(tmp_path: P
 def test_what_is_written_can_be_read_however_long(tmp_path: Path) -> None:
     for text in ('"' * 50_000, "\\" * 50_000, "x" * 1_000_000):
         (tmp_path / "set.toml").write_text(set_text({"title": text, "licence": "a", "source": "b"}))
-        told, problem = read_set(tmp_path, "yours")
+        result, problem = read_set(tmp_path, "yours")
         assert problem is None
-        assert text.startswith(told.title[:100])
+        assert text.startswith(result.title[:100])
 
 
 def test_a_set_toml_is_read_again_only_when_it_changed_itself(
@@ -193,9 +193,9 @@ def test_when_memory_for_runs_is_full_what_is_loaded_is_shown_and_the_rest_liste
     shown = len(ids(store))
     assert 2_000 <= shown < 48_000
     assert queries.totals(store).runs == shown
-    told = [r for r in store.refused if "memory for runs is full (0.1 GB)" in r.reason]
-    assert len(told) == 24 - shown // 2_000
-    assert all("EPOCHWISE_MEMORY_GB" in r.reason for r in told)
+    result = [r for r in store.refused if "memory for runs is full (0.1 GB)" in r.reason]
+    assert len(result) == 24 - shown // 2_000
+    assert all("EPOCHWISE_MEMORY_GB" in r.reason for r in result)
     looked: list[str] = []
     with monkeypatch.context() as patch:
         patch.setattr(reader, "accepted", looked.append)
@@ -319,11 +319,11 @@ def test_the_same_run_with_other_numbers_is_listed_with_both_places(tmp_path: Pa
     a_set(tmp_path / "b", [row(total_s=7.0), row(seed=1)])
     store = opened(tmp_path / "a", tmp_path / "b")
     assert len(ids(store)) == 2
-    [told] = store.refused
-    assert told.path.startswith(str(tmp_path / "b"))
-    assert told.folder == "b"
-    assert "same run, other numbers, in a: mine/" in told.reason
-    assert run_id(row()) in told.reason
+    [result] = store.refused
+    assert result.path.startswith(str(tmp_path / "b"))
+    assert result.folder == "b"
+    assert "same run, other numbers, in a: mine/" in result.reason
+    assert run_id(row()) in result.reason
     (tmp_path / "b" / "mine" / f"{run_id(row())}.parquet").unlink()
     store.refresh()
     assert store.refused == ()
@@ -348,8 +348,8 @@ def test_no_file_elsewhere_replaces_shipped_numbers(tmp_path: Path, *, late: boo
     shown = queries.table(store, {})
     assert shown["total_s"].to_pylist() == [1108.4] * 3
     assert set(shown["folder"].to_pylist()) == {"shipped"}
-    [told] = store.refused
-    assert (told.folder, "3 runs" in told.reason) == ("other", True)
+    [result] = store.refused
+    assert (result.folder, "3 runs" in result.reason) == ("other", True)
     for path in (shipped / "mine").glob("*.parquet"):
         path.unlink()
     store.refresh()

@@ -53,8 +53,8 @@ def test_the_values_are_those_of_the_store(tmp_path: Path) -> None:
     store = opened(tmp_path / "in")
     export_duckdb(store, out)
     assert [r[0] for r in asked(out, "SELECT run_id FROM runs")] == ids(store)
-    told = asked(out, "SELECT run_id, epoch, epoch_s, loss FROM epochs ORDER BY epoch")
-    assert told == [(run_id(row()), e["epoch"], e["epoch_s"], e["loss"]) for e in EPOCHS]
+    result = asked(out, "SELECT run_id, epoch, epoch_s, loss FROM epochs ORDER BY epoch")
+    assert result == [(run_id(row()), e["epoch"], e["epoch_s"], e["loss"]) for e in EPOCHS]
     found = asked(out, "SELECT step, value FROM evaluations ORDER BY step")
     assert found == [(e["step"], e["value"]) for e in EVALUATIONS]
 

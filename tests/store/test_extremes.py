@@ -82,8 +82,8 @@ def test_one_extreme_number_at_a_time_stops_no_answer(
         assert len(ids(store)) == len(GOOD) + sound
         served = app(store)
         for question in QUESTIONS:
-            told = ask(served, f"/api/v1/{question}")
-            assert told.status < 500, (column.name, value, question, told.body[:300])
+            result = ask(served, f"/api/v1/{question}")
+            assert result.status < 500, (column.name, value, question, result.body[:300])
         shown, refused = shown + sound, refused + (not sound)
     print(f"\n{shown} extreme numbers shown, {refused} refused, 0 answers lost")
     assert shown
@@ -98,8 +98,8 @@ def test_both_ends_of_what_a_column_may_hold_are_stored_and_nothing_beyond(colum
     if column.type == REAL and least:
         at.append(least)
         beyond.append(least / 2)
-    told = {v: [p.column for p in check_rows([complete(row(**{column.name: v}))])] for v in at}
-    assert not [v for v, names in told.items() if column.name in names and v == at[0]]
+    result = {v: [p.column for p in check_rows([complete(row(**{column.name: v}))])] for v in at}
+    assert not [v for v, names in result.items() if column.name in names and v == at[0]]
     for value in beyond:
         problems = check_rows([complete(row(**{column.name: value}))])
         assert column.name in [p.column for p in problems]

@@ -195,8 +195,8 @@ def test_a_footer_that_says_it_is_huge_is_refused_unread(tmp_path: Path) -> None
         file.truncate(limits.MAX_FOOTER_BYTES + 1024)
         file.seek(0, os.SEEK_END)
         file.write((limits.MAX_FOOTER_BYTES + 1).to_bytes(4, "little") + b"PAR1")
-    told = reasons(opened(tmp_path))["footer.parquet"]
-    assert f"at most {limits.MAX_FOOTER_BYTES:,} are read" in told
+    result = reasons(opened(tmp_path))["footer.parquet"]
+    assert f"at most {limits.MAX_FOOTER_BYTES:,} are read" in result
 
 
 @pytest.mark.parametrize("count", [4, limits.MAX_FILE_RUNS + 1])
@@ -216,8 +216,8 @@ def test_a_file_of_more_rows_than_its_seal_says_is_not_loaded(tmp_path: Path) ->
     place = a_set(tmp_path, rows(2))
     nulls = {f.name: pa.nulls(200_000, f.type) for f in table_from_rows([row()]).schema}
     (place / "many.parquet").write_bytes(sealed_table(pa.table(nulls), blank_seal(3)))
-    told = reasons(opened(tmp_path))["many.parquet"]
-    assert told.startswith("says 3 runs but holds 200,000")
+    result = reasons(opened(tmp_path))["many.parquet"]
+    assert result.startswith("says 3 runs but holds 200,000")
 
 
 def test_thousands_of_empty_row_groups_are_refused(tmp_path: Path) -> None:

@@ -52,8 +52,8 @@ def test_an_option_of_compare_takes_as_long_as_the_same_run_on_how_long() -> Non
 def _agree(workload: str, pattern: str) -> int:
     place = {"workload": [workload], "pattern": [pattern], "epochs": [EPOCHS],
              "samples_per_epoch": [SAMPLES]}  # fmt: skip
-    told = compare_answered(library(), CATALOG, place, TODAY).answered.comparison
-    if told is None:
+    answer = compare_answered(library(), CATALOG, place, TODAY).answered.comparison
+    if answer is None:
         return 0
     words = slugs(queries.patterns(library(), _published()[workload]))[pattern]
     options = options_of(queries.runs_of(library(), _published()[workload], words))
@@ -63,7 +63,7 @@ def _agree(workload: str, pattern: str) -> int:
     for short, option in zip(names, options, strict=True):
         by_system.setdefault(option.run.system, []).append(short)
     compared = 0
-    for row in told.rows:
+    for row in answer.rows:
         if row.candidate.run is None:
             continue
         run = row.candidate.run.run

@@ -45,26 +45,26 @@ def _table(**times: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - any column
 
 
 def _only(store: Store, epochs: int) -> Any:  # noqa: ANN401 - an answer
-    told = how_long_answered(store, {"epochs": [str(epochs)]})
-    assert told.result is not None
-    return told.result.answers[0].total
+    output = how_long_answered(store, {"epochs": [str(epochs)]})
+    assert output.result is not None
+    return output.result.answers[0].total
 
 
 def test_a_table_without_start_up_times_is_answered_everywhere_and_says_what_is_missing(
     tmp_path: Path,
 ) -> None:
     store = _store(tmp_path, _table(first_epoch_s=12.0))
-    told = how_long_answered(store, {"epochs": ["100"]})
-    assert told.result is not None
-    for answer in told.result.answers:
+    output = how_long_answered(store, {"epochs": ["100"]})
+    assert output.result is not None
+    for answer in output.result.answers:
         assert isinstance(answer.total, Estimate)
         assert answer.total.value == pytest.approx(12.0 + 99 * 10.0)
         assert START_NOT_INCLUDED in answer.total.reasons
-    assert "start-up time not included" in told.result.sentence
-    rows = plain(projection(told.result, {}, store.sets, told.query))["rows"]
+    assert "start-up time not included" in output.result.sentence
+    rows = plain(projection(output.result, {}, store.sets, output.query))["rows"]
     assert all(START_NOT_INCLUDED in r["notes"] for r in rows)
     assert all("start-up time not included" in r["basis"] for r in rows)
-    assert csv_text(answer_rows(told.result)).count(START_NOT_INCLUDED) == 4
+    assert csv_text(answer_rows(output.result)).count(START_NOT_INCLUDED) == 4
     compared = compare_answered(store, CATALOG, {"epochs": ["100"]}, date(2026, 11, 22))
     comparison = compared.answered.comparison
     assert comparison is not None
@@ -150,17 +150,17 @@ def _mixed(place: Path, **fast: Any) -> Store:  # noqa: ANN401 - any column
 
 def test_totals_with_and_without_start_up_are_all_compared_from_epoch_1(tmp_path: Path) -> None:
     store = _mixed(tmp_path)
-    told = how_long_answered(store, {"epochs": ["10"], "baseline": ["t4-batch-64"]})
-    assert told.problems == ()
-    assert told.result is not None
-    best, slow = told.result.answers
+    output = how_long_answered(store, {"epochs": ["10"], "baseline": ["t4-batch-64"]})
+    assert output.problems == ()
+    assert output.result is not None
+    best, slow = output.result.answers
     assert best.speed_ratio is not None
     assert best.speed_ratio.value == pytest.approx((22.0 + 9 * 20.0) / (12.0 + 9 * 10.0))
     for answer in (best, slow):
         assert isinstance(answer.total, Estimate)
         assert START_NOT_INCLUDED in answer.total.reasons
-    assert told.result.start_sentence == f"{LEFT_OUT}A100 · batch 64 does not state it."
-    assert projection(told.result, {}, (), "").start_up == told.result.start_sentence
+    assert output.result.start_sentence == f"{LEFT_OUT}A100 · batch 64 does not state it."
+    assert projection(output.result, {}, (), "").start_up == output.result.start_sentence
     alone = how_long_answered(store, {"epochs": ["10"], "baseline": ["t4-batch-64"],
                                       "systems": ["t4-batch-64"]}).result  # fmt: skip
     assert alone is not None
@@ -171,9 +171,9 @@ def test_totals_with_and_without_start_up_are_all_compared_from_epoch_1(tmp_path
 
 def test_ratios_of_two_systems_start_with_epoch_1_for_both(tmp_path: Path) -> None:
     store = _mixed(tmp_path)
-    told = how_long_answered(store, {"epochs": ["10"]}).result
-    assert told is not None
-    options = [a.option for a in told.answers]
+    output = how_long_answered(store, {"epochs": ["10"]}).result
+    assert output is not None
+    options = [a.option for a in output.answers]
     [best] = [r for r in ratio_rows(options, "A100", "T4", 10) if "best" in str(r["Comparison"])]
     assert str(best["Over 10 epochs"]).startswith("1.98")
 
@@ -184,9 +184,9 @@ def test_a_sum_of_start_up_and_epoch_1_reaches_from_a_later_epoch_to_the_sum(
     both = {"first_epoch_s": None, "until_first_epoch_end_s": 110.0}
     slow = row(system_name="T4", **both, **TIMES)
     store = _store(tmp_path, [slow, row(system_name="A100", first_epoch_s=12.0, **TIMES)])
-    told = how_long_answered(store, {"epochs": ["10"]}).result
-    assert told is not None
-    [total] = [a.total for a in told.answers if a.option.run.system == "T4"]
+    output = how_long_answered(store, {"epochs": ["10"]}).result
+    assert output is not None
+    [total] = [a.total for a in output.answers if a.option.run.system == "T4"]
     assert isinstance(total, Estimate)
     assert total.value == pytest.approx(60.0 + 90.0)
     assert total.low <= 100.0
@@ -196,9 +196,9 @@ def test_a_sum_of_start_up_and_epoch_1_reaches_from_a_later_epoch_to_the_sum(
 
 def test_a_refused_run_without_start_up_leaves_nothing_out(tmp_path: Path) -> None:
     store = _mixed(tmp_path, status="oom", status_reason="out of memory")
-    told = how_long_answered(store, {"epochs": ["10"]}).result
-    assert told is not None
-    assert told.start_sentence == ""
+    output = how_long_answered(store, {"epochs": ["10"]}).result
+    assert output is not None
+    assert output.start_sentence == ""
 
 
 def test_compare_starts_with_epoch_1_for_all_options_too(tmp_path: Path) -> None:
@@ -231,6 +231,6 @@ def test_a_precision_that_no_run_states_is_not_stated_in_the_report(tmp_path: Pa
     for said in ("not stated", "float16"):
         more = {} if said == "not stated" else {"precision": said}
         store = _store(tmp_path / said, [row(first_epoch_s=12.0, **TIMES, **more)])
-        told = compare_answered(store, CATALOG, TEN, date(2026, 11, 22)).answered.comparison
-        assert told is not None
-        assert dict(job_lines(told))["Precision"] == said
+        output = compare_answered(store, CATALOG, TEN, date(2026, 11, 22)).answered.comparison
+        assert output is not None
+        assert dict(job_lines(output))["Precision"] == said

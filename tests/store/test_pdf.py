@@ -78,10 +78,10 @@ def test_without_a_browser_it_is_said_what_to_do(monkeypatch: pytest.MonkeyPatch
     [("exit 3", "exit 3|without a message"), ("echo secret/path >&2; exit 1", "made no PDF")],
 )
 def test_a_browser_that_fails_is_told_and_leaves_nothing_behind(
-    script: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    script: str, result: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _stand_in(script, tmp_path, monkeypatch)
-    with pytest.raises(PdfError, match=told) as raised:
+    with pytest.raises(PdfError, match=result) as raised:
         pdf_of("<p>x")
     assert "secret" not in str(raised.value)
     assert not list((tmp_path / "tmp").iterdir())
@@ -98,12 +98,12 @@ def test_a_browser_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.Monke
 def test_the_browser_sees_one_file_a_profile_of_its_own_and_no_secrets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = tmp_path / "told"
-    _stand_in(f'printf "%s\\n" "$@" > {told}; env >> {told}', tmp_path, monkeypatch)
+    result = tmp_path / "told"
+    _stand_in(f'printf "%s\\n" "$@" > {result}; env >> {result}', tmp_path, monkeypatch)
     monkeypatch.setenv("SECRET_TOKEN", "hunter2")
     with pytest.raises(PdfError):
         pdf_of("<p>x")
-    said = told.read_text()
+    said = result.read_text()
     assert "file:///" in said
     assert "--user-data-dir=" in said
     assert "--host-resolver-rules=MAP * ~NOTFOUND" in said

@@ -82,8 +82,8 @@ def test_a_system_is_named_by_its_devices(
 
 
 def test_a_pattern_names_every_known_factor(tmp_path: Path) -> None:
-    told = {"validation": True, "augmentation": False, "storage": "memory", "workers": 1}
-    shown = _labels(tmp_path, **told, threads=2, jit=True, feed="tf.data")["pattern"]
+    result = {"validation": True, "augmentation": False, "storage": "memory", "workers": 1}
+    shown = _labels(tmp_path, **result, threads=2, jit=True, feed="tf.data")["pattern"]
     assert shown == (
         "validation, no augmentation, from memory, 1 worker, fed by tf.data, compiled, 2 threads"
     )
@@ -95,8 +95,8 @@ def test_what_is_not_stated_is_said_to_be_so(tmp_path: Path) -> None:
 
 
 def test_a_backend_is_named_where_it_is_not_the_framework(tmp_path: Path) -> None:
-    told = {"framework": "Keras", "framework_version": "3.15", "backend": "jax"}
-    assert _labels(tmp_path, **told)["software"] == "Keras 3.15 on jax"
+    result = {"framework": "Keras", "framework_version": "3.15", "backend": "jax"}
+    assert _labels(tmp_path, **result)["software"] == "Keras 3.15 on jax"
 
 
 @pytest.mark.parametrize(

@@ -156,9 +156,9 @@ def test_of_an_original_beside_its_merged_copy_the_merged_one_is_shown(tmp_path:
 
 def test_a_set_tells_its_title_licence_and_source(tmp_path: Path) -> None:
     a_set(tmp_path, [row()])
-    [told] = opened(tmp_path).sets
-    assert (told.slug, told.title) == ("mine", "A set")
-    assert (told.licence, told.source) == ("CC0-1.0", "made for a test")
+    [answer] = opened(tmp_path).sets
+    assert (answer.slug, answer.title) == ("mine", "A set")
+    assert (answer.licence, answer.source) == ("CC0-1.0", "made for a test")
 
 
 def test_runs_that_failed_are_shown_with_their_status_and_reason(tmp_path: Path) -> None:
@@ -328,8 +328,8 @@ def test_files_that_break_duckdb_are_refused_and_the_others_shown(
     _with_bad_files(tmp_path, bad)
     store = opened(tmp_path)
     assert len(ids(store)) == 3
-    told = "breaks the reader. Restore it from a copy or delete it."
-    assert reasons(store) == {f"bad{n}.parquet": told for n in range(bad)}
+    answer = "breaks the reader. Restore it from a copy or delete it."
+    assert reasons(store) == {f"bad{n}.parquet": answer for n in range(bad)}
     together = bad > 1  # several are loaded in one statement first, then one by one
     assert len(fragile) == 1 + together + bad
 

@@ -152,14 +152,14 @@ def test_a_diverged_loss_is_a_fact_and_is_kept() -> None:
     ],
 )
 def test_a_bad_value_is_told_with_what_it_must_be(name: str, value: object, message: str) -> None:
-    told = problem(**{name: value})
-    assert told.startswith(f"row 1, {name}: ")
-    assert message in told
+    result = problem(**{name: value})
+    assert result.startswith(f"row 1, {name}: ")
+    assert message in result
 
 
 def test_a_column_nobody_knows_is_told_where_to_go() -> None:
-    told = problem(temperature=3)
-    assert told == "row 1, temperature: is not a column. Put it into the JSON map `extra`."
+    result = problem(temperature=3)
+    assert result == "row 1, temperature: is not a column. Put it into the JSON map `extra`."
 
 
 def test_zero_workers_are_a_fact() -> None:
@@ -210,25 +210,25 @@ def test_an_evaluation_may_come_at_once() -> None:
 
 
 def test_a_run_that_failed_says_why() -> None:
-    told = problem(status="oom")
-    assert told == "row 1, status_reason: is missing. Say why the run ended as oom."
+    result = problem(status="oom")
+    assert result == "row 1, status_reason: is missing. Say why the run ended as oom."
 
 
 def test_the_number_of_epochs_agrees_with_their_records() -> None:
-    told = problem(epochs_measured=3, epochs=[{"epoch": 1, "epoch_s": 1.0}])
-    assert told == "row 1, epochs: has 1 entries but epochs_measured is 3."
+    result = problem(epochs_measured=3, epochs=[{"epoch": 1, "epoch_s": 1.0}])
+    assert result == "row 1, epochs: has 1 entries but epochs_measured is 3."
 
 
 @pytest.mark.parametrize("measured", [None, 1])
 def test_a_mean_of_later_epochs_needs_two_epochs(measured: int | None) -> None:
-    told = problem(later_epoch_mean_s=1.0, epochs_measured=measured)
-    assert "must be at least 2 where later epochs are given" in told
+    result = problem(later_epoch_mean_s=1.0, epochs_measured=measured)
+    assert "must be at least 2 where later epochs are given" in result
 
 
 def test_the_global_batch_is_the_product_of_its_parts() -> None:
     parts = {"per_device_batch_size": 32, "accelerators_per_node": 4, "number_of_nodes": 2}
-    told = problem(global_batch_size=64, gradient_accumulation_steps=2, **parts)
-    assert told == "row 1, global_batch_size: is 64, but the devices together take 512."
+    result = problem(global_batch_size=64, gradient_accumulation_steps=2, **parts)
+    assert result == "row 1, global_batch_size: is 64, but the devices together take 512."
 
 
 @pytest.mark.parametrize("split", ["stage", "branch"])
@@ -238,14 +238,14 @@ def test_a_model_cut_in_pieces_has_no_batch_product(split: str) -> None:
 
 
 def test_the_same_run_twice_is_told_with_both_rows() -> None:
-    told = problems(row(), row(seed=1), row(note="again"))
-    assert len(told) == 1
-    assert told[0].startswith("row 3, run_id: is the same run as row 1 ")
+    result = problems(row(), row(seed=1), row(note="again"))
+    assert len(result) == 1
+    assert result[0].startswith("row 3, run_id: is the same run as row 1 ")
 
 
 def test_all_problems_of_all_rows_are_told_at_once() -> None:
-    told = problems(row(step_s=0, jit=2), row(), row(model=None, speed=1), row())
-    assert [t.split(":")[0] for t in told] == [
+    result = problems(row(step_s=0, jit=2), row(), row(model=None, speed=1), row())
+    assert [t.split(":")[0] for t in result] == [
         "row 1, jit", "row 1, step_s", "row 3, speed", "row 3, model", "row 4, run_id",
     ]  # fmt: skip
 

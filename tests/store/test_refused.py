@@ -64,7 +64,7 @@ def test_a_file_torn_anywhere_is_refused(tmp_path: Path, *, many: bool) -> None:
     store = opened(tmp_path / "torn")
     assert ids(store) == []
     assert len(reasons(store)) == len(cuts)
-    assert all(told.startswith(TORN) for told in reasons(store).values())
+    assert all(result.startswith(TORN) for result in reasons(store).values())
 
 
 @pytest.mark.parametrize("many", [False, True], ids=["one run", "many runs"])
@@ -155,8 +155,8 @@ def test_a_bad_file_is_told_its_reason_and_the_good_one_is_shown(
 
 def test_a_folder_named_like_a_file_is_refused(tmp_path: Path) -> None:
     (a_set(tmp_path) / "x.parquet").mkdir()
-    told = {"x.parquet": "is a folder, not a file. Move it out of the result set."}
-    assert reasons(opened(tmp_path)) == told
+    result = {"x.parquet": "is a folder, not a file. Move it out of the result set."}
+    assert reasons(opened(tmp_path)) == result
 
 
 def test_a_link_to_a_file_is_refused(tmp_path: Path) -> None:
@@ -192,16 +192,16 @@ def test_a_pipe_and_a_socket_are_refused_and_nobody_waits_for_them(
     monkeypatch.chdir(place)  # the name of a socket may not be long
     with socket.socket(socket.AF_UNIX) as plug:
         plug.bind("plug.parquet")
-        told = "is not a plain file. Remove it."
-        assert reasons(opened(tmp_path)) == {"pipe.parquet": told, "plug.parquet": told}
+        result = "is not a plain file. Remove it."
+        assert reasons(opened(tmp_path)) == {"pipe.parquet": result, "plug.parquet": result}
 
 
 def test_a_file_outside_a_set_is_refused(tmp_path: Path) -> None:
     place = a_set(tmp_path, [row()])
     path = next(place.glob("*.parquet"))
     path.rename(tmp_path / path.name)
-    told = "lies outside a result set. Move it into a folder of its own beside set.toml."
-    assert reasons(opened(tmp_path)) == {path.name: told}
+    result = "lies outside a result set. Move it into a folder of its own beside set.toml."
+    assert reasons(opened(tmp_path)) == {path.name: result}
 
 
 def test_a_file_that_may_not_be_read_is_refused(
@@ -216,8 +216,8 @@ def test_a_file_that_may_not_be_read_is_refused(
         return real(path, flags, *more, **options)
 
     monkeypatch.setattr(os, "open", denied)
-    [told] = reasons(opened(tmp_path)).values()
-    assert told.startswith("cannot be read ([Errno 13] Permission denied")
+    [result] = reasons(opened(tmp_path)).values()
+    assert result.startswith("cannot be read ([Errno 13] Permission denied")
 
 
 @pytest.mark.parametrize("root", [False, True])
@@ -268,8 +268,8 @@ def test_a_missing_set_toml_is_told_and_the_folder_names_the_set(tmp_path: Path)
     (a_set(tmp_path, [row()], slug="nameless") / "set.toml").unlink()
     store = opened(tmp_path)
     assert [s.title for s in store.sets] == ["nameless"]
-    told = "is missing: title, licence and source are not known. Write one."
-    assert reasons(store) == {"set.toml": told}
+    result = "is missing: title, licence and source are not known. Write one."
+    assert reasons(store) == {"set.toml": result}
 
 
 def test_a_pipe_in_place_of_set_toml_makes_nobody_wait(tmp_path: Path) -> None:

@@ -18,12 +18,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_a_summary_is_the_row_without_what_is_nested(tmp_path: Path) -> None:
-    told = row(epochs=EPOCHS, epochs_measured=2, first_epoch_s=12.5, later_epoch_mean_s=10.1)
-    place = a_set(tmp_path, [told])
+    result = row(epochs=EPOCHS, epochs_measured=2, first_epoch_s=12.5, later_epoch_mean_s=10.1)
+    place = a_set(tmp_path, [result])
     [found] = summaries(place)
     assert found.keys() <= set(SUMMARY)
-    assert {n: found[n] for n in told if n in SUMMARY and n != "recorded_at"} == {
-        n: v for n, v in told.items() if n in SUMMARY and n != "recorded_at"
+    assert {n: found[n] for n in result if n in SUMMARY and n != "recorded_at"} == {
+        n: v for n, v in result.items() if n in SUMMARY and n != "recorded_at"
     }
     assert "epochs" not in found
 

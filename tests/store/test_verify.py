@@ -72,8 +72,8 @@ def test_a_missing_column_is_found(tmp_path: Path, column: str) -> None:
     place = a_set(tmp_path)
     table = table_from_rows([row()]).drop_columns([column])
     (place / "less.parquet").write_bytes(sealed_table(table, blank_seal([complete(row())])))
-    told = "does not have the columns of a run. Delete it and run it again."
-    assert found(tmp_path) == {"less.parquet": told}
+    result = "does not have the columns of a run. Delete it and run it again."
+    assert found(tmp_path) == {"less.parquet": result}
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,10 @@ def test_a_text_beyond_the_limit_is_found_before_the_rows_are_read(
         return whole(path, **options)
 
     monkeypatch.setattr(pq, "read_table", watched)
-    told = f"breaks the rules: status_reason has {letters:,} characters; at most 10,000 are kept."
-    assert found(tmp_path) == ({} if letters == 10_000 else {"long.parquet": f"{told} Shorten it."})
+    result = f"breaks the rules: status_reason has {letters:,} characters; at most 10,000 are kept."
+    assert found(tmp_path) == (
+        {} if letters == 10_000 else {"long.parquet": f"{result} Shorten it."}
+    )
     assert len(read) == (letters == 10_000)
 
 
@@ -123,8 +125,8 @@ def test_a_run_id_that_is_not_the_hash_of_its_identity_is_found(tmp_path: Path) 
     table = table_from_rows(rows(2))
     renamed = table.set_column(0, ARROW_SCHEMA.field(0), pa.array(["0" * 32, "1" * 32]))
     (place / "renamed.parquet").write_bytes(sealed_table(renamed))
-    told = f"holds run {'0' * 32}, whose id is not the hash of its identity."
-    assert found(tmp_path) == {"renamed.parquet": told}
+    result = f"holds run {'0' * 32}, whose id is not the hash of its identity."
+    assert found(tmp_path) == {"renamed.parquet": result}
 
 
 def test_bytes_that_are_no_parquet_under_a_good_seal_are_found(tmp_path: Path) -> None:

@@ -133,8 +133,8 @@ def test_furthest_off_is_said_as_a_person_would_say_it(shipped: list[Row]) -> No
 def test_as_good_as_the_best_other_means_the_best_other_on_the_same_points() -> None:
     of = next(t for t in TARGETS if t.high is None)
     mine = replace(ROW, question=of.question, task=of.task, data_set=of.data_set)
-    told = ((of.method, 0.10), ("AdaptDL", 0.3), ("Ernest", 0.08))
-    rows = [replace(mine, method=method, mean_error=error) for method, error in told]
+    result = ((of.method, 0.10), ("AdaptDL", 0.3), ("Ernest", 0.08))
+    rows = [replace(mine, method=method, mean_error=error) for method, error in result]
     [verdict] = [v for v in verdicts_of(rows) if v.what == of.what]
     assert not verdict.reached
     assert verdict.short_by == pytest.approx(0.02)
@@ -144,8 +144,8 @@ def test_as_good_as_the_best_other_means_the_best_other_on_the_same_points() -> 
 def test_verdicts_that_ship_are_counted_as_the_docs_count_them(shipped: list[Row]) -> None:
     known = accuracy_of(shipped)
     page = (SHIPPED.parents[1] / "docs" / "accuracy.md").read_text(encoding="utf-8")
-    told = f"{len(known.verdicts) - len(known.missed)} are reached, {len(known.missed)} missed"
-    assert told in " ".join(page.split())
+    result = f"{len(known.verdicts) - len(known.missed)} are reached, {len(known.missed)} missed"
+    assert result in " ".join(page.split())
     for verdict in known.missed:
         assert f"| {verdict.what} | {verdict.target} |" in page
         assert verdict.short_by > 0.0

@@ -75,8 +75,8 @@ def test_all_that_is_wrong_with_the_columns_is_told_at_once(file: Path) -> None:
     _again(file, table)
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - its text is looked at
         read_accuracy(file)
-    for told in ("coverage is missing", "points has type string", "task has gaps"):
-        assert told in str(caught.value)
+    for result in ("coverage is missing", "points has type string", "task has gaps"):
+        assert result in str(caught.value)
 
 
 def test_a_file_without_rows_is_refused(file: Path) -> None:

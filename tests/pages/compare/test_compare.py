@@ -56,15 +56,15 @@ def test_the_measured_workload_chosen_first_has_an_address_of_its_own() -> None:
 
 
 def test_the_page_answers_without_a_click_in_the_planners_words(store: Store) -> None:
-    told = comparison(store, goal="epochs")
+    result = comparison(store, goal="epochs")
     shown = show("compare", goal="epochs")
     said = texts(shown)
-    assert f"#### {sentences(told)[0]}" in said
+    assert f"#### {sentences(result)[0]}" in said
     assert "“Likely” compares the two options that are named" in said
-    pair = rent_or_buy(told)
+    pair = rent_or_buy(result)
     assert pair is not None
     assert buying(pair) in said
-    for text in undecided(told):
+    for text in undecided(result):
         assert text in said
     assert "measure next" in said
     assert list(address_of(shown)) == ["workload"]
@@ -72,9 +72,9 @@ def test_the_page_answers_without_a_click_in_the_planners_words(store: Store) ->
 
 
 def test_a_link_asks_the_page_what_it_asks_a_program(store: Store) -> None:
-    told, shown = comparison(store, **LINK), show("compare", **LINK)
-    assert all(text in texts(shown) for text in sentences(told))
-    records = option_rows(told)
+    result, shown = comparison(store, **LINK), show("compare", **LINK)
+    assert all(text in texts(shown) for text in sentences(result))
+    records = option_rows(result)
     for row, record in zip(table(shown), records, strict=True):
         assert row["option"] == record["option"]
         ends = [float(str(record[f"cost_per_run{end}"])) for end in ("", "_low", "_high")]
@@ -86,8 +86,8 @@ def test_a_link_asks_the_page_what_it_asks_a_program(store: Store) -> None:
 
 
 def test_deadline_and_budget_name_the_options_that_keep_to_them(store: Store) -> None:
-    told = comparison(store, **LINK)
-    rest = limits_sentence(told, "x").split("x for", 1)[1]
+    result = comparison(store, **LINK)
+    rest = limits_sentence(result, "x").split("x for", 1)[1]
     shown = show("compare", **LINK)
     assert f" for{rest}" in texts(shown)
     assert "Finish by" in texts(shown)
@@ -127,9 +127,9 @@ def test_numbers_for_a_month_are_the_runs_numbers_times_the_runs() -> None:
 
 
 def test_a_time_and_its_interval_stand_in_one_cell_in_one_unit(store: Store) -> None:
-    told = comparison(store, **LINK)
+    result = comparison(store, **LINK)
     units, hours = table(show("compare", **LINK)), table(show("compare", **LINK, show="hours"))
-    for row, other, known in zip(units, hours, told.rows, strict=True):
+    for row, other, known in zip(units, hours, result.rows, strict=True):
         if isinstance(known.time, Estimate):
             ends = [float(end) for end in (known.time.value, known.time.low, known.time.high)]
             assert row["time"] == interval(ends[0], ends[1], ends[2])
@@ -180,8 +180,8 @@ def test_what_grey_means_stands_below_the_chart_where_it_has_room() -> None:
 
 
 def test_what_to_measure_is_listed_once_with_the_doubt_either_way(store: Store) -> None:
-    told = comparison(store, **LINK)
-    row = next(r for r in told.rows if isinstance(r.time, Estimate) and r.timed.measure_next)
+    result = comparison(store, **LINK)
+    row = next(r for r in result.rows if isinstance(r.time, Estimate) and r.timed.measure_next)
     assert isinstance(row.time, Estimate)
     either_way = math.sqrt(float(row.time.high) / float(row.time.low))
     (line,) = answer._lines([row, row])
@@ -190,8 +190,8 @@ def test_what_to_measure_is_listed_once_with_the_doubt_either_way(store: Store) 
 
 
 def test_times_are_called_measured_only_where_every_one_was(store: Store) -> None:
-    told = comparison(store, options="own-tpu-v2-8")
-    (row,) = told.rows
+    result = comparison(store, options="own-tpu-v2-8")
+    (row,) = result.rows
     assert isinstance(row.time, Estimate)
     assert row.time.basis == "extrapolated"
     said = texts(show("compare", options="own-tpu-v2-8"))
@@ -199,9 +199,9 @@ def test_times_are_called_measured_only_where_every_one_was(store: Store) -> Non
     assert (
         "Every time is based on runs on that machine, some extrapolated to your settings." in said
     )
-    measured = replace(told, rows=(replace(row, time=replace(row.time, basis="measured")),))
+    measured = replace(result, rows=(replace(row, time=replace(row.time, basis="measured")),))
     assert answer._nothing_to_run(measured) == "Every time here was measured."
-    published = replace(told, rows=(replace(row, time=replace(row.time, basis="published")),))
+    published = replace(result, rows=(replace(row, time=replace(row.time, basis="published")),))
     assert answer._nothing_to_run(published).startswith("There is no run to propose")
 
 

@@ -37,8 +37,8 @@ def _rows(shown: AppTest) -> list[dict[str, object]]:
 
 
 def _said(shown: AppTest) -> str:
-    told = [*shown.success, *shown.warning, *shown.caption]
-    return "\n".join(str(t.value) for t in told).replace("\\", "").replace("\u2060", "")
+    result = [*shown.success, *shown.warning, *shown.caption]
+    return "\n".join(str(t.value) for t in result).replace("\\", "").replace("\u2060", "")
 
 
 def test_every_option_shows_its_price_date_source_and_age() -> None:

@@ -30,8 +30,8 @@ def test_an_example_sets_every_field_so_that_nothing_of_another_stays(example: s
 
 @pytest.mark.parametrize("example", list(EXAMPLES))
 def test_an_example_is_a_whole_question_without_a_problem(example: str) -> None:
-    told = {name: [text_of(v)] for name, v in EXAMPLES[example].items() if v not in (None, "")}
-    asking, problems = compare_parameters({"workload": ["described"], **told})
+    result = {name: [text_of(v)] for name, v in EXAMPLES[example].items() if v not in (None, "")}
+    asking, problems = compare_parameters({"workload": ["described"], **result})
     assert problems == ()
     assert asking.described is not None
 

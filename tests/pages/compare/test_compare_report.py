@@ -96,9 +96,9 @@ def test_a_refused_logo_is_told_as_long_as_its_file_stands_there(browser: list[s
     assert "data:image/svg+xml" not in browser[0]
     field: Any = shown.get("file_uploader")[0]
     field.set_value(("good.svg", SVG, "image/svg+xml"))
-    told = texts(sound(shown.run()))
-    assert "made without" not in told
-    assert "Logo: good.svg" in told
+    result = texts(sound(shown.run()))
+    assert "made without" not in result
+    assert "Logo: good.svg" in result
 
 
 def test_a_refusal_goes_with_its_file() -> None:
@@ -133,9 +133,9 @@ def test_a_browser_that_fails_is_told_in_words(
 
 def test_the_page_is_the_planners_own_report(store: Store) -> None:
     given = {n: [v] if isinstance(v, str) else v for n, v in LINK.items()}
-    told = state.reply(store, given)
-    assert told is not None
+    result = state.reply(store, given)
+    assert result is not None
     begins = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
-    page = answer._maker(told, "https://plan.example/compare?x=1", begins)()
+    page = answer._maker(result, "https://plan.example/compare?x=1", begins)()
     assert "2026-11-22 09:00 UTC" in page
     assert "https://plan.example/compare?x=1" in page

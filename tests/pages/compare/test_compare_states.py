@@ -86,11 +86,11 @@ def test_the_page_and_a_program_leave_out_the_same_where_ones_own_take_the_room(
     link: dict[str, str | list[str]] = {
         "options": every[:12], "own": ["rent|h100-sxm|1|1.99", "rent|H100-SXM|2|3"],
     }  # fmt: skip
-    shown, told = show("compare", **link), asked(store, **link)
+    shown, result = show("compare", **link), asked(store, **link)
     mine = ("mine-rent-h100-sxm-1-1.99", "mine-rent-h100-sxm-2-3")
-    assert told.answered.chosen == (*mine, *every[:10])
-    assert tuple(shown.multiselect(key="compare.options").value) == told.answered.chosen
-    (problem,) = told.problems
+    assert result.answered.chosen == (*mine, *every[:10])
+    assert tuple(shown.multiselect(key="compare.options").value) == result.answered.chosen
+    (problem,) = result.problems
     assert str(problem).endswith(f"the last 2 named are left out: {every[10]}, {every[11]}.")
     assert str(problem) in texts(shown)
 
@@ -136,10 +136,10 @@ QUESTIONS: list[dict[str, str | list[str]]] = [
 def test_the_options_that_are_shown_are_those_that_are_compared(
     link: dict[str, str | list[str]], store: Store
 ) -> None:
-    shown, told = show("compare", **link), comparison(store, **link)
+    shown, result = show("compare", **link), comparison(store, **link)
     chosen = set(shown.multiselect(key="compare.options").value)
-    assert chosen == {r.candidate.id for r in told.rows}
-    assert all(text in texts(shown) for text in sentences(told))
+    assert chosen == {r.candidate.id for r in result.rows}
+    assert all(text in texts(shown) for text in sentences(result))
 
 
 def test_hours_until_a_date_count_from_the_same_moment_for_options_and_answer(
@@ -148,9 +148,9 @@ def test_hours_until_a_date_count_from_the_same_moment_for_options_and_answer(
     then = datetime(2032, 1, 1, 0, 0, tzinfo=UTC)
     monkeypatch.setattr(compare_deadline, "now", lambda: then)
     shown = show("compare", by="2032-01-01T02:00+00:00")
-    told = comparison(store, deadline="2")
+    result = comparison(store, deadline="2")
     chosen = set(shown.multiselect(key="compare.options").value)
-    assert chosen == {r.candidate.id for r in told.rows}
+    assert chosen == {r.candidate.id for r in result.rows}
     assert chosen != {r.candidate.id for r in comparison(store).rows}
 
 

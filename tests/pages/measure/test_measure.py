@@ -21,7 +21,7 @@ from planner.store.disk.sweeps import STATE, SweepStatus
 from tests.pages.conftest import show, sound, texts
 from tests.pages.stand_in import __file__ as stand_in
 from tests.store.build import row
-from tests.store.sweeping import dead, told
+from tests.store.sweeping import dead, result
 
 PATIENCE_S = 60.0
 HOSTILE = "<img src=x onerror=alert(1)> **b** [l](http://evil.example)"
@@ -189,7 +189,7 @@ def test_a_plan_without_a_time_has_one_as_soon_as_a_run_of_it_is_measured(sweepi
 
 def test_energy_and_cost_of_a_running_sweep_shrink_with_its_time(sweeping: Path) -> None:
     planned = measuring.Plan(name="small", planned=4, left=4, hours=0.025, energy_kwh=0.004, cost=2)
-    left = measuring.so_far(planned, told(sweeping, planned=4, finished=3, left_s=22.5))
+    left = measuring.so_far(planned, result(sweeping, planned=4, finished=3, left_s=22.5))
     assert (left.finished, left.left, left.hours) == (3, 1, 22.5 / 3600)
     assert (left.energy_kwh, left.cost) == pytest.approx((0.001, 0.5))
 
@@ -222,8 +222,10 @@ def test_results_and_their_curve_are_one_click_away_once_there_is_one(sweeping: 
         (["A · x · SGD", "A · x", "B · x · SGD"], ["A · SGD", "A", "B · SGD"]),
     ],
 )
-def test_links_to_several_curves_name_only_what_differs(names: list[str], told: list[str]) -> None:
-    assert cards.short_labels(names) == told
+def test_links_to_several_curves_name_only_what_differs(
+    names: list[str], result: list[str]
+) -> None:
+    assert cards.short_labels(names) == result
 
 
 def test_a_stopped_sweep_resumes_where_it_was(sweeping: Path) -> None:
@@ -296,26 +298,26 @@ def test_a_supervisor_that_dies_at_once_leaves_its_last_words(sweeping: Path) ->
 
 
 def test_a_process_that_says_nothing_is_called_stalled_with_what_to_do(sweeping: Path) -> None:
-    told(sweeping, heartbeat_at=time.time() - 100)
+    result(sweeping, heartbeat_at=time.time() - 100)
     said = texts(show("measure"))
     assert "Small sweep: stalled after 1 of 4 runs measured." in said
     assert f"kill -9 {os.getpid()}" in said
 
 
 def test_a_process_that_is_gone_is_called_interrupted_and_can_be_resumed(sweeping: Path) -> None:
-    told(sweeping, **dead())
+    result(sweeping, **dead())
     shown = show("measure", ticket="small-1")
     assert "Small sweep: interrupted after 1 of 4 runs measured." in texts(shown)
     assert shown.button(key="measure.resume.small-1")
 
 
 def test_of_another_machine_nothing_is_claimed_but_its_silence(sweeping: Path) -> None:
-    told(sweeping, host="elsewhere", heartbeat_at=time.time() - 100)
+    result(sweeping, host="elsewhere", heartbeat_at=time.time() - 100)
     assert "from elsewhere, where it runs" in texts(show("measure"))
 
 
 def test_an_ended_sweep_stands_below_until_it_is_forgotten(sweeping: Path) -> None:
-    told(sweeping, phase="failed", message="spec.toml went away")
+    result(sweeping, phase="failed", message="spec.toml went away")
     shown = show("measure", ticket="small-1")
     assert "spec.toml went away. Finished runs are kept" in texts(shown)
     assert list(shown.dataframe[0].value["State"]) == ["Failed"]
@@ -325,7 +327,7 @@ def test_an_ended_sweep_stands_below_until_it_is_forgotten(sweeping: Path) -> No
 
 
 def test_what_a_status_says_is_never_markup(sweeping: Path) -> None:
-    told(sweeping, title=HOSTILE, current=HOSTILE, message=HOSTILE)
+    result(sweeping, title=HOSTILE, current=HOSTILE, message=HOSTILE)
     shown = show("measure")
     assert HOSTILE in texts(shown)
     parts = [*shown.markdown, *shown.caption, *shown.get("progress")]
@@ -365,8 +367,8 @@ def test_off_under_any_other_name(host: str) -> None:
 
 
 @pytest.mark.parametrize(("told", "allowed"), [("on", True), ("ON ", True), ("off", False)])
-def test_the_setting_decides_alone(told: str, *, allowed: bool) -> None:
-    setting = {permission.SETTING: told}
+def test_the_setting_decides_alone(result: str, *, allowed: bool) -> None:
+    setting = {permission.SETTING: result}
     assert permission.decide(setting, ["0.0.0.0"], {}).allowed is allowed  # noqa: S104
     assert permission.decide(setting, ["127.0.0.1"], LOCAL).allowed is allowed
 
@@ -388,8 +390,8 @@ def test_switched_off_the_page_says_why_and_how_and_still_shows_what_goes_on(
     sweeping: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(permission.SETTING, "off")
-    told(sweeping)
-    told(sweeping, ticket="small-0", phase="stopped")
+    result(sweeping)
+    result(sweeping, ticket="small-0", phase="stopped")
     shown = show("measure", ticket="small-0", sweep="small")
     said = texts(shown)
     assert "Measuring is switched off here." in said
@@ -404,8 +406,8 @@ def test_switched_off_the_page_tells_strangers_nothing_of_the_machine(
     sweeping: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(permission.SETTING, "off")
-    told(sweeping, heartbeat_at=0.0)
-    told(sweeping, ticket="small-0", phase="failed", message="/home/me/spec.toml went away")
+    result(sweeping, heartbeat_at=0.0)
+    result(sweeping, ticket="small-0", phase="failed", message="/home/me/spec.toml went away")
     said = texts(show("measure", ticket="small-0"))
     assert "Small sweep: stalled after 1 of 4 runs measured." in said
     assert "Small sweep: failed after 1 of 4 runs measured." in said
@@ -418,7 +420,7 @@ def test_switched_off_nothing_is_asked_started_stopped_or_forgotten(
 ) -> None:
     """A page that was open before it was switched off still has its buttons."""
     shown = show("measure")
-    ended = told(sweeping, phase="stopped")
+    ended = result(sweeping, phase="stopped")
     monkeypatch.setenv(permission.SETTING, "off")
     shown.button(key="measure.start").click().run()
     assert "Not started" in sound(shown).toast[0].value
@@ -429,7 +431,7 @@ def test_switched_off_nothing_is_asked_started_stopped_or_forgotten(
 
 
 def test_what_was_asked_for_is_resumed_from_the_file_kept_of_it(sweeping: Path) -> None:
-    ended = told(sweeping, sweep="of-mine", phase="stopped", **dead())
+    ended = result(sweeping, sweep="of-mine", phase="stopped", **dead())
     with pytest.raises(NotDoneError, match="Resume it in the terminal"):
         measuring.resume(ended.ticket)
     (sweeping / ended.ticket / "of-mine.toml").touch()
@@ -448,6 +450,6 @@ def test_what_is_no_shipped_sweep_is_not_started(sweeping: Path) -> None:
 
 
 def test_a_sweep_that_runs_is_not_forgotten(sweeping: Path) -> None:
-    status = told(sweeping)
+    status = result(sweeping)
     with pytest.raises(NotDoneError, match="Stop it first"):
         measuring.forget(status.ticket)

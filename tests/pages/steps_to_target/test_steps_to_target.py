@@ -131,8 +131,8 @@ def test_a_target_some_batches_missed_names_them(store: Store) -> None:
 
 def test_optimisers_are_compared_in_the_order_they_are_chosen(store: Store) -> None:
     shown = show(PAGE, optimizers=["sgd-momentum-0.9", "sgd"])
-    told = _told(store, TARGET, ["SGD momentum 0.9", "SGD"])
-    assert texts(shown).index(told[0]) < texts(shown).index(told[1])
+    result = _told(store, TARGET, ["SGD momentum 0.9", "SGD"])
+    assert texts(shown).index(result[0]) < texts(shown).index(result[1])
     assert "SGD Nesterov" not in texts(shown)
     assert "the regimes of SGD momentum 0.9: perfect scaling" in texts(shown)
 

@@ -25,47 +25,49 @@ DIGITS = "mlp-64-64-digits-sgd-nesterov-0.9-float32"
 
 
 def test_nothing_given_asks_of_the_first_workload() -> None:
-    told = how_long_answered(store(), {})
-    assert told.problems == ()
-    assert told.result is not None
+    answer = how_long_answered(store(), {})
+    assert answer.problems == ()
+    assert answer.result is not None
     first = next(iter(queries.workloads(store())))
-    assert {a.option.run.workload for a in told.result.answers} == {first}
-    assert told.result.epochs == 2000
-    link = parse_qs(told.query)
+    assert {a.option.run.workload for a in answer.result.answers} == {first}
+    assert answer.result.epochs == 2000
+    link = parse_qs(answer.query)
     assert link["workload"] == [next(iter(slugs(queries.workloads(store()))))]
     assert link["epochs"] == ["2000"]
     assert {"pattern", "systems", "baseline"} <= set(link)
 
 
 def test_systems_and_baseline_are_those_that_are_named() -> None:
-    told = how_long_answered(store(), {"systems": ["gpu-batch-64"], "baseline": ["gpu-batch-256"]})
-    assert told.problems == ()
-    assert told.result is not None
-    assert {a.option.label for a in told.result.answers} == {"GPU · batch 64", "GPU · batch 256"}
-    assert told.result.baseline.label == "GPU · batch 256"
+    answer = how_long_answered(
+        store(), {"systems": ["gpu-batch-64"], "baseline": ["gpu-batch-256"]}
+    )
+    assert answer.problems == ()
+    assert answer.result is not None
+    assert {a.option.label for a in answer.result.answers} == {"GPU · batch 64", "GPU · batch 256"}
+    assert answer.result.baseline.label == "GPU · batch 256"
 
 
 def test_suspect_runs_are_left_out_where_that_is_asked_for() -> None:
     left_out = suspects_of(store()).left_out
     assert left_out
     for short in list(slugs(queries.workloads(store())))[:3]:
-        told = how_long_answered(store(), {"workload": [short], "without_suspects": ["on"]})
-        assert told.result is not None
-        assert told.result.left_out <= left_out
+        answer = how_long_answered(store(), {"workload": [short], "without_suspects": ["on"]})
+        assert answer.result is not None
+        assert answer.result.left_out <= left_out
 
 
 @pytest.mark.parametrize("ask", [how_long_answered, curve_answered])
 def test_what_does_not_exist_is_told_and_the_usual_shown(ask: object) -> None:
     given = {"workload": ["nope"], "systems": ["tpu", "gone"], "wrong": ["1"]}
-    told = ask(store(), given)  # type: ignore[operator]
-    names = [p.parameter for p in told.problems]
+    answer = ask(store(), given)  # type: ignore[operator]
+    names = [p.parameter for p in answer.problems]
     assert names[0] == "wrong"
     assert {"workload", "systems"} <= set(names)
 
 
 def test_a_pattern_is_not_blamed_where_its_workload_is_unknown() -> None:
-    told = how_long_answered(store(), {"workload": ["nope"], "pattern": ["of-nope"]})
-    assert [p.parameter for p in told.problems] == ["workload"]
+    answer = how_long_answered(store(), {"workload": ["nope"], "pattern": ["of-nope"]})
+    assert [p.parameter for p in answer.problems] == ["workload"]
 
 
 def test_one_pattern_of_a_curve_may_be_named_either_way() -> None:
@@ -79,25 +81,25 @@ def test_one_pattern_of_a_curve_may_be_named_either_way() -> None:
 
 def test_a_target_is_asked_of_the_trials_of_the_workload() -> None:
     given = {"workload": [DIGITS], "goal": ["target"], "optimizer": ["sgd-momentum-0.9"]}
-    told = compare_answered(store(), CATALOG, given, TODAY)
-    assert told.problems == ()
-    assert told.answered.comparison is not None
-    goal = told.answered.comparison.question.goal
+    answer = compare_answered(store(), CATALOG, given, TODAY)
+    assert answer.problems == ()
+    assert answer.answered.comparison is not None
+    goal = answer.answered.comparison.question.goal
     assert goal.epochs is None
     assert goal.optimizer == "SGD momentum 0.9"
 
 
 def test_a_target_of_a_workload_without_trials_is_a_problem() -> None:
-    told = compare_answered(store(), CATALOG, {"goal": ["target"]}, TODAY)
-    assert [p.parameter for p in told.problems] == ["goal"]
-    assert f"choose a workload with steps to a target: {DIGITS}, " in told.problems[0].message
+    answer = compare_answered(store(), CATALOG, {"goal": ["target"]}, TODAY)
+    assert [p.parameter for p in answer.problems] == ["goal"]
+    assert f"choose a workload with steps to a target: {DIGITS}, " in answer.problems[0].message
 
 
 def test_an_optimiser_that_cannot_be_looked_up_is_told_beside_that() -> None:
     given = {"goal": ["target"], "optimizer": ["foo"]}
-    told = compare_answered(store(), CATALOG, given, TODAY)
-    assert [p.parameter for p in told.problems] == ["goal", "optimizer"]
-    assert told.problems[1].message.startswith("'foo' cannot be looked up")
+    answer = compare_answered(store(), CATALOG, given, TODAY)
+    assert [p.parameter for p in answer.problems] == ["goal", "optimizer"]
+    assert answer.problems[1].message.startswith("'foo' cannot be looked up")
 
 
 def test_every_workload_that_is_named_for_its_targets_can_be_asked_for_one() -> None:
@@ -110,10 +112,10 @@ def test_every_workload_that_is_named_for_its_targets_can_be_asked_for_one() -> 
 
 def test_a_described_workload_needs_no_run() -> None:
     given = {"workload": ["described"], "samples": ["1e6"], "flops": ["1e9"], "epochs": ["3"]}
-    told = compare_answered(store(), CATALOG, given, TODAY)
-    assert told.problems == ()
-    assert told.answered.comparison is not None
-    assert isinstance(told.answered.comparison.rows[0].time, Estimate)
+    answer = compare_answered(store(), CATALOG, given, TODAY)
+    assert answer.problems == ()
+    assert answer.answered.comparison is not None
+    assert isinstance(answer.answered.comparison.rows[0].time, Estimate)
 
 
 def test_the_order_in_which_options_are_named_changes_no_number() -> None:
@@ -131,15 +133,15 @@ def test_the_order_in_which_options_are_named_changes_no_number() -> None:
 
 def test_what_is_left_out_of_a_comparison_is_a_problem() -> None:
     given = {"options": ["nope"], "own": ["rent|nothing|1|2"], "country": ["Atlantis"]}
-    told = compare_answered(store(), CATALOG, given, TODAY)
-    text = " ".join(map(str, told.problems))
+    answer = compare_answered(store(), CATALOG, given, TODAY)
+    text = " ".join(map(str, answer.problems))
     assert all(word in text for word in ("nope", "nothing", "Atlantis"))
 
 
 def test_unknown_values_of_a_filter_are_told_with_what_is_like_them() -> None:
-    told = results_answered(store(), {"basis": ["publisht"], "suspect": ["odd"]})
-    assert [p.parameter for p in told.problems] == ["basis", "suspect"]
-    assert "published" in str(told.problems[0])
+    answer = results_answered(store(), {"basis": ["publisht"], "suspect": ["odd"]})
+    assert [p.parameter for p in answer.problems] == ["basis", "suspect"]
+    assert "published" in str(answer.problems[0])
 
 
 def test_every_shipped_workload_has_an_answer_or_is_refused_in_words() -> None:
@@ -148,18 +150,18 @@ def test_every_shipped_workload_has_an_answer_or_is_refused_in_words() -> None:
     kept = set(shipped.every(names.values()))
     for short, name in ((s, n) for s, n in names.items() if n in kept):
         given = {"workload": [short]}
-        told = compare_answered(store(), CATALOG, given, TODAY)
+        answer = compare_answered(store(), CATALOG, given, TODAY)
         ranked = how_long_answered(store(), given).result
         assert ranked is not None, name
         if name in trained:
-            assert told.answered.comparison is not None, name
-            assert told.problems == (), name
-            assert told.answered.comparison.question.job.workload == name
+            assert answer.answered.comparison is not None, name
+            assert answer.problems == (), name
+            assert answer.answered.comparison.question.job.workload == name
         else:
-            [problem] = told.problems
+            [problem] = answer.problems
             assert problem.parameter == "workload"
             assert problem.message == f"{INFERENCE.reason} {INFERENCE.measure_next}"
-            assert told.answered.comparison is None, name
+            assert answer.answered.comparison is None, name
             assert {a.total for a in ranked.answers if a.option.run.status == "ok"} == {INFERENCE}
             assert INFERENCE.reason in ranked.sentence
         assert how_long_answered(store(), given).problems == (), name
@@ -169,30 +171,30 @@ def test_every_shipped_workload_has_an_answer_or_is_refused_in_words() -> None:
 def test_a_pattern_is_not_blamed_where_its_workload_was_never_trained() -> None:
     names, trained = slugs(queries.workloads(store())), queries.trained(store())
     short = next(s for s, name in names.items() if name not in trained)
-    told = compare_answered(store(), CATALOG, {"workload": [short], "pattern": ["p"]}, TODAY)
-    assert [p.parameter for p in told.problems] == ["workload"]
+    answer = compare_answered(store(), CATALOG, {"workload": [short], "pattern": ["p"]}, TODAY)
+    assert [p.parameter for p in answer.problems] == ["workload"]
 
 
 def test_a_description_that_lacks_samples_is_blamed_for_nothing_else() -> None:
     given = {"workload": ["described"], "flops": ["1e9"]}
-    told = compare_answered(store(), CATALOG, given, TODAY)
-    assert [p.parameter for p in told.problems] == ["samples"]
+    answer = compare_answered(store(), CATALOG, given, TODAY)
+    assert [p.parameter for p in answer.problems] == ["samples"]
 
 
 def test_own_entries_are_all_compared_without_being_named_again() -> None:
     entries = [f"rent|h100-sxm|{n}|{n}" for n in (1, 2, 3, 4, 8)]
-    told = compare_answered(store(), CATALOG, {"own": entries}, TODAY)
-    assert told.problems == ()
-    own = [c.id for c in told.answered.candidates if c.source == "own entry"]
+    answer = compare_answered(store(), CATALOG, {"own": entries}, TODAY)
+    assert answer.problems == ()
+    own = [c.id for c in answer.answered.candidates if c.source == "own entry"]
     assert len(own) == 5
-    assert set(own) <= set(told.answered.chosen)
+    assert set(own) <= set(answer.answered.chosen)
 
 
 def test_each_limit_has_a_probability_of_its_own() -> None:
     def shares(**limits: list[str]) -> tuple[object, ...]:
-        told = compare_answered(store(), CATALOG, {**limits}, TODAY)
-        assert told.answered.comparison is not None
-        row = option_rows(told.answered.comparison)[0]
+        answer = compare_answered(store(), CATALOG, {**limits}, TODAY)
+        assert answer.answered.comparison is not None
+        row = option_rows(answer.answered.comparison)[0]
         names = ("probability_in_time", "probability_in_budget", "probability_meets_limits")
         return tuple(row[name] for name in names)
 

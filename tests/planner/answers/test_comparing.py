@@ -72,9 +72,9 @@ def test_it_gives_the_numbers_of_every_other_edge() -> None:
     store.refresh()
     catalog = read_catalog(ROOT / "data" / "catalog", []).catalog
     given = given_of_link(found.query)[1]
-    told = compare_answered(store, catalog, given, BEGINS.date(), BEGINS)
-    assert told.answered.comparison is not None
-    records = option_rows(told.answered.comparison, told.display, BEGINS)
+    result = compare_answered(store, catalog, given, BEGINS.date(), BEGINS)
+    assert result.answered.comparison is not None
+    records = option_rows(result.answered.comparison, result.display, BEGINS)
     assert [dict(r.record) for r in found.rows] == records
     assert found.body["sentence"] == found.sentence
 

@@ -49,9 +49,9 @@ def test_both_agree_to_the_last_digit_over_all_shipped_pairs(epochs: int) -> Non
             if answer.option.label != options[0].label:
                 assert own == _ends(answer.speed_ratio)
         for one, other in islice(combinations(totals, 2), 0, None, STEP):  # and any two
-            told = _ratio(times[one], times[other], epochs)
-            assert told == _ends(speed_up(totals[other], totals[one]))
-            pairs += told is not None
+            result = _ratio(times[one], times[other], epochs)
+            assert result == _ends(speed_up(totals[other], totals[one]))
+            pairs += result is not None
     assert pairs >= 100
 
 

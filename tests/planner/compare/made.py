@@ -85,9 +85,9 @@ def row(run: Run, **changes: object) -> dict[str, object]:
 
 def job(*runs: Run, **changes: object) -> Job:
     """A measured job of these runs (the plain one by default)."""
-    told = runs or (RUN,)
-    rows = [row(r, **changes) for r in told]
-    return job_measured("Net · Data", rows, options_of(told), CATALOG)
+    result = runs or (RUN,)
+    rows = [row(r, **changes) for r in result]
+    return job_measured("Net · Data", rows, options_of(result), CATALOG)
 
 
 def other(system: str, name: str = "b", **changes: object) -> Run:

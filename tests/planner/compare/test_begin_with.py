@@ -1,4 +1,4 @@
-"""Default options under a deadline or a budget: limits that no option meets, and the cost of a run."""
+"""Default options under a deadline or budget: limits that no option meets, the cost of a run."""
 
 from __future__ import annotations
 
@@ -37,9 +37,7 @@ def _chosen(of: Job, limits: Limits, shop: Shop = SHOP, **asked: object) -> list
 
 @pytest.mark.parametrize("limits", LIMITS)
 @pytest.mark.parametrize("order", ["cost", "time"])
-def test_limits_that_no_option_meets_still_have_options(
-    limits: Limits, order: str
-) -> None:
+def test_limits_that_no_option_meets_still_have_options(limits: Limits, order: str) -> None:
     asked = replace(limits, order=order)  # type: ignore[arg-type]
     light = replace(IMAGES, train_flops_per_sample=None)
     for of in (IMAGES, light, job(), replace(job(), hardware={}, measured=())):

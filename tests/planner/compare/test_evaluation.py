@@ -45,9 +45,9 @@ def _ask(
     return compare(question, [c for c in _every(assumed) if not only or c.id in only])
 
 
-def _value(told: Estimate | Refusal | None) -> float:
-    assert isinstance(told, Estimate)
-    return float(told.value)
+def _value(result: Estimate | Refusal | None) -> float:
+    assert isinstance(result, Estimate)
+    return float(result.value)
 
 
 def test_a_measured_system_takes_what_was_measured_whoever_pays() -> None:
@@ -93,8 +93,8 @@ def test_probabilities_to_be_cheapest_and_fastest_sum_to_one() -> None:
 
 
 def test_the_same_hardware_takes_the_same_time_so_price_alone_decides() -> None:
-    told = _ask(only=(RENT, OWN))
-    first, second = told.answered
+    result = _ask(only=(RENT, OWN))
+    first, second = result.answered
     assert first.candidate.id == OWN
     assert better(first, second, Limits()) == 1.0
     assert not first.tied
@@ -102,16 +102,18 @@ def test_the_same_hardware_takes_the_same_time_so_price_alone_decides() -> None:
 
 def test_data_sheets_do_not_decide_between_prices_that_are_near() -> None:
     near = ("rent-cloud-eu-1x-twice-on-demand", RENT)  # twice as fast at three times the price
-    told = _ask(only=near)
-    assert {r.rank for r in told.answered} == {1}
-    assert all(r.tied for r in told.answered)
+    result = _ask(only=near)
+    assert {r.rank for r in result.answered} == {1}
+    assert all(r.tied for r in result.answered)
 
 
 def test_what_misses_the_deadline_comes_after_what_keeps_it() -> None:
-    told = _ask(limits=Limits(deadline_s=20_000.0), only=(RENT, "rent-cloud-eu-8x-plain-on-demand"))
-    assert told.answered[0].candidate.hardware.count == 8
-    assert (told.answered[0].in_time or 0.0) > 0.9
-    assert told.answered[1].in_time == 0.0
+    result = _ask(
+        limits=Limits(deadline_s=20_000.0), only=(RENT, "rent-cloud-eu-8x-plain-on-demand")
+    )
+    assert result.answered[0].candidate.hardware.count == 8
+    assert (result.answered[0].in_time or 0.0) > 0.9
+    assert result.answered[1].in_time == 0.0
 
 
 def test_a_budget_is_kept_to_as_a_deadline_is() -> None:
@@ -121,8 +123,8 @@ def test_a_budget_is_kept_to_as_a_deadline_is() -> None:
 
 
 def test_by_time_the_fastest_comes_first() -> None:
-    told = _ask(limits=Limits(order="time"))
-    assert told.answered[0].candidate.hardware.label == "1 x Huge"
+    result = _ask(limits=Limits(order="time"))
+    assert result.answered[0].candidate.hardware.label == "1 x Huge"
 
 
 def test_a_system_of_unknown_power_has_a_time_and_no_cost() -> None:
@@ -204,14 +206,14 @@ def test_the_same_question_gives_the_same_numbers() -> None:
 
 def test_cheapest_is_told_among_those_that_keep_the_deadline() -> None:
     eight = "rent-cloud-eu-8x-plain-on-demand"  # the only one in time, and the dearer one
-    told = by_id(_ask(limits=Limits(deadline_s=20_000.0), only=(RENT, eight)).rows)
-    assert told[RENT].cheapest == told[RENT].fastest == 0.0
-    assert told[eight].cheapest == pytest.approx(told[eight].in_time or 0.0)
+    result = by_id(_ask(limits=Limits(deadline_s=20_000.0), only=(RENT, eight)).rows)
+    assert result[RENT].cheapest == result[RENT].fastest == 0.0
+    assert result[eight].cheapest == pytest.approx(result[eight].in_time or 0.0)
 
 
 def test_where_nothing_keeps_the_limits_nothing_is_the_cheapest() -> None:
-    told = _ask(limits=Limits(deadline_s=1.0), only=(RENT, OWN))
-    assert [r.cheapest for r in told.rows] == [0.0, 0.0]
+    result = _ask(limits=Limits(deadline_s=1.0), only=(RENT, OWN))
+    assert [r.cheapest for r in result.rows] == [0.0, 0.0]
 
 
 def test_of_unknown_cost_nothing_keeps_a_budget() -> None:
@@ -221,9 +223,9 @@ def test_of_unknown_cost_nothing_keeps_a_budget() -> None:
     options = [c for c in candidates_of(measured, shop) if c.id in ("own-gpu", OWN)]
     limits = Limits(order="time", budget_usd=1e6)
     question = Question(job=measured, goal=Goal(words="9 epochs", epochs=9), limits=limits)
-    told = by_id(compare(question, options).rows)
-    assert told["own-gpu"].fastest is None
-    assert told[OWN].fastest == 1.0
+    result = by_id(compare(question, options).rows)
+    assert result["own-gpu"].fastest is None
+    assert result[OWN].fastest == 1.0
 
 
 def test_the_batch_is_told_where_it_is_a_choice_and_whole() -> None:

@@ -21,10 +21,10 @@ DEADLINE = Limits(deadline_s=72 * 3600.0)
 
 def _with(shares: list[float], limits: Limits = DEADLINE) -> Comparison:
     """A comparison whose rows keep to what is wanted in these shares of the draws."""
-    told = compared(limits)
-    row = told.rows[0]
+    result = compared(limits)
+    row = result.rows[0]
     rows = tuple(_row(row, n, share) for n, share in enumerate(shares, start=1))
-    return replace(told, rows=rows)
+    return replace(result, rows=rows)
 
 
 def _row(row: Row, rank: int, share: float) -> Row:
@@ -33,34 +33,34 @@ def _row(row: Row, rank: int, share: float) -> Row:
 
 
 def test_up_to_three_that_keep_to_it_are_named_best_ranked_first() -> None:
-    told = _with([0.97, 0.4, 0.95, 1.0, 0.99])
-    assert [r.rank for r in keeping(told)] == [1, 3, 4]
-    assert limits_sentence(told, "Fri 27 Nov 2026, 09:00") == (
+    result = _with([0.97, 0.4, 0.95, 1.0, 0.99])
+    assert [r.rank for r in keeping(result)] == [1, 3, 4]
+    assert limits_sentence(result, "Fri 27 Nov 2026, 09:00") == (
         "Finish by Fri 27 Nov 2026, 09:00: four of five do with at least 90 % probability, best "
         "first: Rent card 1 with 97 %, Rent card 3 with 95 %, Rent card 4 with > 99 %."
     )
 
 
 def test_one_alone_is_told_as_the_only_one() -> None:
-    told = _with([0.94, 0.2])
-    assert limits_sentence(told) == (
+    result = _with([0.94, 0.2])
+    assert limits_sentence(result) == (
         "Finish within 72 h: of two only one does with at least 90 % probability: Rent card 1 with "
         "94 %."
     )
 
 
 def test_where_none_is_sure_the_likely_ones_are_named_as_such() -> None:
-    told = _with([0.6, 0.55, 0.1])
-    assert limits_sentence(told) == (
+    result = _with([0.6, 0.55, 0.1])
+    assert limits_sentence(result) == (
         "Finish within 72 h: none for sure; more likely than not: Rent card 1 with 60 %, "
         "Rent card 2 with 55 %."
     )
 
 
 def test_where_none_keeps_to_it_the_closest_is_named() -> None:
-    told = _with([0.1, 0.3, 0.0])
-    assert keeping(told) == ()
-    assert limits_sentence(told) == (
+    result = _with([0.1, 0.3, 0.0])
+    assert keeping(result) == ()
+    assert limits_sentence(result) == (
         "Finish within 72 h: none of these does. Rent card 2 comes closest, with 30 %."
     )
 
@@ -98,14 +98,14 @@ def _sized(shares: list[float], limits: Limits) -> Comparison:
 )
 @pytest.mark.parametrize("noise", [0.0, 0.0044])
 def test_where_none_has_a_chance_the_answer_begins_so_with_the_one_that_exceeds_least(
-    limits: Limits, within: str, told: str, noise: float
+    limits: Limits, within: str, result: str, noise: float
 ) -> None:
     """Shares below what is told, 0.44 % of the one farthest off, decide nothing."""
     found = _sized([noise, 0.0039 if noise else 0.0, 0.0], limits)
     for order in permutations(found.rows):
         one = replace(found, rows=order)
         first = f"None of these finishes 360 epochs of Net {within}"
-        assert sentence(one) == f"{first}: Rent card {told}."
+        assert sentence(one) == f"{first}: Rent card {result}."
         assert limits_sentence(one) == ""
 
 
@@ -121,9 +121,9 @@ def test_of_unknown_cost_none_is_said_to_miss() -> None:
     """An option without an estimate may meet the limit."""
     found = _sized([0.0, 0.0, 0.0], Limits(budget_usd=1.0))
     unknown = replace(found.rows[0], in_time=None)
-    told = replace(found, rows=(unknown, *found.rows[1:]))
-    assert not sentence(told).startswith("None of these")
-    assert limits_sentence(told) == "Finish for at most 1 USD: none of these is known to."
+    result = replace(found, rows=(unknown, *found.rows[1:]))
+    assert not sentence(result).startswith("None of these")
+    assert limits_sentence(result) == "Finish for at most 1 USD: none of these is known to."
 
 
 def _exactly(value: float) -> Estimate:
@@ -141,13 +141,13 @@ def _exactly(value: float) -> Estimate:
         ([1.0] * 11 + [0.1], ": 11 of 12 do with at least 90 % probability, best first: "),
     ],
 )
-def test_how_many_keep_to_it_is_told_as_one_would_say_it(shares: list[float], told: str) -> None:
-    assert told in limits_sentence(_with(shares))
+def test_how_many_keep_to_it_is_told_as_one_would_say_it(shares: list[float], result: str) -> None:
+    assert result in limits_sentence(_with(shares))
 
 
 def test_deadline_and_budget_are_both_told() -> None:
-    told = _with([1.0], Limits(deadline_s=3600.0, budget_usd=500.0))
-    assert limits_sentence(told) == (
+    result = _with([1.0], Limits(deadline_s=3600.0, budget_usd=500.0))
+    assert limits_sentence(result) == (
         "Finish within 1 h for at most 500 USD: Rent card 1 does, with > 99 %."
     )
 
@@ -163,9 +163,9 @@ def test_nothing_is_said_where_nothing_is_asked() -> None:
 
 
 def test_a_first_that_hardly_ever_keeps_to_it_is_not_the_answer_where_another_may() -> None:
-    told = sentence(_with([0.001, 0.09, 0.02]))
-    assert told.startswith("None of these ")
-    assert "Rent card 2 comes closest, in " in told
-    assert told.endswith(", with 9 % probability.")
+    result = sentence(_with([0.001, 0.09, 0.02]))
+    assert result.startswith("None of these ")
+    assert "Rent card 2 comes closest, in " in result
+    assert result.endswith(", with 9 % probability.")
     assert limits_sentence(_with([0.001, 0.09, 0.02])) == ""
     assert not sentence(_with([0.02, 0.09, 0.001])).startswith("None")

@@ -70,9 +70,9 @@ def test_a_draw_that_misses_the_deadline_counts_as_infinitely_costly() -> None:
 
 
 def test_what_is_cheaper_but_late_half_of_the_time_is_tied_with_what_is_sure() -> None:
-    told = _ranks([LATE_HALF, SURE, NEVER], SHORT)
-    assert told["late half"] == told["sure"] == 1
-    assert told["never"] == 3
+    result = _ranks([LATE_HALF, SURE, NEVER], SHORT)
+    assert result["late half"] == result["sure"] == 1
+    assert result["never"] == 3
     assert _ranks([LATE_HALF, SURE, NEVER], Limits()) == {"never": 1, "late half": 2, "sure": 3}
 
 
@@ -227,13 +227,13 @@ def test_where_limits_decide_nothing_the_sentence_leaves_them_out_of_the_compari
 
 
 def test_what_cannot_be_told_apart_says_for_what() -> None:
-    told = asked_of([LATE_HALF, SURE], SHORT)
-    assert undecided(told)[0] == (
+    result = asked_of([LATE_HALF, SURE], SHORT)
+    assert undecided(result)[0] == (
         "Rent late half and Rent sure are too close to call: either may be the cheaper way to "
         "finish in time."
     )
-    assert "; in time with 50 % probability. It is as good as tied" in sentence(told)
-    assert " as the cheaper way to finish in time." in sentence(told)
+    assert "; in time with 50 % probability. It is as good as tied" in sentence(result)
+    assert " as the cheaper way to finish in time." in sentence(result)
     quarters = np.arange(DRAWS) % 4
     first, second = quarters < 2, (quarters == 1) | (quarters == 2)
     rows = [
@@ -248,9 +248,9 @@ def test_what_cannot_be_told_apart_says_for_what() -> None:
 
 def test_what_may_never_be_the_cheapest_is_not_named_among_those_that_may() -> None:
     other = made("other", 5.0, np.where(LUCKY, 30.0, 15.0))
-    told = asked_of([MOSTLY, SECOND, other], Limits())
-    assert [(r.candidate.id, r.rank) for r in told.rows] == [
+    result = asked_of([MOSTLY, SECOND, other], Limits())
+    assert [(r.candidate.id, r.rank) for r in result.rows] == [
         ("mostly", 1), ("second", 1), ("other", 1),
     ]  # fmt: skip
-    assert by_id(told.rows)["second"].cheapest == 0.0
-    assert undecided(told)[0] == "Rent mostly and Rent other are too close to call."
+    assert by_id(result.rows)["second"].cheapest == 0.0
+    assert undecided(result)[0] == "Rent mostly and Rent other are too close to call."

@@ -59,9 +59,9 @@ def _found(assumed: Assumptions, terms: str = "on demand", price: float = 1.0) -
     return found
 
 
-def _value(told: Estimate | Refusal | None) -> float:
-    assert isinstance(told, Estimate)
-    return float(told.value)
+def _value(result: Estimate | Refusal | None) -> float:
+    assert isinstance(result, Estimate)
+    return float(result.value)
 
 
 def _at(found: RentOrBuy, runs: float) -> tuple[float, float]:
@@ -80,8 +80,8 @@ def test_what_is_reserved_is_paid_for_all_hours_of_the_month() -> None:
 @pytest.mark.parametrize("terms", ["on demand", "reserved 3 years"])
 @pytest.mark.parametrize("other", [0.0, 100.0, 500.0, 730.0])
 def test_the_chart_and_the_table_tell_the_same_month(terms: str, other: float) -> None:
-    told = _told(replace(EXACT, other_hours_per_month=other), terms)
-    for row in told.answered:
+    result = _told(replace(EXACT, other_hours_per_month=other), terms)
+    for row in result.answered:
         month = monthly_cost(row, [10.0])
         assert month is not None
         assert np.asarray(month.value)[0] == pytest.approx(_value(row.cost_per_month), rel=1e-9)
@@ -207,10 +207,10 @@ def test_a_purchase_that_misses_the_limits_is_not_advised(limits: Limits, said: 
 
 def test_one_month_is_singular() -> None:
     found = _found(replace(EXACT, runs_per_month=50.0))
-    told = Estimate(value=1.2, low=0.9, high=2.4, level=0.9)
-    said = pays_back(replace(found, payback=told))
+    result = Estimate(value=1.2, low=0.9, high=2.4, level=0.9)
+    said = pays_back(replace(found, payback=result))
     assert said == "At 50 runs a month it has paid for itself after 1 month (90 %: 1 to 2)."
-    said = pays_back(replace(found, payback=replace(told, high=np.inf)))
+    said = pays_back(replace(found, payback=replace(result, high=np.inf)))
     assert said.endswith("after 1 month (90 %: 1 month, or never).")
 
 

@@ -49,10 +49,10 @@ def _pair(use: Estimate, runs: Estimate) -> RentOrBuy:
     ],
 )  # fmt: skip
 def test_a_break_even_is_told_as_one_would_say_it(
-    use: tuple[float, float, float], runs: tuple[float, float, float], told: str
+    use: tuple[float, float, float], runs: tuple[float, float, float], result: str
 ) -> None:
     said = buying(_pair(_estimate(*use), _estimate(*runs)))
-    assert f": pays off {told}" in said
+    assert f": pays off {result}" in said
 
 
 @pytest.mark.parametrize(
@@ -64,12 +64,10 @@ def test_a_break_even_is_told_as_one_would_say_it(
         ((5.0, 4.0, 6.0), "has paid for itself after 5 months (90 %: 4 to 6)."),
     ],
 )
-def test_a_payback_time_is_never_0_months(
-    months: tuple[float, float, float], told: str
-) -> None:
+def test_a_payback_time_is_never_0_months(months: tuple[float, float, float], result: str) -> None:
     found = _pair(_estimate(0.5, 0.4, 0.6), _estimate(6.0, 5.0, 7.0))
     said = buying(replace(found, payback=_estimate(*months), requested_per_month=4.0))
-    assert said.endswith(f". At 4 runs a month it {told}")
+    assert said.endswith(f". At 4 runs a month it {result}")
 
 
 def test_several_machines_are_counted_in_words() -> None:
@@ -89,19 +87,19 @@ def test_several_machines_are_counted_in_words() -> None:
     ],
 )
 def test_the_price_of_a_machine_has_that_of_one_accelerator_beside_it(
-    way: str, machines: int, told: str
+    way: str, machines: int, result: str
 ) -> None:
     row = next(r for r in compared().rows if r.candidate.way == way)
     hardware = replace(row.candidate.hardware, label="8 x Plain", count=8)
     eight = replace(row.candidate, hardware=hardware)
-    assert subject(replace(row, candidate=eight, machines=machines)) == told
+    assert subject(replace(row, candidate=eight, machines=machines)) == result
 
 
 def test_of_many_that_are_tied_two_are_named_and_the_rest_counted() -> None:
-    told = compared()
-    first = told.rows[0]
+    result = compared()
+    first = result.rows[0]
     rows = tuple(replace(first, rank=1, candidate=called(first.candidate, n)) for n in "ABCDE")
-    assert undecided(replace(told, rows=rows))[0] == (
+    assert undecided(replace(result, rows=rows))[0] == (
         "Rent A, Rent B and three more are too close to call."
     )
 
@@ -117,17 +115,17 @@ def test_a_refused_break_even_is_told_in_the_currency_that_is_shown() -> None:
 @pytest.mark.parametrize(
     ("size", "told"), [(3.1e6, "3.1 MB"), (12.3e9, "12.3 GB"), (64e10, "640 GB")]
 )
-def test_small_memory_is_told_in_megabytes(size: float, told: str) -> None:
-    assert gigabytes(size) == told
+def test_small_memory_is_told_in_megabytes(size: float, result: str) -> None:
+    assert gigabytes(size) == result
 
 
 @pytest.mark.parametrize(
     ("hours", "told"),
     [(9.0, "9 h 0 min"), (48.0, "48 h 0 min"), (17_000.0, "708.3 d"), (157_524.0, "17.98 years")],
 )
-def test_a_time_is_told_in_the_unit_that_a_person_would_use(hours: float, told: str) -> None:
+def test_a_time_is_told_in_the_unit_that_a_person_would_use(hours: float, result: str) -> None:
     exact = 3600.0 * hours
-    assert time_with_interval(Estimate(value=exact, low=exact, high=exact)) == told
+    assert time_with_interval(Estimate(value=exact, low=exact, high=exact)) == result
 
 
 # -- how sure ------------------------------------------------------------------------------------
@@ -153,18 +151,18 @@ def _cheaper_in(share: float) -> Floats:
     ],
 )
 def test_from_60_percent_on_the_chance_is_told_and_whether_that_decides(
-    share: float, told: str
+    share: float, result: str
 ) -> None:
     rows = [made("first", 3600.0, _cheaper_in(share)), made("other", 3600.0, 10.0)]
-    assert sentence(asked_of(rows, Limits())).endswith(told)
+    assert sentence(asked_of(rows, Limits())).endswith(result)
 
 
 def test_of_two_tied_in_cost_a_far_faster_one_is_told_with_its_time() -> None:
     rows = [made("first", 36_000.0, _cheaper_in(0.55)), made("other", 18_000.0, 10.0)]
-    told = "It is as good as tied in cost with renting other, which takes 5 h 0 min"
-    assert sentence(asked_of(rows, Limits())).endswith(f"{told}.")
+    result = "It is as good as tied in cost with renting other, which takes 5 h 0 min"
+    assert sentence(asked_of(rows, Limits())).endswith(f"{result}.")
     later = Limits(deadline_s=48 * 3600.0)
-    assert sentence(asked_of(rows, later)).endswith(f"; in time with > 99 % probability. {told}.")
+    assert sentence(asked_of(rows, later)).endswith(f"; in time with > 99 % probability. {result}.")
     rows[1] = made("other", 30_000.0, 10.0)
     assert sentence(asked_of(rows, Limits())).endswith("It is as good as tied with renting other.")
 
@@ -186,9 +184,9 @@ def _late_in(share: float) -> Floats:
 def test_where_the_first_may_be_late_one_that_surely_is_not_is_named() -> None:
     day = Limits(deadline_s=86_400.0)
     sure = made("sure", 10_000.0, 15.0)
-    told = sentence(asked_of([made("first", _late_in(0.2), 14.0), sure], day))
-    assert "; in time with 80 % probability. It is" in told
-    assert told.endswith(" Rent sure: 15 USD, in time with > 99 % probability.")
+    result = sentence(asked_of([made("first", _late_in(0.2), 14.0), sure], day))
+    assert "; in time with 80 % probability. It is" in result
+    assert result.endswith(" Rent sure: 15 USD, in time with > 99 % probability.")
     for late in (0.05, 0.0):
         one = made("first", _late_in(late), 14.0)
         assert "Rent sure:" not in sentence(asked_of([one, sure], day))
@@ -197,9 +195,9 @@ def test_where_the_first_may_be_late_one_that_surely_is_not_is_named() -> None:
 def test_one_that_is_not_quite_sure_is_told_with_its_chance_as_everywhere() -> None:
     day = Limits(deadline_s=86_400.0)
     nearly = made("sure", _late_in(0.008), 15.0)
-    told = asked_of([made("first", _late_in(0.2), 14.0), nearly], day)
-    assert sentence(told).endswith(" Rent sure: 15 USD, in time with 99 % probability.")
-    assert "Rent sure with 99 %" in limits_sentence(told)
+    result = asked_of([made("first", _late_in(0.2), 14.0), nearly], day)
+    assert sentence(result).endswith(" Rent sure: 15 USD, in time with 99 % probability.")
+    assert "Rent sure with 99 %" in limits_sentence(result)
 
 
 def test_an_unknown_cost_has_an_unknown_probability_of_meeting_the_budget() -> None:

@@ -32,18 +32,18 @@ def _told(*options: str, limits: Limits = Limits(), assumed: Assumptions = EXACT
     )
     entries = ("buy|plain|4|9000",) if any(o.startswith("mine") for o in options) else ()
     asked = Request(epochs=360, options=options, limits=limits, assumed=assumed, entries=entries)
-    told = answered(asked, Facts(job=job(), catalog=catalog), TODAY).comparison
-    assert told is not None
-    return told
+    result = answered(asked, Facts(job=job(), catalog=catalog), TODAY).comparison
+    assert result is not None
+    return result
 
 
-def _row(told: Comparison, name: str) -> Row:
-    return by_id(told.rows)[name]
+def _row(result: Comparison, name: str) -> Row:
+    return by_id(result.rows)[name]
 
 
-def _value(told: object) -> float:
-    assert isinstance(told, Estimate)
-    return float(told.value)
+def _value(result: object) -> float:
+    assert isinstance(result, Estimate)
+    return float(result.value)
 
 
 RENT, RESERVED, BUY, OWN = (
@@ -53,11 +53,11 @@ RENT, RESERVED, BUY, OWN = (
 
 
 def test_golden_what_has_to_be_paid_for_one_job() -> None:
-    told = _told(RENT, RESERVED, BUY, OWN)
-    assert _value(_row(told, RENT).to_pay) == pytest.approx(RUN_H, rel=1e-3)
-    assert _value(_row(told, RESERVED).to_pay) == pytest.approx(3 * 8760 * 0.5)
-    assert _value(_row(told, BUY).to_pay) == pytest.approx(10_000 * 1.25 + ENERGY)
-    assert _value(_row(told, OWN).to_pay) == pytest.approx(ENERGY)
+    result = _told(RENT, RESERVED, BUY, OWN)
+    assert _value(_row(result, RENT).to_pay) == pytest.approx(RUN_H, rel=1e-3)
+    assert _value(_row(result, RESERVED).to_pay) == pytest.approx(3 * 8760 * 0.5)
+    assert _value(_row(result, BUY).to_pay) == pytest.approx(10_000 * 1.25 + ENERGY)
+    assert _value(_row(result, OWN).to_pay) == pytest.approx(ENERGY)
 
 
 def test_a_purchase_is_paid_whole_and_its_cost_of_a_run_is_not_that() -> None:
@@ -79,25 +79,25 @@ def test_all_cards_and_all_machines_that_are_bought_are_paid() -> None:
 def test_a_budget_is_met_by_a_purchase_only_where_it_pays_the_whole(
     budget: float, kept: float
 ) -> None:
-    told = _told(RENT, BUY, limits=Limits(budget_usd=budget))
-    assert _row(told, BUY).in_time == kept
-    assert _row(told, RENT).in_time == 1.0
-    assert (_row(told, BUY).cheapest or 0.0) <= kept
+    result = _told(RENT, BUY, limits=Limits(budget_usd=budget))
+    assert _row(result, BUY).in_time == kept
+    assert _row(result, RENT).in_time == 1.0
+    assert (_row(result, BUY).cheapest or 0.0) <= kept
 
 
 def test_a_reservation_meets_a_budget_only_where_it_pays_all_its_years() -> None:
-    told = _told(RENT, RESERVED, limits=Limits(budget_usd=1_000.0))
-    assert _row(told, RESERVED).in_time == 0.0
-    told = _told(RENT, RESERVED, limits=Limits(budget_usd=14_000.0))
-    assert _row(told, RESERVED).in_time == 1.0
+    result = _told(RENT, RESERVED, limits=Limits(budget_usd=1_000.0))
+    assert _row(result, RESERVED).in_time == 0.0
+    result = _told(RENT, RESERVED, limits=Limits(budget_usd=14_000.0))
+    assert _row(result, RESERVED).in_time == 1.0
 
 
 def test_a_cost_limit_is_for_the_cost_of_a_run() -> None:
-    told = _told(RENT, BUY, limits=Limits(cost_limit_usd=200.0))
-    assert _row(told, BUY).in_time == 1.0
-    told = _told(RENT, BUY, limits=Limits(cost_limit_usd=15.0))
-    assert _row(told, BUY).in_time == 0.0
-    assert _row(told, RENT).in_time == 1.0
+    result = _told(RENT, BUY, limits=Limits(cost_limit_usd=200.0))
+    assert _row(result, BUY).in_time == 1.0
+    result = _told(RENT, BUY, limits=Limits(cost_limit_usd=15.0))
+    assert _row(result, BUY).in_time == 0.0
+    assert _row(result, RENT).in_time == 1.0
 
 
 @settings(max_examples=20, deadline=None)
@@ -105,8 +105,8 @@ def test_a_cost_limit_is_for_the_cost_of_a_run() -> None:
 def test_no_option_meets_a_budget_below_its_price(budget: float, doubt: float) -> None:
     """Whatever is assumed: where it meets the budget in a draw, that draw pays no more."""
     unsure = replace(EXACT, price_doubt=doubt, capital_doubt=doubt)
-    told = _told(RENT, RESERVED, BUY, OWN, limits=Limits(budget_usd=budget), assumed=unsure)
-    for row in told.rows:
+    result = _told(RENT, RESERVED, BUY, OWN, limits=Limits(budget_usd=budget), assumed=unsure)
+    for row in result.rows:
         assert row.drawn is not None
         assert row.drawn.to_pay is not None
         assert row.in_time == np.count_nonzero(row.drawn.to_pay <= budget) / row.drawn.to_pay.size
@@ -115,8 +115,8 @@ def test_no_option_meets_a_budget_below_its_price(budget: float, doubt: float) -
 
 
 def test_the_sentence_names_what_is_paid_first_for_a_purchase_and_a_reservation() -> None:
-    told = sentence(_told(BUY))
-    assert " a run, with 12,500 USD to be paid first" in told
+    result = sentence(_told(BUY))
+    assert " a run, with 12,500 USD to be paid first" in result
     assert " a run, with 13,100 USD to be paid first" in sentence(_told(RESERVED))
     assert "to be paid first" not in sentence(_told(RENT))
     assert "to be paid first" not in sentence(_told(OWN))

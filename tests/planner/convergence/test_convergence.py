@@ -104,10 +104,10 @@ def test_the_interval_of_the_critical_batch_size_is_that_of_the_kernel() -> None
 def test_efficiency_carries_the_interval_of_the_critical_batch_size() -> None:
     curve = noisy()
     _, low, high = ends(curve.critical_batch_size)
-    told = answer(curve.efficiency([10.0, 5000.0]))
+    result = answer(curve.efficiency([10.0, 5000.0]))
     for i, batch in enumerate((10.0, 5000.0)):
-        assert_allclose(np.asarray(told.low)[i], 1 / (1 + batch / low))
-        assert_allclose(np.asarray(told.high)[i], 1 / (1 + batch / high))
+        assert_allclose(np.asarray(result.low)[i], 1 / (1 + batch / low))
+        assert_allclose(np.asarray(result.high)[i], 1 / (1 + batch / high))
 
 
 def test_steps_are_samples_over_batch_with_their_interval() -> None:
@@ -128,8 +128,8 @@ def test_intervals_hold_the_truth_of_simulated_sweeps_about_as_often_as_they_say
     held = np.zeros(3)
     for _ in range(300):
         curve = curve_of(SWEEP, law(SWEEP) * np.exp(PRIOR.sd * rng.standard_normal(SWEEP.size)))
-        told = (curve.critical_batch_size, curve.min_steps, curve.min_samples)
-        _, low, high = np.array([ends(t) for t in told]).T
+        result = (curve.critical_batch_size, curve.min_steps, curve.min_samples)
+        _, low, high = np.array([ends(t) for t in result]).T
         held += (low <= truth) & (truth <= high)
     assert (held / 300 >= 0.87).all()
     assert (held / 300 <= 0.97).all()
@@ -193,30 +193,30 @@ def test_between_a_batch_that_fell_short_and_its_neighbours_the_answer_says_so()
 
 def test_every_gap_with_batches_that_fell_short_is_named_once() -> None:
     curve = curve_of([16, 64, 128, 256, 1024, 4096], [1e5, np.inf, np.nan, 1.2e5, np.inf, 3e5])
-    told = answer(curve.steps([70.0, 90.0, 2000.0])).reasons
-    assert [reason.split(":")[0] for reason in told] == [
+    result = answer(curve.steps([70.0, 90.0, 2000.0])).reasons
+    assert [reason.split(":")[0] for reason in result] == [
         "Batches 64 and 128 did not reach the target", "Batch 1,024 did not reach the target",
     ]  # fmt: skip
-    assert "between batch 16 and 256" in told[0]
+    assert "between batch 16 and 256" in result[0]
 
 
 def test_in_an_array_only_the_batch_that_fell_short_is_missing() -> None:
     curve = curve_of([64, 256, 1024, 4096], [1e5, 1.2e5, np.inf, 3e5])
-    told = answer(curve.steps([[64.0, 1024.0], [256.0, 4096.0]]))
-    for part in (told.value, told.low, told.high):
+    result = answer(curve.steps([[64.0, 1024.0], [256.0, 4096.0]]))
+    for part in (result.value, result.low, result.high):
         assert np.isnan(part).tolist() == [[False, True], [False, False]]
-    assert told.basis == "measured"
-    assert told.reasons == ("Batch 1,024 did not reach the target: no answer there.",)
+    assert result.basis == "measured"
+    assert result.reasons == ("Batch 1,024 did not reach the target: no answer there.",)
     for i, batch in enumerate((256, 4096)):
-        assert np.asarray(told.value)[1, i] == answer(curve.steps(batch)).value
+        assert np.asarray(result.value)[1, i] == answer(curve.steps(batch)).value
 
 
 def test_where_every_batch_asked_for_fell_short_nothing_is_called_measured() -> None:
     curve = curve_of([64, 256, 1024, 4096], [1e5, np.inf, 1.2e5, 3e5])
-    for told in (answer(curve.steps([256.0, 256.0])), answer(curve.steps([1e9]))):
-        assert np.isnan(told.value).all()
-        assert told.basis == "extrapolated"
-        assert len(told.reasons) == 1
+    for result in (answer(curve.steps([256.0, 256.0])), answer(curve.steps([1e9]))):
+        assert np.isnan(result.value).all()
+        assert result.basis == "extrapolated"
+        assert len(result.reasons) == 1
 
 
 def test_nothing_is_answered_beyond_a_batch_that_fell_short() -> None:
@@ -251,8 +251,8 @@ def test_samples_that_do_not_grow_mean_no_limit_seen() -> None:
     assert not curve.limit_seen
     assert (curve.min_steps.value, curve.critical_batch_size.value) == (0.0, np.inf)
     assert curve.critical_batch_size.high == np.inf
-    for told in (curve.min_steps, curve.critical_batch_size, curve.regimes.maximal_from):
-        assert told.reasons[0] == (
+    for result in (curve.min_steps, curve.critical_batch_size, curve.regimes.maximal_from):
+        assert result.reasons[0] == (
             "No limit seen up to B=256: the steps to target still fall in proportion to the batch."
         )
     assert ends(answer(curve.efficiency(64)))[[0, 2]].tolist() == [1.0, 1.0]
@@ -273,12 +273,12 @@ def test_without_a_limit_the_critical_batch_size_lies_above_the_quotient_of_both
     for samples in ([100_000, 100_100, 99_900, 100_050], [100_000, 100_100, 99_900, 99_950]):
         curve = curve_of([64, 256, 1024, 4096], samples)
         assert not curve.limit_seen
-        told = curve.critical_batch_size
-        assert_allclose(told.low, float(curve.min_samples.low) / float(curve.min_steps.high))
-        assert 20_000.0 < float(told.low) < 30_000.0
-        assert told.high == np.inf
-        assert_allclose(float(curve.regimes.perfect_up_to.low) * NINE, told.low)
-        assert_allclose(float(curve.regimes.maximal_from.low) / NINE, told.low)
+        result = curve.critical_batch_size
+        assert_allclose(result.low, float(curve.min_samples.low) / float(curve.min_steps.high))
+        assert 20_000.0 < float(result.low) < 30_000.0
+        assert result.high == np.inf
+        assert_allclose(float(curve.regimes.perfect_up_to.low) * NINE, result.low)
+        assert_allclose(float(curve.regimes.maximal_from.low) / NINE, result.low)
         assert float(answer(curve.efficiency(1024)).low) > 0.95
 
 
@@ -301,8 +301,8 @@ def test_steps_that_do_not_fall_mean_no_perfect_scaling_seen() -> None:
     curve = curve_of([16, 64, 256], [16.0, 64.0, 256.0])
     assert not curve.perfect_scaling_seen
     assert (curve.min_samples.value, curve.critical_batch_size.value) == (0.0, 0.0)
-    told = curve.critical_batch_size.reasons[0]
-    assert told.startswith("No perfect scaling seen from B=16 on: a larger batch takes as many")
+    result = curve.critical_batch_size.reasons[0]
+    assert result.startswith("No perfect scaling seen from B=16 on: a larger batch takes as many")
     assert ends(answer(curve.efficiency(64)))[:2].tolist() == [0.0, 0.0]
     assert_allclose(answer(curve.steps(64)).value, 1.0)
 
@@ -357,9 +357,9 @@ def test_beyond_four_times_the_largest_batch_there_is_no_answer() -> None:
     curve = noisy()
     assert isinstance(curve.efficiency(65_536), Estimate)
     assert "15 to 34 %" in refusal(curve.efficiency(65_537)).reason
-    told = answer(curve.steps([64.0, 1e6]))
-    assert list(np.isnan(told.value)) == [False, True]
-    assert "Not answered outside 0 to 65,536" in told.reasons[-1]
+    result = answer(curve.steps([64.0, 1e6]))
+    assert list(np.isnan(result.value)) == [False, True]
+    assert "Not answered outside 0 to 65,536" in result.reasons[-1]
 
 
 def test_points_that_do_not_follow_the_law_are_refused() -> None:
@@ -412,10 +412,10 @@ def test_whatever_is_within_bounds_is_answered_or_refused(seed: int) -> None:
     batch = 10.0 ** rng.uniform(-60, 60, 5)
     samples = 10.0 ** rng.uniform(-39, 39, 5)
     samples[rng.random(5) < 0.2] = np.nan
-    told = fit_convergence(batch, samples)
-    if isinstance(told, ConvergenceCurve):
-        assert not np.isnan(ends(told.critical_batch_size)).any()
-        assert np.isfinite(float(told.min_steps.value))
+    result = fit_convergence(batch, samples)
+    if isinstance(result, ConvergenceCurve):
+        assert not np.isnan(ends(result.critical_batch_size)).any()
+        assert np.isfinite(float(result.min_steps.value))
 
 
 @pytest.mark.parametrize(
@@ -431,8 +431,8 @@ def test_whatever_is_within_bounds_is_answered_or_refused(seed: int) -> None:
         ([8, 1e200], [-1.0, 1.0], "value 2 of 2 is 1e[+]200; samples_to_target: value 1 of 2"),
     ],
 )
-def test_bad_measurements_are_named(batch: list[float], samples: list[float], told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_bad_measurements_are_named(batch: list[float], samples: list[float], result: str) -> None:
+    with pytest.raises(ValueError, match=result):
         fit_convergence(batch, samples)
 
 

@@ -173,9 +173,9 @@ class Score:
 def scored(workloads: Mapping[str, Workload], splits: Callable[[Floats], Iterator[Split]]) -> Score:
     errors, held, widths = [], [], []
     for workload in workloads.values():
-        told = [_asked(workload, shown, asked) for shown, asked in splits(workload.sizes)]
-        if told:
-            parts = np.concatenate(told, axis=1)
+        result = [_asked(workload, shown, asked) for shown, asked in splits(workload.sizes)]
+        if result:
+            parts = np.concatenate(result, axis=1)
             errors.append(parts[0])
             held.append(parts[1])
             widths.append(parts[2])
@@ -186,9 +186,9 @@ def _asked(workload: Workload, shown: Floats, asked: Floats) -> Floats:
     """Error, whether the band held, and its relative width; shape (3, asked)."""
     curve = workload.fit(shown)
     assert isinstance(curve, ConvergenceCurve)
-    told = curve.samples(asked)
-    assert isinstance(told, Estimate)
-    mid, low, high = (np.asarray(part) for part in (told.value, told.low, told.high))
+    result = curve.samples(asked)
+    assert isinstance(result, Estimate)
+    mid, low, high = (np.asarray(part) for part in (result.value, result.low, result.high))
     truth = workload.medians[np.isin(workload.sizes, asked)]
     return np.array([np.abs(mid / truth - 1), (low <= truth) & (truth <= high), (high - low) / mid])
 
@@ -281,8 +281,8 @@ def test_a_batch_that_was_tuned_badly_is_named(sets: dict[str, dict[str, Workloa
         sizes, medians = workload.sizes, workload.medians
         for i in range(sizes.size):
             spoilt = medians * np.where(np.arange(sizes.size) == i, 2.0, 1.0)
-            told = fit_convergence(sizes, spoilt)
-            words = told.measure_next if isinstance(told, Refusal) else "".join(told.warnings)
+            result = fit_convergence(sizes, spoilt)
+            words = result.measure_next if isinstance(result, Refusal) else "".join(result.warnings)
             named += f"atch {as_given(sizes[i])} " in words
             tried += 1
     print(f"badly tuned batches named: {named} of {tried}, at {OFF:g} times off the law")
@@ -361,12 +361,12 @@ def test_steps_between_evaluations_agree_with_the_first_one_that_reached_the_tar
 ) -> None:
     derived = rows(f"{POLLUX}/steps_to_target.csv")
     for row in derived:
-        told = steps_of(evaluations[row["workload"]], float(row["target_value"]))
-        i = int(np.flatnonzero(told.trial == float(row["batch_size"]))[0])
-        assert told.reached[i] == (row["reached"] == "True")
-        if told.reached[i]:
+        result = steps_of(evaluations[row["workload"]], float(row["target_value"]))
+        i = int(np.flatnonzero(result.trial == float(row["batch_size"]))[0])
+        assert result.reached[i] == (row["reached"] == "True")
+        if result.reached[i]:
             first = float(row["steps_to_target"])
-            assert told.steps[i] <= first <= told.steps[i] + told.resolution_steps[i]
+            assert result.steps[i] <= first <= result.steps[i] + result.resolution_steps[i]
     assert len(derived) == 81
 
 
@@ -376,8 +376,8 @@ def test_a_target_chosen_afterwards_gives_a_critical_batch_size(
     """ResNet-18 on CIFAR-10: the higher the accuracy asked for, the larger the batch that pays."""
     critical = []
     for target in (0.85, 0.90, 0.94):
-        told = steps_of(evaluations["cifar10"], target)
-        curve = fit_convergence(told.trial, told.trial * told.steps)
+        result = steps_of(evaluations["cifar10"], target)
+        curve = fit_convergence(result.trial, result.trial * result.steps)
         assert isinstance(curve, ConvergenceCurve)
         critical.append(float(curve.critical_batch_size.value))
     print(f"CIFAR-10 to 85, 90, 94 %: critical batch sizes {np.round(critical)}")
@@ -387,8 +387,8 @@ def test_a_target_chosen_afterwards_gives_a_critical_batch_size(
 def test_a_metric_that_never_turns_shows_no_limit(
     evaluations: dict[str, tuple[Floats, Floats, Floats]],
 ) -> None:
-    told = steps_of(evaluations["ncf"], 0.68562914)
-    curve = fit_convergence(told.trial, told.trial * told.steps)
+    result = steps_of(evaluations["ncf"], 0.68562914)
+    curve = fit_convergence(result.trial, result.trial * result.steps)
     assert isinstance(curve, ConvergenceCurve)
     assert not curve.limit_seen
     assert curve.critical_batch_size.reasons[0].startswith("No limit seen up to B=32,768")

@@ -60,9 +60,9 @@ def test_where_only_the_grid_of_evaluations_is_seen_there_is_no_curve() -> None:
 
 
 def test_coarse_evaluations_are_told_with_the_worst_batch() -> None:
-    told = curve(np.array([0.7, 0.3, 0.1, 0.1, 0.1])).warnings
-    assert told[0].startswith("Interpolated between evaluations that lie far apart: up to 70 %")
-    assert "at batch 8" in told[0]
+    result = curve(np.array([0.7, 0.3, 0.1, 0.1, 0.1])).warnings
+    assert result[0].startswith("Interpolated between evaluations that lie far apart: up to 70 %")
+    assert "at batch 8" in result[0]
     assert curve(0.1).warnings == ()
 
 

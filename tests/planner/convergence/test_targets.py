@@ -21,8 +21,8 @@ RISING = [0.2, 0.5, 0.7, 0.8]
 
 
 def one(value: list[float], target: float, *, higher: bool = True) -> tuple[float, float]:
-    told = steps_to_target([0] * 4, STEP, value, target, higher_is_better=higher)
-    return float(told.steps[0]), float(told.resolution_steps[0])
+    result = steps_to_target([0] * 4, STEP, value, target, higher_is_better=higher)
+    return float(result.steps[0]), float(result.resolution_steps[0])
 
 
 # -- crossings -----------------------------------------------------------------------------------
@@ -55,8 +55,8 @@ def test_a_trial_there_at_its_first_evaluation_is_known_no_better_than_that() ->
 
 
 def test_uneven_evaluations_have_their_own_resolution() -> None:
-    told = steps_to_target([0, 0, 0], [0, 10, 500], [0.0, 0.4, 0.9], 0.65, higher_is_better=True)
-    assert_allclose([told.steps[0], told.resolution_steps[0]], [255.0, 490.0])
+    result = steps_to_target([0, 0, 0], [0, 10, 500], [0.0, 0.4, 0.9], 0.65, higher_is_better=True)
+    assert_allclose([result.steps[0], result.resolution_steps[0]], [255.0, 490.0])
 
 
 @pytest.mark.parametrize("before", [np.nan, np.inf])
@@ -73,12 +73,12 @@ def test_trials_are_told_apart_whatever_their_order_and_label() -> None:
     trial = np.repeat(["b", "a", "c"], 4)
     value = np.array([*RISING, *[0.1, 0.2, 0.3, 0.4], *[0.9, 0.9, 0.9, 0.9]])
     order = np.random.default_rng(1).permutation(12)
-    told = steps_to_target(
+    result = steps_to_target(
         trial[order], np.tile(STEP, 3)[order], value[order], 0.5, higher_is_better=True
     )
-    assert list(told.trial) == ["a", "b", "c"]
-    assert_array_equal(told.steps, [np.inf, 200.0, 100.0])
-    assert_array_equal(told.reached, [False, True, True])
+    assert list(result.trial) == ["a", "b", "c"]
+    assert_array_equal(result.steps, [np.inf, 200.0, 100.0])
+    assert_array_equal(result.reached, [False, True, True])
 
 
 def test_many_trials_at_once_equal_each_alone() -> None:
@@ -114,8 +114,8 @@ def test_a_crossing_lies_within_its_resolution_and_turning_the_metric_round_move
 
 
 def test_the_sentence_tells_how_many_and_how_finely() -> None:
-    told = steps_to_target([0, 0, 1, 1], [5, 10, 5, 10], [0, 1, 0, 0], 0.5, higher_is_better=True)
-    assert told.reached_text == (
+    result = steps_to_target([0, 0, 1, 1], [5, 10, 5, 10], [0, 1, 0, 0], 0.5, higher_is_better=True)
+    assert result.reached_text == (
         "1 of 2 trials reached the target; evaluations around it lay 67 % of the steps apart "
         "(median)."
     )
@@ -135,9 +135,9 @@ def test_the_sentence_tells_how_many_and_how_finely() -> None:
     ],
 )
 def test_impossible_evaluations_are_named(
-    trial: list[int], step: list[float], target: float, told: str
+    trial: list[int], step: list[float], target: float, result: str
 ) -> None:
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=result):
         steps_to_target(trial, step, [0.1] * len(trial), target, higher_is_better=True)
 
 
@@ -219,9 +219,9 @@ def test_the_order_of_runs_moves_no_best_rate() -> None:
     ],
 )
 def test_impossible_runs_are_named(
-    batch: list[float], rate: list[float], steps: list[float], told: str
+    batch: list[float], rate: list[float], steps: list[float], result: str
 ) -> None:
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=result):
         best_learning_rates(batch, rate, [1] * len(batch), steps)
 
 

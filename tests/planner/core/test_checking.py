@@ -39,16 +39,16 @@ def test_columns_are_flat_and_not_empty(shape: tuple[int, ...]) -> None:
 
 def test_columns_of_different_lengths_are_told_with_their_shapes() -> None:
     columns = {"batch": np.ones(2), "seed": np.ones(3), "steps": np.ones(2)}
-    told = r"batch, seed and steps have shapes \(2,\), \(3,\) and \(2,\)"
-    with pytest.raises(ValueError, match=told):
+    result = r"batch, seed and steps have shapes \(2,\), \(3,\) and \(2,\)"
+    with pytest.raises(ValueError, match=result):
         check_flat(columns)
 
 
 def test_a_long_list_of_bad_values_is_cut_and_counted() -> None:
     values = np.zeros(1000 + SHOWN)
-    told = listed(values, values > 0)
-    assert told.startswith("value 1 of 1005 is 0, value 2")
-    assert told.endswith("value 5 of 1005 is 0, and 1,000 more")
+    result = listed(values, values > 0)
+    assert result.startswith("value 1 of 1005 is 0, value 2")
+    assert result.endswith("value 5 of 1005 is 0, and 1,000 more")
 
 
 WORDS: list[Any] = [

@@ -103,21 +103,21 @@ YEAR_H = 8760.0
     ],
 )
 def test_an_estimate_and_its_ends_have_one_unit(
-    hours: tuple[float, float, float], told: tuple[str, str, str]
+    hours: tuple[float, float, float], result: tuple[str, str, str]
 ) -> None:
     value, low, high = (3600.0 * h for h in hours)
-    assert with_ends(value, low, high) == told
+    assert with_ends(value, low, high) == result
 
 
 @given(st.lists(st.floats(1e-6, 1e12), min_size=3, max_size=3, unique=True))
 @settings(max_examples=200, deadline=None)
 def test_an_estimate_and_its_ends_have_one_unit_and_stay_in_order(seconds: list[float]) -> None:
     low, value, high = sorted(seconds)
-    told = with_ends(value, low, high)
-    assert "0 " not in {text[:2] for text in told}
+    result = with_ends(value, low, high)
+    assert "0 " not in {text[:2] for text in result}
     if high < 900.0 * value:
-        assert len({text.split()[-1] for text in told}) == 1
-        numbers = [float(text.removeprefix("< ").split()[0].replace(",", "")) for text in told]
+        assert len({text.split()[-1] for text in result}) == 1
+        numbers = [float(text.removeprefix("< ").split()[0].replace(",", "")) for text in result]
         assert numbers[1] <= numbers[0] <= numbers[2]
         assert numbers[0] > 0.0
 

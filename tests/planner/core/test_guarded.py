@@ -25,17 +25,17 @@ def test_an_exception_becomes_a_refusal_whose_text_is_in_the_log_alone(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.WARNING):
-        told = or_refusal("the run on T4", _boom)
-    assert isinstance(told, Refusal)
-    assert "the run on T4" in told.reason
-    assert "secret" not in told.reason + told.measure_next
+        result = or_refusal("the run on T4", _boom)
+    assert isinstance(result, Refusal)
+    assert "the run on T4" in result.reason
+    assert "secret" not in result.reason + result.measure_next
     assert "secret path" in caplog.text
 
 
 @pytest.mark.parametrize("value", [np.inf, np.nan, np.array([1.0, np.inf])])
 def test_an_estimate_that_is_not_finite_is_none(value: float) -> None:
-    told = or_refusal("it", lambda: Estimate(value=value, low=1.0, high=2.0))
-    assert isinstance(told, Refusal)
+    result = or_refusal("it", lambda: Estimate(value=value, low=1.0, high=2.0))
+    assert isinstance(result, Refusal)
 
 
 @pytest.mark.parametrize(
@@ -52,8 +52,8 @@ def test_an_impossible_run_is_refused_and_the_others_are_ranked(bad: dict[str, f
     odd: Run = replace(RUN, run_id="c" * 32, system="ODD", **bad)  # type: ignore[arg-type]
     options = options_of([RUN, FAST, odd])
     for baseline in options:
-        told = how_long(options, 100, baseline.label)
-        good = [a.option.run.system for a in told.answers if isinstance(a.total, Estimate)]
+        result = how_long(options, 100, baseline.label)
+        good = [a.option.run.system for a in result.answers if isinstance(a.total, Estimate)]
         assert good[:2] == ["TPU", "GPU"] or {"TPU", "GPU"} < set(good)
     assert isinstance(ratio_rows(options, "ODD", "GPU", 100), list)
     assert ratio_rows(options, "TPU", "GPU", 100)
@@ -66,10 +66,10 @@ def test_single_epochs_that_are_impossible_are_of_no_kind() -> None:
 
 @pytest.mark.parametrize("seconds", [1.001 * LONGEST_S, 1e15, 1e300])
 def test_a_total_beyond_the_longest_stored_time_is_refused_with_what_to_do(seconds: float) -> None:
-    told = or_too_long(Estimate(value=seconds, low=0.9 * seconds, high=1.1 * seconds))
-    assert isinstance(told, Refusal)
-    assert "beyond the limit of 1e+12 s (31,700 years)" in told.reason
-    assert "epochs" in told.measure_next
+    result = or_too_long(Estimate(value=seconds, low=0.9 * seconds, high=1.1 * seconds))
+    assert isinstance(result, Refusal)
+    assert "beyond the limit of 1e+12 s (31,700 years)" in result.reason
+    assert "epochs" in result.measure_next
 
 
 def test_totals_up_to_the_longest_stored_time_stay() -> None:
@@ -86,8 +86,8 @@ def test_only_the_options_that_take_too_long_are_refused() -> None:
     )
     options = options_of([slow, fast])
     size = epoch_size([slow, fast], 1e9)
-    told = how_long(options, 10_000, options[0].label, size=size)
-    totals = {a.option.run.system: a.total for a in told.answers}
+    result = how_long(options, 10_000, options[0].label, size=size)
+    totals = {a.option.run.system: a.total for a in result.answers}
     assert isinstance(totals["TPU"], Estimate)
     assert isinstance(totals["GPU"], Refusal)
     assert "years" in totals["GPU"].reason

@@ -36,24 +36,24 @@ TABLE = (
 
 
 def test_nothing_given_is_the_defaults_without_a_problem() -> None:
-    told = read(TABLE, {})
-    assert told.problems == ()
-    assert told.values["whole"] == 5
-    assert told.values["many"] == ()
-    assert told.values["day"] is None
-    assert query_of(TABLE, told.values) == ""
+    result = read(TABLE, {})
+    assert result.problems == ()
+    assert result.values["whole"] == 5
+    assert result.values["many"] == ()
+    assert result.values["day"] is None
+    assert query_of(TABLE, result.values) == ""
 
 
 def test_every_kind_of_value_is_read() -> None:
-    told = read(
+    result = read(
         TABLE,
         {
             "word": ["tpu-v2-8 · a"], "whole": ["7"], "number": ["1.5e3"], "order": ["time"],
             "on": ["on"], "day": ["2026-11-21"], "many": ["a", "", "a"], "sizes": ["2", "3"],
         },
     )  # fmt: skip
-    assert told.problems == ()
-    assert dict(told.values) == {
+    assert result.problems == ()
+    assert dict(result.values) == {
         "word": "tpu-v2-8 · a", "whole": 7, "number": 1500.0, "order": "time", "on": True,
         "day": date(2026, 11, 21), "many": ("a",), "sizes": (2.0, 3.0),
     }  # fmt: skip
@@ -73,19 +73,19 @@ def test_every_kind_of_value_is_read() -> None:
 def test_a_value_that_is_none_is_a_problem_that_names_it_and_leaves_the_default(
     name: str, text: str
 ) -> None:
-    told = read(TABLE, {name: [text]})
-    assert [p.parameter for p in told.problems] == [name]
-    assert len(str(told.problems[0])) < 300
-    assert str(told.problems[0]).isprintable()
+    result = read(TABLE, {name: [text]})
+    assert [p.parameter for p in result.problems] == [name]
+    assert len(str(result.problems[0])) < 300
+    assert str(result.problems[0]).isprintable()
     default = next(p for p in TABLE if p.name == name).default
-    assert told.values[name] == (() if name == "sizes" else default)
+    assert result.values[name] == (() if name == "sizes" else default)
 
 
 def test_all_problems_are_told_at_once() -> None:
-    told = read(TABLE, {"whole": ["x"], "number": ["y"], "wohle": ["3"], "on": ["on", "off"]})
-    assert [p.parameter for p in told.problems] == ["whole", "number", "wohle", "on"]
-    assert "Perhaps whole?" in str(told.problems[2])
-    assert "Give it once" in str(told.problems[3])
+    result = read(TABLE, {"whole": ["x"], "number": ["y"], "wohle": ["3"], "on": ["on", "off"]})
+    assert [p.parameter for p in result.problems] == ["whole", "number", "wohle", "on"]
+    assert "Perhaps whole?" in str(result.problems[2])
+    assert "Give it once" in str(result.problems[3])
 
 
 def test_names_that_mean_nothing_here_are_let_through_only_where_they_are_known() -> None:
@@ -94,9 +94,9 @@ def test_names_that_mean_nothing_here_are_let_through_only_where_they_are_known(
 
 
 def test_too_many_values_are_refused_before_any_is_read() -> None:
-    told = read(TABLE, {"many": ["a"] * (MOST_GIVEN + 1)})
-    assert len(told.problems) == 1
-    assert str(MOST_GIVEN) in str(told.problems[0])
+    result = read(TABLE, {"many": ["a"] * (MOST_GIVEN + 1)})
+    assert len(result.problems) == 1
+    assert str(MOST_GIVEN) in str(result.problems[0])
     four = read(TABLE, {"many": ["a", "b", "c", "d"]})
     assert four.values["many"] == ("a", "b", "c")
     assert "3 at most" in str(four.problems[0])
@@ -108,8 +108,8 @@ def test_too_many_values_are_refused_before_any_is_read() -> None:
 @given(st.dictionaries(st.text(max_size=12), st.lists(st.text(max_size=40), max_size=4),
                        max_size=6))  # fmt: skip
 def test_whatever_is_given_is_read_without_an_exception(given_: dict[str, list[str]]) -> None:
-    told = read(TABLE, given_)
-    assert set(told.values) == {p.name for p in TABLE}
+    result = read(TABLE, given_)
+    assert set(result.values) == {p.name for p in TABLE}
 
 
 @given(
@@ -121,9 +121,9 @@ def test_a_query_is_read_back_as_what_it_was_made_of(
     whole: int, number: float, many: list[str]
 ) -> None:
     values = {"whole": whole, "number": number, "many": tuple(dict.fromkeys(many)), "on": True}
-    told = read(TABLE, parse_qs(query_of(TABLE, values), keep_blank_values=True))
-    assert told.problems == ()
-    assert {n: told.values[n] for n in values} == values
+    result = read(TABLE, parse_qs(query_of(TABLE, values), keep_blank_values=True))
+    assert result.problems == ()
+    assert {n: result.values[n] for n in values} == values
 
 
 def test_a_link_is_taken_apart_and_a_bare_query_too() -> None:
@@ -201,7 +201,7 @@ def test_only_a_short_parameter_takes_letters() -> None:
 
 def test_a_beginning_of_a_name_finds_it_and_a_sentence_ends_once() -> None:
     known = ["wideresnet-103m-cifar-100-adam-float32", *(f"other-{n}" for n in range(9))]
-    told = missing("workload", "wideresnet", known)
-    assert "wideresnet-103m-cifar-100-adam-float32, ..." in told
-    assert not told.endswith("....")
-    assert "any more" not in told
+    result = missing("workload", "wideresnet", known)
+    assert "wideresnet-103m-cifar-100-adam-float32, ..." in result
+    assert not result.endswith("....")
+    assert "any more" not in result

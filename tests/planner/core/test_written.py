@@ -33,9 +33,9 @@ def test_a_number_is_rounded_and_has_its_thousands_apart(
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(1, 12))
 def test_no_number_has_an_exponent_and_all_read_back(value: float, digits: int) -> None:
-    told = plain(value, digits)
-    assert "e" not in told.lower()
-    assert float(told.replace(",", "")) == float(f"{value:.{digits}g}")
+    result = plain(value, digits)
+    assert "e" not in result.lower()
+    assert float(result.replace(",", "")) == float(f"{value:.{digits}g}")
 
 
 def test_what_is_not_finite_is_told_as_it_is() -> None:

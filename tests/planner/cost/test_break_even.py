@@ -27,18 +27,18 @@ OFF = replace(WORKSTATION, idle_watts=0)
 
 def test_golden_renting_at_3_24_is_even_at_half_of_the_year() -> None:
     assert break_even_utilisation(WORKSTATION, 3.24) == pytest.approx(0.5)
-    told = break_even(WORKSTATION, 3.24)
-    assert isinstance(told, BreakEven)
-    assert told.utilisation.value == pytest.approx(0.5)
-    assert told.hours_per_year.value == pytest.approx(4_380)
-    assert told.utilisation.low == told.utilisation.value == told.utilisation.high
-    assert told.probability_it_can_pay == 1.0
-    assert told.utilisation.reasons == ()
+    result = break_even(WORKSTATION, 3.24)
+    assert isinstance(result, BreakEven)
+    assert result.utilisation.value == pytest.approx(0.5)
+    assert result.hours_per_year.value == pytest.approx(4_380)
+    assert result.utilisation.low == result.utilisation.value == result.utilisation.high
+    assert result.probability_it_can_pay == 1.0
+    assert result.utilisation.reasons == ()
 
 
 def test_golden_without_idle_power_it_is_the_usual_form() -> None:
-    told = break_even_utilisation(OFF, [3.20, 2.50])
-    np.testing.assert_allclose(told, [13_140 / (8760 * 3.0), 1.5 / 2.3])
+    result = break_even_utilisation(OFF, [3.20, 2.50])
+    np.testing.assert_allclose(result, [13_140 / (8760 * 3.0), 1.5 / 2.3])
 
 
 def test_golden_half_of_the_year_are_36_runs_and_a_half_a_month() -> None:
@@ -51,39 +51,39 @@ def test_golden_half_of_the_year_are_36_runs_and_a_half_a_month() -> None:
 
 def test_renting_for_less_than_the_electricity_is_never_worth_buying() -> None:
     assert break_even_utilisation(OFF, [0.1, 0.2]).tolist() == [np.inf, np.inf]
-    told = break_even(OFF, 0.15)
-    assert isinstance(told, Refusal)
-    assert told.reason == (
+    result = break_even(OFF, 0.15)
+    assert isinstance(result, Refusal)
+    assert result.reason == (
         "An hour of its work costs 0.15 USD rented, no more than its own electricity (0.20 "
         "USD). Buying does not pay off."
     )
 
 
 def test_a_year_with_too_few_hours_is_refused_with_both_prices() -> None:
-    told = break_even(OFF, 1.60)
-    assert isinstance(told, Refusal)
-    assert told.reason == (
+    result = break_even(OFF, 1.60)
+    assert isinstance(result, Refusal)
+    assert result.reason == (
         "An hour of its work costs 1.60 USD rented and 1.70 USD owned, even where it works all "
         "hours of a year. Buying does not pay off."
     )
-    assert "lower price" in told.measure_next
+    assert "lower price" in result.measure_next
 
 
 def test_sentences_are_in_the_currency_of_the_page() -> None:
     import datetime as dt
 
     euro = Display(currency="EUR", per_usd=0.5, as_of=dt.date(2026, 3, 1))
-    told = break_even(OFF, 1.60, display=euro)
-    assert isinstance(told, Refusal)
-    assert "costs 0.80 EUR rented" in told.reason
+    result = break_even(OFF, 1.60, display=euro)
+    assert isinstance(result, Refusal)
+    assert "costs 0.80 EUR rented" in result.reason
 
 
 def test_a_life_of_0_years_is_refused() -> None:
     worn = replace(OFF, life_years=0)
     assert break_even_utilisation(worn, 3) == np.inf
-    told = break_even(worn, 3)
-    assert isinstance(told, Refusal)
-    assert "life of 0 years" in told.reason
+    result = break_even(worn, 3)
+    assert isinstance(result, Refusal)
+    assert "life of 0 years" in result.reason
 
 
 def test_a_machine_for_nothing_on_free_electricity_pays_at_once() -> None:
@@ -92,51 +92,51 @@ def test_a_machine_for_nothing_on_free_electricity_pays_at_once() -> None:
 
 
 def test_uncertain_prices_make_an_interval_around_the_middle() -> None:
-    told = break_even(OFF, Range(2.5, 3.2, 4.5))
-    assert isinstance(told, BreakEven)
-    assert 0.35 < told.utilisation.low < 0.45 < told.utilisation.value < 0.5
-    assert 0.55 < told.utilisation.high < 1.5 / 2.3
-    low, hours = told.utilisation.low, told.hours_per_year.low
+    result = break_even(OFF, Range(2.5, 3.2, 4.5))
+    assert isinstance(result, BreakEven)
+    assert 0.35 < result.utilisation.low < 0.45 < result.utilisation.value < 0.5
+    assert 0.55 < result.utilisation.high < 1.5 / 2.3
+    low, hours = result.utilisation.low, result.hours_per_year.low
     assert hours == pytest.approx(8760 * np.asarray(low))
 
 
 def test_draws_in_which_it_never_pays_are_counted_and_said() -> None:
-    told = break_even(OFF, Range(0.1, 2.5, 4.5))
-    assert isinstance(told, BreakEven)
+    result = break_even(OFF, Range(0.1, 2.5, 4.5))
+    assert isinstance(result, BreakEven)
     never = (1.7 - 0.1) ** 2 / (4.4 * 2.4)
-    assert told.probability_it_can_pay == pytest.approx(1 - never, abs=3e-4)
-    assert told.utilisation.reasons == (
+    assert result.probability_it_can_pay == pytest.approx(1 - never, abs=3e-4)
+    assert result.utilisation.reasons == (
         "In 24 % of the draws buying never pays off, however busy the machine is.",
     )
-    assert float(told.utilisation.high) > 1.0
+    assert float(result.utilisation.high) > 1.0
 
 
 def test_a_refusal_by_the_middle_draw_still_says_how_likely_it_would_pay() -> None:
-    told = break_even(OFF, Range(1.0, 1.2, 2.0))
-    assert isinstance(told, Refusal)
-    assert told.reason.endswith("year. Buying is unlikely to pay off (11 % chance).")
+    result = break_even(OFF, Range(1.0, 1.2, 2.0))
+    assert isinstance(result, Refusal)
+    assert result.reason.endswith("year. Buying is unlikely to pay off (11 % chance).")
 
 
 def test_a_chance_of_nearly_one_half_is_told_as_open() -> None:
     rents = np.where(np.arange(4_096) < 0.497 * 4_096, 2.0, 1.0)
-    told = break_even(OFF, rents)
-    assert isinstance(told, Refusal)
-    assert told.reason.endswith("It is as likely as not that buying pays off (50 %).")
+    result = break_even(OFF, rents)
+    assert isinstance(result, Refusal)
+    assert result.reason.endswith("It is as likely as not that buying pays off (50 %).")
 
 
 def test_medians_the_other_way_round_are_told_as_medians() -> None:
     skewed = replace(OFF, price_usd=Range(2_440, 2_640, 15_800), upkeep_usd_per_year=2_040)
-    told = break_even(skewed, Range(0.363, 1.053, 1.089))
-    assert isinstance(told, Refusal)
-    assert " and a median of 0.8" in told.reason
-    assert "even where" not in told.reason
-    assert told.reason.endswith("It is as likely as not that buying pays off (47 %).")
+    result = break_even(skewed, Range(0.363, 1.053, 1.089))
+    assert isinstance(result, Refusal)
+    assert " and a median of 0.8" in result.reason
+    assert "even where" not in result.reason
+    assert result.reason.endswith("It is as likely as not that buying pays off (47 %).")
 
 
 def test_a_chance_of_next_to_nothing_is_told_as_none() -> None:
-    told = break_even(OFF, Range(1.0, 1.2, 1.705))
-    assert isinstance(told, Refusal)
-    assert told.reason.endswith("all hours of a year. Buying does not pay off.")
+    result = break_even(OFF, Range(1.0, 1.2, 1.705))
+    assert isinstance(result, Refusal)
+    assert result.reason.endswith("all hours of a year. Buying does not pay off.")
 
 
 def test_one_bad_price_is_named() -> None:

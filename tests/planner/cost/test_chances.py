@@ -46,18 +46,18 @@ def test_two_log_normal_times_are_ordered_as_the_closed_form_says() -> None:
 @unhurried
 @given(drawn)
 def test_probabilities_sum_to_1_however_many_tie(table: Floats) -> None:
-    told = probability_cheapest(table)
-    assert told.sum() == pytest.approx(1)
-    assert (told >= 0).all()
+    result = probability_cheapest(table)
+    assert result.sum() == pytest.approx(1)
+    assert (result >= 0).all()
 
 
 @unhurried
 @given(drawn, st.integers(0, 99))
 def test_a_permutation_of_the_options_changes_nothing(table: Floats, seed: int) -> None:
     random = np.random.default_rng(seed)
-    told = probability_cheapest(table)
+    result = probability_cheapest(table)
     turned = list(random.permutation(len(table)))
-    assert (probability_cheapest(table[turned]) == told[turned]).all()
+    assert (probability_cheapest(table[turned]) == result[turned]).all()
 
 
 @unhurried
@@ -83,15 +83,15 @@ def test_a_deadline_is_kept_in_the_share_of_the_draws_up_to_it() -> None:
 
 def test_quantiles_of_rows_are_arrays_and_of_a_row_floats() -> None:
     row = np.arange(1.0, 101.0)
-    told = quantiles(row, basis="measured", reasons=("x",))
-    assert (told.value, told.low, told.high) == pytest.approx((50.5, 5.5, 95.5))
-    assert (told.level, told.basis, told.reasons) == (0.9, "measured", ("x",))
+    result = quantiles(row, basis="measured", reasons=("x",))
+    assert (result.value, result.low, result.high) == pytest.approx((50.5, 5.5, 95.5))
+    assert (result.level, result.basis, result.reasons) == (0.9, "measured", ("x",))
     assert np.asarray(quantiles(np.stack([row, row])).value).tolist() == [50.5, 50.5]
 
 
 def test_quantiles_beside_endless_draws_are_draws() -> None:
-    told = quantiles([1.0, 2.0, np.inf, np.inf])
-    assert (told.value, told.low, told.high) == (2.0, 1.0, np.inf)
+    result = quantiles([1.0, 2.0, np.inf, np.inf])
+    assert (result.value, result.low, result.high) == (2.0, 1.0, np.inf)
 
 
 @given(drawn, st.lists(st.floats(0.0, 1.0), min_size=1, max_size=4))

@@ -24,16 +24,16 @@ UNSURE = Estimate(value=10 * HOUR, low=8 * HOUR, high=14 * HOUR)
 NO_TIME = Refusal(reason="Nobody measured it.", measure_next="A run.")
 
 
-def ends(told: Estimate | Refusal) -> tuple[float, float, float]:
-    assert isinstance(told, Estimate)
-    return float(told.low), float(told.value), float(told.high)
+def ends(result: Estimate | Refusal) -> tuple[float, float, float]:
+    assert isinstance(result, Estimate)
+    return float(result.low), float(result.value), float(result.high)
 
 
 def test_known_times_and_prices_have_one_cost_with_the_basis_of_the_time() -> None:
-    told = cost_of_owning(WORKSTATION, TEN_HOURS, 0.5)
-    assert isinstance(told, Estimate)
-    assert ends(told) == pytest.approx((32.40, 32.40, 32.40))
-    assert (told.basis, told.reasons, told.level) == ("interpolated", ("x",), 0.9)
+    result = cost_of_owning(WORKSTATION, TEN_HOURS, 0.5)
+    assert isinstance(result, Estimate)
+    assert ends(result) == pytest.approx((32.40, 32.40, 32.40))
+    assert (result.basis, result.reasons, result.level) == ("interpolated", ("x",), 0.9)
     assert ends(cost_of_running(WORKSTATION, TEN_HOURS))[1] == pytest.approx(2.00)
     assert ends(cost_of_renting(CLOUD, TEN_HOURS))[1] == pytest.approx(605 / 60 * 2.49 + 1.45)
 
@@ -76,9 +76,9 @@ def test_a_machine_that_never_works_or_more_than_always_has_no_cost(share: float
 
 def test_a_run_that_never_ends_is_refused_and_one_that_hardly_does_carries_a_reason() -> None:
     worse = replace(SPOT, interruptions_per_hour=1.2)
-    told = cost_of_renting(worse, TEN_HOURS)
-    assert isinstance(told, Estimate)
-    assert told.reasons[1].startswith("Interruptions take 40 % of the rented time; above 20 %")
+    result = cost_of_renting(worse, TEN_HOURS)
+    assert isinstance(result, Estimate)
+    assert result.reasons[1].startswith("Interruptions take 40 % of the rented time; above 20 %")
     assert isinstance(cost_of_renting(replace(worse, restart_s=HOUR), TEN_HOURS), Refusal)
 
 

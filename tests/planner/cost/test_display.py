@@ -23,8 +23,8 @@ YEN = Display(currency="JPY", per_usd=150, as_of=dt.date(2026, 3, 1), tax_share=
         (float("-inf"), "-no limit"), (0.125, "0.125 USD"), (1235, "1,240 USD"),
     ],
 )  # fmt: skip
-def test_money_has_three_digits_and_no_cents_from_10_on(amount: float, told: str) -> None:
-    assert money(amount) == told
+def test_money_has_three_digits_and_no_cents_from_10_on(amount: float, result: str) -> None:
+    assert money(amount) == result
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,8 @@ def test_money_has_three_digits_and_no_cents_from_10_on(amount: float, told: str
         (1240.5, "1,240.50 USD"), (0.16, "0.16 USD"), (0, "0 USD"), (float("nan"), "not known"),
     ],
 )  # fmt: skip
-def test_a_quoted_price_keeps_its_cents(amount: float, told: str) -> None:
-    assert price(amount) == told
+def test_a_quoted_price_keeps_its_cents(amount: float, result: str) -> None:
+    assert price(amount) == result
 
 
 def test_an_interval_is_told_in_the_same_words_or_left_out_where_nobody_would_see_it() -> None:
@@ -62,15 +62,15 @@ def test_an_old_rate_is_told_as_old_where_amounts_are_explained() -> None:
 
 @pytest.mark.parametrize("text", ["E1R", "XXXX", "eur", "", "ÄÖÜ", "EU", "EUR\n"])
 def test_a_currency_is_three_capital_letters_and_named_as_it_was_typed(text: str) -> None:
-    told = f"Currency {text!r} is not three capital letters. Write USD, EUR or JPY."
-    assert currency_problem(text) == told
+    result = f"Currency {text!r} is not three capital letters. Write USD, EUR or JPY."
+    assert currency_problem(text) == result
     assert currency_problem("JPY") == ""
 
 
 def test_all_that_is_wrong_with_a_display_is_said_at_once() -> None:
-    with pytest.raises(ValueError, match="three capital letters") as told:
+    with pytest.raises(ValueError, match="three capital letters") as result:
         Display(currency="yen", per_usd=0, tax_share=10)
-    assert str(told.value).splitlines() == [
+    assert str(result.value).splitlines() == [
         "Currency 'yen' is not three capital letters. Write USD, EUR or JPY.",
         "Exchange rate 0 is not a positive number. Give units of the currency per US dollar.",
         "The rate of yen has no date. Give the date it was read.",

@@ -48,13 +48,13 @@ def test_golden_energy_of_a_run() -> None:
 
 def test_capital_recovery_of_textbooks() -> None:
     """(A/P, i, n) as printed in tables of compound interest."""
-    told = capital_recovery([0.08, 0.10, 0.05], [5, 10, 30])
-    np.testing.assert_allclose(told, [0.25046, 0.16275, 0.06505], atol=5e-6)
+    result = capital_recovery([0.08, 0.10, 0.05], [5, 10, 30])
+    np.testing.assert_allclose(result, [0.25046, 0.16275, 0.06505], atol=5e-6)
 
 
 def test_capital_recovery_at_its_limits() -> None:
-    told = capital_recovery([0, 1e-12, 0, 0.1, 0.1, 0], [4, 4, 0, 0, np.inf, np.inf])
-    np.testing.assert_allclose(told, [0.25, 0.25, np.inf, np.inf, 0.1, 0], rtol=1e-11)
+    result = capital_recovery([0, 1e-12, 0, 0.1, 0.1, 0], [4, 4, 0, 0, np.inf, np.inf])
+    np.testing.assert_allclose(result, [0.25, 0.25, np.inf, np.inf, 0.1, 0], rtol=1e-11)
 
 
 @given(amounts(0, 1), amounts(0.025, 40))
@@ -102,13 +102,13 @@ def test_life_0_and_utilisation_0_have_no_hour_to_pay_for_them() -> None:
     assert fixed_per_year(worn) == np.inf
     assert cost_per_busy_hour(WORKSTATION, 0) == np.inf
     assert own_per_run(WORKSTATION, 0, 0) == 0
-    told = refuse_owned(worn, 0.5), refuse_owned(WORKSTATION, 0), refuse_owned(WORKSTATION, 1.2)
-    assert [r.reason for r in told if isinstance(r, Refusal)] == [
+    result = refuse_owned(worn, 0.5), refuse_owned(WORKSTATION, 0), refuse_owned(WORKSTATION, 1.2)
+    assert [r.reason for r in result if isinstance(r, Refusal)] == [
         "A machine with a life of 0 years has no hour that could carry its price.",
         "At a utilisation of 0 there is no hour of work to pay for the machine.",
         "A utilisation of 1.2 is more than a machine has hours: 2 of them would be needed.",
     ]
-    assert all(r is not None and r.measure_next for r in told)
+    assert all(r is not None and r.measure_next for r in result)
     assert refuse_owned(WORKSTATION, [0.1, 1.0]) is None
 
 

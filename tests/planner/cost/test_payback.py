@@ -35,22 +35,22 @@ def test_golden_half_a_year_of_use_pays_back_in_23_months() -> None:
     assert running_per_month(WORKSTATION, 10 * HOUR, 36.5) == pytest.approx(257.60)
     months = payback_months(WORKSTATION, 32.40, 10 * HOUR, 36.5)
     assert months == pytest.approx(21_000 / 925)
-    told = payback(WORKSTATION, 32.40, 10 * HOUR, 36.5)
-    assert isinstance(told, Estimate)
-    assert told.low == told.value == told.high == pytest.approx(22.7027, abs=5e-5)
-    assert told.reasons == ()
+    result = payback(WORKSTATION, 32.40, 10 * HOUR, 36.5)
+    assert isinstance(result, Estimate)
+    assert result.low == result.value == result.high == pytest.approx(22.7027, abs=5e-5)
+    assert result.reasons == ()
 
 
 def test_a_payback_beyond_the_life_says_so() -> None:
-    told = payback(WORKSTATION, 20.0, 10 * HOUR, 36.5)
-    assert isinstance(told, Estimate)
-    assert told.reasons == ("It is worn out sooner: after 24 months.",)
+    result = payback(WORKSTATION, 20.0, 10 * HOUR, 36.5)
+    assert isinstance(result, Estimate)
+    assert result.reasons == ("It is worn out sooner: after 24 months.",)
 
 
 def test_where_nothing_is_saved_there_is_no_payback() -> None:
-    told = payback(WORKSTATION, 2.0, 10 * HOUR, 36.5)
-    assert isinstance(told, Refusal)
-    assert told.reason == (
+    result = payback(WORKSTATION, 2.0, 10 * HOUR, 36.5)
+    assert isinstance(result, Refusal)
+    assert result.reason == (
         "A month of these runs costs 73 USD rented, and 258 USD for electricity and upkeep of an "
         "own machine: there are no savings to pay it back."
     )
@@ -61,17 +61,17 @@ def test_golden_runs_for_which_a_month_is_too_short_take_two_machines() -> None:
     assert running_per_month(WORKSTATION, 10 * HOUR, 80, machines=2) == pytest.approx(526.40)
     months = payback_months(WORKSTATION, 32.40, 10 * HOUR, 80, machines=2)
     assert months == pytest.approx(42_000 / 2_065.60)
-    told = payback(WORKSTATION, 32.40, 10 * HOUR, 80)
-    assert isinstance(told, Estimate)
-    assert told.value == pytest.approx(20.33, abs=5e-3)
+    result = payback(WORKSTATION, 32.40, 10 * HOUR, 80)
+    assert isinstance(result, Estimate)
+    assert result.value == pytest.approx(20.33, abs=5e-3)
 
 
 def test_golden_what_it_is_sold_for_counts_at_the_end_of_its_life() -> None:
     months = payback_months(WORKSTATION, [30.0, 28.0], 10 * HOUR, 36.5)
     np.testing.assert_allclose(months, [24.0, 0.9 * 21_000 / 764.4])
-    told = payback(WORKSTATION, 30.0, 10 * HOUR, 36.5)
-    assert isinstance(told, Estimate)
-    assert told.reasons == ()
+    result = payback(WORKSTATION, 30.0, 10 * HOUR, 36.5)
+    assert isinstance(result, Estimate)
+    assert result.reasons == ()
 
 
 def test_hours_that_the_machines_do_not_have_are_charged_as_further_machines() -> None:
@@ -104,29 +104,29 @@ def test_months_are_counted_as_one_would_say_it() -> None:
 
 def test_where_some_draws_save_something_the_refusal_says_how_many_do_not() -> None:
     rents = np.where(np.arange(ONCE.draws) < 0.4 * ONCE.draws, 30.0, 2.0)
-    told = payback(WORKSTATION, rents, 10 * HOUR, 36.5)
-    assert isinstance(told, Refusal)
-    assert told.reason.endswith(
+    result = payback(WORKSTATION, rents, 10 * HOUR, 36.5)
+    assert isinstance(result, Refusal)
+    assert result.reason.endswith(
         "an own machine: with 60 % probability there are no savings to pay it back."
     )
 
 
 def test_several_machines_that_save_nothing_are_counted() -> None:
-    told = payback(WORKSTATION, 2.0, 10 * HOUR, 365)
-    assert isinstance(told, Refusal)
-    assert "electricity and upkeep of 5 own machines" in told.reason
+    result = payback(WORKSTATION, 2.0, 10 * HOUR, 365)
+    assert isinstance(result, Refusal)
+    assert "electricity and upkeep of 5 own machines" in result.reason
 
 
 def test_a_middle_within_the_life_and_most_draws_beyond_theirs_is_no_contradiction() -> None:
     """Draws of the life decide, not its likely value."""
     unsure = replace(WORKSTATION, life_years=Range(0.5, 3.0, 3.1), residual_share=0)
-    told = payback(unsure, 32.40, 10 * HOUR, 36.5)
-    assert isinstance(told, Estimate)
+    result = payback(unsure, 32.40, 10 * HOUR, 36.5)
+    assert isinstance(result, Estimate)
     short = replace(unsure, life_years=Range(0.5, 2.0, 2.1))
-    told = payback(short, 32.40, 10 * HOUR, 36.5)
-    assert isinstance(told, Estimate)
-    assert float(told.value) < 24.0
-    assert told.reasons[0].startswith("It is worn out sooner with ")
+    result = payback(short, 32.40, 10 * HOUR, 36.5)
+    assert isinstance(result, Estimate)
+    assert float(result.value) < 24.0
+    assert result.reasons[0].startswith("It is worn out sooner with ")
 
 
 def test_a_life_of_0_years_is_refused() -> None:
@@ -135,11 +135,11 @@ def test_a_life_of_0_years_is_refused() -> None:
 
 def test_uncertain_prices_make_an_interval() -> None:
     unsure = replace(WORKSTATION, price_usd=Range(18_000, 20_000, 22_000))
-    told = payback(unsure, 32.40, 10 * HOUR, 36.5)
-    assert isinstance(told, Estimate)
-    low, high = (float(end) for end in (told.low, told.high))
+    result = payback(unsure, 32.40, 10 * HOUR, 36.5)
+    assert isinstance(result, Estimate)
+    low, high = (float(end) for end in (result.low, result.high))
     assert low == pytest.approx(1.05 * (22_000 - 2_000 * (2 - np.sqrt(0.1))) / 925, rel=1e-3)
-    assert low < told.value < high
+    assert low < result.value < high
 
 
 @unhurried
@@ -210,9 +210,9 @@ def test_where_buying_is_likely_cheaper_the_payback_is_neither_never_nor_too_lat
     count = machines_for(np.median(busy))
     bought = own_per_run(draw_record(owned, "own"), work_s, np.minimum(busy / count, 1.0))
     if (bought < rent).mean() >= 0.5:
-        told = payback(owned, rent, work_s, runs)
-        assert isinstance(told, Estimate)
-        assert not any("sooner" in reason for reason in told.reasons)
+        result = payback(owned, rent, work_s, runs)
+        assert isinstance(result, Estimate)
+        assert not any("sooner" in reason for reason in result.reasons)
 
 
 def test_a_payback_as_long_as_the_life_is_not_called_too_late_by_the_same_number() -> None:
@@ -220,8 +220,8 @@ def test_a_payback_as_long_as_the_life_is_not_called_too_late_by_the_same_number
     owned = replace(WORKSTATION, life_years=2.0)
     runs = 10.0
     rents = np.linspace(5.0, 60.0, 400)
-    told = [payback(owned, rent, 10 * HOUR, runs) for rent in rents]
-    paid = [t for t in told if isinstance(t, Estimate) and t.reasons]
+    result = [payback(owned, rent, 10 * HOUR, runs) for rent in rents]
+    paid = [t for t in result if isinstance(t, Estimate) and t.reasons]
     assert paid
     for one in paid:
         assert ("about that long" in one.reasons[0]) == (round(float(one.value)) == 24)

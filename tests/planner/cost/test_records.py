@@ -11,16 +11,16 @@ from tests.planner.cost.made import CLOUD, WORKSTATION
 
 
 def owned(**more: Amount) -> Owned:
-    told: dict[str, Amount] = {
+    result: dict[str, Amount] = {
         "price_usd": 1.0, "life_years": 1.0, "power_watts": 1.0, "tariff_usd_per_kwh": 1.0
     }  # fmt: skip
-    return Owned(**{**told, **more})
+    return Owned(**{**result, **more})
 
 
 def test_all_that_is_wrong_with_a_rental_is_said_at_once() -> None:
-    with pytest.raises(ValueError, match="price_per_hour") as told:
+    with pytest.raises(ValueError, match="price_per_hour") as result:
         Rental(price_per_hour=-2, committed_hours_per_month=800, startup_s=float("nan"))
-    assert str(told.value).splitlines() == [
+    assert str(result.value).splitlines() == [
         "Rental: price_per_hour is -2. It must be a finite number, at least 0 and at most "
         "10,000,000,000,000. Give USD per hour for the whole instance.",
         "Rental: startup_s is nan. It must be a finite number, at least 0 and at most 31,622,400. "
@@ -75,8 +75,8 @@ def test_a_bad_range_says_its_name() -> None:
 
 
 def test_limits_themselves_are_possible() -> None:
-    told = owned(price_usd=0, life_years=0, residual_share=1, rate_of_capital=1, pue=1)
-    assert told.kg_co2_per_kwh is None
+    result = owned(price_usd=0, life_years=0, residual_share=1, rate_of_capital=1, pue=1)
+    assert result.kg_co2_per_kwh is None
     assert Rental(price_per_hour=0).billing_increment_s == 1.0
 
 

@@ -53,7 +53,7 @@ def test_golden_per_epoch_and_per_hour_of_work() -> None:
     ("restarts", "told"),
     [(0.0, (1.000, 1.001, 1.004, 1.017, 1.164)), (1.0, (1.000, 1.001, 1.005, 1.023, 1.207))],
 )
-def test_wall_time_beside_the_exact_law_of_daly(restarts: float, told: tuple[float, ...]) -> None:
+def test_wall_time_beside_the_exact_law_of_daly(restarts: float, result: tuple[float, ...]) -> None:
     share = np.array([0.01, 0.05, 0.1, 0.2, 0.5])
     tau = share / (0.5 + restarts)  # hours between checkpoints, in hours between interruptions
     exact = np.exp(restarts * tau) * np.expm1(tau) / tau
@@ -63,7 +63,7 @@ def test_wall_time_beside_the_exact_law_of_daly(restarts: float, told: tuple[flo
         lost_work_s=HOUR * tau / 2,
         restart_s=HOUR * restarts * tau,
     )
-    np.testing.assert_allclose(wall_s(rental, 1.0) / exact, told, atol=6e-4)
+    np.testing.assert_allclose(wall_s(rental, 1.0) / exact, result, atol=6e-4)
 
 
 def test_an_increment_is_not_begun_by_rounding_errors() -> None:
@@ -82,13 +82,13 @@ def test_a_run_that_never_ends_is_refused_and_costs_no_end_even_for_nothing() ->
     assert wall_s(ENDLESS, HOUR) == np.inf
     assert rent_per_run(replace(ENDLESS, price_per_hour=0), HOUR) == np.inf
     assert rent_per_month(ENDLESS, HOUR, 0) == 0
-    told = refuse_rental(ENDLESS)
-    assert isinstance(told, Refusal)
-    assert told.reason == (
+    result = refuse_rental(ENDLESS)
+    assert isinstance(result, Refusal)
+    assert result.reason == (
         "With 3 interruptions an hour, each costing 1200 s of lost work and restart, nothing is "
         "left of an hour: a run never ends."
     )
-    assert "checkpoint" in told.measure_next
+    assert "checkpoint" in result.measure_next
     assert refuse_rental(SPOT) is None
 
 

@@ -49,15 +49,15 @@ def needed(inputs: Mapping[str, Floats]) -> Floats:
 
 def test_what_decides_between_a_node_and_the_cloud() -> None:
     """The illustration that 0019-money.md tells: utilisation 0.54 [0.37, 0.80], 66 % below 0.6."""
-    told = quantiles(needed(node_inputs()))
-    ends = [float(end) for end in (told.value, told.low, told.high)]
+    result = quantiles(needed(node_inputs()))
+    ends = [float(end) for end in (result.value, result.low, result.high)]
     np.testing.assert_allclose(ends, [0.54, 0.37, 0.80], atol=0.02)
     assert (needed(node_inputs()) < 0.6).mean() == pytest.approx(0.66, abs=0.03)
 
 
 def test_cloud_price_and_life_matter_and_power_pue_and_tariff_hardly_do() -> None:
-    told = sensitivity(needed, node_inputs())
-    names = [influence.name for influence in told]
+    result = sensitivity(needed, node_inputs())
+    names = [influence.name for influence in result]
     assert names[:5] == [
         "cloud",
         "life_years",
@@ -65,9 +65,9 @@ def test_cloud_price_and_life_matter_and_power_pue_and_tariff_hardly_do() -> Non
         "price_usd",
         "residual_share",
     ]
-    found = [influence.rank_correlation for influence in told[:5]]
+    found = [influence.rank_correlation for influence in result[:5]]
     np.testing.assert_allclose(found, [-0.73, -0.52, 0.31, 0.18, -0.13], atol=0.06)
-    assert all(abs(influence.rank_correlation) < 0.1 for influence in told[5:])
+    assert all(abs(influence.rank_correlation) < 0.1 for influence in result[5:])
 
 
 def test_the_swing_of_a_sum_is_that_of_each_part() -> None:
@@ -100,8 +100,8 @@ def test_an_input_that_does_nothing_has_no_swing_and_no_correlation() -> None:
 
 def test_rank_correlation_shares_ties() -> None:
     assert rank_correlation(np.array([1.0, 2.0, 3.0]), np.array([1.0, 4.0, 9.0])) == 1
-    told = rank_correlation(np.array([1.0, 2.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.0, 4.0]))
-    assert told == pytest.approx(0.9486832980505138)  # as scipy.stats.spearmanr
+    result = rank_correlation(np.array([1.0, 2.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.0, 4.0]))
+    assert result == pytest.approx(0.9486832980505138)  # as scipy.stats.spearmanr
 
 
 def test_inputs_must_be_there_of_one_length_and_finite() -> None:

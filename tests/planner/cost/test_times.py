@@ -17,8 +17,8 @@ def test_median_and_interval_of_the_draws_are_those_of_the_estimate(
     dof: float, level: float
 ) -> None:
     time = Estimate(value=10.0, low=8.0, high=14.0, level=level)
-    told = quantiles(draw_time(time, "a", Uncertainty(dof=dof)), level=level)
-    ends = [float(end) for end in (told.value, told.low, told.high)]
+    result = quantiles(draw_time(time, "a", Uncertainty(dof=dof)), level=level)
+    ends = [float(end) for end in (result.value, result.low, result.high)]
     np.testing.assert_allclose(ends, [10, 8, 14], rtol=1e-3)
 
 
@@ -36,21 +36,21 @@ def test_an_interval_of_no_width_is_one_time() -> None:
 def test_where_nothing_is_known_above_half_of_the_draws_never_end() -> None:
     drawn = draw_time(Estimate(value=10.0, low=8.0, high=np.inf), "a", Uncertainty(shared_sd=0.1))
     assert np.isinf(drawn).mean() == 0.5
-    told = quantiles(drawn)
-    assert told.value == pytest.approx(10, rel=1e-3)
-    assert told.high == np.inf
-    assert told.low == pytest.approx(8, rel=2e-3)
+    result = quantiles(drawn)
+    assert result.value == pytest.approx(10, rel=1e-3)
+    assert result.high == np.inf
+    assert result.low == pytest.approx(8, rel=2e-3)
 
 
 def test_an_interval_that_reaches_0_is_mirrored_below() -> None:
-    told = quantiles(draw_time(Estimate(value=10.0, low=-2.0, high=20.0), "a"))
-    assert told.low == pytest.approx(5, rel=1e-3)
+    result = quantiles(draw_time(Estimate(value=10.0, low=-2.0, high=20.0), "a"))
+    assert result.low == pytest.approx(5, rel=1e-3)
 
 
 @pytest.mark.parametrize("dof", [4.0, np.inf])
 def test_what_is_shared_leaves_each_interval_as_it_is(dof: float) -> None:
-    told = quantiles(draw_time(LOPSIDED, "a", Uncertainty(dof=dof, shared_sd=0.1)))
-    ends = [float(end) for end in (told.value, told.low, told.high)]
+    result = quantiles(draw_time(LOPSIDED, "a", Uncertainty(dof=dof, shared_sd=0.1)))
+    ends = [float(end) for end in (result.value, result.low, result.high)]
     np.testing.assert_allclose(ends, [10, 8, 14], rtol=0.02)
 
 
@@ -92,8 +92,8 @@ def test_no_options_have_no_draws() -> None:
         (Estimate(value=np.ones(2), low=np.ones(2), high=np.ones(2)), "tpu has a time for every"),
     ],
 )
-def test_an_impossible_time_is_named(time: Estimate, told: str) -> None:
-    with pytest.raises(ValueError, match=f"(?i){told}"):
+def test_an_impossible_time_is_named(time: Estimate, result: str) -> None:
+    with pytest.raises(ValueError, match=f"(?i){result}"):
         draw_time(time, "tpu")
 
 

@@ -19,24 +19,24 @@ def test_only_runs_equal_in_everything_else_are_a_pair() -> None:
 
 def test_repeats_of_one_side_are_averaged_before_they_are_paired() -> None:
     runs = [run(False, 10.0), run(True, 10.0), run(True, 14.4, run_id="again")]
-    told = effect(runs)
-    assert told.pairs == 1
-    assert_allclose(told.per_epoch.value, 1.2)
+    result = effect(runs)
+    assert result.pairs == 1
+    assert_allclose(result.per_epoch.value, 1.2)
 
 
 def test_runs_that_agree_in_what_a_factor_brings_are_paired_first() -> None:
     numpy_fit, numpy_loop = (run("numpy", s, run_id=e, brought=(("engine", e),))
                              for s, e in ((10.0, "fit"), (30.0, "loop")))  # fmt: skip
     files_fit = run("directory", 20.0, brought=(("engine", "fit"),))
-    told = effect([numpy_fit, numpy_loop, files_fit], "numpy", "directory")
-    assert_allclose(told.per_epoch.value, 2.0)
-    assert "With it changed" not in told.sentence
+    result = effect([numpy_fit, numpy_loop, files_fit], "numpy", "directory")
+    assert_allclose(result.per_epoch.value, 2.0)
+    assert "With it changed" not in result.sentence
 
 
 def test_runs_without_a_batch_are_pairs_too() -> None:
     bare = [replace(r, batch=None) for r in pairs(1.2)]
-    told = effect(bare)
-    assert [b.batch for b in told.by_batch] == [None]
+    result = effect(bare)
+    assert [b.batch for b in result.by_batch] == [None]
 
 
 def test_an_unknown_factor_is_refused_with_the_known_ones() -> None:

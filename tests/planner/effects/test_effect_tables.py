@@ -48,9 +48,9 @@ def test_a_single_batch_is_told_once_with_its_batch() -> None:
 
 def test_where_images_are_not_known_only_the_epoch_is_told_and_why() -> None:
     blind = [r | {"samples_per_epoch": None} for r in pairs()[:2]]
-    told = effect_rows(effects_of(blind, "Net · float32")["validation"])[0]
-    assert (told["per_epoch"], told["per_image"], told["per_image_low"]) == (1.1, None, None)
-    assert "is unknown" in str(told["notes"])
+    result = effect_rows(effects_of(blind, "Net · float32")["validation"])[0]
+    assert (result["per_epoch"], result["per_image"], result["per_image_low"]) == (1.1, None, None)
+    assert "is unknown" in str(result["notes"])
 
 
 def test_precisions_are_compared_across_workloads_and_nothing_else_is() -> None:

@@ -40,8 +40,8 @@ def test_the_effects_of_the_articles_workload_say_why_augmentation_seemed_faster
 
 
 def test_every_batch_of_the_pattern_validated_32_images_a_step() -> None:
-    told = {batch: short_validation(batch) for batch in (64, 256, 4096)}
-    assert told == {64: (4992, 9984), 256: (1248, 9984), 4096: (64, 8192)}
+    result = {batch: short_validation(batch) for batch in (64, 256, 4096)}
+    assert result == {64: (4992, 9984), 256: (1248, 9984), 4096: (64, 8192)}
 
 
 @pytest.mark.skipif(not DATASET.is_dir(), reason="the koshian2 benchmark data are not here")

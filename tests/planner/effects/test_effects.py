@@ -32,10 +32,10 @@ def test_swapping_the_values_inverts_value_and_interval() -> None:
 
 
 def test_without_a_pair_there_is_a_refusal_that_says_what_to_measure() -> None:
-    told = factor_effect([run(False, 10.0, 64), run(True, 12.0, 128)], "jit", False, True)
-    assert isinstance(told, Refusal)
-    assert told.reason == "No two runs differ in jit (off and on) alone."
-    assert "with both" in told.measure_next
+    result = factor_effect([run(False, 10.0, 64), run(True, 12.0, 128)], "jit", False, True)
+    assert isinstance(result, Refusal)
+    assert result.reason == "No two runs differ in jit (off and on) alone."
+    assert "with both" in result.measure_next
     assert isinstance(factor_effect([], "jit", False, True), Refusal)
 
 
@@ -62,8 +62,8 @@ def test_an_impossible_time_is_named_with_its_run() -> None:
 
 def test_every_value_is_compared_with_the_plainest() -> None:
     runs = [run(workers, s) for workers, s in ((4, 7.0), (1, 10.0), (2, 8.0))]
-    told = factor_effects(runs, "workers")
-    assert [(e.base, e.changed) for e in told] == [(1, 2), (1, 4)]
+    result = factor_effects(runs, "workers")
+    assert [(e.base, e.changed) for e in result] == [(1, 2), (1, 4)]
     feeds = [run(f, 1.0, b) for f, b in (("a", 1), ("b", 1), ("b", 2), ("c", 2))]
     assert [(e.base, e.changed) for e in factor_effects(feeds, "feed")] == [("b", "a"), ("b", "c")]
     assert factor_effects([], "feed") == ()
@@ -72,14 +72,14 @@ def test_every_value_is_compared_with_the_plainest() -> None:
 def test_the_base_of_a_factor_is_the_same_however_many_runs_have_each_value() -> None:
     for many, few in (("memory", "storage"), ("storage", "memory")):
         runs = [run(many, 10.0, 32), run(few, 11.0, 32), run(many, 12.0, 64)]
-        told = factor_effects(runs, "storage")
-        assert [(e.base, e.changed) for e in told] == [("memory", "storage")]
+        result = factor_effects(runs, "storage")
+        assert [(e.base, e.changed) for e in result] == [("memory", "storage")]
 
 
 def test_a_value_without_a_pair_with_the_plainest_is_compared_with_the_next() -> None:
     cells = [("numpy", 1), ("tf.data", 1), ("PyDataset", 2), ("directory", 2)]
-    told = factor_effects([run(feed, 1.0, batch) for feed, batch in cells], "feed")
-    assert [(e.base, e.changed) for e in told] == [
+    result = factor_effects([run(feed, 1.0, batch) for feed, batch in cells], "feed")
+    assert [(e.base, e.changed) for e in result] == [
         ("numpy", "tf.data"), ("PyDataset", "directory"),
     ]  # fmt: skip
 
@@ -90,14 +90,14 @@ def test_every_factor_has_a_plainest_value() -> None:
 
 def test_no_two_shipped_workloads_read_a_factor_the_other_way_round() -> None:
     rows = store().arrow("SELECT * FROM runs WHERE mode = 'training'", []).to_pylist()
-    told = {
+    result = {
         (factor, effect.base, effect.changed)
         for workload in {row["workload"] for row in rows}
         for factor, effects in effects_of(rows, workload).items()
         for effect in effects
     }
-    assert ("storage", "memory", "storage") in told
-    assert not {(f, changed, base) for f, base, changed in told} & told
+    assert ("storage", "memory", "storage") in result
+    assert not {(f, changed, base) for f, base, changed in result} & result
 
 
 # -- images ------------------------------------------------------------------------------------
@@ -105,15 +105,15 @@ def test_no_two_shipped_workloads_read_a_factor_the_other_way_round() -> None:
 
 def test_a_dropped_remainder_is_counted_per_processed_image() -> None:
     runs = [run("fit", 50.0, 4096), run("generator", 49.2, 4096, samples_per_epoch=49_152)]
-    told = effect(runs, "fit", "generator")
-    assert_allclose(told.per_epoch.value, 0.984)
-    assert_allclose(per_image(told).value, 0.984 * 50_000 / 49_152)
+    result = effect(runs, "fit", "generator")
+    assert_allclose(result.per_epoch.value, 0.984)
+    assert_allclose(per_image(result).value, 0.984 * 50_000 / 49_152)
 
 
 def test_validation_itself_costs_less_per_image_than_per_epoch() -> None:
-    told = effect([run(False, 100.0), run(True, 108.0, validation_samples_per_epoch=10_000)])
-    assert_allclose(told.per_epoch.value, 1.08)
-    assert_allclose(per_image(told).value, 1.08 / (1 + VALIDATION_WORK * 10_000 / 50_000))
+    result = effect([run(False, 100.0), run(True, 108.0, validation_samples_per_epoch=10_000)])
+    assert_allclose(result.per_epoch.value, 1.08)
+    assert_allclose(per_image(result).value, 1.08 / (1 + VALIDATION_WORK * 10_000 / 50_000))
 
 
 # -- shipped and published runs -----------------------------------------------------------------
@@ -123,13 +123,13 @@ def test_the_published_feed_table_gives_the_ratios_it_prints() -> None:
     rows = store().arrow(
         "SELECT * FROM runs WHERE result_set = 'article-002-feed'", []
     ).to_pylist()  # fmt: skip
-    told = effect(factor_runs(rows, "feed"), "fit", "generator")
-    assert told.pairs == 5
+    result = effect(factor_runs(rows, "feed"), "fit", "generator")
+    assert result.pairs == 5
     means = {(r["feed"], r["global_batch_size"]): r["later_epoch_mean_s"] for r in rows}
     ratios = [means["generator", b] / means["fit", b] for b in (256, 512, 1024, 2048, 4096)]
-    assert_allclose(by_batch(told), ratios)
-    assert float(per_image(told).value) > float(told.per_epoch.value)
-    assert "engine (fit_generator against fit)" in told.sentence
+    assert_allclose(by_batch(result), ratios)
+    assert float(per_image(result).value) > float(result.per_epoch.value)
+    assert "engine (fit_generator against fit)" in result.sentence
 
 
 def test_every_factor_finds_its_pairs_among_the_shipped_runs_or_none() -> None:
@@ -169,10 +169,10 @@ def published(factor: int) -> list[FactorRun]:
 
 @needs_dataset
 def test_storage_seems_to_cost_3_percent_that_unequal_validation_explains() -> None:
-    told = effect(published(0), "memory", "storage")
-    assert told.pairs == 9
-    assert [round(ends(e)[0], 2) for e in (told.per_epoch, per_image(told))] == [1.03, 0.98]
-    assert "The two answers differ because an epoch was not the same work" in told.sentence
+    result = effect(published(0), "memory", "storage")
+    assert result.pairs == 9
+    assert [round(ends(e)[0], 2) for e in (result.per_epoch, per_image(result))] == [1.03, 0.98]
+    assert "The two answers differ because an epoch was not the same work" in result.sentence
 
 
 @needs_dataset
@@ -185,8 +185,8 @@ def test_at_batch_4096_half_of_what_storage_seems_to_cost_is_unequal_validation(
 
 @needs_dataset
 def test_more_workers_are_not_decided_over_all_batches_and_cost_16_percent_at_the_largest() -> None:
-    told = effect(published(1), 1, 4)
-    assert UNDECIDED in told.per_epoch.reasons
-    assert round(by_batch(told)[-1], 2) == 1.16
-    assert told.by_batch[-1].per_epoch.low > 1.0
-    assert_allclose(ends(per_image(told)), ends(told.per_epoch))
+    result = effect(published(1), 1, 4)
+    assert UNDECIDED in result.per_epoch.reasons
+    assert round(by_batch(result)[-1], 2) == 1.16
+    assert result.by_batch[-1].per_epoch.low > 1.0
+    assert_allclose(ends(per_image(result)), ends(result.per_epoch))

@@ -58,13 +58,13 @@ def test_many_runs_are_believed() -> None:
 
 
 def test_the_drift_grows_in_proportion_and_nothing_else() -> None:
-    told = pooled_prior(LATER, NOISY)
-    assert_allclose(told.drift / DRIFT, told.sd / SD0)
-    assert (told.dof, told.correlation, told.settled) == (
+    result = pooled_prior(LATER, NOISY)
+    assert_allclose(result.drift / DRIFT, result.sd / SD0)
+    assert (result.dof, result.correlation, result.settled) == (
         EPOCHS.dof, EPOCHS.correlation, EPOCHS.settled,
     )  # fmt: skip
     still = together(scatters(LATER, NOISY)).prior(lasts=False)
-    assert (still.sd, still.drift) == (told.sd, DRIFT)
+    assert (still.sd, still.drift) == (result.sd, DRIFT)
 
 
 def test_a_run_left_out_is_no_part_of_its_prior() -> None:

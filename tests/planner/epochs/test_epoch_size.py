@@ -142,8 +142,8 @@ def test_without_a_size_unequal_epochs_are_not_ranked_and_the_range_is_named() -
         assert answer.total.reason == "Epochs differ in size: 48 to 3,072 samples."
         assert answer.total.measure_next == ADD_SIZE
     assert "48 to 3,072" in result.sentence
-    for told in ratio_rows([a.option for a in result.answers], "GPU", "GPU", 2000):
-        assert (told["Over 2,000 epochs"], told["Per later epoch"]) == ("–", "–")
+    for output in ratio_rows([a.option for a in result.answers], "GPU", "GPU", 2000):
+        assert (output["Over 2,000 epochs"], output["Per later epoch"]) == ("–", "–")
     fixed = how_long(options_of(runs), 2000, "GPU · batch 4", size=epoch_size(runs, 50_000))
     assert all(isinstance(a.total, Estimate) for a in fixed.answers)
 
@@ -207,10 +207,10 @@ def test_where_no_run_states_samples_an_entered_size_changes_no_total(entered: f
     other = replace(bare, run_id="b" * 32, system="TPU", later_epoch_mean_s=2.0)
     options = options_of([bare, other])
     plain = how_long(options, 100, "GPU · batch 64")
-    told = how_long(options, 100, "GPU · batch 64", size=epoch_size([bare, other], entered))
-    assert [a.total for a in told.answers] == [a.total for a in plain.answers]
-    assert all(isinstance(a.total, Estimate) for a in told.answers)
-    assert UNSTATED in told.size_sentence
+    output = how_long(options, 100, "GPU · batch 64", size=epoch_size([bare, other], entered))
+    assert [a.total for a in output.answers] == [a.total for a in plain.answers]
+    assert all(isinstance(a.total, Estimate) for a in output.answers)
+    assert UNSTATED in output.size_sentence
     assert UNSTATED not in epoch_size([SLOW], entered).sentence
 
 
@@ -333,9 +333,9 @@ def test_an_epoch_smaller_than_the_timed_one_is_converted_too() -> None:
 
 def test_kinds_of_epochs_are_counted_in_timed_epochs() -> None:
     epochs = [3.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0]
-    told = project(0.5, epochs, 10, rest_like_last=True, epoch_ratio=10.0)
-    assert isinstance(told, Estimate)
-    assert told.value == pytest.approx(0.5 + sum(epochs[:5]) + 2.0 * (100 - 5))
+    output = project(0.5, epochs, 10, rest_like_last=True, epoch_ratio=10.0)
+    assert isinstance(output, Estimate)
+    assert output.value == pytest.approx(0.5 + sum(epochs[:5]) + 2.0 * (100 - 5))
     early = project(0.5, epochs, 10, rest_like_last=True, epoch_ratio=0.1)
     assert isinstance(early, Refusal)
     assert "50 epochs" in early.reason

@@ -76,22 +76,22 @@ def test_the_fastest_comes_first_and_its_ratio_is_of_the_totals() -> None:
 
 
 def test_the_sentence_names_workload_batch_system_interval_and_baseline() -> None:
-    told = how_long(_options(RUN, FAST), 100, "GPU · batch 64").sentence
-    assert told.startswith("100 epochs of Net at batch 64 on TPU: 3 min 31 s (90 %: 3 min")
-    assert told.endswith("4.75x faster than GPU at batch 64.")
+    answer = how_long(_options(RUN, FAST), 100, "GPU · batch 64").sentence
+    assert answer.startswith("100 epochs of Net at batch 64 on TPU: 3 min 31 s (90 %: 3 min")
+    assert answer.endswith("4.75x faster than GPU at batch 64.")
 
 
 @pytest.mark.parametrize(
     ("epochs", "told"),
     [(2000, "2000 epochs of"), (1_000_000, "1,000,000 epochs of"), (1, "1 epoch of")],
 )
-def test_many_epochs_have_their_thousands_apart(epochs: int, told: str) -> None:
-    assert how_long(_options(RUN), epochs, "GPU · batch 64").sentence.startswith(told)
+def test_many_epochs_have_their_thousands_apart(epochs: int, answer: str) -> None:
+    assert how_long(_options(RUN), epochs, "GPU · batch 64").sentence.startswith(answer)
 
 
 def test_from_a_hundred_hours_on_a_total_and_its_ends_are_told_in_one_unit() -> None:
-    told = how_long(_options(RUN), 100_000, "GPU · batch 64").sentence
-    assert re.search(r": 11\.6 d \(90 %: 11\.\d to 11\.\d d\)\.$", told)
+    answer = how_long(_options(RUN), 100_000, "GPU · batch 64").sentence
+    assert re.search(r": 11\.6 d \(90 %: 11\.\d to 11\.\d d\)\.$", answer)
     known = how_long(_options(RUN), 10_000, "GPU · batch 64").sentence
     assert re.search(r": 27 h 47 min \(90 %: 2\d h \d+ min to ", known)
     years = how_long(_options(replace(RUN, later_epoch_mean_s=300.0)), 1_000_000,
@@ -127,9 +127,9 @@ def test_alone_an_option_is_compared_with_nothing() -> None:
 
 def test_two_totals_within_their_joint_interval_are_not_decided() -> None:
     near = replace(RUN, run_id="d" * 32, system="GPU B", later_epoch_mean_s=10.01)
-    told = how_long(_options(RUN, near), 2000, "GPU · batch 64").undecided
-    assert " is tied with " in told
-    assert "Measure both again" in told
+    answer = how_long(_options(RUN, near), 2000, "GPU · batch 64").undecided
+    assert " is tied with " in answer
+    assert "Measure both again" in answer
     assert not how_long(_options(RUN, FAST), 2000, "GPU · batch 64").undecided
 
 
@@ -239,10 +239,10 @@ def test_epochs_of_several_kinds_are_refused_until_the_rest_is_said_to_be_like_t
     refused = total_time(_growing(), 100)
     assert isinstance(refused, Refusal)
     assert "Epoch times change during the run" in refused.reason
-    told = total_time(_growing(), 100, rest_like_last=True)
-    assert isinstance(told, Estimate)
-    assert told.value == pytest.approx(1 + sum(GROWS[:5]) + 95 * 8.05, rel=1e-3)
-    assert "only if the rest continues like the last of them" in " ".join(told.reasons)
+    answer = total_time(_growing(), 100, rest_like_last=True)
+    assert isinstance(answer, Estimate)
+    assert answer.value == pytest.approx(1 + sum(GROWS[:5]) + 95 * 8.05, rel=1e-3)
+    assert "only if the rest continues like the last of them" in " ".join(answer.reasons)
 
 
 def test_what_is_of_several_kinds_is_told_by_its_single_epochs_alone() -> None:
@@ -328,11 +328,11 @@ def test_the_ratio_report_rests_on_the_single_epochs_that_the_answer_rests_on() 
     growing, steady = _growing(), options_of([FAST])[0]
     refused = ratio_rows([growing, steady], "GPU", "TPU", 100)
     assert "change during the run" in str(refused[0]["90 % interval"])
-    told = ratio_rows([growing, steady], "GPU", "TPU", 100, rest_like_last=True)
+    answer = ratio_rows([growing, steady], "GPU", "TPU", 100, rest_like_last=True)
     alone = later_epoch_time(growing, rest_like_last=True)
     assert isinstance(alone, Estimate)
     assert alone.value == pytest.approx(8.05)
-    assert told[0]["Per later epoch"] == "4.03x slower"
+    assert answer[0]["Per later epoch"] == "4.03x slower"
 
 
 def test_a_suspect_run_left_out_of_the_ranking_is_left_out_of_the_ratio_report() -> None:
@@ -345,8 +345,8 @@ def test_a_suspect_run_left_out_of_the_ranking_is_left_out_of_the_ratio_report()
 
 def test_the_sentence_about_equal_systems_calls_none_faster() -> None:
     same = replace(RUN, run_id="f" * 32, system="TPU", later_epoch_mean_s=9.9999)
-    told = how_long(_options(RUN, same), 100, "GPU · batch 64").sentence
-    assert told.endswith(", as fast as GPU at batch 64.")
+    answer = how_long(_options(RUN, same), 100, "GPU · batch 64").sentence
+    assert answer.endswith(", as fast as GPU at batch 64.")
 
 
 def test_rows_hold_small_ratios_to_five_digits() -> None:

@@ -69,12 +69,12 @@ def test_the_measured_number_of_epochs_gives_the_measured_total() -> None:
 
 
 def test_two_thousand_tpu_epochs_take_25_h_22_min_give_or_take_three_percent() -> None:
-    told = tpu_4096()
-    assert_allclose(told.value, 25 * 3600 + 21 * 60 + 40.6)
+    answer = tpu_4096()
+    assert_allclose(answer.value, 25 * 3600 + 21 * 60 + 40.6)
     # 24:43 to 26:01; 24:51 to 25:53 while the drift of 20 epochs was believed of 2,000, an interval
     # that held 73 to 84 % of long public runs.
-    assert_allclose(ends(told)[1:], [88965, 93636], atol=1)
-    assert 0.050 < width(told) < 0.052
+    assert_allclose(ends(answer)[1:], [88965, 93636], atol=1)
+    assert 0.050 < width(answer) < 0.052
 
 
 def test_epochs_and_their_summary_agree() -> None:
@@ -141,15 +141,15 @@ def test_the_doubt_between_sessions_adds_itself() -> None:
 
 
 def test_without_a_standard_deviation_the_prior_speaks_and_says_so() -> None:
-    told = tpu_4096(later_epoch_sd_s=None)
-    assert "that of other runs" in told.reasons[0]
+    answer = tpu_4096(later_epoch_sd_s=None)
+    assert "that of other runs" in answer.reasons[0]
     assert tpu_4096().reasons == ()
 
 
 def test_with_one_later_epoch_the_prior_speaks_too() -> None:
-    told = total(20, EPOCHS[:2])
-    assert "that of other runs" in told.reasons[0]
-    assert 0.03 < width(told) < 0.06
+    answer = total(20, EPOCHS[:2])
+    assert "that of other runs" in answer.reasons[0]
+    assert 0.03 < width(answer) < 0.06
 
 
 NOISY = EpochPrior().scattering(0.08)
@@ -178,19 +178,19 @@ def test_epochs_their_summary_and_the_long_run_take_the_same_prior() -> None:
         "prior": NOISY,
     }
     summary = project_summary(epochs=500, pre_train_s=0.7, first_epoch_s=145.5, **facts)  # type: ignore[arg-type]
-    told = later_epoch(**facts)  # type: ignore[arg-type]
+    answer = later_epoch(**facts)  # type: ignore[arg-type]
     assert isinstance(summary, Estimate)
-    assert isinstance(told, Estimate)
+    assert isinstance(answer, Estimate)
     assert_allclose(ends(summary), ends(total(500, prior=NOISY)))
-    assert_allclose(width(told), width(total(1_000_000, prior=NOISY)), rtol=1e-3)
+    assert_allclose(width(answer), width(total(1_000_000, prior=NOISY)), rtol=1e-3)
 
 
 def test_in_the_long_run_an_epoch_costs_its_mean() -> None:
-    told = later_epoch(later_epochs=19, later_epoch_mean_s=45.6, later_epoch_sd_s=1.7)
-    assert isinstance(told, Estimate)
+    answer = later_epoch(later_epochs=19, later_epoch_mean_s=45.6, later_epoch_sd_s=1.7)
+    assert isinstance(answer, Estimate)
     million = tpu_4096(1_000_000)
-    assert told.value == 45.6
-    assert_allclose([width(told)], [width(million)], rtol=1e-3)
+    assert answer.value == 45.6
+    assert_allclose([width(answer)], [width(million)], rtol=1e-3)
 
 
 def test_no_epoch_is_no_answer() -> None:
@@ -270,9 +270,9 @@ def runs_of_twenty() -> list[tuple[float, list[float]]]:
 def test_real_runs_stay_inside_the_band_after_k_epochs(k: int, published: float) -> None:
     inside, widths = [], []
     for pre, epochs in runs_of_twenty():
-        told = total(20, epochs[:k], pre, continuing=True)
-        inside.append(bool(told.low <= pre + sum(epochs) <= told.high))
-        widths.append(100 * width(told))
+        answer = total(20, epochs[:k], pre, continuing=True)
+        inside.append(bool(answer.low <= pre + sum(epochs) <= answer.high))
+        widths.append(100 * width(answer))
     assert len(inside) >= 50
     assert 0.88 <= np.mean(inside) <= 0.98
     assert abs(float(np.median(widths)) - published) < 0.4
@@ -280,13 +280,13 @@ def test_real_runs_stay_inside_the_band_after_k_epochs(k: int, published: float)
 
 @pytest.mark.parametrize("sd", [0.005, 0.1, 0.2, 0.5])
 def test_no_interval_begins_below_nothing_and_more_scatter_never_narrows_it(sd: float) -> None:
-    told = [
+    answer = [
         project_summary(
             epochs=1000, later_epochs=1, later_epoch_mean_s=10.0, until_first_epoch_end_s=12.0,
             prior=EpochPrior().scattering(s),
         )
         for s in (sd, 1.1 * sd)
     ]  # fmt: skip
-    usual, wider = (t for t in told if isinstance(t, Estimate))
+    usual, wider = (t for t in answer if isinstance(t, Estimate))
     assert 0.0 < float(wider.low) < float(usual.low) < float(usual.value)
     assert float(wider.high) > float(usual.high)

@@ -74,8 +74,8 @@ class Score:
 
 
 def score(runs: list[Measured], k: int) -> Score:
-    told = [(run, run.after(k)) for run in runs if run.epoch_s.size > k]
-    good = [(run.total_s, e) for run, e in told if isinstance(e, Estimate)]
+    result = [(run, run.after(k)) for run in runs if run.epoch_s.size > k]
+    good = [(run.total_s, e) for run, e in result if isinstance(e, Estimate)]
     return Score(
         answered=len(good),
         inside=float(np.mean([e.low <= total <= e.high for total, e in good])),
@@ -131,10 +131,10 @@ def steady() -> list[Measured]:
 def test_after_k_epochs_88_to_98_percent_of_the_totals_lie_inside_a_narrow_band(
     k: int, widest: float
 ) -> None:
-    told = score(koshian(), k)
-    assert told.answered == len(koshian()) >= 50
-    assert 0.88 <= told.inside <= 0.98
-    assert told.width <= widest
+    result = score(koshian(), k)
+    assert result.answered == len(koshian()) >= 50
+    assert 0.88 <= result.inside <= 0.98
+    assert result.width <= widest
 
 
 @needs_koshian
@@ -165,8 +165,8 @@ def test_no_entry_is_projected_across_its_change_once_two_epochs_after_it_are_kn
 @needs_dawnbench
 def test_even_the_first_epoch_after_a_change_is_refused_or_told() -> None:
     for run in changing():
-        told = run.after(steadiness(run.epoch_s).segments[1].first_epoch)
-        assert isinstance(told, Refusal) or UNSETTLED in told.reasons, run.name
+        result = run.after(steadiness(run.epoch_s).segments[1].first_epoch)
+        assert isinstance(result, Refusal) or UNSETTLED in result.reasons, run.name
 
 
 @needs_dawnbench
@@ -175,19 +175,19 @@ def test_what_was_refused_is_answered_on_the_callers_word_within_6_percent() -> 
     for run in changing():
         last = steadiness(run.epoch_s).segments[-1].first_epoch
         if last + 2 < run.epoch_s.size and ROWS_ARE_NOT_EPOCHS not in run.name:
-            told = run.after(last + 2, rest_like_last=True)
-            assert isinstance(told, Estimate)
-            errors.append(abs(float(told.value) / run.total_s - 1))
+            result = run.after(last + 2, rest_like_last=True)
+            assert isinstance(result, Estimate)
+            errors.append(abs(float(result.value) / run.total_s - 1))
     assert len(errors) == 5  # the others end before a third epoch of their last kind
     assert max(errors) < 0.06
 
 
 @needs_dawnbench
 def test_steady_entries_are_known_to_0_7_percent_after_three_epochs_in_an_honest_band() -> None:
-    told = score(steady(), 3)
-    assert told.answered >= 30
-    assert told.error <= 0.7
-    assert told.inside >= 0.85
+    result = score(steady(), 3)
+    assert result.answered >= 30
+    assert result.error <= 0.7
+    assert result.inside >= 0.85
 
 
 @needs_dawnbench
@@ -197,6 +197,6 @@ def test_steady_entries_are_known_to_0_7_percent_after_three_epochs_in_an_honest
 def test_after_fewer_or_more_epochs_they_are_known_as_well_as_the_projection_says(
     k: int, error: int, inside: int
 ) -> None:
-    told = score(steady(), k)
-    assert round(100 * told.error) == error
-    assert round(100 * told.inside) == inside
+    result = score(steady(), k)
+    assert round(100 * result.error) == error
+    assert round(100 * result.inside) == inside

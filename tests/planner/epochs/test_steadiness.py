@@ -207,25 +207,25 @@ def test_epochs_that_vary_too_much_are_told_their_kinds_too() -> None:
 
 
 def test_one_epoch_needs_no_kind() -> None:
-    told = project(1.0, TWO_KINDS, 1)
-    assert isinstance(told, Estimate)
-    assert told.value == 301.0
+    result = project(1.0, TWO_KINDS, 1)
+    assert isinstance(result, Estimate)
+    assert result.value == 301.0
 
 
 def test_on_the_callers_word_the_rest_goes_on_like_the_last_kind() -> None:
-    told = project(1.0, TWO_KINDS, 30, rest_like_last=True)
-    assert isinstance(told, Estimate)
+    result = project(1.0, TWO_KINDS, 30, rest_like_last=True)
+    assert isinstance(result, Estimate)
     until = 1.0 + sum(TWO_KINDS[:7])  # the slow first epoch of the new kind counts once
-    assert_allclose(told.value, until + 23 * np.mean(TWO_KINDS[7:]))
-    assert told.reasons[-1].endswith(LIKE_LAST)
-    assert told.basis == "extrapolated"
+    assert_allclose(result.value, until + 23 * np.mean(TWO_KINDS[7:]))
+    assert result.reasons[-1].endswith(LIKE_LAST)
+    assert result.basis == "extrapolated"
 
 
 def test_the_measured_epochs_of_two_kinds_are_their_measured_total() -> None:
-    told = project(1.0, TWO_KINDS, [10, 30], rest_like_last=True, continuing=True)
-    assert isinstance(told, Estimate)
-    low, high = np.asarray(told.low), np.asarray(told.high)
-    assert_allclose(np.asarray(told.value)[0], 1.0 + sum(TWO_KINDS))
+    result = project(1.0, TWO_KINDS, [10, 30], rest_like_last=True, continuing=True)
+    assert isinstance(result, Estimate)
+    low, high = np.asarray(result.low), np.asarray(result.high)
+    assert_allclose(np.asarray(result.value)[0], 1.0 + sum(TWO_KINDS))
     assert_allclose(low[0], high[0])
     assert low[1] < high[1]
 
@@ -249,9 +249,9 @@ def test_of_steady_epochs_the_callers_word_changes_nothing() -> None:
 
 
 def test_a_last_epoch_unlike_the_others_is_told_beside_the_answer() -> None:
-    told = project(1.0, [*STEADY[:9], 65.0], 30)
-    assert isinstance(told, Estimate)
-    assert UNSETTLED in told.reasons
+    result = project(1.0, [*STEADY[:9], 65.0], 30)
+    assert isinstance(result, Estimate)
+    assert UNSETTLED in result.reasons
     earlier = project(1.0, [*STEADY[:7], 65.0, *STEADY[8:]], 30)
     assert isinstance(earlier, Estimate)
     assert earlier.reasons == ()

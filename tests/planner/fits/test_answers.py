@@ -44,36 +44,41 @@ def convergence() -> ConvergenceCurve:
 def test_the_same_points_are_answered_alike_by_both_laws(
     curve: ThroughputCurve | ConvergenceCurve,
 ) -> None:
-    told = answer(curve, np.array(64.0), predict(curve, np.array(64.0)), "so wrong.")
+    result = answer(curve, np.array(64.0), predict(curve, np.array(64.0)), "so wrong.")
     same = answer(throughput(), np.array(64.0), predict(throughput(), np.array(64.0)), "so wrong.")
-    assert isinstance(told, Estimate)
+    assert isinstance(result, Estimate)
     assert isinstance(same, Estimate)
     # Their intervals differ: each law has a prior of its own.
-    assert (told.value, told.basis, told.reasons) == (same.value, same.basis, same.reasons)
-    assert isinstance(told, Estimate)
-    assert_allclose(float(told.value), 0.1 + 64 / 400)
+    assert (result.value, result.basis, result.reasons) == (same.value, same.basis, same.reasons)
+    assert isinstance(result, Estimate)
+    assert_allclose(float(result.value), 0.1 + 64 / 400)
 
 
 def test_the_farthest_batch_speaks_for_an_array() -> None:
     curve, sizes = throughput(), np.array([4.0, 64.0, 400.0])
-    told = answer(curve, sizes, predict(curve, sizes), "so wrong.")
-    assert isinstance(told, Estimate)
-    assert told.reasons == (
+    result = answer(curve, sizes, predict(curve, sizes), "so wrong.")
+    assert isinstance(result, Estimate)
+    assert result.reasons == (
         "Batch 400 is more than twice the largest measured one (128): so wrong.",
         "Below the measured range: the smallest batch was 8.",
     )
 
 
 def test_a_refusal_names_who_refuses_and_its_range() -> None:
-    told = refusal_outside(throughput(), 600.0, "the GPU")
-    assert isinstance(told, Refusal)
-    assert told.reason.startswith("Batch 600 is outside 0 to 512, where the GPU answers: ")
+    result = refusal_outside(throughput(), 600.0, "the GPU")
+    assert isinstance(result, Refusal)
+    assert result.reason.startswith("Batch 600 is outside 0 to 512, where the GPU answers: ")
     assert refusal_outside(throughput(), 512.0) is None
 
 
 def test_the_ratio_of_a_line_is_a_batch_with_its_interval() -> None:
-    told, (low, high) = ratio_estimate(throughput().lines, 0.9), ratio_interval(throughput().lines)
-    assert_allclose([float(told.value), float(told.low), float(told.high)], [40.0, low[0], high[0]])
+    result, (low, high) = (
+        ratio_estimate(throughput().lines, 0.9),
+        ratio_interval(throughput().lines),
+    )
+    assert_allclose(
+        [float(result.value), float(result.low), float(result.high)], [40.0, low[0], high[0]]
+    )
     flat = replace(throughput().lines, slope=np.array([0.0]), slope_clamped=np.array([True]))
     assert ratio_estimate(flat, 0.9).value == np.inf
 
@@ -88,9 +93,9 @@ def test_the_weakest_batch_gives_the_basis_of_all() -> None:
 
 
 def test_batches_named_by_the_fit_say_where_they_lie() -> None:
-    basis, told = batch_basis(throughput().lines, np.array([1.0, 1000.0]))
+    basis, result = batch_basis(throughput().lines, np.array([1.0, 1000.0]))
     assert basis == "extrapolated"
-    assert [reason.split(":")[0] for reason in told] == [
+    assert [reason.split(":")[0] for reason in result] == [
         "Above the measured range", "Below the measured range",
     ]  # fmt: skip
 
@@ -98,10 +103,10 @@ def test_batches_named_by_the_fit_say_where_they_lie() -> None:
 def test_a_line_without_points_is_published_and_has_no_interval() -> None:
     lines = line_without_points(0.1, 0.0025)
     assert basis_of(lines, np.array([1e9])) == "published"
-    told = ratio_estimate(lines, 0.9)
-    assert_allclose(float(told.value), 40.0)
-    assert np.isnan(float(told.low))
-    assert "their scatter is unknown" in told.reasons[0]
+    result = ratio_estimate(lines, 0.9)
+    assert_allclose(float(result.value), 40.0)
+    assert np.isnan(float(result.low))
+    assert "their scatter is unknown" in result.reasons[0]
 
 
 def test_an_answer_without_axes_is_made_of_floats() -> None:

@@ -133,13 +133,13 @@ BENT = np.array([1.02, 0.97, 1.08, 1.05, 0.98, 1.0])
 def test_the_correction_counts_in_full_to_twice_the_range_and_is_gone_at_four_times() -> None:
     at = np.array([512.0, 1024.0, 4.0, 2.0])
     lines = fit_lines(ONE, SWEEP, law(SWEEP) * BENT).of(np.zeros(at.size, int))
-    plain, told = predict_lines(lines, at), ask(SWEEP, law(SWEEP) * BENT, at)
+    plain, result = predict_lines(lines, at), ask(SWEEP, law(SWEEP) * BENT, at)
     fit = fit_corrected(ONE, SWEEP, law(SWEEP) * BENT)
     full = predict_corrected(fit, np.zeros(at.size, int), at, gone=np.inf)
-    assert_allclose(np.array(told)[:, [0, 2]], np.array(full)[:, [0, 2]])
-    assert_allclose(np.array(told)[:, 3], np.array(plain)[:, 3])
-    assert_allclose(told[0][1], plain[0][1] * np.exp(BEND * fit.above[0]))
-    assert np.abs(told[0][0] / plain[0][0] - 1) > 1e-4
+    assert_allclose(np.array(result)[:, [0, 2]], np.array(full)[:, [0, 2]])
+    assert_allclose(np.array(result)[:, 3], np.array(plain)[:, 3])
+    assert_allclose(result[0][1], plain[0][1] * np.exp(BEND * fit.above[0]))
+    assert np.abs(result[0][0] / plain[0][0] - 1) > 1e-4
 
 
 def test_above_the_range_answers_bend_as_the_last_point_does_and_only_upwards() -> None:

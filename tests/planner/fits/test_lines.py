@@ -218,9 +218,9 @@ def test_without_slope_the_ratio_has_no_upper_end() -> None:
     ],
 )
 def test_bad_input_is_named_with_its_place_and_the_way_out(
-    x: list[float], y: list[float], told: str
+    x: list[float], y: list[float], result: str
 ) -> None:
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=result):
         one(x, y)
 
 

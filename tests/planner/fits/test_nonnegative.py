@@ -88,8 +88,8 @@ def test_many_directions_of_a_full_fit_are_all_determined() -> None:
         ([[1.0, 0.0], [2.0, 0.0]], [1.0, 2.0], "column 2 of 2 has only zeros"),
     ],
 )
-def test_bad_input_is_named(design: object, target: object, told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_bad_input_is_named(design: object, target: object, result: str) -> None:
+    with pytest.raises(ValueError, match=result):
         fit_nonnegative(design, target)  # type: ignore[arg-type]
 
 

@@ -64,8 +64,8 @@ def test_two_levels_are_an_error() -> None:
 def test_the_weakest_basis_speaks_and_every_reason_says_whose_it_is() -> None:
     assert weakest("measured", "extrapolated", "interpolated") == "extrapolated"
     assert named(PUBLISHED, ONE, NAMES) == ("Step time: Copied.",)
-    told = answer(product(ONE, PUBLISHED))
-    assert (told.basis, told.reasons) == ("published", ("Steps to target: Copied.",))
+    result = answer(product(ONE, PUBLISHED))
+    assert (result.basis, result.reasons) == ("published", ("Steps to target: Copied.",))
 
 
 # -- ratios ------------------------------------------------------------------------------------

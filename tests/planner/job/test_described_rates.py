@@ -55,9 +55,9 @@ def hours(card: str, count: int = 8, **changes: object) -> Estimate:
 
 
 def test_llama_on_eight_h100_takes_what_published_runs_take() -> None:
-    told = hours("h100-sxm")
-    assert 0.35 < float(told.value) < 0.6  # 7,800 to 11,400 tokens/s a card in published tables
-    assert 0.9 < (float(told.high) - float(told.low)) / float(told.value) < 1.3
+    result = hours("h100-sxm")
+    assert 0.35 < float(result.value) < 0.6  # 7,800 to 11,400 tokens/s a card in published tables
+    assert 0.9 < (float(result.high) - float(result.low)) / float(result.value) < 1.3
 
 
 def test_a_long_run_includes_restarts_and_says_so() -> None:
@@ -119,8 +119,8 @@ def test_an_assumed_share_takes_the_place_of_the_published_ones() -> None:
 
 
 def test_an_assumed_share_answers_without_a_family_too() -> None:
-    told = Described(name="net", samples_per_epoch=1e6, flops_per_sample=1e12, assumed_mfu=0.2)
-    rate = timed(job_described(told), ONCE, on("h100-sxm", 1), Known()).rate
+    result = Described(name="net", samples_per_epoch=1e6, flops_per_sample=1e12, assumed_mfu=0.2)
+    rate = timed(job_described(result), ONCE, on("h100-sxm", 1), Known()).rate
     assert rate is not None
     peak = CARDS["h100-sxm"].peak_flops_per_s["bfloat16"]
     assert float(rate.value) == pytest.approx(0.2 * peak / 1e12)
@@ -146,15 +146,15 @@ def test_a_card_without_a_half_precision_peak_is_answered_by_its_published_runs(
 def test_no_interval_reaches_above_the_peak_in_speed_or_time() -> None:
     job = job_described(replace(LLAMA, training="lora"))
     one = on("rtx-4090", 1)
-    told = described_rate(job, one.hardware, None, 0.9)
-    assert isinstance(told, DescribedRate)
-    assert float(told.whole.high) == pytest.approx(told.most)
-    assert float(told.whole.value) < told.most
-    assert "to 100 %)" in " ".join(told.whole.reasons)
+    result = described_rate(job, one.hardware, None, 0.9)
+    assert isinstance(result, DescribedRate)
+    assert float(result.whole.high) == pytest.approx(result.most)
+    assert float(result.whole.value) < result.most
+    assert "to 100 %)" in " ".join(result.whole.reasons)
     question = Question(job=job, goal=ONCE, measurements=Known(), limits=FASTEST)
     [row] = compare(question, [one]).rows
     assert row.drawn is not None
-    assert row.drawn.work_s.min() >= 0.999 * LLAMA.samples_per_epoch / told.most
+    assert row.drawn.work_s.min() >= 0.999 * LLAMA.samples_per_epoch / result.most
 
 
 @pytest.mark.parametrize("card", ["a100-sxm-80gb", "h100-sxm", "rtx-3090"])

@@ -40,8 +40,8 @@ def _counts(
     )
 
 
-def _by_count(told: Comparison) -> dict[int, Row]:
-    return {r.candidate.hardware.count: r for r in told.rows}
+def _by_count(result: Comparison) -> dict[int, Row]:
+    return {r.candidate.hardware.count: r for r in result.rows}
 
 
 @settings(max_examples=20, deadline=None)
@@ -62,11 +62,11 @@ def test_twice_as_many_of_a_card_on_one_node_are_faster(
 
 
 def test_the_most_of_a_card_are_surely_the_fastest_and_have_a_rank_each() -> None:
-    told = _counts(DESCRIBED, Known())
-    rows = _by_count(told)
+    result = _counts(DESCRIBED, Known())
+    rows = _by_count(result)
     assert (rows[8].fastest or 0.0) > 0.99
-    assert [r.candidate.hardware.count for r in told.answered] == [8, 4, 2, 1]
-    assert not any(r.tied for r in told.rows)
+    assert [r.candidate.hardware.count for r in result.answered] == [8, 4, 2, 1]
+    assert not any(r.tied for r in result.rows)
 
 
 def test_the_median_is_the_time_and_its_interval_that_of_both_doubts() -> None:
@@ -114,8 +114,8 @@ def test_a_time_without_doubt_is_drawn_as_it_is() -> None:
 def test_two_cards_told_from_the_same_measured_one_share_its_error() -> None:
     options = [c for c in candidates_of(job(), SHOP) if c.offer and c.offer.terms == "on demand"]
     goal = Goal(words="2000 epochs", epochs=2000)  # so many that the start is nothing
-    told = compare(Question(job=job(), goal=goal, measurements=KNOWN), options)
-    rows = by_id(told.rows)
+    result = compare(Question(job=job(), goal=goal, measurements=KNOWN), options)
+    rows = by_id(result.rows)
     twice, huge = (rows[f"rent-cloud-eu-1x-{n}-on-demand"].drawn for n in ("twice", "huge"))
     assert twice is not None
     assert huge is not None
@@ -124,10 +124,10 @@ def test_two_cards_told_from_the_same_measured_one_share_its_error() -> None:
 
 
 def test_between_two_numbers_of_a_card_the_scaling_run_would_tell() -> None:
-    told = _counts(DESCRIBED, Known(), price=1.0)
+    result = _counts(DESCRIBED, Known(), price=1.0)
     by_cost = compare(
-        Question(job=DESCRIBED, goal=told.question.goal, measurements=Known()),
-        [r.candidate for r in told.rows if r.candidate.hardware.count in (2, 4)],
+        Question(job=DESCRIBED, goal=result.question.goal, measurements=Known()),
+        [r.candidate for r in result.rows if r.candidate.hardware.count in (2, 4)],
     )
     why, measure = undecided(by_cost)
     if why:
@@ -147,16 +147,16 @@ def test_the_scaling_run_is_named_where_one_card_was_measured() -> None:
 def test_the_time_of_the_same_hardware_is_not_what_decides_between_two_prices() -> None:
     entries = [Entry(way="rent", accelerator="plain", count=4, price=p) for p in (4.0, 4.0001)]
     options = [c for c in candidates_of(DESCRIBED, SHOP, entries) if c.id.startswith("mine-")]
-    told = compare(Question(job=DESCRIBED, goal=Goal(words="1 epoch", epochs=1)), options)
-    assert not any(r.tied for r in told.answered)
+    result = compare(Question(job=DESCRIBED, goal=Goal(words="1 epoch", epochs=1)), options)
+    assert not any(r.tied for r in result.answered)
 
 
 def test_two_measured_systems_keep_doubts_of_their_own() -> None:
     twice = other("Twice")
     of = job(RUN, twice)
     options = [c for c in candidates_of(of, SHOP) if c.way == "own"]
-    told = compare(Question(job=of, goal=Goal(words="9 epochs", epochs=9)), options)
-    names = {name for r in told.rows if r.drawn for name in r.drawn.parts}
+    result = compare(Question(job=of, goal=Goal(words="9 epochs", epochs=9)), options)
+    names = {name for r in result.rows if r.drawn for name in r.drawn.parts}
     assert names == {"Time on Plain", "Time on Twice"}
 
 
@@ -190,8 +190,8 @@ def test_how_many_samples_it_takes_decides_nothing_between_two_options() -> None
     question = Question(job=DESCRIBED, goal=exact, limits=Limits(order="time"))
     sure = by_id(compare(question, [r.candidate for r in doubtful.values()]).rows)
     first, second = doubtful
-    told = better(doubtful[first], doubtful[second], question.limits)
-    assert told == pytest.approx(better(sure[first], sure[second], question.limits), abs=0.01)
+    result = better(doubtful[first], doubtful[second], question.limits)
+    assert result == pytest.approx(better(sure[first], sure[second], question.limits), abs=0.01)
 
 
 def test_the_interval_of_the_total_keeps_the_doubt_of_the_samples() -> None:
@@ -206,8 +206,8 @@ def test_the_interval_of_the_total_keeps_the_doubt_of_the_samples() -> None:
 
 
 def test_the_samples_are_one_bar_of_what_matters() -> None:
-    told = compare(Question(job=DESCRIBED, goal=TARGET), [r.candidate for r in _to_target()])
-    found = tornado(told)
+    result = compare(Question(job=DESCRIBED, goal=TARGET), [r.candidate for r in _to_target()])
+    found = tornado(result)
     assert found is not None
     assert [i.name for i in found.influences].count(SAMPLES) == 1
 
@@ -261,10 +261,10 @@ def test_two_kinds_of_cards_share_a_small_part_of_the_doubt_of_scaling() -> None
 
 
 def test_several_nodes_are_each_accelerators_own() -> None:
-    told = Scaling(factor=Estimate(value=1.0, low=0.5, high=2.0), across_nodes=True)
-    common, own = parts_of_scaling(told)
+    result = Scaling(factor=Estimate(value=1.0, low=0.5, high=2.0), across_nodes=True)
+    common, own = parts_of_scaling(result)
     assert common is None
-    assert own.low == told.factor.low
+    assert own.low == result.factor.low
 
 
 # -- from several that were measured -------------------------------------------------------------
@@ -305,9 +305,9 @@ def test_a_bar_moves_each_option_by_its_own_doublings() -> None:
     rows = _by_count(_counts(DESCRIBED, Known(), price=3600.0))
     two, eight = (rows[n] for n in (2, 8))
     question = Question(job=DESCRIBED, goal=Goal(words="360 epochs", epochs=360))
-    told = tornado(compare(question, [two.candidate, eight.candidate]))
-    assert told is not None
-    bar = next(i for i in told.influences if i.name == OWN_SCALING)
+    result = tornado(compare(question, [two.candidate, eight.candidate]))
+    assert result is not None
+    bar = next(i for i in result.influences if i.name == OWN_SCALING)
     gap = sum(sign * _swing(row_) for sign, row_ in ((1.0, eight), (-1.0, two)))
     assert bar.swing == pytest.approx(abs(gap), rel=0.05)
 

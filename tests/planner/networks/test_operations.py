@@ -29,8 +29,8 @@ def named(text: str) -> Network:
 
 def test_a_token_of_gpt_3_takes_what_its_paper_prints() -> None:
     # Brown et al. 2020, table D.1: 3.14e23 operations for 300e9 tokens, attention aside.
-    told = transformer_operations(174.6e9, 2048)
-    assert (told.model - told.attention) / 2048 * 300e9 == pytest.approx(3.14e23, rel=0.005)
+    result = transformer_operations(174.6e9, 2048)
+    assert (result.model - result.attention) / 2048 * 300e9 == pytest.approx(3.14e23, rel=0.005)
 
 
 def test_attention_is_what_the_appendix_of_megatron_counts() -> None:
@@ -40,9 +40,9 @@ def test_attention_is_what_the_appendix_of_megatron_counts() -> None:
         1 + length / (6 * width) + vocabulary / (12 * layers * width)
     )  # fmt: skip
     params = 12 * layers * width**2 + vocabulary * width
-    told = transformer_operations(params, length, layers_width=layers * width, recompute=True)
-    assert told.model == pytest.approx(whole, rel=1e-6)
-    assert told.hardware == pytest.approx(whole * 4 / 3, rel=1e-6)
+    result = transformer_operations(params, length, layers_width=layers * width, recompute=True)
+    assert result.model == pytest.approx(whole, rel=1e-6)
+    assert result.hardware == pytest.approx(whole * 4 / 3, rel=1e-6)
 
 
 def test_a_causal_mask_leaves_half_of_the_attention() -> None:
@@ -50,10 +50,10 @@ def test_a_causal_mask_leaves_half_of_the_attention() -> None:
 
 
 def test_a_mixture_of_experts_costs_its_active_parameters() -> None:
-    told = operations_of(named("Mixtral 8x7B"), tokens=4096)
-    assert told is not None
+    result = operations_of(named("Mixtral 8x7B"), tokens=4096)
+    assert result is not None
     linear = 6 * 12.88e9 * 4096
-    assert told.model == pytest.approx(linear + 12 * 32 * 4096 * 4096 * 4096, rel=1e-3)
+    assert result.model == pytest.approx(linear + 12 * 32 * 4096 * 4096 * 4096, rel=1e-3)
 
 
 def test_adapters_save_the_gradients_of_the_weights_and_nothing_of_the_attention() -> None:
@@ -75,9 +75,9 @@ def test_recomputation_adds_a_forward_pass_to_hardware_operations_only() -> None
 
 def test_a_token_of_an_encoder_decoder_passes_through_one_half() -> None:
     one = named("T5 base")
-    told = operations_of(one, tokens=512)
-    assert told is not None
-    assert told.model - told.attention == pytest.approx(3 * one.params * 512)
+    result = operations_of(one, tokens=512)
+    assert result is not None
+    assert result.model - result.attention == pytest.approx(3 * one.params * 512)
 
 
 def test_a_sample_of_one_token_has_no_attention() -> None:
@@ -135,7 +135,7 @@ def test_an_image_of_another_size_costs_its_pixels() -> None:
 
 def test_every_named_network_has_operations() -> None:
     for one in networks().values():
-        told = operations_of(one)
-        assert told is not None, one.id
-        assert told.model > 0.0
-        assert told.formula
+        result = operations_of(one)
+        assert result is not None, one.id
+        assert result.model > 0.0
+        assert result.formula

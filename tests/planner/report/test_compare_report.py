@@ -52,8 +52,8 @@ def _told(asked: Request | None = None, facts: Facts = FACTS) -> Answered:
     return answered(asked or Request(epochs=10), facts, TODAY)
 
 
-def _page(told: Answered | None = None, **more: object) -> str:
-    return compare_page(told or _told(), link=LINK, made="2026-11-21", **more)  # type: ignore[arg-type]
+def _page(result: Answered | None = None, **more: object) -> str:
+    return compare_page(result or _told(), link=LINK, made="2026-11-21", **more)  # type: ignore[arg-type]
 
 
 def _seen(text: str) -> str:
@@ -61,20 +61,20 @@ def _seen(text: str) -> str:
 
 
 def test_question_answer_link_and_date_stand_on_the_page() -> None:
-    told = _told()
-    assert told.comparison is not None
-    read = _Read(_page(told))
+    result = _told()
+    assert result.comparison is not None
+    read = _Read(_page(result))
     assert "Which hardware finishes 10 epochs of" in read.text
-    assert _seen(sentence(told.comparison)) in _seen(read.text)
+    assert _seen(sentence(result.comparison)) in _seen(read.text)
     assert "2026-11-21" in read.text
     assert ("a", LINK) in [(t, a.get("href")) for t, a in read.found]
 
 
 def test_every_time_cost_and_interval_is_that_of_the_comparison() -> None:
-    told = _told().comparison
-    assert told is not None
+    result = _told().comparison
+    assert result is not None
     text = _seen(_Read(_page()).text)
-    for one in told.rows:
+    for one in result.rows:
         assert _seen(one.candidate.label) in text
         if isinstance(one.time, Estimate):
             ends = (float(end) for end in (one.time.value, one.time.low, one.time.high))
@@ -86,9 +86,9 @@ def test_every_time_cost_and_interval_is_that_of_the_comparison() -> None:
 def test_every_assumption_is_told_with_its_reason_and_what_was_set() -> None:
     asked = Request(epochs=10, assumed=replace(Assumptions(), pue=1.07))
     text = _seen(_Read(_page(_told(asked))).text)
-    for told in ASSUMPTION_TEXTS.values():
-        assert told.words in text
-        assert _seen(told.why) in text
+    for result in ASSUMPTION_TEXTS.values():
+        assert result.words in text
+        assert _seen(result.why) in text
     assert text.count("set for this question") == 1
 
 
@@ -204,8 +204,8 @@ def test_the_job_is_told_with_all_that_is_known_of_it() -> None:
         Described(name="LM", samples_per_epoch=5e4, params=7e9, tokens_per_sample=4096,
                   precision="bfloat16", optimizer="AdamW", batch=64)
     )  # fmt: skip
-    told = _told(Request(epochs=1, options=_told().chosen), Facts(job=described, catalog=CATALOG))
-    text = _seen(_Read(_page(told)).text)
+    result = _told(Request(epochs=1, options=_told().chosen), Facts(job=described, catalog=CATALOG))
+    text = _seen(_Read(_page(result)).text)
     for line in ("50,000", "7,000,000,000 (7 billion)", "4,096", "bfloat16",
                  "AdamW", "64", "As described; not measured"):  # fmt: skip
         assert line in text, line
@@ -243,8 +243,8 @@ def test_small_tables_are_not_cut_in_print_and_heads_stay_with_their_rows() -> N
 
 def test_addresses_that_stand_in_a_sentence_are_whole_and_hold_nothing_one_cannot_see() -> None:
     address = "https://example.org/" + "a" * 200 + "?b=1&c=2"
-    told = linked_text(f"Price, from https:\u2060{address[6:]}.", [address])
-    read = _Read(told)
+    result = linked_text(f"Price, from https:\u2060{address[6:]}.", [address])
+    read = _Read(result)
     assert read.found[0][1]["href"] == address
     assert read.text == f"Price, from {address}."
     assert "<a " not in linked_text("from javascript:x", ["javascript:x"])
@@ -283,8 +283,8 @@ def test_no_number_has_an_exponent_and_times_stay_on_one_line() -> None:
 def test_a_way_out_is_told_once() -> None:
     large = job_described(Described(name="LM", samples_per_epoch=10, params=1e11, optimizer="Adam",
                                     tokens_per_sample=1, precision="float16"))  # fmt: skip
-    told = _told(Request(epochs=1, options=_told().chosen[:1]), Facts(job=large, catalog=CATALOG))
-    assert _Read(_page(told)).text.count("and shard over them") == 1
+    result = _told(Request(epochs=1, options=_told().chosen[:1]), Facts(job=large, catalog=CATALOG))
+    assert _Read(_page(result)).text.count("and shard over them") == 1
 
 
 def test_currency_and_tax_are_those_that_were_asked_for() -> None:
@@ -304,11 +304,11 @@ def test_what_could_not_be_used_is_told_and_no_option_at_all_too() -> None:
 
 
 def test_charts_number_the_options_as_the_table_does() -> None:
-    told = _told().comparison
-    assert told is not None
+    result = _told().comparison
+    assert result is not None
     page = _page()
     numbers = re.findall(r'font-weight="600">(\d+)</text>', page)
-    known = [str(n) for n, r in enumerate(told.rows, 1)
+    known = [str(n) for n, r in enumerate(result.rows, 1)
              if isinstance(r.cost, Estimate) and isinstance(r.time, Estimate)]  # fmt: skip
     assert sorted(numbers, key=int) == known
     assert page.count("<svg") == page.count('role="img"') >= 2
@@ -345,10 +345,10 @@ def test_only_web_addresses_become_links(address: str) -> None:
 
 def test_a_comparison_without_any_answer_is_a_page_too() -> None:
     heavy = replace(job(), measured=(), hardware={}, precision="int8")
-    told = _told(Request(epochs=3, options=_told().chosen), Facts(job=heavy, catalog=CATALOG))
-    assert told.comparison is not None
-    assert told.comparison.leader is None
-    page = _page(told)
+    result = _told(Request(epochs=3, options=_told().chosen), Facts(job=heavy, catalog=CATALOG))
+    assert result.comparison is not None
+    assert result.comparison.leader is None
+    page = _page(result)
     assert "No answer for 3 epochs" in _Read(page).text
     assert "<svg" not in page
 

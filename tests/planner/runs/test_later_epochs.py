@@ -30,9 +30,9 @@ def test_the_half_width_is_that_of_the_formula() -> None:
 
 
 def test_a_drift_is_as_measured_up_to_the_epochs_seen_and_wanders_on_until_it_settles() -> None:
-    told = EpochPrior().wandered([1.0, SEEN, 4 * SEEN, SETTLED, 1e9])
+    result = EpochPrior().wandered([1.0, SEEN, 4 * SEEN, SETTLED, 1e9])
     last = DRIFT * np.sqrt(SETTLED / SEEN)
-    assert_allclose(told, [DRIFT, DRIFT, 2 * DRIFT, last, last])
+    assert_allclose(result, [DRIFT, DRIFT, 2 * DRIFT, last, last])
 
 
 def test_a_prior_that_settles_at_once_drifts_the_same_for_ever() -> None:
@@ -40,9 +40,9 @@ def test_a_prior_that_settles_at_once_drifts_the_same_for_ever() -> None:
 
 
 def test_epochs_that_scatter_twice_as_much_drift_twice_as_much() -> None:
-    told = EpochPrior().scattering(2 * SD0)
-    assert (told.sd, told.drift) == (2 * SD0, 2 * DRIFT)
-    assert replace(told, sd=SD0, drift=DRIFT) == EpochPrior()
+    result = EpochPrior().scattering(2 * SD0)
+    assert (result.sd, result.drift) == (2 * SD0, 2 * DRIFT)
+    assert replace(result, sd=SD0, drift=DRIFT) == EpochPrior()
 
 
 def test_one_epoch_in_the_long_run_is_the_limit_of_many() -> None:

@@ -195,8 +195,8 @@ def test_without_any_evaluation_there_is_no_usual_target() -> None:
         ("loss", "loss 0.025"),
     ],
 )
-def test_shares_are_said_in_per_cent_and_other_values_as_they_are(metric: str, told: str) -> None:
-    assert goal_text(_one([0.9, 0.02], evaluation_metric=metric), 0.025) == told
+def test_shares_are_said_in_per_cent_and_other_values_as_they_are(metric: str, result: str) -> None:
+    assert goal_text(_one([0.9, 0.02], evaluation_metric=metric), 0.025) == result
 
 
 def test_an_error_above_1_is_no_share() -> None:

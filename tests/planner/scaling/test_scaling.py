@@ -62,28 +62,28 @@ def noisy() -> ScalingCurve:
     return curve_of(STEP_S * (1.0 + NOISE))
 
 
-def answer(told: Estimate | Refusal | None) -> Estimate:
-    assert isinstance(told, Estimate)
-    return told
+def answer(result: Estimate | Refusal | None) -> Estimate:
+    assert isinstance(result, Estimate)
+    return result
 
 
-def value(told: Estimate | Refusal | None) -> float:
-    return float(np.asarray(answer(told).value))
+def value(result: Estimate | Refusal | None) -> float:
+    return float(np.asarray(answer(result).value))
 
 
-def refusal(told: object) -> Refusal:
-    assert isinstance(told, Refusal)
-    return told
+def refusal(result: object) -> Refusal:
+    assert isinstance(result, Refusal)
+    return result
 
 
-def speed_up(told: SpeedUp | Refusal) -> SpeedUp:
-    assert isinstance(told, SpeedUp)
-    return told
+def speed_up(result: SpeedUp | Refusal) -> SpeedUp:
+    assert isinstance(result, SpeedUp)
+    return result
 
 
-def shares(told: Shares | Refusal) -> Shares:
-    assert isinstance(told, Shares)
-    return told
+def shares(result: Shares | Refusal) -> Shares:
+    assert isinstance(result, Shares)
+    return result
 
 
 # -- the form ------------------------------------------------------------------------------------
@@ -129,17 +129,17 @@ def test_one_device_is_the_throughput_law() -> None:
 def test_what_was_never_slower_costs_nothing_and_says_so() -> None:
     curve = curve_of(T + BATCH / V0)
     assert curve.one_node is not None
-    told = answer(curve.one_node.growth_s)
-    assert (told.value, told.low) == (0.0, 0.0)
-    assert told.reasons == ("None was seen: held at 0.",)
+    result = answer(curve.one_node.growth_s)
+    assert (result.value, result.low) == (0.0, 0.0)
+    assert result.reasons == ("None was seen: held at 0.",)
 
 
 def test_steps_that_do_not_grow_with_the_batch_have_no_limit() -> None:
     curve = curve_of(np.where(DEVICES > 1, T + A1, T))
     assert curve.terms.value[1] == 0.0  # not a rounding error of one
-    told = answer(curve.asymptotic_throughput)
-    assert told.value == np.inf
-    assert "unknown" in told.reasons[0]
+    result = answer(curve.asymptotic_throughput)
+    assert result.value == np.inf
+    assert "unknown" in result.reasons[0]
 
 
 @given(fading=st.floats(0.5, 1.0), seed=st.integers(0, 2**32 - 1))
@@ -151,9 +151,9 @@ def test_no_term_is_negative_and_no_answer_is_not_positive(fading: float, seed: 
     step_s += terms[1] * (DEVICES > 1) + terms[2] * (NODES > 1) + terms[3] * BATCH
     curve = curve_of(step_s, fading=fading)
     assert (curve.terms.value >= 0.0).all()
-    told = answer(curve.step_time(BATCH, DEVICES * 4, NODES * 4))
-    assert (np.asarray(told.low) > 0.0).all()
-    assert (np.asarray(told.low) < np.asarray(told.high)).all()
+    result = answer(curve.step_time(BATCH, DEVICES * 4, NODES * 4))
+    assert (np.asarray(result.low) > 0.0).all()
+    assert (np.asarray(result.low) < np.asarray(result.high)).all()
 
 
 # -- invariances ---------------------------------------------------------------------------------
@@ -191,9 +191,9 @@ def test_the_interval_widens_with_devices_and_batches_outside_what_was_measured(
     curve = curve_of()
 
     def q(b: float, n: float, nodes: float) -> float:
-        told = answer(curve.step_time(b, n, nodes))
-        assert_allclose(float(told.high) / value(told), value(told) / float(told.low))
-        return float(np.log(float(told.high) / value(told)) / t_quantile(0.9, DOF))
+        result = answer(curve.step_time(b, n, nodes))
+        assert_allclose(float(result.high) / value(result), value(result) / float(result.low))
+        return float(np.log(float(result.high) / value(result)) / t_quantile(0.9, DOF))
 
     assert_allclose(q(64, 4, 1), SD0)
     assert_allclose(q(64, 16, 2), np.hypot(SD0, KAPPA))
@@ -233,8 +233,8 @@ def test_beyond_twice_the_measured_devices_it_is_a_guess() -> None:
 
 
 def test_fewer_devices_and_other_batches_than_measured_are_told_too() -> None:
-    told = answer(some(DEVICES != 2).step_time([4.0, 200.0], 2, 2)).reasons
-    assert told == (
+    result = answer(some(DEVICES != 2).step_time([4.0, 200.0], 2, 2)).reasons
+    assert result == (
         "Below the measured range: at least 4 devices over several nodes.",
         "Above the measured range: the largest batch per device was 128.",
         "Below the measured range: the smallest batch per device was 8.",
@@ -242,8 +242,8 @@ def test_fewer_devices_and_other_batches_than_measured_are_told_too() -> None:
 
 
 def test_runs_that_scatter_around_the_form_are_warned_of() -> None:
-    told = answer(scattered(0.15).step_time(32, 4, 1))
-    assert "another factor changes" in told.reasons[0]
+    result = answer(scattered(0.15).step_time(32, 4, 1))
+    assert "another factor changes" in result.reasons[0]
 
 
 def scattered(by: float) -> ScalingCurve:
@@ -310,13 +310,13 @@ def test_a_higher_level_is_a_wider_interval() -> None:
 def test_the_terms_have_intervals_that_hold_them() -> None:
     curve = noisy()
     assert curve.several_nodes is not None
-    for told, true in (
+    for result, true in (
         (curve.overhead_s, T),
         (curve.asymptotic_throughput, V0),
         (curve.several_nodes.constant_s, C1),
         (curve.several_nodes.growth_s, C2),
     ):
-        part = answer(told)
+        part = answer(result)
         assert 0.0 <= float(part.low) < true < float(part.high)
 
 
@@ -324,9 +324,9 @@ def test_the_terms_have_intervals_that_hold_them() -> None:
 
 
 def test_one_device_count_shows_no_scaling() -> None:
-    told = refusal(fit_scaling([8, 32], [4, 4], [1, 1], [0.1, 0.2]))
-    assert told.reason.startswith("Every run had 4 devices")
-    assert told.measure_next.endswith("8 devices and a single one.")
+    result = refusal(fit_scaling([8, 32], [4, 4], [1, 1], [0.1, 0.2]))
+    assert result.reason.startswith("Every run had 4 devices")
+    assert result.measure_next.endswith("8 devices and a single one.")
     alone = refusal(fit_scaling([8, 32], [1, 1], [1, 1], [0.1, 0.2]))
     assert "1 device," in alone.reason
     assert alone.measure_next.endswith("on 2 devices.")
@@ -334,9 +334,9 @@ def test_one_device_count_shows_no_scaling() -> None:
 
 def test_a_link_that_was_never_crossed_is_refused() -> None:
     curve = some(NODES == 1)
-    told = refusal(curve.step_time(32, 4, 2))
-    assert "Nothing was measured on several nodes" in told.reason
-    assert "two nodes" in told.measure_next
+    result = refusal(curve.step_time(32, 4, 2))
+    assert "Nothing was measured on several nodes" in result.reason
+    assert "two nodes" in result.measure_next
     assert curve.several_nodes is None
     inside = refusal(some((NODES == 2) | (DEVICES == 1)).step_time(32, 4, 1))
     assert "several devices of one node" in inside.reason
@@ -345,16 +345,16 @@ def test_a_link_that_was_never_crossed_is_refused() -> None:
 
 
 def test_in_an_array_a_refused_place_is_nan_and_a_reason_says_why() -> None:
-    told = answer(some(NODES == 1).step_time([32, 32, 5000], [2, 4, 2], [1, 2, 1]))
-    assert np.isnan(np.asarray(told.value)).tolist() == [False, True, True]
-    assert np.isnan(np.asarray(told.high)).tolist() == [False, True, True]
-    assert [r.split(":")[0] for r in told.reasons] == ["Not available everywhere"] * 2
-    assert told.basis == "measured"
+    result = answer(some(NODES == 1).step_time([32, 32, 5000], [2, 4, 2], [1, 2, 1]))
+    assert np.isnan(np.asarray(result.value)).tolist() == [False, True, True]
+    assert np.isnan(np.asarray(result.high)).tolist() == [False, True, True]
+    assert [r.split(":")[0] for r in result.reasons] == ["Not available everywhere"] * 2
+    assert result.basis == "measured"
 
 
 def test_batches_are_refused_as_the_throughput_law_refuses_them() -> None:
-    told = refusal(curve_of().step_time(513, 4, 1))
-    assert "Batch 513 per device is outside 0 to 512" in told.reason
+    result = refusal(curve_of().step_time(513, 4, 1))
+    assert "Batch 513 per device is outside 0 to 512" in result.reason
     assert answer(curve_of().step_time(512, 4, 1)).basis == "extrapolated"
     close = (BATCH < 100) & (BATCH > 0)
     narrow = curve_of(STEP_S[close], np.where(BATCH == 8, 20.0, BATCH)[close], DEVICES[close],
@@ -392,10 +392,10 @@ def test_one_device_count_on_a_link_is_taken_to_grow_by_half() -> None:
     constant = answer(curve.several_nodes.constant_s)
     assert_allclose(value(constant), (1 - GROWING) * cost)
     assert "assumed to grow" in constant.reasons[-1]
-    told = answer(curve.step_time(32, 8, 2))
+    result = answer(curve.step_time(32, 8, 2))
     grown = cost * (1 - GROWING + GROWING * growth(8, FADING) / growth(4, FADING))
-    assert_allclose(told.value, T + 32 / V0 + grown)
-    assert "the growth of that cost" in told.reasons[-1]
+    assert_allclose(result.value, T + 32 / V0 + grown)
+    assert "the growth of that cost" in result.reasons[-1]
     assert_allclose(value(curve.step_time(32, 4, 2)), law(32.0, 4.0, 2.0))
 
 
@@ -428,10 +428,10 @@ def test_the_names_of_launch_modes_do_not_matter() -> None:
 
 
 def test_an_unseen_or_unnamed_launch_mode_is_refused() -> None:
-    told = refusal(launched().step_time(32, 4, 1, "mpirun"))
-    assert "Launch mpirun was not measured" in told.reason
-    assert "driver, workers" in told.reason
-    assert "one run with mpirun" in told.measure_next
+    result = refusal(launched().step_time(32, 4, 1, "mpirun"))
+    assert "Launch mpirun was not measured" in result.reason
+    assert "driver, workers" in result.reason
+    assert "one run with mpirun" in result.measure_next
     assert "No launch mode was named" in refusal(launched().weak_scaling(32, 4, 1)).reason
     assert "(without a name)" in refusal(curve_of().shares(32, 4, 1, "driver")).reason
     with pytest.raises(ValueError, match=r"Launch mpirun was not measured.*one run with mpirun"):
@@ -457,20 +457,20 @@ def test_a_launch_mode_that_came_with_its_own_link_cannot_be_told_from_it() -> N
 
 
 def test_shares_of_a_step_sum_to_one_and_are_its_parts() -> None:
-    told = shares(curve_of().shares(32, 8, 2))
+    result = shares(curve_of().shares(32, 8, 2))
     step = law(32.0, 8.0, 2.0)
     parts = [T + 32 / V0, C1, C2 * growth(8, FADING)]
-    found = [value(part) for part in (told.compute, told.link, told.growth)]
+    found = [value(part) for part in (result.compute, result.link, result.growth)]
     assert_allclose(found, np.array(parts) / step)
     assert_allclose(sum(found), 1.0)
-    assert told.compute.basis == "measured"
+    assert result.compute.basis == "measured"
 
 
 def test_one_device_computes_only_and_is_sure_of_it() -> None:
-    told = shares(noisy().shares(32, 1, 1))
-    assert (told.compute.value, told.link.value, told.growth.value) == (1.0, 0.0, 0.0)
-    assert told.compute.low == pytest.approx(1.0)
-    assert told.link.high == pytest.approx(0.0)
+    result = shares(noisy().shares(32, 1, 1))
+    assert (result.compute.value, result.link.value, result.growth.value) == (1.0, 0.0, 0.0)
+    assert result.compute.low == pytest.approx(1.0)
+    assert result.link.high == pytest.approx(0.0)
 
 
 def test_shares_stay_shares_and_arrays_are_answered_as_scalars() -> None:
@@ -487,50 +487,50 @@ def test_shares_stay_shares_and_arrays_are_answered_as_scalars() -> None:
 def test_without_a_single_device_the_link_is_not_told_from_the_overhead() -> None:
     curve = some(DEVICES > 1)
     assert_allclose(value(curve.step_time(32, 4, 1)), law(32.0, 4.0, 1.0))
-    told = refusal(curve.shares(32, 4, 1))
-    assert told.measure_next == "Measure a single device."
+    result = refusal(curve.shares(32, 4, 1))
+    assert result.measure_next == "Measure a single device."
     many = shares(curve.shares([32, 32], 4, 1))
     assert np.isnan(np.asarray(many.link.value)).all()
 
 
 def test_weak_scaling_keeps_the_batch_per_device() -> None:
-    told = speed_up(curve_of().weak_scaling(32, 8, 2))
+    result = speed_up(curve_of().weak_scaling(32, 8, 2))
     gain = 8 * law(32.0, 1.0, 1.0) / law(32.0, 8.0, 2.0)
-    assert told.kind == "weak"
-    assert_allclose(value(told.speed_up), gain)
-    assert_allclose(value(told.efficiency), gain / 8)
+    assert result.kind == "weak"
+    assert_allclose(value(result.speed_up), gain)
+    assert_allclose(value(result.efficiency), gain / 8)
 
 
 def test_strong_scaling_keeps_the_global_batch() -> None:
-    told = speed_up(curve_of().strong_scaling(256, 8, 2))
+    result = speed_up(curve_of().strong_scaling(256, 8, 2))
     gain = law(256.0, 1.0, 1.0) / law(32.0, 8.0, 2.0)
-    assert told.kind == "strong"
-    assert_allclose(value(told.speed_up), gain)
-    assert_allclose(value(told.efficiency), gain / 8)
-    assert told.speed_up.basis == "extrapolated"
-    assert "largest batch per device was 128" in told.speed_up.reasons[0]
+    assert result.kind == "strong"
+    assert_allclose(value(result.speed_up), gain)
+    assert_allclose(value(result.efficiency), gain / 8)
+    assert result.speed_up.basis == "extrapolated"
+    assert "largest batch per device was 128" in result.speed_up.reasons[0]
 
 
 def test_strong_scaling_is_a_ratio_of_throughputs_too() -> None:
     curve = noisy()
-    told = speed_up(curve.strong_scaling([64.0, 256.0], [4, 8], [1, 2]))
+    result = speed_up(curve.strong_scaling([64.0, 256.0], [4, 8], [1, 2]))
     one, many = (
         curve.throughput([64.0, 256.0], 1, 1),
         curve.throughput([16.0, 32.0], [4, 8], [1, 2]),
     )
     ratio = np.asarray(answer(many).value) / np.asarray(answer(one).value)
-    assert_allclose(told.speed_up.value, ratio)
+    assert_allclose(result.speed_up.value, ratio)
 
 
 def test_one_device_is_exactly_as_fast_as_itself() -> None:
-    for told in (noisy().weak_scaling(32, 1, 1), noisy().strong_scaling(32, 1, 1)):
-        gain = speed_up(told).speed_up
+    for result in (noisy().weak_scaling(32, 1, 1), noisy().strong_scaling(32, 1, 1)):
+        gain = speed_up(result).speed_up
         assert (gain.value, gain.low, gain.high) == (1.0, 1.0, 1.0)
 
 
 def test_a_speed_up_is_as_unsure_as_two_measurements() -> None:
-    told = speed_up(curve_of().weak_scaling(32, 4, 1)).speed_up
-    q = float(np.log(float(told.high) / value(told)))
+    result = speed_up(curve_of().weak_scaling(32, 4, 1)).speed_up
+    q = float(np.log(float(result.high) / value(result)))
     assert_allclose(q, t_quantile(0.9, DOF) * SD0 * np.sqrt(2))
 
 
@@ -582,18 +582,18 @@ def test_a_node_has_at_least_one_device() -> None:
     ],
 )
 def test_bad_runs_are_named(
-    columns: tuple[list[float], list[float], list[float], list[float]], told: str
+    columns: tuple[list[float], list[float], list[float], list[float]], result: str
 ) -> None:
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=result):
         fit_scaling(*columns)
 
 
 def test_all_that_is_wrong_is_told_at_once() -> None:
     with pytest.raises(ValueError, match="devices: value 1") as raised:
         fit_scaling([8, 8], [0, 2], [1, 5], [0.1, -1.0], ["a", ""])
-    told = str(raised.value).splitlines()
-    assert [line.split(":")[0] for line in told] == ["devices", "nodes", "step_s", "launch"]
-    assert "value 2 of 2 is empty" in told[-1]
+    result = str(raised.value).splitlines()
+    assert [line.split(":")[0] for line in result] == ["devices", "nodes", "step_s", "launch"]
+    assert "value 2 of 2 is empty" in result[-1]
 
 
 def test_launch_needs_one_name_per_run() -> None:

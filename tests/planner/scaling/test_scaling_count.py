@@ -49,9 +49,9 @@ def test_half_of_the_throughput_is_reached_at_n_v0_times_the_whole_overhead(
 
 def test_step_times_are_those_of_the_scaling_curve_at_the_batch_per_device() -> None:
     there = count(4, 2)
-    told = there.step_time(np.array([64.0, 256.0]))
-    assert isinstance(told, Estimate)
-    assert_allclose(told.value, law(np.array([16.0, 64.0]), 4, 2), rtol=1e-6)
+    result = there.step_time(np.array([64.0, 256.0]))
+    assert isinstance(result, Estimate)
+    assert_allclose(result.value, law(np.array([16.0, 64.0]), 4, 2), rtol=1e-6)
     fast = there.throughput(64.0)
     assert isinstance(fast, Estimate)
     assert_allclose(fast.value, 64.0 / law(16.0, 4, 2), rtol=1e-6)
@@ -149,9 +149,9 @@ def launched() -> ScalingCurve:
     return curve_of(slower, launch=modes)
 
 
-def value(told: Estimate | Refusal) -> float:
-    assert isinstance(told, Estimate)
-    return float(told.value)
+def value(result: Estimate | Refusal) -> float:
+    assert isinstance(result, Estimate)
+    return float(result.value)
 
 
 def test_whatever_takes_a_throughput_curve_takes_a_scaling_curve_at_a_place() -> None:
@@ -170,10 +170,10 @@ def test_devices_fill_up_their_nodes_where_nobody_says_how_many() -> None:
 
 def test_without_a_number_of_devices_it_is_the_most_measured_and_says_so() -> None:
     steps = steps_law()
-    told, there = best_batch(curve_of(), steps), best_batch(count(8, 2), steps)
-    assert isinstance(told, Estimate)
-    assert value(told) == value(there)
-    assert told.reasons[0] == (
+    result, there = best_batch(curve_of(), steps), best_batch(count(8, 2), steps)
+    assert isinstance(result, Estimate)
+    assert value(result) == value(there)
+    assert result.reasons[0] == (
         "Step time: On 8 devices over 2 nodes, the largest measured count; choose another one "
         "if needed."
     )

@@ -88,13 +88,13 @@ def answer(known: Runs, asked: Runs, fading: float = FADING) -> Estimate:
         nothing = np.full(asked.step_s.shape, np.nan)
         return Estimate(value=nothing, low=nothing, high=nothing, level=LEVEL,
                         basis="extrapolated", reasons=(curve.reason,))  # fmt: skip
-    told = curve.step_time(asked.batch, asked.devices, asked.nodes)
-    assert isinstance(told, Estimate)
-    return told
+    result = curve.step_time(asked.batch, asked.devices, asked.nodes)
+    assert isinstance(result, Estimate)
+    return result
 
 
-def ends(told: Estimate) -> tuple[Floats, Floats, Floats]:
-    return np.asarray(told.value), np.asarray(told.low), np.asarray(told.high)
+def ends(result: Estimate) -> tuple[Floats, Floats, Floats]:
+    return np.asarray(result.value), np.asarray(result.low), np.asarray(result.high)
 
 
 def ernest(known: Runs) -> Prediction:
@@ -329,8 +329,8 @@ def table_score(name: str, most: int, band: tuple[int, int]) -> tuple[dict[str, 
             for form in forms:
                 errors[form].append(np.abs(FORMS[form](known)(asked) / asked.step_s - 1.0))
     answered = sum(e.size for e in errors["ours"])
-    told = f"{len(errors['ours'])} curves, {answered}/{points} points answered, {inside} inside"
-    return {form: Score(e) for form, e in errors.items()}, told
+    result = f"{len(errors['ours'])} curves, {answered}/{points} points answered, {inside} inside"
+    return {form: Score(e) for form, e in errors.items()}, result
 
 
 @pytest.mark.parametrize(("most", "band"), [(4, (5, 8)), (16, (20, 64))])

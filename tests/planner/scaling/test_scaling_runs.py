@@ -71,9 +71,9 @@ def test_the_runs_are_fitted_at_their_batch_per_device() -> None:
     found = scaled()
     assert found.counts == COUNTS
     assert found.most == 4
-    told = found.curve.step_time(32.0, 8, 1)
-    assert isinstance(told, Estimate)
-    assert_allclose(told.value, step_s(256, 8), rtol=1e-6)
+    result = found.curve.step_time(32.0, 8, 1)
+    assert isinstance(result, Estimate)
+    assert_allclose(result.value, step_s(256, 8), rtol=1e-6)
 
 
 def test_one_number_of_devices_is_refused_with_what_to_measure() -> None:
@@ -122,9 +122,9 @@ def test_questions_are_asked_for_the_launch_mode_in_question() -> None:
         assert isinstance(found, Scaled)
         there = found.at(2)
         assert not isinstance(there, Refusal)
-        told = there.step_time(64.0)
-        assert isinstance(told, Estimate)
-        assert_allclose(told.value, step_s(64, 2) + extra, rtol=1e-3)
+        result = there.step_time(64.0)
+        assert isinstance(result, Estimate)
+        assert_allclose(result.value, step_s(64, 2) + extra, rtol=1e-3)
 
 
 def test_a_single_process_is_what_every_launch_mode_is_on_one_device() -> None:
@@ -232,10 +232,10 @@ def test_the_small_table_has_the_fastest_and_the_cheapest_of_every_optimiser() -
 def test_the_sentence_of_efficiencies_names_their_kinds() -> None:
     known = scaled()
     timing = time_on(one(), known.at(4))
-    told = efficiency_sentence(known, timing, 4)
-    assert told.startswith("On 4 devices at batch ")
-    assert "strong scaling efficiency (the same global batch on one device) " in told
-    assert "weak scaling efficiency (the same batch per device) " in told
+    result = efficiency_sentence(known, timing, 4)
+    assert result.startswith("On 4 devices at batch ")
+    assert "strong scaling efficiency (the same global batch on one device) " in result
+    assert "weak scaling efficiency (the same batch per device) " in result
     assert "a guess" in efficiency_sentence(known, time_on(one(), known.at(16)), 16)
 
 

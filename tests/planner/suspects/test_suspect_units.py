@@ -45,11 +45,11 @@ def test_without_neighbours_the_other_batches_tell_it(slip: float, way: int, bat
 )
 @pytest.mark.parametrize("slip", [60.0, 1e-3, 3600.0])
 def test_a_run_that_contradicts_itself_by_a_unit_is_found_alone(
-    change: dict[str, float], told: str, slip: float
+    change: dict[str, float], result: str, slip: float
 ) -> None:
     wrong: dict[str, object] = {name: value * slip for name, value in change.items()}
     flag = only(unit_flags([run(64, **wrong)]))  # type: ignore[arg-type]
-    assert told in flag.evidence
+    assert result in flag.evidence
     assert abs(np.log(flag.value)) == pytest.approx(abs(np.log(slip)), abs=0.1)
 
 

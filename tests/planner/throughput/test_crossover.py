@@ -43,11 +43,11 @@ def test_the_crossover_does_not_depend_on_who_is_named_first() -> None:
 
 def test_a_crossover_outside_the_measured_range_says_so() -> None:
     large = np.array([64.0, 128, 256])
-    told = answer(
+    result = answer(
         crossover_batch(curve_of(large, law(large)), curve_of(large, law(large, 513.8, 0.15)))
     )
-    assert told.basis == "extrapolated"
-    assert "outside the measured range" in told.reasons[0]
+    assert result.basis == "extrapolated"
+    assert "outside the measured range" in result.reasons[0]
 
 
 def test_a_system_that_always_wins_has_no_crossover() -> None:
@@ -86,8 +86,8 @@ def test_a_crossover_with_a_refused_curve_is_that_refusal() -> None:
 
 
 def test_close_curves_cross_somewhere_and_say_so() -> None:
-    told = answer(crossover_batch(noisy(258.1, 0.054), noisy(270.0, 0.06)))
-    assert "the crossover has a wide interval" in told.reasons[-1]
+    result = answer(crossover_batch(noisy(258.1, 0.054), noisy(270.0, 0.06)))
+    assert "the crossover has a wide interval" in result.reasons[-1]
 
 
 def bent(v0: float, t: float, share: float) -> Floats:
@@ -97,13 +97,13 @@ def bent(v0: float, t: float, share: float) -> Floats:
 
 def test_points_that_bend_about_their_laws_are_told_beside_the_crossover() -> None:
     one, two = curve_of(SWEEP, bent(258.1, 0.054, 0.1)), curve_of(SWEEP, bent(513.8, 0.15, -0.1))
-    told = answer(crossover_batch(one, two, names=("GPU", "TPU")))
-    times = [float(answer(c.step_time(told.value)).value) for c in (one, two)]
+    result = answer(crossover_batch(one, two, names=("GPU", "TPU")))
+    times = [float(answer(c.step_time(result.value)).value) for c in (one, two)]
     by = times[0] / times[1] - 1
     assert by > VISIBLE
-    assert f"by these TPU is {100 * by:.0f} % faster there" in told.reasons[-1]
+    assert f"by these TPU is {100 * by:.0f} % faster there" in result.reasons[-1]
     back = answer(crossover_batch(two, one, names=("TPU", "GPU")))
-    assert back.reasons[-1] == told.reasons[-1]
+    assert back.reasons[-1] == result.reasons[-1]
 
 
 def test_exact_laws_have_nothing_to_say_beside_the_crossover() -> None:

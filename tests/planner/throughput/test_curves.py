@@ -36,30 +36,30 @@ def test_a_failed_run_is_no_point() -> None:
 
 
 def test_the_sentence_says_v0_b50_b90_and_what_lies_beyond() -> None:
-    told = curve_sentence(curves_of(_sweep(100, 0.5))[0])
-    assert "saturates at 100 samples/s (90 %:" in told
-    assert "half of that is reached at batch 50" in told
-    assert "90 % at batch 450" in told
-    assert "beyond" not in told
+    result = curve_sentence(curves_of(_sweep(100, 0.5))[0])
+    assert "saturates at 100 samples/s (90 %:" in result
+    assert "half of that is reached at batch 50" in result
+    assert "90 % at batch 450" in result
+    assert "beyond" not in result
     assert "beyond the largest measured batch (512), which reaches 34 %" in curve_sentence(
         curves_of(_sweep(1000, 1.0))[0]
     )
 
 
 def test_without_overhead_the_sentence_names_no_batch_of_zero() -> None:
-    told = curve_sentence(curves_of([_run(b, b / 100) for b in (32, 128, 512)])[0])
-    assert told.startswith("GPU saturates at 100 samples/s (90 %:")
-    assert told.endswith("; no overhead a step was seen: full speed at every measured batch.")
+    result = curve_sentence(curves_of([_run(b, b / 100) for b in (32, 128, 512)])[0])
+    assert result.startswith("GPU saturates at 100 samples/s (90 %:")
+    assert result.endswith("; no overhead a step was seen: full speed at every measured batch.")
     published = replace(RUN, global_batch_size=None, step_time_s=None,
                         asymptotic_throughput=258.1, overhead_s=0.0)  # fmt: skip
-    told = curve_sentence(curves_of([published])[0])
-    assert told.endswith("; no overhead a step was published: full speed at every batch.")
+    result = curve_sentence(curves_of([published])[0])
+    assert result.endswith("; no overhead a step was published: full speed at every batch.")
 
 
 def test_steps_that_do_not_grow_say_so_once() -> None:
-    told = curve_sentence(curves_of([_run(b, 1.0) for b in (32, 128, 512)])[0])
-    assert told.startswith("GPU: No batch effect seen up to batch 512: a step takes as long")
-    assert told.count("batch effect") == 1
+    result = curve_sentence(curves_of([_run(b, 1.0) for b in (32, 128, 512)])[0])
+    assert result.startswith("GPU: No batch effect seen up to batch 512: a step takes as long")
+    assert result.count("batch effect") == 1
 
 
 def test_a_refused_curve_says_why_and_what_to_measure() -> None:
@@ -84,9 +84,9 @@ def test_the_crossing_names_the_faster_system() -> None:
 
 def test_systems_that_do_not_cross_are_named() -> None:
     a, b = curves_of([*_sweep(100, 0.5), *_sweep(400, 0.5, system="TPU")])
-    told = crossover_sentence(a, b)
-    assert "do not cross at a batch above 0: TPU is at least as fast at every batch." in told
-    assert "system" not in told
+    result = crossover_sentence(a, b)
+    assert "do not cross at a batch above 0: TPU is at least as fast at every batch." in result
+    assert "system" not in result
 
 
 def test_published_parameters_draw_a_curve_without_interval() -> None:
@@ -129,10 +129,10 @@ def test_a_run_left_out_is_kept_as_a_point_and_changes_no_fit() -> None:
 def test_the_sentence_says_how_many_runs_are_left_out() -> None:
     ids = [r.run_id for r in _with_ids()]
     assert "left out" not in curve_sentence(curves_of(_with_ids())[0])
-    told = curve_sentence(curves_of(_with_ids(), ids[3:])[0])
-    assert told.endswith(" 1 suspect run is left out of this fit.")
-    told = curve_sentence(curves_of(_with_ids(), ids[2:])[0])
-    assert told.endswith(" 2 suspect runs are left out of this fit.")
+    result = curve_sentence(curves_of(_with_ids(), ids[3:])[0])
+    assert result.endswith(" 1 suspect run is left out of this fit.")
+    result = curve_sentence(curves_of(_with_ids(), ids[2:])[0])
+    assert result.endswith(" 2 suspect runs are left out of this fit.")
 
 
 def test_a_curve_of_suspect_runs_alone_is_refused_and_its_points_are_kept() -> None:

@@ -178,7 +178,7 @@ def test_two_close_batches_carry_to_twice_away_and_no_farther() -> None:
 def test_two_distant_batches_carry_to_four_times_the_largest() -> None:
     curve = curve_of([16, 256], law(np.array([16.0, 256])))
     assert answer(curve.throughput(1024)).basis == "extrapolated"
-    assert any("Measure a third" in told for told in curve.warnings)
+    assert any("Measure a third" in output for output in curve.warnings)
 
 
 def test_beyond_twice_the_largest_batch_the_answer_is_wide_and_says_so() -> None:
@@ -197,9 +197,9 @@ def test_beyond_four_times_the_largest_batch_there_is_no_answer() -> None:
 
 
 def test_refused_elements_of_an_array_are_nan_with_one_reason() -> None:
-    told = answer(noisy().throughput([64, 2000, 3000]))
-    assert list(np.isnan(told.value)) == [False, True, True]
-    assert sum("Not answered outside 0 to 1,024" in reason for reason in told.reasons) == 1
+    output = answer(noisy().throughput([64, 2000, 3000]))
+    assert list(np.isnan(output.value)) == [False, True, True]
+    assert sum("Not answered outside 0 to 1,024" in reason for reason in output.reasons) == 1
 
 
 def test_an_array_of_refused_batches_only_is_all_nan() -> None:
@@ -264,10 +264,10 @@ def test_steps_in_proportion_to_the_batch_mean_no_overhead_seen() -> None:
 
 
 def test_a_published_curve_has_values_but_no_intervals() -> None:
-    told = answer(published_curve(258.1, 0.054).throughput([1.0, 1e6]))
-    assert told.basis == "published"
-    assert np.isnan(told.low).all()
-    assert "their scatter is unknown" in told.reasons[0]
+    output = answer(published_curve(258.1, 0.054).throughput([1.0, 1e6]))
+    assert output.basis == "published"
+    assert np.isnan(output.low).all()
+    assert "their scatter is unknown" in output.reasons[0]
 
 
 @pytest.mark.parametrize(("v0", "t"), [(0.0, 0.1), (np.inf, 0.1), (100.0, -0.1), (100.0, np.nan)])
@@ -284,15 +284,15 @@ def test_whatever_is_within_bounds_has_finite_parameters_or_a_true_refusal(seed:
     step_s = np.clip(batch / 10.0 ** rng.uniform(-99, 99), 1e-99, 1e99) * (1 + NOISE[:4])
     step_s = np.clip(step_s, batch / 1e100, batch / 1e-100)
     try:
-        told = fit_throughput(batch, step_s)
+        output = fit_throughput(batch, step_s)
     except ValueError as error:
         assert "from 1e-100 to 1e+100" in str(error)  # noqa: PT017
         return
-    if isinstance(told, Refusal):
-        assert "Only batch" not in told.reason
+    if isinstance(output, Refusal):
+        assert "Only batch" not in output.reason
     else:
-        assert np.isfinite(told.overhead_s.value)
-        assert not np.isnan(told.asymptotic_throughput.value)
+        assert np.isfinite(output.overhead_s.value)
+        assert not np.isnan(output.asymptotic_throughput.value)
 
 
 def test_many_shares_are_answered_as_one_by_one() -> None:
@@ -335,8 +335,8 @@ def test_a_share_is_between_zero_and_one(share: float) -> None:
         ([8.0] * 9, [0.0] * 9, "value 5 of 9 is 0, and 4 more"),
     ],
 )
-def test_bad_measurements_are_named(batch: list[float], step_s: list[float], told: str) -> None:
-    with pytest.raises(ValueError, match=told) as raised:
+def test_bad_measurements_are_named(batch: list[float], step_s: list[float], output: str) -> None:
+    with pytest.raises(ValueError, match=output) as raised:
         fit_throughput(batch, step_s)
     assert "group" not in str(raised.value)
 
@@ -360,8 +360,8 @@ def bent() -> ThroughputCurve:
 
 def test_a_sweep_of_four_batches_answers_nearer_to_its_points_than_its_law() -> None:
     curve = bent()
-    told, plain = (np.asarray(answer(c.step_time(SWEEP)).value) for c in (curve, curve.law))
-    assert np.abs(told / curve.step_s - 1).max() < np.abs(plain / curve.step_s - 1).max()
+    output, plain = (np.asarray(answer(c.step_time(SWEEP)).value) for c in (curve, curve.law))
+    assert np.abs(output / curve.step_s - 1).max() < np.abs(plain / curve.step_s - 1).max()
     assert_allclose(plain, float(curve.overhead_s.value) + SWEEP * float(curve.lines.slope[0]))
 
 
@@ -385,8 +385,8 @@ def test_three_batches_and_published_curves_are_their_law() -> None:
 def test_a_drawn_curve_has_no_jump_and_ends_in_its_law() -> None:
     curve = bent()
     grid = np.geomspace(2.0, 1024.0, 20_000)
-    told = answer(curve.step_time(grid))
-    for part in (told.value, told.low, told.high):
+    output = answer(curve.step_time(grid))
+    for part in (output.value, output.low, output.high):
         assert np.abs(np.diff(np.log(np.asarray(part)))).max() < 0.002
     far, plain = (ends(answer(c.step_time(1024))) for c in (curve, curve.law))
     assert_allclose(far[0], plain[0])

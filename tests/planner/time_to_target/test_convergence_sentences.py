@@ -49,7 +49,7 @@ def fitted(samples: list[float], batch: tuple[int, ...] = BATCHES) -> Comparison
     )
 
 
-def told(
+def result(
     of: Comparison,
     times: SystemCurve | None = None,
     place: Place | None = None,
@@ -74,7 +74,7 @@ def timing(value: float, low: float, high: float) -> Timing:
 
 
 def test_the_sentence_says_beyond_which_batch_it_stops_paying_and_for_what() -> None:
-    first = told(both())[0]
+    first = result(both())[0]
     assert first.startswith("Beyond batch 64 (90 %: ")
     assert first.endswith(
         "larger batches give diminishing returns for Net on Data with SGD to 2.5 % validation "
@@ -83,35 +83,35 @@ def test_the_sentence_says_beyond_which_batch_it_stops_paying_and_for_what() -> 
 
 
 def test_the_best_batch_stands_in_the_same_sentence_with_its_time() -> None:
-    first = told(both(), system(), HERE)[0]
+    first = result(both(), system(), HERE)[0]
     assert "; on T4 the best batch is 57 (90 %: " in first
     assert "which takes" in first
 
 
 def test_step_times_of_another_workload_are_named_as_such_once() -> None:
-    first, second, *_ = told(both(), system(), THERE)
+    first, second, *_ = result(both(), system(), THERE)
     assert "; with the step times of another workload (Other) on T4 the best batch is" in first
     assert "; with the same step times the best batch is" in second
 
 
 def test_without_step_times_the_answer_says_what_to_measure() -> None:
-    last = told(both())[-1]
+    last = result(both())[-1]
     assert last.startswith("No best batch: steps of Net on Data were not timed.")
     assert "two or more batch sizes" in last
 
 
 def test_where_step_times_are_known_but_not_chosen_nothing_is_to_be_measured() -> None:
-    assert told(both(), own=True)[-1] == "No best batch: choose step times below."
+    assert result(both(), own=True)[-1] == "No best batch: choose step times below."
 
 
 def test_step_times_without_a_curve_are_refused_once() -> None:
-    sentences = told(both(), system(batches=(64,)), HERE)
+    sentences = result(both(), system(batches=(64,)), HERE)
     assert sum("Only batch 64 was measured" in s for s in sentences) == 1
     assert sentences[-1].startswith("No best batch on T4: ")
 
 
 def test_curves_without_a_batch_in_common_tell_no_best_batch() -> None:
-    first, *_, last = told(both(), system(batches=(8192, 16384, 65536)), HERE)
+    first, *_, last = result(both(), system(batches=(8192, 16384, 65536)), HERE)
     assert first.endswith("to 2.5 % validation error.")
     assert last.startswith("No best batch on T4: No batch lies within both curves")
 
@@ -120,7 +120,7 @@ def test_curves_without_a_batch_in_common_tell_no_best_batch() -> None:
 def test_where_no_limit_was_seen_more_still_pays_however_the_fit_turned_out(
     samples: list[float],
 ) -> None:
-    first = told(fitted(samples))[0]
+    first = result(fitted(samples))[0]
     assert first.startswith("Larger batches still save steps at the largest measured batch (2,048)")
     assert "the limit is above batch " in first
     assert first.endswith("(90 %).")
@@ -136,7 +136,7 @@ def test_where_no_limit_was_seen_more_still_pays_however_the_fit_turned_out(
 def test_where_steps_were_not_seen_to_fall_no_larger_batch_pays(
     samples: list[float], why: str
 ) -> None:
-    first = told(fitted(samples))[0]
+    first = result(fitted(samples))[0]
     assert first.startswith("Batches above 8 showed no gain for Net on Data with SGD")
     assert f" error: {why}" in first
 
@@ -149,13 +149,13 @@ def test_where_steps_were_not_seen_to_fall_no_larger_batch_pays(
     ],
 )
 def test_a_limit_outside_the_measured_batches_is_said_to_be(samples: list[float], end: str) -> None:
-    first = told(fitted(samples))[0]
+    first = result(fitted(samples))[0]
     assert first.startswith("Beyond batch ")
     assert first.endswith(end)
 
 
 def test_optimisers_refused_for_one_reason_share_a_sentence() -> None:
-    assert told(both(1e-4)) == [
+    assert result(both(1e-4)) == [
         "Net on Data with SGD and Adam to 2.5 % validation error: The target was reached at none "
         "of the batch sizes tried (8, 32, 128, 512, 2,048): half of the seeds or more missed it. "
         "Train for more steps, tune the learning rate, or choose an easier target."
@@ -166,7 +166,7 @@ def test_a_refused_optimiser_stands_behind_those_with_a_curve() -> None:
     curves = both().curves
     refused = replace(curves[0], curve=Refusal(reason="No.", measure_next="Measure."))
     mixed = Comparison(target=TARGET, curves=(refused, curves[1]))
-    first, second, _ = told(mixed)
+    first, second, _ = result(mixed)
     assert "with Adam to" in first
     assert second == "Net on Data with SGD to 2.5 % validation error: No. Measure."
 
@@ -207,7 +207,7 @@ def test_every_optimiser_is_told_with_step_times_of_its_own() -> None:
 
 def test_step_times_of_another_optimiser_are_named_as_such() -> None:
     borrowed = replace(HERE, stand_in="another optimiser")
-    first = told(both(), system(), borrowed)[0]
+    first = result(both(), system(), borrowed)[0]
     assert "; with the step times of another optimiser (Net · Data · SGD) on T4 the best" in first
 
 
@@ -224,7 +224,7 @@ def test_an_optimiser_without_step_times_there_is_reported_as_missing() -> None:
 
 
 def test_a_guess_is_called_a_guess_in_the_sentence() -> None:
-    first = told(both(), system(), replace(HERE, system="32 × T4", guess=True))[0]
+    first = result(both(), system(), replace(HERE, system="32 × T4", guess=True))[0]
     assert "; as a guess, on 32 × T4 the best batch is" in first
 
 
@@ -233,7 +233,7 @@ def test_an_optimiser_that_is_not_stated_is_not_named() -> None:
 
 
 def test_a_best_batch_at_the_end_of_what_is_known_has_no_interval_in_the_sentence() -> None:
-    first = told(both(), system(batches=(8, 16, 24, 32)), HERE)[0]
+    first = result(both(), system(batches=(8, 16, 24, 32)), HERE)[0]
     assert "on T4 the best batch is 32, which takes" in first
 
 

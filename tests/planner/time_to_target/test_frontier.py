@@ -81,8 +81,8 @@ def test_time_is_steps_times_step_time_and_cost_is_device_hours() -> None:
     steps = workload().steps(SIZES)
     assert isinstance(steps, Estimate)
     step_s = Cluster().step_time_s(SIZES[None, :], COUNTS[:, None])
-    told = found.batch >= found.devices[:, None]
-    assert_allclose(found.time_s[told], (steps.value * step_s)[told])
+    result = found.batch >= found.devices[:, None]
+    assert_allclose(found.time_s[result], (steps.value * step_s)[result])
     assert_allclose(found.cost, found.time_s * COUNTS[:, None] / 3600)
 
 
@@ -162,9 +162,9 @@ def test_what_a_curve_refuses_is_no_choice() -> None:
 
 def test_a_throughput_curve_is_a_frontier_of_its_own_number_of_devices() -> None:
     found = grid(system(), counts=4)
-    told = time_to_target(system(), workload(), SIZES)
-    assert isinstance(told, Estimate)
-    assert_allclose(found.time_s[0], np.asarray(told.value))
+    result = time_to_target(system(), workload(), SIZES)
+    assert isinstance(result, Estimate)
+    assert_allclose(found.time_s[0], np.asarray(result.value))
     assert_allclose(found.cost, 4 * found.time_s / 3600)
     best = best_batch(system(), workload())
     assert isinstance(best, Estimate)
@@ -185,9 +185,9 @@ def test_refusals_pass_through_and_an_empty_grid_is_one() -> None:
     unreached = fit_convergence([64], [np.nan])
     assert isinstance(unreached, Refusal)
     assert frontier(Cluster(), unreached, COUNTS, SIZES) is unreached
-    told = frontier(Cluster(), workload(), [1, 2], [1e6, 2e6])
-    assert isinstance(told, Refusal)
-    assert "2 device counts from 1 to 2, batches from 1e+06 to 2e+06" in told.reason
+    result = frontier(Cluster(), workload(), [1, 2], [1e6, 2e6])
+    assert isinstance(result, Refusal)
+    assert "2 device counts from 1 to 2, batches from 1e+06 to 2e+06" in result.reason
 
 
 @pytest.mark.parametrize(
@@ -202,9 +202,9 @@ def test_refusals_pass_through_and_an_empty_grid_is_one() -> None:
     ],
 )
 def test_impossible_grids_are_named(
-    devices: list[float], batches: list[float], price: float, told: str
+    devices: list[float], batches: list[float], price: float, result: str
 ) -> None:
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=result):
         frontier(Cluster(), workload(), devices, batches, price)
 
 
@@ -220,9 +220,9 @@ def launched() -> ScalingCurve:
 def test_a_scaling_curve_is_searched_as_it_answers() -> None:
     found = frontier(curve_of(), workload(), [1, 4, 8], SIZES)
     assert isinstance(found, Frontier)
-    told = time_to_target(curve_of(), workload(), SIZES, devices=8)
-    assert isinstance(told, Estimate)
-    assert_allclose(found.time_s[2], np.where(SIZES < 8, np.nan, np.asarray(told.value)))
+    result = time_to_target(curve_of(), workload(), SIZES, devices=8)
+    assert isinstance(result, Estimate)
+    assert_allclose(found.time_s[2], np.where(SIZES < 8, np.nan, np.asarray(result.value)))
 
 
 def test_a_launch_mode_can_be_named() -> None:
@@ -245,6 +245,6 @@ def test_the_curve_of_one_count_answers_for_that_count() -> None:
     found = frontier(there, workload(), [2, 4], [64.0])
     assert isinstance(found, Frontier)
     assert np.isnan(found.time_s[0, 0])
-    told = time_to_target(there, workload(), 64.0)
-    assert isinstance(told, Estimate)
-    assert_allclose(found.time_s[1, 0], told.value)
+    result = time_to_target(there, workload(), 64.0)
+    assert isinstance(result, Estimate)
+    assert_allclose(found.time_s[1, 0], result.value)

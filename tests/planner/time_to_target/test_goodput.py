@@ -92,8 +92,8 @@ def test_twice_or_half_the_best_batch_costs_at_most_an_eighth(times: float) -> N
 def test_log_half_widths_of_both_batches_add_in_quadrature_and_are_halved() -> None:
     curve, law = system(), workload()
     best = answer(best_batch(curve, law))
-    told = (curve.half_saturation_batch, law.critical_batch_size, best)
-    widths = [np.log(float(e.high) / float(e.value)) for e in told]
+    result = (curve.half_saturation_batch, law.critical_batch_size, best)
+    widths = [np.log(float(e.high) / float(e.value)) for e in result]
     assert_allclose(widths[2], np.hypot(*widths[:2]) / 2)
 
 
@@ -103,18 +103,18 @@ def test_the_interval_of_the_best_batch_holds_the_truth_about_as_often_as_it_say
         scatter = np.exp(0.05 * rng.standard_normal((2, SWEEP.size)))
         curve = fit_throughput(SWEEP, (T + SWEEP / V0) * scatter[0])
         law = fit_convergence(SWEEP, SMIN * (SWEEP + BCRIT) * scatter[1])
-        told = answer(best_batch(curve, law))
-        held += bool(told.low <= truth <= told.high)
+        result = answer(best_batch(curve, law))
+        held += bool(result.low <= truth <= result.high)
     assert 0.87 <= held / 300 <= 0.99
 
 
 def test_memory_clips_the_best_batch_and_says_what_that_costs() -> None:
     curve, law = system(), workload()
-    told = answer(best_batch(curve, law, max_batch=64))
-    assert (told.value, told.high) == (64.0, 64.0)
+    result = answer(best_batch(curve, law, max_batch=64))
+    assert (result.value, result.high) == (64.0, 64.0)
     longer = float(answer(time_to_target(curve, law, 64)).value)
     longer /= float(answer(minimum_time(curve, law)).value)
-    assert told.reasons[0] == (
+    assert result.reasons[0] == (
         "The optimum of the two laws is batch 314, but the largest batch allowed is 64: by these "
         f"laws that takes {100 * (longer - 1):.2g} % longer."
     )
@@ -122,8 +122,8 @@ def test_memory_clips_the_best_batch_and_says_what_that_costs() -> None:
 
 
 def test_a_memory_below_what_was_measured_is_the_answer_where_both_curves_allow_it() -> None:
-    told = answer(best_batch(system(), workload(), max_batch=4))
-    assert (told.value, told.low, told.high, told.basis) == (4.0, 4.0, 4.0, "extrapolated")
+    result = answer(best_batch(system(), workload(), max_batch=4))
+    assert (result.value, result.low, result.high, result.basis) == (4.0, 4.0, 4.0, "extrapolated")
     near = np.array([64.0, 128])
     refused = refusal(best_batch(system(batch=near), workload(), max_batch=4))
     assert "where the curve of step time answers" in refused.reason
@@ -131,12 +131,12 @@ def test_a_memory_below_what_was_measured_is_the_answer_where_both_curves_allow_
 
 def test_a_search_never_leaves_what_was_measured_for_both() -> None:
     small, large = SWEEP[:3], SWEEP[2:] * 4
-    told = answer(best_batch(system(batch=small), workload()))
-    assert told.value == 128.0
-    assert "but both curves were measured up to 128 only" in told.reasons[0]
-    told = answer(best_batch(system(), workload(batch=large)))
-    assert told.value == 512.0
-    assert "but both curves were measured from 512 on only" in told.reasons[0]
+    result = answer(best_batch(system(batch=small), workload()))
+    assert result.value == 128.0
+    assert "but both curves were measured up to 128 only" in result.reasons[0]
+    result = answer(best_batch(system(), workload(batch=large)))
+    assert result.value == 512.0
+    assert "but both curves were measured from 512 on only" in result.reasons[0]
     refused = refusal(best_batch(system(batch=small), workload(batch=large)))
     assert "step times cover 8 to 128, steps to target 512 to 8192" in refused.reason
 
@@ -154,16 +154,16 @@ def test_a_search_stops_where_the_throughput_falls() -> None:
 def test_a_search_stops_below_a_batch_that_did_not_reach_the_target() -> None:
     samples = SMIN * (SWEEP + BCRIT)
     law = fit_convergence(SWEEP, np.where(SWEEP > 128, np.nan, samples))
-    told = answer(best_batch(system(), law))
-    assert told.value == 128.0
-    assert any("did not reach the target: batch 512, 2,048." in reason for reason in told.reasons)
+    result = answer(best_batch(system(), law))
+    assert result.value == 128.0
+    assert any("did not reach the target: batch 512, 2,048." in reason for reason in result.reasons)
 
 
 def test_a_best_batch_beside_one_that_fell_short_says_so_and_that_one_is_none() -> None:
     law = fit_convergence(SWEEP, np.where(SWEEP == 512, np.nan, SMIN * (SWEEP + BCRIT)))
-    told = answer(best_batch(system(), law))
-    assert 128.0 < float(told.value) < 512.0
-    assert any(r.startswith("Batch 512 did not reach the target: an") for r in told.reasons)
+    result = answer(best_batch(system(), law))
+    assert 128.0 < float(result.value) < 512.0
+    assert any(r.startswith("Batch 512 did not reach the target: an") for r in result.reasons)
     far = fit_convergence(SWEEP, np.where(SWEEP == 512, np.nan, SMIN * (SWEEP + 1e5)))
     refused = refusal(best_batch(system(batch=SWEEP[:4]), far))
     assert refused.reason.startswith("Batch 512 did not reach the target")
@@ -173,33 +173,33 @@ def test_time_to_target_and_goodput_know_of_a_batch_that_fell_short() -> None:
     law = fit_convergence(SWEEP, np.where(SWEEP == 512, np.nan, SMIN * (SWEEP + BCRIT)))
     for ask in (time_to_target, goodput):
         assert refusal(ask(system(), law, 512)).reason.startswith("Batch 512 did not reach")
-        told = answer(ask(system(), law, 300))
-        assert any("Batch 512 did not reach the target: an answer" in r for r in told.reasons)
+        result = answer(ask(system(), law, 300))
+        assert any("Batch 512 did not reach the target: an answer" in r for r in result.reasons)
         assert list(np.isnan(answer(ask(system(), law, [128.0, 512.0])).value)) == [False, True]
 
 
 def test_without_a_limit_the_best_batch_has_no_end_far_below_what_was_measured() -> None:
     batch = np.array([64.0, 256, 1024, 4096])
     law = fit_convergence(batch, [100_000, 100_100, 99_900, 100_050])
-    told = answer(best_batch(system(batch=batch), law))
-    assert (told.value, told.high) == (4096.0, 4096.0)
-    assert float(told.low) > 1000.0
+    result = answer(best_batch(system(batch=batch), law))
+    assert (result.value, result.high) == (4096.0, 4096.0)
+    assert float(result.low) > 1000.0
 
 
 def test_without_a_limit_the_largest_batch_is_best() -> None:
     endless = fit_convergence(SWEEP, np.full(SWEEP.size, 1e6))
-    told = answer(best_batch(system(), endless))
-    assert told.value == 2048.0
-    assert told.reasons[0] == (
+    result = answer(best_batch(system(), endless))
+    assert result.value == 2048.0
+    assert result.reasons[0] == (
         "Time to target falls as the batch grows; both curves were measured up to 2048 only."
     )
-    assert "Steps to target: No limit seen up to B=2,048" in told.reasons[1]
+    assert "Steps to target: No limit seen up to B=2,048" in result.reasons[1]
 
 
 def test_without_an_overhead_the_smallest_batch_is_best() -> None:
-    told = answer(best_batch(fit_throughput(SWEEP, SWEEP / V0), workload()))
-    assert told.value == 8.0
-    assert told.reasons[0].startswith("Time to target falls as the batch shrinks")
+    result = answer(best_batch(fit_throughput(SWEEP, SWEEP / V0), workload()))
+    assert result.value == 8.0
+    assert result.reasons[0].startswith("Time to target falls as the batch shrinks")
 
 
 def test_curves_that_do_not_turn_have_no_best_batch() -> None:
@@ -210,11 +210,11 @@ def test_curves_that_do_not_turn_have_no_best_batch() -> None:
 
 
 def test_a_published_throughput_has_a_best_batch_without_interval() -> None:
-    told = answer(best_batch(published_curve(V0, T), workload(level=0.8)))
-    assert_allclose(told.value, np.sqrt(BCRIT * V0 * T), rtol=0.1)
-    assert told.basis == "published"
-    assert np.isnan(ends(told)[1:]).all()
-    assert told.reasons[0].startswith("Step time: Published parameters")
+    result = answer(best_batch(published_curve(V0, T), workload(level=0.8)))
+    assert_allclose(result.value, np.sqrt(BCRIT * V0 * T), rtol=0.1)
+    assert result.basis == "published"
+    assert np.isnan(ends(result)[1:]).all()
+    assert result.reasons[0].startswith("Step time: Published parameters")
 
 
 def test_a_curve_that_was_refused_is_the_refusal() -> None:
@@ -274,10 +274,10 @@ def test_curves_of_different_levels_are_not_combined() -> None:
 def test_time_to_target_is_steps_times_step_time_with_widths_in_quadrature() -> None:
     curve, law = system(), workload()
     step, steps = answer(curve.law.step_time(100)), answer(law.steps(100))
-    told = answer(time_to_target(curve, law, 100))
-    assert_allclose(told.value, float(step.value) * float(steps.value))
+    result = answer(time_to_target(curve, law, 100))
+    assert_allclose(result.value, float(step.value) * float(steps.value))
     for side in ("low", "high"):
-        widths = [np.log(getattr(e, side) / float(e.value)) for e in (step, steps, told)]
+        widths = [np.log(getattr(e, side) / float(e.value)) for e in (step, steps, result)]
         assert_allclose(abs(widths[2]), np.hypot(*widths[:2]))
 
 
@@ -310,9 +310,9 @@ def test_an_array_of_batches_is_answered_as_its_scalars() -> None:
 def test_what_one_curve_refuses_the_product_refuses() -> None:
     refused = refusal(time_to_target(system(), workload(batch=SWEEP[:3]), 600))
     assert "outside 0 to 512" in refused.reason
-    told = answer(time_to_target(system(), workload(batch=SWEEP[:3]), [100.0, 600.0]))
-    assert list(np.isnan(told.value)) == [False, True]
-    assert told.reasons[0].startswith("Steps to target: ")
+    result = answer(time_to_target(system(), workload(batch=SWEEP[:3]), [100.0, 600.0]))
+    assert list(np.isnan(result.value)) == [False, True]
+    assert result.reasons[0].startswith("Steps to target: ")
 
 
 def test_the_weaker_basis_speaks_for_the_product() -> None:
@@ -323,6 +323,6 @@ def test_the_weaker_basis_speaks_for_the_product() -> None:
 
 def test_without_perfect_scaling_nothing_of_the_throughput_is_useful_yet_some_may_be() -> None:
     law = fit_convergence(SWEEP, SWEEP * SMIN)
-    told = answer(goodput(system(), law, 128))
-    assert (told.value, told.low) == (0.0, 0.0)
-    assert 0.0 < float(told.high) < np.inf
+    result = answer(goodput(system(), law, 128))
+    assert (result.value, result.low) == (0.0, 0.0)
+    assert 0.0 < float(result.high) < np.inf

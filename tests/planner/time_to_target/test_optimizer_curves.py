@@ -131,11 +131,11 @@ def test_a_second_attempt_of_a_seed_is_a_repetition() -> None:
     ],
 )
 def test_evaluations_that_cannot_be_are_refused_with_the_reason(
-    evaluations: list[dict[str, float]], told: str
+    evaluations: list[dict[str, float]], result: str
 ) -> None:
     found = one([*sweep(), trial(64, 0.25, 0, evaluations=evaluations)])
     assert isinstance(found.curve, Refusal)
-    assert told in found.curve.reason
+    assert result in found.curve.reason
     assert found.batch.size == 0
 
 
@@ -149,11 +149,11 @@ def test_without_any_evaluation_there_is_a_refusal() -> None:
 
 def test_the_best_batch_and_its_time_are_those_of_goodput() -> None:
     found, where = one(), system()
-    told = time_on(found, where.curve)
-    assert told.best == best_batch(where.curve, found.curve)
-    assert told.least_s == minimum_time(where.curve, found.curve)
-    assert isinstance(told.best, Estimate)
-    assert_allclose(told.best.value, np.sqrt(BCRIT * 1000 * 0.05), rtol=0.01)
+    result = time_on(found, where.curve)
+    assert result.best == best_batch(where.curve, found.curve)
+    assert result.least_s == minimum_time(where.curve, found.curve)
+    assert isinstance(result.best, Estimate)
+    assert_allclose(result.best.value, np.sqrt(BCRIT * 1000 * 0.05), rtol=0.01)
 
 
 def test_the_drawn_time_is_least_at_the_best_batch() -> None:

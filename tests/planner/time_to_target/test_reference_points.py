@@ -73,8 +73,8 @@ def test_one_benchmark_changed_its_unit_from_epochs_to_samples() -> None:
 
 
 def test_a_list_the_file_itself_calls_samples_is_taken_at_its_word() -> None:
-    told = replace(point(8, 3072.0, name="llama2_70b_lora"), in_samples=True)
-    assert only([told]).samples == ((3072.0,),)
+    result = replace(point(8, 3072.0, name="llama2_70b_lora"), in_samples=True)
+    assert only([result]).samples == ((3072.0,),)
 
 
 @pytest.mark.parametrize("name", ["dlrm", "rgat", "rnnt"])
@@ -173,8 +173,8 @@ def test_the_law_behind_the_points_is_found_again() -> None:
 
 
 def test_points_in_whole_epochs_say_how_coarse_that_is() -> None:
-    told = comparison_of(only([point(256, 4.0, 4.0, 5.0), point(512, 8.0)])).reached
-    assert told == (
+    result = comparison_of(only([point(256, 4.0, 4.0, 5.0), point(512, 8.0)])).reached
+    assert result == (
         "4 reference runs at 2 batch sizes, stated in whole epochs: each is 12 to 25 % of the "
         "steps."
     )
@@ -233,9 +233,9 @@ def test_every_file_of_the_package_is_read_and_every_benchmark_known(
 
 
 def test_the_package_repeats_most_lists_and_has_one_slip(package: ReferencePoints) -> None:
-    told = summary_of(package.points)
-    assert told.startswith("591 lists are in the package's files; 427 repeat another list")
-    assert told.endswith("1 value is corrected.")
+    result = summary_of(package.points)
+    assert result.startswith("591 lists are in the package's files; 427 repeat another list")
+    assert result.endswith("1 value is corrected.")
 
 
 def test_resnet_stops_to_pay_near_batch_47_000(package: ReferencePoints) -> None:

@@ -151,8 +151,8 @@ def test_a_sweep_that_cannot_be_planned_is_2_and_json_for_programs(
 ) -> None:
     (here / "mine.toml").write_text('title = "t"\n[[runs]]\nworkload = "mpl"\n', encoding="utf-8")
     assert asked(here, "plan", "--json") == 2
-    told = json.loads(capsys.readouterr().out)
-    assert any("workload 'mpl' is unknown" in text for text in told["problems"])
+    result = json.loads(capsys.readouterr().out)
+    assert any("workload 'mpl' is unknown" in text for text in result["problems"])
 
 
 def test_a_folder_that_cannot_be_written_is_2_with_a_sentence(
@@ -267,9 +267,9 @@ def test_a_probe_of_two_real_steps_tells_the_hours(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert plan(here, capsys)["hours"] is None
-    told = plan(here, capsys, "--probe", "--python", f"tensorflow={executable('tensorflow')}")
-    assert told["hours"] > 0
-    assert told["cost"] == pytest.approx(2.0 * told["hours"])
+    result = plan(here, capsys, "--probe", "--python", f"tensorflow={executable('tensorflow')}")
+    assert result["hours"] > 0
+    assert result["cost"] == pytest.approx(2.0 * result["hours"])
     assert rows(here) == []  # a probe is no result
 
 
@@ -313,21 +313,21 @@ def plan(here: Path, capsys: pytest.CaptureFixture[str], *more: str) -> dict[str
     capsys.readouterr()
     assert asked(here, "plan", "--json", *more) == 0
     out = capsys.readouterr().out
-    told = json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    result = json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
     assert out.count("\n") == 1
-    assert isinstance(told, dict)
-    return told
+    assert isinstance(result, dict)
+    return result
 
 
 def test_a_plan_without_results_knows_its_runs_and_nothing_of_their_time(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = plan(here, capsys)
-    assert (told["planned"], told["finished"], told["left"]) == (3, 0, 3)
+    result = plan(here, capsys)
+    assert (result["planned"], result["finished"], result["left"]) == (3, 0, 3)
     unknown = ("hours", "hours_low", "hours_high", "hours_basis", "memory_bytes", "energy_kwh",
                "cost")  # fmt: skip
-    assert {n: told[n] for n in unknown} == dict.fromkeys(unknown)
-    assert [r["seconds"] for r in told["runs"]] == [None] * 3
+    assert {n: result[n] for n in unknown} == dict.fromkeys(unknown)
+    assert [r["seconds"] for r in result["runs"]] == [None] * 3
     assert not (here / "results").exists()  # planning writes nothing
 
 
@@ -338,14 +338,14 @@ def test_a_plan_tells_what_is_left_from_the_rows_that_are_there(
     asked(here, "run", "--yes")
     text = SPEC.replace("seed = [0, 1, 2]", "seed = [0, 1, 2, 3]")
     (here / "mine.toml").write_text(text, encoding="utf-8")
-    told = plan(here, capsys)
-    assert (told["planned"], told["finished"], told["left"]) == (4, 3, 1)
+    result = plan(here, capsys)
+    assert (result["planned"], result["finished"], result["left"]) == (4, 3, 1)
     walls = [json.loads(r["extra"])["wall_s"] - 3 * 0.25 for r in rows(here)]
     start_s = sum(max(w, 0.0) for w in walls) / 3  # the stand-in says 0.25 s an epoch
-    assert math.isclose(told["hours"], (start_s + 3 * 2 * 0.125) / 3600, rel_tol=1e-3)
-    assert math.isclose(told["cost"], told["hours"] * 2.0)
-    assert math.isclose(plan(here, capsys, "--price-per-hour", "8")["cost"], told["hours"] * 8)
-    assert [r["done"] for r in told["runs"]] == [True] * 3 + [False]
+    assert math.isclose(result["hours"], (start_s + 3 * 2 * 0.125) / 3600, rel_tol=1e-3)
+    assert math.isclose(result["cost"], result["hours"] * 2.0)
+    assert math.isclose(plan(here, capsys, "--price-per-hour", "8")["cost"], result["hours"] * 8)
+    assert [r["done"] for r in result["runs"]] == [True] * 3 + [False]
 
 
 # -- the largest batch ---------------------------------------------------------------------------

@@ -44,10 +44,10 @@ def test_energy_of_a_package_is_what_its_counter_counted(tmp_path: Path) -> None
     counter.write_text("61000000")
     meter.poll()
     counter.write_text("91000000")
-    told = meter.stop()
-    assert told.energy_kwh == pytest.approx(90 / 3.6e6)
-    assert told.mean_power_watts == pytest.approx(45)
-    assert told.source == "RAPL package"
+    result = meter.stop()
+    assert result.energy_kwh == pytest.approx(90 / 3.6e6)
+    assert result.mean_power_watts == pytest.approx(45)
+    assert result.source == "RAPL package"
 
 
 def test_a_counter_that_goes_round_loses_nothing(tmp_path: Path) -> None:
@@ -152,8 +152,12 @@ def test_on_this_machine_it_tells_all_or_nothing() -> None:
     meter = Meter()
     meter.start()
     meter.poll()
-    told = meter.stop()
-    assert told == UNKNOWN or None not in (told.energy_kwh, told.mean_power_watts, told.source)
+    result = meter.stop()
+    assert result == UNKNOWN or None not in (
+        result.energy_kwh,
+        result.mean_power_watts,
+        result.source,
+    )
 
 
 def test_a_meter_may_be_used_again(tmp_path: Path) -> None:
@@ -184,10 +188,10 @@ def test_energy_of_cards_is_the_sum_of_their_counters(monkeypatch: pytest.Monkey
         Card(energies=[0, 5_000_000, 5_300_000, 5_700_000]),
     )
     meter.poll()
-    told = meter.stop()
-    assert told.energy_kwh == pytest.approx(1400 / 3.6e6)
-    assert told.mean_power_watts == pytest.approx(700)
-    assert told.source == "NVML counter"
+    result = meter.stop()
+    assert result.energy_kwh == pytest.approx(1400 / 3.6e6)
+    assert result.mean_power_watts == pytest.approx(700)
+    assert result.source == "NVML counter"
 
 
 def test_a_driver_loaded_anew_makes_the_energy_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,10 +203,10 @@ def test_a_driver_loaded_anew_makes_the_energy_unknown(monkeypatch: pytest.Monke
 def test_without_a_counter_power_is_integrated(monkeypatch: pytest.MonkeyPatch) -> None:
     meter = gpu_meter(monkeypatch, Card(powers=[0, 100_000, 300_000, 100_000]))
     meter.poll()
-    told = meter.stop()
-    assert told.energy_kwh == pytest.approx((200 + 200) / 3.6e6)
-    assert told.mean_power_watts == pytest.approx(200)
-    assert told.source == "NVML power, integrated"
+    result = meter.stop()
+    assert result.energy_kwh == pytest.approx((200 + 200) / 3.6e6)
+    assert result.mean_power_watts == pytest.approx(200)
+    assert result.source == "NVML power, integrated"
 
 
 def test_no_straight_line_is_drawn_over_a_long_silence(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,14 +57,14 @@ def handed(device: str = "cpu", threads: int | None = None) -> dict[str, str]:
 
 @pytest.mark.parametrize("device", ["cpu", "gpu", "tpu"])
 def test_no_secret_is_handed_over_whatever_it_is_called(device: str) -> None:
-    told = handed(device)
-    assert set(told) & set(SECRETS) == set()
-    assert [v for v in told.values() if "planted" in v.lower().replace(HOME, "")] == []
+    result = handed(device)
+    assert set(result) & set(SECRETS) == set()
+    assert [v for v in result.values() if "planted" in v.lower().replace(HOME, "")] == []
 
 
 def test_only_what_is_on_the_list_is_inherited() -> None:
-    told = handed("tpu")
-    inherited = {k for k in told if k in ENVIRON and told[k] == ENVIRON[k]}
+    result = handed("tpu")
+    inherited = {k for k in result if k in ENVIRON and result[k] == ENVIRON[k]}
     assert inherited == {
         "PATH", "HOME", "LD_LIBRARY_PATH", "LC_ALL", "OMP_PROC_BIND",
         "CUDA_VISIBLE_DEVICES",
@@ -72,16 +72,16 @@ def test_only_what_is_on_the_list_is_inherited() -> None:
 
 
 def test_the_case_decides_the_backend_and_where_code_is_found() -> None:
-    told = handed()
-    assert told["KERAS_BACKEND"] == "jax"
-    assert told["PYTHONPATH"] == str(ROOT)
+    result = handed()
+    assert result["KERAS_BACKEND"] == "jax"
+    assert result["PYTHONPATH"] == str(ROOT)
     assert (ROOT / "runners" / "machine" / "environment.py").exists()
 
 
 def test_what_changes_numbers_and_no_row_records_is_not_inherited() -> None:
     flags = {"XLA_FLAGS": "x", "TF_XLA_FLAGS": "x", "JAX_DISABLE_JIT": "1", "TF_CONFIG": "{}"}
-    told = for_child(flags, backend="jax", threads=None, device="gpu")
-    assert set(told) & set(flags) == set()
+    result = for_child(flags, backend="jax", threads=None, device="gpu")
+    assert set(result) & set(flags) == set()
 
 
 def test_threads_come_from_the_case_alone() -> None:
@@ -91,17 +91,17 @@ def test_threads_come_from_the_case_alone() -> None:
 
 
 def test_a_run_on_the_processor_sees_no_card() -> None:
-    told = handed("cpu")
-    assert (told["CUDA_VISIBLE_DEVICES"], told["JAX_PLATFORMS"]) == ("-1", "cpu")
+    result = handed("cpu")
+    assert (result["CUDA_VISIBLE_DEVICES"], result["JAX_PLATFORMS"]) == ("-1", "cpu")
 
 
 def test_a_run_on_cards_sees_those_chosen_and_lets_memory_grow() -> None:
-    told = handed("gpu")
-    assert told["CUDA_VISIBLE_DEVICES"] == "1"
-    assert told["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
-    assert told["TF_FORCE_GPU_ALLOW_GROWTH"] == "true"
-    assert told["XLA_PYTHON_CLIENT_PREALLOCATE"] == "false"
-    assert "JAX_PLATFORMS" not in told, "an inherited `cpu` would measure the wrong device"
+    result = handed("gpu")
+    assert result["CUDA_VISIBLE_DEVICES"] == "1"
+    assert result["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
+    assert result["TF_FORCE_GPU_ALLOW_GROWTH"] == "true"
+    assert result["XLA_PYTHON_CLIENT_PREALLOCATE"] == "false"
+    assert "JAX_PLATFORMS" not in result, "an inherited `cpu` would measure the wrong device"
 
 
 def test_python_starts_in_this_environment_and_finds_the_code() -> None:

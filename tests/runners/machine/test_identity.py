@@ -46,17 +46,17 @@ def test_every_process_has_its_own_start() -> None:
         subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
         for _ in range(2)
     ]
-    told = {one.stdout.strip() for one in said} | {session_started_at()}
-    assert len(told) == 3
-    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", t) for t in told)
+    result = {one.stdout.strip() for one in said} | {session_started_at()}
+    assert len(result) == 3
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", t) for t in result)
 
 
 def test_the_same_sweep_on_two_machines_of_a_kind_is_shown_twice(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        told = identity(tmp_path / f"state {name}")
+        result = identity(tmp_path / f"state {name}")
         commit_runs(
             a_set(tmp_path / name),
-            [row(sweep="quick", repeat=n, total_s=float(n + 1), **told) for n in range(5)],
+            [row(sweep="quick", repeat=n, total_s=float(n + 1), **result) for n in range(5)],
         )
     store = opened(tmp_path / "a", tmp_path / "b")
     assert (len(ids(store)), store.refused) == (10, ())

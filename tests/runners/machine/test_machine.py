@@ -51,17 +51,17 @@ def test_every_fact_is_a_column_of_the_run_record_with_its_type(device: str) -> 
 @pytest.mark.parametrize("device", ["cpu", "gpu", "tpu"])
 def test_what_a_run_record_requires_is_always_known(device: str) -> None:
     required = {c.name for c in COLUMNS if c.required and c.group == "system"}
-    told = machine.facts(device)
-    assert all(told[name] for name in required)
+    result = machine.facts(device)
+    assert all(result[name] for name in required)
 
 
 def test_this_machine_is_told_as_its_own_kernel_tells_it(tmp_path: Path) -> None:
-    told = machine.facts(folder=tmp_path)
-    assert told["host_memory_bytes"] == psutil.virtual_memory().total
-    assert 1 <= told["host_processor_core_count"] <= (os.cpu_count() or 1)
-    assert told["host_storage_type"]
-    assert told["system_name"].startswith(f"{told['host_processor_core_count']}-core ")
-    assert told["python_version"] == ".".join(map(str, sys.version_info[:3]))
+    result = machine.facts(folder=tmp_path)
+    assert result["host_memory_bytes"] == psutil.virtual_memory().total
+    assert 1 <= result["host_processor_core_count"] <= (os.cpu_count() or 1)
+    assert result["host_storage_type"]
+    assert result["system_name"].startswith(f"{result['host_processor_core_count']}-core ")
+    assert result["python_version"] == ".".join(map(str, sys.version_info[:3]))
 
 
 @pytest.mark.parametrize("device", ["cpu", "gpu"])
@@ -70,12 +70,12 @@ def test_no_fact_names_a_user_a_host_a_folder_or_a_secret(
 ) -> None:
     for name, value in PLANTED.items():
         monkeypatch.setenv(name, value)
-    told = json.dumps(machine.facts(device, folder=tmp_path))
+    result = json.dumps(machine.facts(device, folder=tmp_path))
     private = [*PLANTED.values(), str(Path.home()), str(tmp_path), str(Path.cwd())]
     names = [getpass.getuser(), socket.gethostname()]  # as words: a host may be called "vm"
-    assert [p for p in private if p in told] == []
-    assert [n for n in names if re.search(rf"\b{re.escape(n)}\b", told)] == []
-    assert "planted" not in told
+    assert [p for p in private if p in result] == []
+    assert [n for n in names if re.search(rf"\b{re.escape(n)}\b", result)] == []
+    assert "planted" not in result
 
 
 def test_facts_need_no_framework_and_no_database() -> None:
@@ -147,8 +147,8 @@ def test_where_no_mounts_are_listed_the_file_system_is_unknown(
 
 
 def test_versions_come_without_importing_and_missing_packages_are_left_out() -> None:
-    told = machine.versions(["psutil", "no-such-package-here"])
-    assert told == {"psutil": psutil.__version__}
+    result = machine.versions(["psutil", "no-such-package-here"])
+    assert result == {"psutil": psutil.__version__}
 
 
 def test_the_code_knows_its_own_version_in_its_repository_and_nowhere_else(tmp_path: Path) -> None:
@@ -250,8 +250,8 @@ Install = Callable[..., FakeNvml]
 def install(monkeypatch: pytest.MonkeyPatch) -> Install:
     """Put the stand-in in the package's place."""
 
-    def put(*cards: Card, **told: Any) -> FakeNvml:  # noqa: ANN401
-        fake = FakeNvml(cards, **told)
+    def put(*cards: Card, **result: Any) -> FakeNvml:  # noqa: ANN401
+        fake = FakeNvml(cards, **result)
         monkeypatch.setitem(sys.modules, "pynvml", fake)
         return fake
 
@@ -281,8 +281,8 @@ def test_direct_reads_between_cards_are_asked_by_the_number_nvml_gives_them() ->
 
 def test_here_the_real_package_answers_or_keeps_silent_and_never_raises() -> None:
     cards = nvidia.open_cards(None)
-    told = [cards.name(), cards.driver(), cards.host_link(), cards.clocks(), cards.peer_to_peer()]
-    assert bool(cards.handles) or told == [None] * 5
+    result = [cards.name(), cards.driver(), cards.host_link(), cards.clocks(), cards.peer_to_peer()]
+    assert bool(cards.handles) or result == [None] * 5
     cards.close()
 
 
@@ -294,22 +294,24 @@ def test_a_machine_without_the_package_has_no_known_cards(monkeypatch: pytest.Mo
 
 def test_one_card_is_told_with_memory_link_driver_and_clocks(install: Install) -> None:
     fake = install(Card())
-    told = machine.facts("gpu")
-    assert told["system_name"] == told["accelerator_model_name"] == "NVIDIA H200"
-    assert told["accelerator_memory_bytes"] == 141 * GIB
-    assert told["accelerator_host_interconnect"] == "PCIe 5.0 x16"
-    assert told["accelerator_driver_version"] == "570.86.15, CUDA 12.8"
-    assert told["accelerator_clocks"] == "SM 1980 MHz, memory 3201 MHz, limit 700 W, not held back"
-    assert told["accelerators_per_node"] == 1
-    assert told["peer_to_peer"] is told["accelerator_interconnect"] is None
+    result = machine.facts("gpu")
+    assert result["system_name"] == result["accelerator_model_name"] == "NVIDIA H200"
+    assert result["accelerator_memory_bytes"] == 141 * GIB
+    assert result["accelerator_host_interconnect"] == "PCIe 5.0 x16"
+    assert result["accelerator_driver_version"] == "570.86.15, CUDA 12.8"
+    assert (
+        result["accelerator_clocks"] == "SM 1980 MHz, memory 3201 MHz, limit 700 W, not held back"
+    )
+    assert result["accelerators_per_node"] == 1
+    assert result["peer_to_peer"] is result["accelerator_interconnect"] is None
     assert fake.opened == 0, "NVML is given back"
 
 
 def test_cards_never_tell_their_uuid(install: Install) -> None:
     install(Card(uuid="GPU-12345678-aaaa"), Card(uuid="GPU-87654321-bbbb"))
-    told = json.dumps(machine.facts("gpu", visible="GPU-12345678-aaaa"))
-    assert "GPU-" not in told
-    assert "12345678" not in told
+    result = json.dumps(machine.facts("gpu", visible="GPU-12345678-aaaa"))
+    assert "GPU-" not in result
+    assert "12345678" not in result
 
 
 @pytest.mark.parametrize(
@@ -317,14 +319,14 @@ def test_cards_never_tell_their_uuid(install: Install) -> None:
     [(18, 0, ("NVLink, 18 links", True)), (0, 0, ("PCIe", True)), (0, 1, ("PCIe", False))],
 )
 def test_the_link_between_cards_is_told(
-    links: int, p2p: int, told: tuple[str, bool], install: Install
+    links: int, p2p: int, result: tuple[str, bool], install: Install
 ) -> None:
     install(Card(links=links), Card(links=links), p2p=p2p)
     facts = machine.facts("gpu")
-    assert (facts["accelerator_interconnect"], facts["peer_to_peer"]) == told
+    assert (facts["accelerator_interconnect"], facts["peer_to_peer"]) == result
     assert facts["accelerators_per_node"] == 2
     alone = machine.facts("gpu", devices=1)
-    assert (alone["accelerator_interconnect"], alone["peer_to_peer"]) == told
+    assert (alone["accelerator_interconnect"], alone["peer_to_peer"]) == result
     assert alone["accelerators_per_node"] == 1
 
 

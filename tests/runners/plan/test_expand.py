@@ -41,8 +41,8 @@ def problem(host: Host = BOTH, **factors: Any) -> str:  # noqa: ANN401 - factors
 def test_a_block_is_the_cross_product_of_its_lists_in_their_order() -> None:
     made = of({"batch": [16, 32], "seed": [0, 1], "options": {"units": [8, 16]}})
     assert len(made) == len({c.case_id for c in made}) == 8
-    told = [(dict(c.options)["units"], c.batch, c.seed) for c in made]
-    assert told == sorted(told)
+    result = [(dict(c.options)["units"], c.batch, c.seed) for c in made]
+    assert result == sorted(result)
 
 
 def test_repeats_are_runs_and_the_same_case_twice_is_one() -> None:
@@ -145,9 +145,9 @@ def test_auto_batches_are_groups_whose_members_have_any_batch() -> None:
     ],
 )  # fmt: skip
 def test_what_does_not_go_together_is_told_with_what_to_do(
-    factors: dict[str, Any], told: str
+    factors: dict[str, Any], result: str
 ) -> None:
-    assert told in problem(**factors)
+    assert result in problem(**factors)
 
 
 def test_where_nothing_can_be_started_that_is_what_is_told() -> None:

@@ -75,9 +75,9 @@ def written(tmp_path: Path, text: str | bytes) -> Path:
     ],
 )  # fmt: skip
 def test_a_mistake_at_the_top_says_what_where_and_what_to_do(
-    changes: dict[str, Any], told: str
+    changes: dict[str, Any], result: str
 ) -> None:
-    assert told in problems(**changes)
+    assert result in problems(**changes)
 
 
 @pytest.mark.parametrize(
@@ -113,10 +113,10 @@ def test_a_mistake_at_the_top_says_what_where_and_what_to_do(
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_block_says_what_where_and_what_to_do(
-    factors: dict[str, Any], told: str
+    factors: dict[str, Any], result: str
 ) -> None:
     found = of_run(**factors)
-    assert any(text.endswith(told) or told in text for text in found), found
+    assert any(text.endswith(result) or result in text for text in found), found
     assert any("[[runs]] block 1" in text for text in found)
 
 
@@ -136,8 +136,8 @@ def test_a_mistake_made_in_many_runs_is_told_once() -> None:
 
 
 def test_a_wrong_value_of_a_megabyte_is_told_by_its_beginning() -> None:
-    [told] = of_run(batch="x" * 1_000_000)
-    assert len(told) < 200
+    [result] = of_run(batch="x" * 1_000_000)
+    assert len(result) < 200
 
 
 def test_lists_that_multiply_beyond_every_patience_are_refused_before_they_are_taken() -> None:
@@ -171,12 +171,12 @@ def test_no_file_whatever_it_holds_is_more_than_a_sentence(tmp_path: Path, conte
 def test_a_folder_a_pipe_and_nothing_are_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.toml")
     (tmp_path / "folder.toml").mkdir()
-    for name, told in (
+    for name, result in (
         ("pipe", "not a plain file"),
         ("folder", "not a plain file"),
         ("none", "No such file"),
     ):
-        with pytest.raises(SpecError, match=told):
+        with pytest.raises(SpecError, match=result):
             read(tmp_path / f"{name}.toml")
 
 
@@ -221,11 +221,11 @@ def told_or_sound(body: dict[str, Any]) -> None:
     try:
         made = expand(from_table("mine", body), HOST)
     except SpecError as error:
-        told = error.problems
+        result = error.problems
     else:
-        told = ()
+        result = ()
         assert all(len(c.case_id) == 16 and c.words for c in made.cases)
-    assert all(text and len(text) < 3_000 for text in told)
+    assert all(text and len(text) < 3_000 for text in result)
 
 
 @settings(max_examples=150, deadline=None)

@@ -35,9 +35,9 @@ MEGABYTE = 1 << 20
 @pytest.fixture
 def mark() -> Iterator[str]:
     """A mark that nobody bears any more when the test is over."""
-    told = new_mark()
-    yield told
-    assert orphans(told) == []
+    result = new_mark()
+    yield result
+    assert orphans(result) == []
 
 
 # -- every end has its name ----------------------------------------------------------------------
@@ -319,9 +319,9 @@ def test_the_kernel_s_kills_are_counted_where_it_tells_them(tmp_path: Path) -> N
 
 
 def test_an_error_the_program_told_itself_is_marked_so() -> None:
-    told = {"event": "failed", "status": "crashed", "reason": "ValueError: shape"}
+    result = {"event": "failed", "status": "crashed", "reason": "ValueError: shape"}
     crashed = Ended(
-        status="crashed", reason="x", events=(told,), wall_s=1.0, peak_rss_bytes=0
+        status="crashed", reason="x", events=(result,), wall_s=1.0, peak_rss_bytes=0
     )  # fmt: skip
     assert crashed.self_reported
     assert not replace(crashed, status="killed", events=()).self_reported

@@ -45,12 +45,12 @@ def measured(one: Case, *, watts: float | None = None, memory: float | None = No
     epochs = [{"event": "epoch", "epoch": n, "epoch_s": took, "validation_s": None,
                "samples": one.train_samples, "loss": 1.0, "metric": None}
               for n in range(1, one.epochs + 1)]  # fmt: skip
-    told: list[dict[str, Any]] = [
+    result: list[dict[str, Any]] = [
         {"event": "training", "columns": {"pre_train_s": 5.0}},
         *epochs,
         {"event": "result"},
     ]
-    end = Ended(status="ok", reason=None, events=tuple(told), peak_rss_bytes=int(memory or 0),
+    end = Ended(status="ok", reason=None, events=tuple(result), peak_rss_bytes=int(memory or 0),
                 wall_s=START_S + took * one.epochs)  # fmt: skip
     row = row_of(one, end, result_set="mine", recorded_at=datetime(2026, 3, 1, tzinfo=UTC),
                  facts=FACTS, around={"mean_power_watts": watts})  # fmt: skip
@@ -201,16 +201,16 @@ HOURS = (2 * START_S + 3 * 60 * step_s(40)) / 3600
 
 
 def test_hours_money_and_energy_are_sums_by_hand() -> None:
-    told = totals(context(price_per_hour=3.0, price_per_kwh=0.25), planned(watts=100.0))
-    assert told.hours == pytest.approx(HOURS, rel=1e-6)
-    assert told.energy_kwh == pytest.approx(HOURS * 0.1, rel=1e-6)
-    assert told.cost == pytest.approx(HOURS * 3.0 + HOURS * 0.1 * 0.25, rel=1e-6)
-    assert told.runs == 2
+    result = totals(context(price_per_hour=3.0, price_per_kwh=0.25), planned(watts=100.0))
+    assert result.hours == pytest.approx(HOURS, rel=1e-6)
+    assert result.energy_kwh == pytest.approx(HOURS * 0.1, rel=1e-6)
+    assert result.cost == pytest.approx(HOURS * 3.0 + HOURS * 0.1 * 0.25, rel=1e-6)
+    assert result.runs == 2
 
 
 def test_a_price_of_the_command_line_counts_before_the_sweep_s() -> None:
-    told = totals(context(price_per_hour=3.0), planned(), price_per_hour=6.0)
-    assert told.cost == pytest.approx(HOURS * 6.0, rel=1e-6)
+    result = totals(context(price_per_hour=3.0), planned(), price_per_hour=6.0)
+    assert result.cost == pytest.approx(HOURS * 6.0, rel=1e-6)
 
 
 def test_the_power_a_sweep_names_stands_where_none_was_measured() -> None:
@@ -227,8 +227,8 @@ def test_a_cost_of_which_a_part_is_not_known_is_not_known(cost: dict[str, float]
 
 def test_one_run_without_a_forecast_leaves_the_sum_not_known() -> None:
     runs = planned(watts=100.0)
-    told = totals(context(price_per_hour=3.0), [runs[0], replace(runs[1], expected=None)])
-    assert (told.runs, told.hours, told.energy_kwh, told.cost) == (2, None, None, None)
+    result = totals(context(price_per_hour=3.0), [runs[0], replace(runs[1], expected=None)])
+    assert (result.runs, result.hours, result.energy_kwh, result.cost) == (2, None, None, None)
 
 
 def test_no_runs_take_no_time() -> None:

@@ -81,8 +81,8 @@ def test_a_noisy_memory_misleads_the_first_guess_and_not_the_result(
     draw = random.Random(seed)
 
     def probe(batch: int) -> Probe:
-        told = (base + slope * batch) * draw.uniform(1 - noise, 1 + noise)
-        return Probe(_fits(batch, base, slope, limit), told)
+        result = (base + slope * batch) * draw.uniform(1 - noise, 1 + noise)
+        return Probe(_fits(batch, base, slope, limit), result)
 
     found = search(probe, bound=bound, memory_bytes=limit)
     _is_right(found, _true(base, slope, limit, bound), bound)
@@ -91,8 +91,8 @@ def test_a_noisy_memory_misleads_the_first_guess_and_not_the_result(
 
 def test_a_known_line_saves_half_of_the_probes() -> None:
     def probe(batch: int) -> Probe:
-        told = 0.7 * GIGABYTE + 1.05e6 * batch
-        return Probe(told <= 4 * GIGABYTE, told)
+        result = 0.7 * GIGABYTE + 1.05e6 * batch
+        return Probe(result <= 4 * GIGABYTE, result)
 
     blind = search(probe, bound=1 << 16)
     led = search(probe, bound=1 << 16, memory_bytes=4 * GIGABYTE)

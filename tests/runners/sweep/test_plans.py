@@ -81,16 +81,16 @@ def test_json_sums_only_what_is_left(tmp_path: Path, no_rows: list[Row]) -> None
     known = context(tmp_path)
     no_rows += [measured(c) for c in known.expanded.cases]
     made = plan(known)
-    told = plans.as_json(known, made)
-    assert (told["planned"], told["left"], told["system"]) == (2, 2, HERE)
+    result = plans.as_json(known, made)
+    assert (result["planned"], result["left"], result["system"]) == (2, 2, HERE)
     seconds = [p.expected.seconds for p in made.planned if p.expected]
-    assert told["hours"] == pytest.approx(sum(seconds) / 3600)
-    assert told["cost"] == pytest.approx(2.0 * sum(seconds) / 3600)
+    assert result["hours"] == pytest.approx(sum(seconds) / 3600)
+    assert result["cost"] == pytest.approx(2.0 * sum(seconds) / 3600)
     half = replace(made, planned=(replace(made.planned[0], done=True), made.planned[1]))
-    told = plans.as_json(known, half)
-    assert (told["finished"], told["left"]) == (1, 1)
-    assert told["hours"] == pytest.approx(seconds[1] / 3600)
-    assert told["full"]["hours"] == pytest.approx(sum(seconds) / 3600)
+    result = plans.as_json(known, half)
+    assert (result["finished"], result["left"]) == (1, 1)
+    assert result["hours"] == pytest.approx(seconds[1] / 3600)
+    assert result["full"]["hours"] == pytest.approx(sum(seconds) / 3600)
 
 
 # -- a sweep that was stopped --------------------------------------------------------------------
@@ -126,13 +126,13 @@ def test_a_stopped_sweep_predicts_its_other_networks_from_its_own_runs(tmp_path:
 
 
 def test_the_plan_of_a_stopped_sweep_has_time_energy_and_cost(tmp_path: Path) -> None:
-    told = plans.as_json(known := stopped(tmp_path), plan(known))
-    assert told["hours"] > 0.0
-    assert told["hours_low"] < told["hours"] < told["hours_high"]
-    assert told["energy_kwh"] == pytest.approx(told["hours"] * 0.1)
-    assert told["cost"] == pytest.approx(2.0 * told["hours"])
-    assert (told["rough"], told["priced"]) == (1, True)
-    assert told["memory_bytes"] is None
+    result = plans.as_json(known := stopped(tmp_path), plan(known))
+    assert result["hours"] > 0.0
+    assert result["hours_low"] < result["hours"] < result["hours_high"]
+    assert result["energy_kwh"] == pytest.approx(result["hours"] * 0.1)
+    assert result["cost"] == pytest.approx(2.0 * result["hours"])
+    assert (result["rough"], result["priced"]) == (1, True)
+    assert result["memory_bytes"] is None
     unpriced = plans.as_json(free := stopped(tmp_path / "free", Cost()), plan(free))
     assert (unpriced["cost"], unpriced["priced"]) == (None, False)
 

@@ -30,11 +30,11 @@ def epoch(number: int, seconds: float, check_s: float | None = None) -> Event:
 
 
 def made(
-    told: Sequence[Event], status: Status = "ok", rss: int = 0, **changes: Any  # noqa: ANN401
+    result: Sequence[Event], status: Status = "ok", rss: int = 0, **changes: Any  # noqa: ANN401
 ) -> Row:  # fmt: skip
     """The row of a run that told these events."""
     reason = None if status == "ok" else "why"
-    end = Ended(status=status, reason=reason, events=tuple(told), wall_s=9.0, peak_rss_bytes=rss)
+    end = Ended(status=status, reason=reason, events=tuple(result), wall_s=9.0, peak_rss_bytes=rss)
     return row_of(case(**changes), end, result_set="mine",
                   recorded_at=datetime(2026, 3, 1, tzinfo=UTC), facts=FACTS, around={})  # fmt: skip
 
@@ -75,35 +75,35 @@ def test_validation_is_inside_epochs_and_outside_steps() -> None:
 
 def test_the_first_validation_which_traces_is_not_in_their_mean() -> None:
     checks = (0.197, 0.008, 0.010)
-    told = [epoch(n, 4.0, check_s) for n, check_s in enumerate(checks, 1)]
-    row = made(told, validation=True, validation_samples=10)
+    result = [epoch(n, 4.0, check_s) for n, check_s in enumerate(checks, 1)]
+    row = made(result, validation=True, validation_samples=10)
     assert row["validation_s"] == pytest.approx(0.009)
     assert row["step_s"] * row["steps_per_epoch"] + row["validation_s"] == pytest.approx(
         row["later_epoch_mean_s"]
     )
-    assert made(told[:1], validation=True, validation_samples=10)["validation_s"] == 0.197
+    assert made(result[:1], validation=True, validation_samples=10)["validation_s"] == 0.197
 
 
 def test_a_run_timed_step_by_step_keeps_its_steps_in_order() -> None:
-    told = [epoch(1, 4.0) | {"step_seconds": [3.0, 1.0]},
+    result = [epoch(1, 4.0) | {"step_seconds": [3.0, 1.0]},
             epoch(2, 2.5) | {"step_seconds": [1.5, 1.0]}]  # fmt: skip
-    row = made(told, timing="per step")
+    row = made(result, timing="per step")
     assert row["steps"] == [{"step": 1, "step_s": 3.0}, {"step": 2, "step_s": 1.0},
                             {"step": 3, "step_s": 1.5}, {"step": 4, "step_s": 1.0}]  # fmt: skip
     assert check_rows([complete(row)]) == []
-    assert "steps" not in made(told)
+    assert "steps" not in made(result)
     assert "steps" not in made([epoch(1, 4.0)], timing="per step")
 
 
 def test_a_long_run_keeps_its_first_steps() -> None:
-    told = [epoch(n, 9.0) | {"step_seconds": [float(n)] * 15_000} for n in (1, 2)]
-    steps = made(told, timing="per step")["steps"]
+    result = [epoch(n, 9.0) | {"step_seconds": [float(n)] * 15_000} for n in (1, 2)]
+    steps = made(result, timing="per step")["steps"]
     assert (len(steps), steps[-1]) == (KEPT_STEPS, {"step": KEPT_STEPS, "step_s": 2.0})
 
 
 @pytest.mark.parametrize("told", [5, "no", {"1": 2}, None])
-def test_steps_that_are_no_list_are_none(told: object) -> None:
-    assert "steps" not in made([epoch(1, 4.0) | {"step_seconds": told}], timing="per step")
+def test_steps_that_are_no_list_are_none(result: object) -> None:
+    assert "steps" not in made([epoch(1, 4.0) | {"step_seconds": result}], timing="per step")
 
 
 def test_one_epoch_says_nothing_of_later_ones() -> None:
@@ -129,9 +129,9 @@ def test_what_is_not_known_is_absent_and_never_0() -> None:
 
 
 def test_memory_is_the_larger_of_what_was_told_and_seen_but_a_card_s_own() -> None:
-    told = {"event": "trained", "columns": {"peak_memory_bytes": 500, "peak_memory_method": "x"}}
-    assert made([told], rss=900)["peak_memory_bytes"] == 900
-    assert made([told], rss=100)["peak_memory_bytes"] == 500
+    result = {"event": "trained", "columns": {"peak_memory_bytes": 500, "peak_memory_method": "x"}}
+    assert made([result], rss=900)["peak_memory_bytes"] == 900
+    assert made([result], rss=100)["peak_memory_bytes"] == 500
     columns = {"peak_memory_bytes": 500, "peak_memory_method": "device memory by X"}
     card = {"event": "trained", "columns": columns}
     assert made([card], rss=900)["peak_memory_bytes"] == 500

@@ -238,9 +238,9 @@ def test_the_status_counts_runs_and_names_the_time_left(tmp_path: Path) -> None:
     assert (seen[-1].finished, seen[-1].failed, seen[-1].planned) == (3, 1, 3)
     assert seen[0].left_s is None  # not known is not 0
     assert seen[-1].left_s == 0.0
-    told = read_status(tmp_path / "state", "stub-1")
-    assert told is not None
-    assert (told.finished, told.current) == (3, None)
+    result = read_status(tmp_path / "state", "stub-1")
+    assert result is not None
+    assert (result.finished, result.current) == (3, None)
 
 
 def test_many_epochs_in_a_moment_cost_few_writes_of_the_status(tmp_path: Path) -> None:
@@ -315,9 +315,9 @@ def test_a_status_nobody_can_read_is_left_out(tmp_path: Path, text: str) -> None
 def test_the_case_of_a_row_is_that_of_its_plan_whatever_a_child_adds(tmp_path: Path) -> None:
     run(tmp_path, [case(1)], bench(tmp_path))
     [row] = kept(tmp_path)
-    told = json.loads(row["extra"])
-    assert told["case_id"] == case(1).case_id
-    assert told["dataset_sha256"] == "0" * 64
+    result = json.loads(row["extra"])
+    assert result["case_id"] == case(1).case_id
+    assert result["dataset_sha256"] == "0" * 64
 
 
 def test_a_run_that_a_smaller_memory_limit_ended_is_worth_another_try() -> None:
@@ -325,5 +325,5 @@ def test_a_run_that_a_smaller_memory_limit_ended_is_worth_another_try() -> None:
     for memory_bytes, settled in ((None, True), (1_000, True), (1_200, True), (2_000, False)):
         done = sweep.Done(rows={case().case_id: (ended,)}, memory_bytes=memory_bytes)
         assert done.settled(case(), 3) is settled
-    told = {"status": "oom", "extra": json.dumps({})}  # the framework said so: no limit of ours
-    assert sweep.Done(rows={case().case_id: (told,)}, memory_bytes=9e99).settled(case(), 3)
+    result = {"status": "oom", "extra": json.dumps({})}  # the framework said so: no limit of ours
+    assert sweep.Done(rows={case().case_id: (result,)}, memory_bytes=9e99).settled(case(), 3)

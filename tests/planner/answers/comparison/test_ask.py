@@ -30,15 +30,15 @@ RENT, TWICE = "rent-cloud-eu-1x-plain-on-demand", "rent-cloud-eu-1x-twice-on-dem
 
 
 def _rows(asked: Request, facts: Facts = FACTS) -> list[dict[str, object]]:
-    told = answered(asked, facts, TODAY).comparison
-    assert told is not None
-    return [dict(r) for r in option_rows(told)]
+    result = answered(asked, facts, TODAY).comparison
+    assert result is not None
+    return [dict(r) for r in option_rows(result)]
 
 
 def test_the_sentence_says_what_is_done_for_how_long_and_for_how_much() -> None:
-    told = answered(Request(options=(RENT,)), FACTS, TODAY).comparison
-    assert told is not None
-    text = sentence(told)
+    result = answered(Request(options=(RENT,)), FACTS, TODAY).comparison
+    assert result is not None
+    text = sentence(result)
     assert text.startswith(
         "Renting 1 x Plain (Cloud) at 1 USD/h finishes 2000 epochs of Net at batch 100 in 2.3 d"
     )
@@ -47,24 +47,24 @@ def test_the_sentence_says_what_is_done_for_how_long_and_for_how_much() -> None:
 
 
 def test_two_that_are_not_decided_name_the_run_that_would_tell() -> None:
-    told = answered(Request(options=(RENT, TWICE)), FACTS, TODAY).comparison
-    assert told is not None
-    why, measure = undecided(told)
+    result = answered(Request(options=(RENT, TWICE)), FACTS, TODAY).comparison
+    assert result is not None
+    why, measure = undecided(result)
     assert why.endswith(" are too close to call.")
     assert measure.startswith("Measure Net · Data on one Twice")
-    assert "renting 1 x Twice (Cloud)" in sentence(told)
+    assert "renting 1 x Twice (Cloud)" in sentence(result)
 
 
 def test_what_was_decided_leaves_nothing_to_measure() -> None:
-    told = answered(Request(options=(RENT, "own-plain")), FACTS, TODAY).comparison
-    assert told is not None
-    assert undecided(told) == ("", "")
+    result = answered(Request(options=(RENT, "own-plain")), FACTS, TODAY).comparison
+    assert result is not None
+    assert undecided(result) == ("", "")
 
 
 def test_the_longest_bar_is_the_estimated_time() -> None:
-    told = answered(Request(options=(RENT, TWICE)), FACTS, TODAY).comparison
-    assert told is not None
-    found = tornado(told)
+    result = answered(Request(options=(RENT, TWICE)), FACTS, TODAY).comparison
+    assert result is not None
+    found = tornado(result)
     assert found is not None
     assert found.influences[0].name == "Time on 1 x Twice"
     swings = [i.swing for i in found.influences]
@@ -135,22 +135,22 @@ def test_an_unknown_country_and_impossible_assumptions_are_told() -> None:
 
 
 def test_what_is_not_there_names_what_is_like_it_and_where_all_are_listed() -> None:
-    (told,) = answered(Request(options=("rent-cloud-plain",)), FACTS, TODAY).problems
-    assert told.startswith("There is no option 'rent-cloud-plain'. Choose one of rent-")
-    assert "`python -m planner compare --list options`" in told
-    assert "/api/v1/options" in told
-    (told,) = answered(Request(options=("rent-huge",)), FACTS, TODAY).problems
-    assert "Choose one of rent-cloud-eu-1x-huge-on-demand, ...: " in told
-    (told,) = answered(Request(options=("rent-nope",)), FACTS, TODAY).problems
-    assert told.startswith("There is no option 'rent-nope'. `python -m planner")
-    (told,) = answered(Request(options=(RENT,), country="Nowere"), FACTS, TODAY).problems
-    assert told == (
+    (result,) = answered(Request(options=("rent-cloud-plain",)), FACTS, TODAY).problems
+    assert result.startswith("There is no option 'rent-cloud-plain'. Choose one of rent-")
+    assert "`python -m planner compare --list options`" in result
+    assert "/api/v1/options" in result
+    (result,) = answered(Request(options=("rent-huge",)), FACTS, TODAY).problems
+    assert "Choose one of rent-cloud-eu-1x-huge-on-demand, ...: " in result
+    (result,) = answered(Request(options=("rent-nope",)), FACTS, TODAY).problems
+    assert result.startswith("There is no option 'rent-nope'. `python -m planner")
+    (result,) = answered(Request(options=(RENT,), country="Nowere"), FACTS, TODAY).problems
+    assert result == (
         "No electricity of 'Nowere' is known. Perhaps Nowhere? Write a country's code or name, as "
         "XX or Nowhere, or give tariff_usd_per_kwh."
     )
     none = replace(FACTS, catalog=replace(CATALOG, tariffs=()))
-    (told,) = answered(Request(options=(RENT,), country="Narnia"), none, TODAY).problems
-    assert told == "No electricity of 'Narnia' is known. Give tariff_usd_per_kwh."
+    (result,) = answered(Request(options=(RENT,), country="Narnia"), none, TODAY).problems
+    assert result == "No electricity of 'Narnia' is known. Give tariff_usd_per_kwh."
 
 
 def test_every_assumption_is_told_in_words_with_limits_around_its_default() -> None:
@@ -167,12 +167,12 @@ def test_a_described_job_needs_to_know_how_heavy_a_sample_is() -> None:
 
 
 def test_a_described_language_model_takes_six_operations_a_parameter_and_its_attention() -> None:
-    told = job_described(
+    result = job_described(
         Described(name="LM", samples_per_epoch=10, params=1e9, tokens_per_sample=1000,
                   layers_width=4e4)
     )  # fmt: skip
-    assert told.train_flops_per_sample == 6e12 + 12 * 4e4 * 1000 * 1000
-    assert told.family == "dense"
+    assert result.train_flops_per_sample == 6e12 + 12 * 4e4 * 1000 * 1000
+    assert result.family == "dense"
 
 
 def test_what_does_not_fit_is_shown_with_the_way_out() -> None:
@@ -204,28 +204,28 @@ def test_a_condition_on_memory_leaves_time_and_rank_of_a_row_as_they_are() -> No
 
 
 def test_sources_name_run_price_and_data_sheet_with_their_dates() -> None:
-    told = answered(Request(options=(RENT,)), FACTS, TODAY).comparison
-    assert told is not None
-    [found] = source_rows(told)
+    result = answered(Request(options=(RENT,)), FACTS, TODAY).comparison
+    assert result is not None
+    [found] = source_rows(result)
     assert found["Price as of"] == "2026-10-01"
     assert found["Licence"] == "CC0"
     assert str(found["Data sheet"]).startswith("https://")
 
 
 def test_lines_of_assumptions_name_what_matters_for_the_ways_asked() -> None:
-    told = answered(Request(options=(RENT,)), FACTS, TODAY).comparison
-    assert told is not None
-    text = " ".join(assumed_lines(told))
+    result = answered(Request(options=(RENT,)), FACTS, TODAY).comparison
+    assert result is not None
+    text = " ".join(assumed_lines(result))
     assert "runs a month" in text
     assert "lasts" not in text
 
 
 def test_a_deadline_is_in_the_sentence_with_its_probability() -> None:
     asked = Request(options=(RENT,), epochs=10, limits=Limits(deadline_s=3600.0))
-    told = answered(asked, FACTS, TODAY).comparison
-    assert told is not None
-    assert sentence(told).endswith("; in time with > 99 % probability.")
-    assert isinstance(told.rows[0].time, Estimate)
+    result = answered(asked, FACTS, TODAY).comparison
+    assert result is not None
+    assert sentence(result).endswith("; in time with > 99 % probability.")
+    assert isinstance(result.rows[0].time, Estimate)
 
 
 def test_a_deadline_decides_what_one_begins_with() -> None:

@@ -23,9 +23,9 @@ def job(**given: str) -> Job:
 
 @pytest.mark.parametrize("one", networks().values(), ids=lambda n: n.id)
 def test_a_named_network_and_its_samples_are_a_whole_question(one: Network) -> None:
-    made, told = job(network=one.id, samples="1000"), operations_of(one)
-    assert told is not None
-    assert made.train_flops_per_sample == pytest.approx(told.model)
+    made, result = job(network=one.id, samples="1000"), operations_of(one)
+    assert result is not None
+    assert made.train_flops_per_sample == pytest.approx(result.model)
     assert (made.family, made.params, made.network) == (one.family, one.params, one.id)
     assert made.workload == one.name
 

@@ -34,8 +34,8 @@ def test_what_is_no_currency_is_named_whole_before_its_rate_is_asked_for(text: s
 
 
 def test_everything_that_is_wrong_is_told_at_once() -> None:
-    told = _told(currency="XXXX", rate_as_of=date(2027, 1, 1))
-    assert [p.parameter for p in display_of(told, TODAY)[1]] == ["rate_as_of", "currency"]
+    result = _told(currency="XXXX", rate_as_of=date(2027, 1, 1))
+    assert [p.parameter for p in display_of(result, TODAY)[1]] == ["rate_as_of", "currency"]
 
 
 @pytest.mark.parametrize(

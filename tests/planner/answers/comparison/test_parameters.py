@@ -203,8 +203,8 @@ def test_parameters_without_tokens_or_flops_are_a_question_and_no_answer() -> No
     assert asking.described is None
     assert str(problem).startswith("tokens: How many tokens has a sample? 1 for a fully connected")
     assert "ResNet-50 at 224 px takes about 25e9" in str(problem)
-    for told in ({"tokens": ["1"]}, {"flops": ["25e9"]}):
-        asking, problems = compare_parameters(given | told)
+    for result in ({"tokens": ["1"]}, {"flops": ["25e9"]}):
+        asking, problems = compare_parameters(given | result)
         assert problems == ()
         assert asking.described is not None
 
@@ -296,16 +296,16 @@ def test_a_date_stays_the_same_date_whenever_the_link_is_opened() -> None:
 
 
 def test_a_date_that_has_passed_says_so_and_is_not_asked_for() -> None:
-    deadline_s, told = _asked_at(28)
+    deadline_s, result = _asked_at(28)
     assert deadline_s is None
-    assert told.startswith("by: Fri 27 Nov 2026, 09:00 UTC+09:00 has passed")
+    assert result.startswith("by: Fri 27 Nov 2026, 09:00 UTC+09:00 has passed")
     assert _asked_at(28, deadline=["5"])[0] is None
 
 
 def test_of_a_date_and_hours_the_date_counts_and_it_is_told() -> None:
-    deadline_s, told = _asked_at(22, deadline=["5"])
+    deadline_s, result = _asked_at(22, deadline=["5"])
     assert deadline_s == 5 * 86400.0
-    assert "the date counts" in told
+    assert "the date counts" in result
 
 
 @pytest.mark.parametrize("text", ["2026-11-27", "2026-11-27T09:00", "2026-13-01T09:00Z", "Friday"])
@@ -336,8 +336,8 @@ def test_a_date_beyond_all_deadlines_is_told() -> None:
 def test_a_number_next_to_0_is_refused_with_what_to_write(name: str) -> None:
     """5e-324 made payback exceed the life of the machine."""
     _, problems = compare_parameters({name: ["5e-324"]})
-    told = {p.parameter: p.message for p in problems}
-    assert told[name] == "'5e-324' is next to 0. Write 0, or 1e-15 and more."
+    result = {p.parameter: p.message for p in problems}
+    assert result[name] == "'5e-324' is next to 0. Write 0, or 1e-15 and more."
 
 
 @pytest.mark.parametrize("more", [{}, {"deadline": ["72"]}])

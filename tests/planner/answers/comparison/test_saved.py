@@ -120,9 +120,9 @@ def _of_form_1(folder: Path, parameters: dict[str, list[str]]) -> dict[str, list
 
 def test_a_budget_of_the_first_form_keeps_what_it_asked(tmp_path: Path) -> None:
     euro = {"currency": ["EUR"], "rate": ["0.5"], "rate_as_of": ["2026-11-20"], "tax": ["20"]}
-    told = _of_form_1(tmp_path, {"budget": ["500"], **euro})
-    assert told == {"budget": ["300"], **euro}
-    asking, problems = compare_parameters(told)
+    result = _of_form_1(tmp_path, {"budget": ["500"], **euro})
+    assert result == {"budget": ["300"], **euro}
+    asking, problems = compare_parameters(result)
     assert problems == ()
     assert asking.request.limits.budget_usd == pytest.approx(500.0)
     assert _of_form_1(tmp_path, {"budget": ["500"]}) == {"budget": ["500"]}
@@ -153,13 +153,13 @@ BROKEN = {
 
 @pytest.mark.parametrize("kind", BROKEN)
 def test_a_damaged_file_is_told_and_the_others_are_read(tmp_path: Path, kind: str) -> None:
-    content, told = BROKEN[kind]
+    content, result = BROKEN[kind]
     save(tmp_path, ONE)
     (tmp_path / "bad.json").write_bytes(content)
     good, problems = read_all(tmp_path)
     assert good == [replace(ONE, file=ONE.id)]
     assert problems == [p for p in problems if p.startswith("The saved comparison 'bad.json' ")]
-    assert told in problems[0]
+    assert result in problems[0]
 
 
 UNFIT: dict[str, dict[str, Any]] = {

@@ -19,11 +19,11 @@ def _time(seconds: float) -> Estimate:
 
 
 def test_the_end_is_told_in_iso_8601_with_its_zone() -> None:
-    told = compared()
+    result = compared()
     zones = {UTC: "Z", timezone(timedelta(hours=9)): "+09:00"}
     for zone, ending in zones.items():
         begins = BEGINS.astimezone(zone)
-        for row, record in zip(told.rows, option_rows(told, begins=begins), strict=True):
+        for row, record in zip(result.rows, option_rows(result, begins=begins), strict=True):
             end = end_of(row.time, BEGINS)
             if end is None:
                 assert record["finishes"] is None
@@ -31,7 +31,7 @@ def test_the_end_is_told_in_iso_8601_with_its_zone() -> None:
             text = str(record["finishes"])
             assert text.endswith(ending)
             assert datetime.fromisoformat(text) == end.replace(second=0, microsecond=0)
-    assert {r["finishes"] for r in option_rows(told)} == {None}
+    assert {r["finishes"] for r in option_rows(result)} == {None}
 
 
 def test_where_clocks_are_changed_meanwhile_the_end_is_on_the_new_time() -> None:

@@ -19,13 +19,13 @@ MINE = "mine-rent-plain-8-19.9"
 
 def test_own_options_join_those_that_are_named() -> None:
     asked = Request(options=(NAMED,), entries=(OWN,))
-    told = answered_whole(asked, FACTS, TODAY)
-    assert told.chosen == (MINE, NAMED)
-    assert told.problems == ()
+    result = answered_whole(asked, FACTS, TODAY)
+    assert result.chosen == (MINE, NAMED)
+    assert result.problems == ()
     named_twice = replace(asked, options=(NAMED, MINE))
     again = answered_whole(named_twice, FACTS, TODAY)
     assert again.chosen == (NAMED, MINE)
-    assert set(again.chosen) == set(told.chosen)
+    assert set(again.chosen) == set(result.chosen)
 
 
 def test_own_options_come_first_and_none_is_left_out_before_one_that_is_named() -> None:
@@ -39,12 +39,12 @@ def test_the_last_named_that_find_no_room_beside_ones_own_are_told_by_name() -> 
     asked = Request(options=(NAMED,), entries=tuple(f"rent|plain|{n}|1" for n in range(1, 13)))
     found = answered_whole(asked, FACTS, TODAY)
     assert NAMED not in found.chosen
-    (told,) = found.problems
-    assert told == (
+    (result,) = found.problems
+    assert result == (
         "13 options, your own among them; at most 12 are compared; the last named one is left out: "
         f"{NAMED}."
     )
-    (problem,) = problems_of([told], asked, CATALOG)
+    (problem,) = problems_of([result], asked, CATALOG)
     assert problem.parameter == "options"
 
 
@@ -68,12 +68,12 @@ def test_every_problem_names_its_parameter() -> None:
     asked = Request(
         options=("nope", NAMED), entries=("rent|unheard|1|2", "what"), country="Atlantis"
     )
-    told = answered_whole(asked, FACTS, TODAY).problems
-    found = [p.parameter for p in problems_of(told, asked, CATALOG)]
+    result = answered_whole(asked, FACTS, TODAY).problems
+    found = [p.parameter for p in problems_of(result, asked, CATALOG)]
     assert sorted(found) == ["country", "options", "own", "own"]
 
 
 def test_every_count_that_is_too_large_names_its_parameter() -> None:
     asked = Request(options=(NAMED,), entries=tuple(f"rent|plain|{n}|1" for n in range(1, 15)))
-    told = answered_whole(asked, FACTS, TODAY).problems
-    assert [p.parameter for p in problems_of(told, asked, CATALOG)] == ["own", "options"]
+    result = answered_whole(asked, FACTS, TODAY).problems
+    assert [p.parameter for p in problems_of(result, asked, CATALOG)] == ["own", "options"]

@@ -33,7 +33,7 @@ from planner.store.disk.sweeps import (
     ticket_folder,
     write_status,
 )
-from tests.store.sweeping import dead, told
+from tests.store.sweeping import dead, result
 
 BAD_TICKETS = ["", ".", "..", "../etc", "a/b", "/etc", ".hidden", "a\n", "a b", "x" * 101]
 SLEEPS = [sys.executable, "-c", "import time; time.sleep(600)"]
@@ -58,14 +58,14 @@ def test_the_state_lies_where_it_is_told_else_where_states_lie() -> None:
 
 
 def test_a_status_is_read_as_it_was_written(tmp_path: Path) -> None:
-    status = told(tmp_path, current="ResNet-50, batch 32", left_s=12.5)
+    status = result(tmp_path, current="ResNet-50, batch 32", left_s=12.5)
     assert read_statuses(tmp_path) == [status]
     assert read_status(tmp_path, status.ticket) == status
 
 
 def test_sweeps_are_told_the_newest_first(tmp_path: Path) -> None:
     for n in (2, 1, 3):
-        told(tmp_path, ticket=f"t-{n}", asked_at=float(n))
+        result(tmp_path, ticket=f"t-{n}", asked_at=float(n))
     assert [s.ticket for s in read_statuses(tmp_path)] == ["t-3", "t-2", "t-1"]
 
 
@@ -79,8 +79,8 @@ def test_where_there_is_no_state_there_is_no_sweep(tmp_path: Path) -> None:
     ["", "{", "[]", "null", '"x"', "{}", '{"ticket": "small-1"}', "\x00"],
 )
 def test_what_is_no_status_is_left_out(tmp_path: Path, text: str) -> None:
-    told(tmp_path, ticket="good")
-    told(tmp_path)
+    result(tmp_path, ticket="good")
+    result(tmp_path)
     (tmp_path / "small-1" / "status.json").write_text(text, encoding="utf-8")
     assert [s.ticket for s in read_statuses(tmp_path)] == ["good"]
 
@@ -93,7 +93,7 @@ def test_what_is_no_status_is_left_out(tmp_path: Path, text: str) -> None:
 def test_a_status_with_a_field_of_another_kind_is_left_out(
     tmp_path: Path, field: str, value: object
 ) -> None:
-    told(tmp_path)
+    result(tmp_path)
     path = tmp_path / "small-1" / "status.json"
     body = json.loads(path.read_text(encoding="utf-8")) | {field: value}
     path.write_text(json.dumps(body), encoding="utf-8")
@@ -101,7 +101,7 @@ def test_a_status_with_a_field_of_another_kind_is_left_out(
 
 
 def test_a_later_version_may_tell_more_and_an_earlier_one_less(tmp_path: Path) -> None:
-    status = told(tmp_path)
+    status = result(tmp_path)
     path = tmp_path / "small-1" / "status.json"
     body = json.loads(path.read_text(encoding="utf-8")) | {"colour": "red"}
     del body["host"], body["message"]
@@ -113,7 +113,7 @@ def test_a_later_version_may_tell_more_and_an_earlier_one_less(tmp_path: Path) -
 def test_what_is_no_ticket_leads_nowhere(tmp_path: Path, ticket: str) -> None:
     state = tmp_path / "state"
     keep = tmp_path / "keep"
-    told(state)
+    result(state)
     keep.touch()
     for ask in (ticket_folder, read_status, remove_status, log_tail):
         with pytest.raises(ValueError, match="no ticket"):
@@ -130,7 +130,7 @@ def test_every_new_ticket_is_one_and_new(tmp_path: Path, sweep: str) -> None:
 
 
 def test_what_is_forgotten_is_gone_with_all_it_left(tmp_path: Path) -> None:
-    told(tmp_path)
+    result(tmp_path)
     for name in ("log.txt", "launch.json", "quick.toml", ".status.json.1.ab.tmp"):
         (tmp_path / "small-1" / name).touch()
     remove_status(tmp_path, "small-1")
@@ -139,7 +139,7 @@ def test_what_is_forgotten_is_gone_with_all_it_left(tmp_path: Path) -> None:
 
 
 def test_the_log_is_told_from_its_end(tmp_path: Path) -> None:
-    told(tmp_path)
+    result(tmp_path)
     assert log_tail(tmp_path, "small-1") == ""
     (tmp_path / "small-1" / "log.txt").write_text("x\n" * 5_000 + "the end\n", encoding="utf-8")
     said = log_tail(tmp_path, "small-1")
@@ -151,29 +151,29 @@ def test_the_log_is_told_from_its_end(tmp_path: Path) -> None:
 
 
 def test_a_living_sweep_is_what_it_says(tmp_path: Path) -> None:
-    status = told(tmp_path)
+    status = result(tmp_path)
     assert alive(status)
     assert condition(status) == "running"
     assert condition(replace(status, phase="waiting")) == "waiting"
 
 
 def test_without_a_heartbeat_it_is_stalled(tmp_path: Path) -> None:
-    status = told(tmp_path)
+    status = result(tmp_path)
     assert condition(status, status.heartbeat_at + STALLED_S) == "running"
     assert condition(status, status.heartbeat_at + STALLED_S + 1) == "stalled"
 
 
 def test_a_clock_set_back_stalls_nothing(tmp_path: Path) -> None:
-    status = told(tmp_path)
+    status = result(tmp_path)
     assert condition(status, status.heartbeat_at - 9_999) == "running"
 
 
 def test_without_its_process_it_is_interrupted(tmp_path: Path) -> None:
-    assert condition(told(tmp_path, **dead())) == "interrupted"
+    assert condition(result(tmp_path, **dead())) == "interrupted"
 
 
 def test_a_number_that_was_given_to_another_process_is_not_the_sweep(tmp_path: Path) -> None:
-    status = told(tmp_path)
+    status = result(tmp_path)
     reused = replace(status, pid_started=status.pid_started - 60)
     assert condition(reused) == "interrupted"
     assert not ask_to_stop(reused)
@@ -181,24 +181,24 @@ def test_a_number_that_was_given_to_another_process_is_not_the_sweep(tmp_path: P
 
 @pytest.mark.parametrize("pid", [-1, 2**31 - 1, 2**70])
 def test_a_number_no_process_has_is_no_process(tmp_path: Path, pid: int) -> None:
-    assert not alive(told(tmp_path, pid=pid))
+    assert not alive(result(tmp_path, pid=pid))
 
 
 @pytest.mark.parametrize("phase", ["stopped", "finished", "failed"])
 def test_what_has_ended_stays_as_it_ended(tmp_path: Path, phase: str) -> None:
-    assert condition(told(tmp_path, phase=phase, heartbeat_at=0.0, **dead())) == phase
+    assert condition(result(tmp_path, phase=phase, heartbeat_at=0.0, **dead())) == phase
 
 
 def test_a_process_nobody_buried_is_dead(tmp_path: Path) -> None:
     child = psutil.Popen([sys.executable, "-c", ""])
-    status = told(tmp_path, pid=child.pid, pid_started=child.create_time())
+    status = result(tmp_path, pid=child.pid, pid_started=child.create_time())
     _until(lambda: bool(child.status() == psutil.STATUS_ZOMBIE))
     assert condition(status) == "interrupted"
     child.wait()
 
 
 def test_of_another_machine_only_the_heartbeat_is_believed(tmp_path: Path) -> None:
-    status = told(tmp_path, host="elsewhere", **dead())
+    status = result(tmp_path, host="elsewhere", **dead())
     assert condition(status) == "running"
     assert condition(status, status.heartbeat_at + STALLED_S + 1) == "stalled"
     assert not ask_to_stop(status)
@@ -208,7 +208,7 @@ def test_of_another_machine_only_the_heartbeat_is_believed(tmp_path: Path) -> No
 
 
 def _launched(state: Path, command: list[str]) -> SweepStatus:
-    asked = replace(told(state), ticket="new-1", pid=0, pid_started=0.0)
+    asked = replace(result(state), ticket="new-1", pid=0, pid_started=0.0)
     return launch(state, asked, command, Path.cwd(), os.environ)
 
 
@@ -232,7 +232,7 @@ def test_it_leads_a_session_of_its_own_and_hears_no_signal_meant_for_us(tmp_path
 
 
 def test_it_outlives_whoever_started_it(tmp_path: Path) -> None:
-    told(tmp_path)
+    result(tmp_path)
     program = f"""
 import os, sys
 from dataclasses import replace
@@ -257,7 +257,7 @@ def test_once_it_speaks_for_itself_that_counts(tmp_path: Path) -> None:
 
 
 def test_a_resumed_sweep_is_no_longer_what_it_was(tmp_path: Path) -> None:
-    old = told(tmp_path, phase="stopped", finished=3, ended_at=1.0, **dead())
+    old = result(tmp_path, phase="stopped", finished=3, ended_at=1.0, **dead())
     begun = launch(tmp_path, old, SLEEPS, Path.cwd(), os.environ)
     now = read_status(tmp_path, old.ticket)
     assert now == begun
@@ -287,7 +287,7 @@ def test_asked_to_stop_it_gets_the_signal_it_obeys(tmp_path: Path) -> None:
 
 
 def test_a_status_that_names_this_very_process_stops_nothing(tmp_path: Path) -> None:
-    assert not ask_to_stop(told(tmp_path))
+    assert not ask_to_stop(result(tmp_path))
 
 
 def test_the_heartbeat_is_much_shorter_than_what_counts_as_stalled() -> None:
