@@ -140,7 +140,7 @@ def test_the_query_of_an_answer_asks_it_again(capsys: Out) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "result"),
     [
         (["how-long", "--epochs", "0", "--workload", "nope"], ["epochs:", "workload:", "Choose"]),
         (["compare", "--pue", "99", "--options", "gone"], ["pue:", "'gone'"]),
@@ -420,7 +420,7 @@ def test_a_pdf_needs_a_browser_and_says_so(
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "result"),
     [
         (["--out", "offer.docx"], "Name a .html or a .pdf file"),
         (["--out", "offer.html", "--logo", "no-such.png"], "Name another file"),

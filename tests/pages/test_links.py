@@ -165,7 +165,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("name", "value", "told"), BAD)
+@pytest.mark.parametrize(("name", "value", "result"), BAD)
 def test_a_value_that_does_not_fit_is_named_and_its_default_shown(
     name: str, value: str, result: str
 ) -> None:

@@ -737,7 +737,7 @@ def sheet_with(**changes: object) -> DataSheet:
 
 
 @pytest.mark.parametrize(
-    ("samples_per_s", "sheets", "told"),
+    ("samples_per_s", "sheets", "result"),
     [
         ([1.0], [], "have shapes"),
         ([1.0, -2.0], [], "samples_per_s: value 2 of 2 is -2"),

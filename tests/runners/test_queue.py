@@ -52,7 +52,7 @@ def test_a_turn_that_is_held_stays_held(tmp_path: Path) -> None:
     turn.give_back()
 
 
-@pytest.mark.parametrize("told", [None, "{", "waiting"])
+@pytest.mark.parametrize("result", [None, "{", "waiting"])
 def test_nobody_measures_beside_a_sweep_whose_status_does_not_say_so(
     tmp_path: Path, result: str | None
 ) -> None:

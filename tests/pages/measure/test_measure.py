@@ -215,7 +215,7 @@ def test_results_and_their_curve_are_one_click_away_once_there_is_one(sweeping: 
 
 
 @pytest.mark.parametrize(
-    ("names", "told"),
+    ("names", "result"),
     [
         ([], []),
         (["A · x · SGD"], [""]),
@@ -366,7 +366,7 @@ def test_off_under_any_other_name(host: str) -> None:
     assert not permission.decide({}, ["127.0.0.1"], {"Host": host}).allowed
 
 
-@pytest.mark.parametrize(("told", "allowed"), [("on", True), ("ON ", True), ("off", False)])
+@pytest.mark.parametrize(("result", "allowed"), [("on", True), ("ON ", True), ("off", False)])
 def test_the_setting_decides_alone(result: str, *, allowed: bool) -> None:
     setting = {permission.SETTING: result}
     assert permission.decide(setting, ["0.0.0.0"], {}).allowed is allowed  # noqa: S104

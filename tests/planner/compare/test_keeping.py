@@ -79,7 +79,7 @@ def _sized(shares: list[float], limits: Limits) -> Comparison:
 
 
 @pytest.mark.parametrize(
-    ("limits", "within", "told"),
+    ("limits", "within", "result"),
     [
         (Limits(deadline_s=3600.0), "within 1 h", "2 comes closest, in 2 h 0 min for 6 USD"),
         (
@@ -131,7 +131,7 @@ def _exactly(value: float) -> Estimate:
 
 
 @pytest.mark.parametrize(
-    ("shares", "told"),
+    ("shares", "result"),
     [
         (
             [1.0] * 6,

@@ -34,7 +34,7 @@ def _pair(use: Estimate, runs: Estimate) -> RentOrBuy:
 
 
 @pytest.mark.parametrize(
-    ("use", "runs", "told"),
+    ("use", "runs", "result"),
     [
         ((0.001, 0.0008, 0.002), (2710.0, 2150.0, 3380.0),
          "even below 1 % utilisation, 2,710 (2,150 to 3,380) runs a month."),
@@ -56,7 +56,7 @@ def test_a_break_even_is_told_as_one_would_say_it(
 
 
 @pytest.mark.parametrize(
-    ("months", "told"),
+    ("months", "result"),
     [
         ((0.3, 0.2, 0.4), "has paid for itself in less than a month."),
         ((0.3, 0.2, 2.2), "has paid for itself in less than a month (90 %: at most 2 months)."),
@@ -79,7 +79,7 @@ def test_several_machines_are_counted_in_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("way", "machines", "told"),
+    ("way", "machines", "result"),
     [
         ("rent", 1, "Renting 8 x Plain (Cloud) at 8 USD/h (1.00 each)"),
         ("buy", 1, "Buying 8 x Plain at 10,000 USD (1,250 each)"),
@@ -113,14 +113,14 @@ def test_a_refused_break_even_is_told_in_the_currency_that_is_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "told"), [(3.1e6, "3.1 MB"), (12.3e9, "12.3 GB"), (64e10, "640 GB")]
+    ("size", "result"), [(3.1e6, "3.1 MB"), (12.3e9, "12.3 GB"), (64e10, "640 GB")]
 )
 def test_small_memory_is_told_in_megabytes(size: float, result: str) -> None:
     assert gigabytes(size) == result
 
 
 @pytest.mark.parametrize(
-    ("hours", "told"),
+    ("hours", "result"),
     [(9.0, "9 h 0 min"), (48.0, "48 h 0 min"), (17_000.0, "708.3 d"), (157_524.0, "17.98 years")],
 )
 def test_a_time_is_told_in_the_unit_that_a_person_would_use(hours: float, result: str) -> None:
@@ -137,7 +137,7 @@ def _cheaper_in(share: float) -> Floats:
 
 
 @pytest.mark.parametrize(
-    ("share", "told"),
+    ("share", "result"),
     [
         (0.52, "It is as good as tied with renting other."),
         (0.59, "It is as good as tied with renting other."),

@@ -14,14 +14,14 @@ from planner.compare.comparison import Limits
 from planner.job import Candidate, Hardware, Way
 
 
-@pytest.mark.parametrize(("count", "told"), [(0, "no"), (10, "ten"), (11, "11"), (1200, "1,200")])
+@pytest.mark.parametrize(("count", "result"), [(0, "no"), (10, "ten"), (11, "11"), (1200, "1,200")])
 def test_small_numbers_are_words(count: int, result: str) -> None:
     assert counted(count) == result
     assert machines(count) == f"{result} machines"
 
 
 @pytest.mark.parametrize(
-    ("value", "told"), [(6.24, "6.2"), (99.6, "100"), (4369.0, "4,370"), (1e-5, "0.00001")]
+    ("value", "result"), [(6.24, "6.2"), (99.6, "100"), (4369.0, "4,370"), (1e-5, "0.00001")]
 )
 def test_a_number_has_three_digits_at_most(value: float, result: str) -> None:
     assert number(value) == result

@@ -419,7 +419,7 @@ def test_whatever_is_within_bounds_is_answered_or_refused(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("batch", "samples", "told"),
+    ("batch", "samples", "result"),
     [
         ([8, 16], [100.0], "batch and samples_to_target have shapes"),
         (64, 100.0, r"^batch and samples_to_target have shapes \(\) and \(\)"),

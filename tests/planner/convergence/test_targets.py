@@ -124,7 +124,7 @@ def test_the_sentence_tells_how_many_and_how_finely() -> None:
 
 
 @pytest.mark.parametrize(
-    ("trial", "step", "target", "told"),
+    ("trial", "step", "target", "result"),
     [
         ([0, 0], [1, 2, 3], 0.5, r"trial, step and value have shapes \(2,\), \(3,\) and \(2,\)"),
         ([], [], 0.5, "at least 1"),
@@ -206,7 +206,7 @@ def test_the_order_of_runs_moves_no_best_rate() -> None:
 
 
 @pytest.mark.parametrize(
-    ("batch", "rate", "steps", "told"),
+    ("batch", "rate", "steps", "result"),
     [
         ([8, 8], [0.1], [5, 5], "batch, learning_rate, seed and steps have shapes"),
         (

@@ -78,7 +78,7 @@ YEAR_H = 8760.0
 
 
 @pytest.mark.parametrize(
-    ("hours", "told"),
+    ("hours", "result"),
     [
         ((2.7 * YEAR_H, 6400.0, 9.2 * YEAR_H), ("2.7 years", "0.7 years", "9.2 years")),
         ((2.7 * YEAR_H, 600.0, 9.2 * YEAR_H), ("2.7 years", "< 0.1 years", "9.2 years")),

@@ -13,7 +13,7 @@ YEN = Display(currency="JPY", per_usd=150, as_of=dt.date(2026, 3, 1), tax_share=
 
 
 @pytest.mark.parametrize(
-    ("amount", "told"),
+    ("amount", "result"),
     [
         (34.86, "35 USD"), (1237, "1,240 USD"), (0.01234, "0.0123 USD"), (2.49, "2.49 USD"),
         (2.5, "2.50 USD"), (9.994, "9.99 USD"), (9.996, "10 USD"), (99.5, "100 USD"),
@@ -28,7 +28,7 @@ def test_money_has_three_digits_and_no_cents_from_10_on(amount: float, result: s
 
 
 @pytest.mark.parametrize(
-    ("amount", "told"),
+    ("amount", "result"),
     [
         (2.49, "2.49 USD"), (98.32, "98.32 USD"), (98, "98 USD"), (0.125, "0.125 USD"),
         (1240.5, "1,240.50 USD"), (0.16, "0.16 USD"), (0, "0 USD"), (float("nan"), "not known"),

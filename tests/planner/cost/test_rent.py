@@ -50,7 +50,7 @@ def test_golden_per_epoch_and_per_hour_of_work() -> None:
 
 
 @pytest.mark.parametrize(
-    ("restarts", "told"),
+    ("restarts", "result"),
     [(0.0, (1.000, 1.001, 1.004, 1.017, 1.164)), (1.0, (1.000, 1.001, 1.005, 1.023, 1.207))],
 )
 def test_wall_time_beside_the_exact_law_of_daly(restarts: float, result: tuple[float, ...]) -> None:

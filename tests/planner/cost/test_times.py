@@ -81,7 +81,7 @@ def test_no_options_have_no_draws() -> None:
 
 
 @pytest.mark.parametrize(
-    ("time", "told"),
+    ("time", "result"),
     [
         (Estimate(value=0.0, low=0.0, high=1.0), "tpu takes 0 "),
         (Estimate(value=np.inf, low=1.0, high=np.inf), "tpu takes inf"),

@@ -82,7 +82,7 @@ def test_the_sentence_names_workload_batch_system_interval_and_baseline() -> Non
 
 
 @pytest.mark.parametrize(
-    ("epochs", "told"),
+    ("epochs", "answer"),
     [(2000, "2000 epochs of"), (1_000_000, "1,000,000 epochs of"), (1, "1 epoch of")],
 )
 def test_many_epochs_have_their_thousands_apart(epochs: int, answer: str) -> None:

@@ -207,7 +207,7 @@ def test_without_slope_the_ratio_has_no_upper_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("x", "y", "told"),
+    ("x", "y", "result"),
     [
         ([1.0, 2.0], [1.0], "flat arrays of one length"),
         ([], [], "at least 1"),

@@ -79,7 +79,7 @@ def test_many_directions_of_a_full_fit_are_all_determined() -> None:
 
 
 @pytest.mark.parametrize(
-    ("design", "target", "told"),
+    ("design", "target", "result"),
     [
         ([[1.0, 2.0]], [1.0, 2.0], r"shapes \(1, 2\) and \(2,\)"),
         ([1.0], [1.0], "Give .rows, columns."),

@@ -186,7 +186,7 @@ def test_without_any_evaluation_there_is_no_usual_target() -> None:
 
 
 @pytest.mark.parametrize(
-    ("metric", "told"),
+    ("metric", "result"),
     [
         ("validation error", "2.5 % validation error"),
         ("top-5 error", "2.5 % top-5 error"),

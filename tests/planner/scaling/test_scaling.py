@@ -570,7 +570,7 @@ def test_a_node_has_at_least_one_device() -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "told"),
+    ("columns", "result"),
     [
         (([8], [1, 2], [1], [0.1]), "per_device_batch_size, devices, nodes and step_s have shapes"),
         (([], [], [], []), "at least 1"),

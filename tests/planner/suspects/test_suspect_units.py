@@ -36,7 +36,7 @@ def test_without_neighbours_the_other_batches_tell_it(slip: float, way: int, bat
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "result"),
     [
         ({"step_time_s": run(64).step_time_s or 0}, "an epoch against its steps"),
         ({"total_s": run(64).total_s or 0}, "total_s against the sum of its epochs"),

@@ -321,7 +321,7 @@ def test_a_share_is_between_zero_and_one(share: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("batch", "step_s", "told"),
+    ("batch", "step_s", "output"),
     [
         ([8, 16], [0.1], "batch and step_s have shapes"),
         ([8, -16], [0.1, 0.2], "batch: value 2 of 2"),

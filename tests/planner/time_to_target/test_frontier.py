@@ -191,7 +191,7 @@ def test_refusals_pass_through_and_an_empty_grid_is_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("devices", "batches", "price", "told"),
+    ("devices", "batches", "price", "result"),
     [
         ([1, 1.5], [8], 1.0, "devices: value 2 of 2 is 1.5"),
         ([0], [8, -1], -1.0, "devices: .* 0; batches: .* -1; price_per_device_hour: .* -1"),

@@ -123,7 +123,7 @@ def test_a_second_attempt_of_a_seed_is_a_repetition() -> None:
 
 
 @pytest.mark.parametrize(
-    ("evaluations", "told"),
+    ("evaluations", "result"),
     [
         ([{"step": 5, "value": 0.5}, {"step": 5, "value": 0.01}], "two evaluations at step 5"),
         ([{"step": -1, "value": 0.5}], "Steps are counted from 0"),

@@ -315,7 +315,7 @@ def test_cards_never_tell_their_uuid(install: Install) -> None:
 
 
 @pytest.mark.parametrize(
-    ("links", "p2p", "told"),
+    ("links", "p2p", "result"),
     [(18, 0, ("NVLink, 18 links", True)), (0, 0, ("PCIe", True)), (0, 1, ("PCIe", False))],
 )
 def test_the_link_between_cards_is_told(

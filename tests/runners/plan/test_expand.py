@@ -125,7 +125,7 @@ def test_auto_batches_are_groups_whose_members_have_any_batch() -> None:
 
 
 @pytest.mark.parametrize(
-    ("factors", "told"),
+    ("factors", "result"),
     [
         ({"engine": "loop", "backend": "jax"}, "engine loop trains with TensorFlow only"),
         ({"engine": "predict"}, "engine predict is for mode inference"),

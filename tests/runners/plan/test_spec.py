@@ -46,7 +46,7 @@ def written(tmp_path: Path, text: str | bytes) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "result"),
     [
         ({"title": ""}, "title: is missing. Describe the sweep in one line."),
         ({"title": 3}, "title: is missing. Describe the sweep in one line."),
@@ -81,7 +81,7 @@ def test_a_mistake_at_the_top_says_what_where_and_what_to_do(
 
 
 @pytest.mark.parametrize(
-    ("factors", "told"),
+    ("factors", "result"),
     [
         ({"batch": "many"}, 'batch is \'many\'; it must be a whole number or "auto".'),
         ({"batch": [16, 0]}, "batch is 0; it must be at least 1 and at most 1e+12."),

@@ -101,7 +101,7 @@ def test_a_long_run_keeps_its_first_steps() -> None:
     assert (len(steps), steps[-1]) == (KEPT_STEPS, {"step": KEPT_STEPS, "step_s": 2.0})
 
 
-@pytest.mark.parametrize("told", [5, "no", {"1": 2}, None])
+@pytest.mark.parametrize("result", [5, "no", {"1": 2}, None])
 def test_steps_that_are_no_list_are_none(result: object) -> None:
     assert "steps" not in made([epoch(1, 4.0) | {"step_seconds": result}], timing="per step")
 
