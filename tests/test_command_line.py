@@ -217,7 +217,8 @@ def test_a_typing_error_is_not_forgiven_by_anyway(capsys: Out) -> None:
 
 
 def test_a_link_that_no_longer_fits_is_answered_only_where_that_is_asked_for(capsys: Out) -> None:
-    asked = ["compare", "--options", "gone", "--options", "buy-1x-rtx-5090"]
+    measured = ["--workload", "wideresnet-103m-cifar-100-adam-float32"]
+    asked = ["compare", *measured, "--options", "gone", "--options", "buy-1x-rtx-5090"]
     assert _said(capsys, *asked)[0] == 2
     code, out, err = _said(capsys, *asked, "--anyway")
     assert code == 0

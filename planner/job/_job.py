@@ -9,6 +9,7 @@ runs at that batch.
 from __future__ import annotations
 
 import math
+import re
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -416,12 +417,19 @@ def job_measured(
         params=_most(every, "params"),
         train_flops_per_sample=_most(every, "train_flops_per_sample"),
         optimizer=_first(every, "optimizer") or "",
+        training=_training(workload),
         batch=_best_batch(kept),
         measured=kept,
         hardware=hardware,
         memory=tuple(sorted(_memory(catalog, every))),
         speeds=speeds_of(catalog, every, precision),
     )
+
+
+def _training(workload: str) -> Training:
+    """Return what a measured workload trains, by its variant: all weights unless it says LoRA."""
+    words = re.findall(r"q?lora\b", workload.casefold())
+    return "qlora" if "qlora" in words else "lora" if words else "full"
 
 
 def _there(catalog: Catalog, row: Mapping[str, Any], measured: MeasuredRun) -> Hardware:

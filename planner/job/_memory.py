@@ -357,37 +357,38 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
     state, activations = _whole_state(job), activations_on(job)
     take = f"take {_size(job, state)}"
     usage = f"{_what(job)} {take}"
-    sample = _least_sample(activations)
-    memory = have / USABLE
+    sample, memory, devices = _least_sample(activations), have / USABLE, hardware.devices
+    kept = 0.0 if activations is None else sample if job.recompute else activations.kept
+    if not _holds(hardware, memory, state, sample):
+        return _too_large(job, sample, have, hardware)
+    shards = devices > 1 and state.total + kept > TIGHT * memory
+    need = state.on_each(devices, 3) if shards else state.total
+    recompute = need + kept > have and kept > sample
+    where = f" on each of {_devices(hardware)}" if _several_in_one(hardware) else ""
     way_out = "Measure its peak memory at two batch sizes."
-    need = state.total
-    if state.total <= have:
-        where = f" on each of {_devices(hardware)}" if _several_in_one(hardware) else ""
+    if shards:
+        sentence, way_out = _sharded(job, usage, need, have, hardware), _SHARD
+    elif need > have:
+        sentence = f"Barely fits: {usage} of {_room(have)}; no room is left for activations."
+        way_out = _more_room(job)
+    elif recompute:
+        sentence = (
+            f"Fits only with recomputed activations: {usage} of {_room(have)}{where}, and a "
+            f"sample's activations about {gigabytes(kept)} otherwise."
+        )
+        way_out = _RECOMPUTE
+    elif state.total + kept > TIGHT * memory:
+        left = f"only {gigabytes(have - state.total)} are left for activations"
+        how = "Barely fits" if state.total + sample > BARELY * memory else "Fits tightly"
+        sentence = f"{how}: {left}; {usage} of {_room(have)}{where}."
+        way_out = _more_room(job)
+    else:
         what = _what(job, first=True)
         sentence = f"{what} {take} of {_room(have)}{where}; {_sample(job, activations)}."
-        kept = 0.0 if activations is None or job.recompute else activations.kept
-        if state.total + sample > TIGHT * memory or have >= state.total + kept > TIGHT * memory:
-            left = f"only {gigabytes(max(have - state.total, 0.0))} are left for activations"
-            how = "Barely fits" if state.total + sample > BARELY * memory else "Fits tightly"
-            sentence = f"{how}: {left}; {usage} of {_room(have)}{where}."
-            way_out = _MORE_ROOM
-        elif state.total + kept > have:
-            sentence = (
-                f"Fits only with recomputed activations: {usage} of {_room(have)}{where}, and a "
-                f"sample's activations about {gigabytes(kept)} otherwise."
-            )
-            way_out = _RECOMPUTE
-    elif _holds(hardware, memory, state, sample) and hardware.devices > 1:
-        need = state.on_each(hardware.devices, 3)
-        sentence, way_out = _sharded(job, usage, need, have, hardware), _SHARD
-    elif _holds(hardware, memory, state, sample):
-        how = f"Barely fits: {usage} of {_room(have)}"
-        sentence, way_out = f"{how}; no room is left for activations.", _MORE_ROOM
-    else:
-        return _too_large(job, sample, have, hardware)
     return Fit(
         fits=None, need_bytes=need, have_bytes=have, at_least=True,
         sentence=f"{sentence} {moments_sentence(job.optimizer)}".rstrip(), way_out=way_out,
+        condition=_NOTHING_LEFT if need > have else "", recompute=recompute,
     )  # fmt: skip
 
 
@@ -404,7 +405,7 @@ def _too_large(job: Job, sample: float, have: float, hardware: Hardware) -> Fit:
     smaller = list(_smaller_states(job))
     holding = [one for one in smaller if _holds(hardware, memory, one[0], sample)]
     enough = [one for one in holding if one[1] != _ON_HOST]
-    least = math.ceil((state.total + sample) / memory)
+    least = math.ceil((state.total + sample) / have)
     least = max(_accelerators(least, hardware), hardware.count + 1)
     more = max(_accelerators(_shards(job, have), hardware), least)
     roomy = f" ({more:,} leave more room for activations)" if more > least else ""
@@ -433,6 +434,7 @@ def _too_large(job: Job, sample: float, have: float, hardware: Hardware) -> Fit:
         fits=None if enough else False, need_bytes=need, have_bytes=have, at_least=True,
         sentence=f"{sentence} {moments_sentence(job.optimizer)}".rstrip(),
         way_out=" ".join(way for way in ways if way), condition=condition,
+        recompute=bool(enough) and bool(_recomputing(job, need, have)),
     )  # fmt: skip
 
 
@@ -528,6 +530,13 @@ def _left(job: Job, each: float, have: float) -> str:
     return f" Only {gigabytes(max(have - each, 0.0))} are left for activations."
 
 
+def _more_room(job: Job) -> str:
+    """Return how to leave more room on a device for activations."""
+    if job.recompute:
+        return "Shard over 2 or more (FSDP, ZeRO)."
+    return "Recompute activations (gradient checkpointing), or shard over 2 or more (FSDP, ZeRO)."
+
+
 def _recomputing(job: Job, each: float, have: float) -> str:
     """Return that activations have to be recomputed beside a state; "" otherwise."""
     activations = activations_on(job)
@@ -565,14 +574,11 @@ def _shards(job: Job, have: float) -> int:
     return math.ceil(_whole_state(job).total / (have / USABLE * TIGHT))
 
 
-_RECOMPUTE: Final = "Recompute activations (gradient checkpointing); each step takes longer."
+_RECOMPUTE: Final = "Recompute activations (gradient checkpointing); the time includes it."
+_NOTHING_LEFT: Final = "without room for activations"
 _SHARD: Final = "Shard weights, gradients and optimiser state over all accelerators (FSDP, ZeRO)."
 _COUNTABLE: Final = 10_000_000
 _SMALLER: Final = "Take a smaller network, or train only a part of it (LoRA)."
-_MORE_ROOM: Final = (
-    "Take a smaller batch, recompute activations (gradient checkpointing), or shard over 2 or more "
-    "(FSDP, ZeRO)."
-)
 _TAKE_EIGHT_BIT: Final = "Choose an 8-bit optimiser (AdamW 8-bit)."
 _ON_HOST: Final = "with gradients and optimiser state in host memory"
 _OFFLOAD: Final = (

@@ -13,7 +13,10 @@ from planner.compare.evaluation import Comparison
 from planner.store import Store
 
 OPTIONS: Final = ["buy-1x-rtx-5090", "mine-rent-h100-sxm-1-1.99", "own-tpu-v2-8"]
+WORKLOAD: Final = "wideresnet-103m-cifar-100-adam-float32"
+"""The workload measured on most systems."""
 LINK: Final[dict[str, str | list[str]]] = {
+    "workload": WORKLOAD,
     "options": OPTIONS, "own": "rent|h100-sxm|1|1.99", "deadline": "72", "budget": "500",
     "runs_per_month": "6", "country": "DE",
 }  # fmt: skip

@@ -179,16 +179,16 @@ STATED: Final = (
 )  # fmt: skip
 """Parameters of every shared link, even at their current defaults."""
 _OF_ANY_JOB: Final = frozenset(
-    {"own", "order", "deadline", "by", "budget", "cost_limit", "country", "made"}
+    {"options", "own", "order", "deadline", "by", "budget", "cost_limit", "country", "made"}
     | {p.name for p in (*DISPLAY, *ASSUMED)}
 )
 """Parameters that do not name a job."""
 _MODIFIES: Final = frozenset(
-    {"training", "recompute", "assumed_mfu", "precision", "network_optimizer"}
+    {"batch", "training", "recompute", "assumed_mfu", "precision", "network_optimizer"}
     | {"step_s", "step_batch", "step_accelerator", "step_count"}
 )
 """Parameters of a description that keep the network: alone, that of the opening question."""
-_DESCRIBES: Final = frozenset(p.name for p in DESCRIPTION) - _MODIFIES - {"batch"}
+_DESCRIBES: Final = frozenset(p.name for p in DESCRIPTION) - _MODIFIES
 _ONLY_DESCRIBED: Final = "Only a described workload has it. Give workload=described and a network."
 _OF_MEASURED: Final = ("pattern", "target", "optimizer")
 _ONLY_MEASURED: Final = "Only a measured workload has it. Leave it out."
@@ -241,11 +241,10 @@ class CompareParameters:
 def asks(question: Given) -> bool:
     """Return whether a question says what is trained, or on what; if not, the job is `OPENING`.
 
-    Money, limits, own machines and assumptions keep the job of the opening question, as do
-    parameters of its training: efficiency, a timed step with its batch, precision, adapters.
+    Options, money, limits, own machines and assumptions keep the job of the opening question, as do
+    parameters of its training: batch, efficiency, a timed step, precision, adapters.
     """
-    named = (BY_NAME.keys() - _OF_ANY_JOB - _MODIFIES) & question.keys()
-    return bool(named - {"batch"} if _MODIFIES & question.keys() else named)
+    return bool((BY_NAME.keys() - _OF_ANY_JOB - _MODIFIES) & question.keys())
 
 
 def with_job(question: Given) -> Given:

@@ -27,7 +27,7 @@ from planner.job import Candidate, Hardware
 from planner.store import Store
 from tests import shipped
 from tests.faults.outcomes import FULL
-from tests.pages.comparing import LINK, OPTIONS, address_of, comparison, table
+from tests.pages.comparing import LINK, OPTIONS, WORKLOAD, address_of, comparison, table
 from tests.pages.conftest import figure, show, sound, texts, unfold
 
 pytestmark = pytest.mark.usefixtures("folders")
@@ -190,11 +190,11 @@ def test_what_to_measure_is_listed_once_with_the_doubt_either_way(store: Store) 
 
 
 def test_times_are_called_measured_only_where_every_one_was(store: Store) -> None:
-    result = comparison(store, options="own-tpu-v2-8")
+    result = comparison(store, workload=WORKLOAD, options="own-tpu-v2-8")
     (row,) = result.rows
     assert isinstance(row.time, Estimate)
     assert row.time.basis == "extrapolated"
-    said = texts(show("compare", options="own-tpu-v2-8"))
+    said = texts(show("compare", workload=WORKLOAD, options="own-tpu-v2-8"))
     assert "Every time here was measured." not in said
     assert (
         "Every time is based on runs on that machine, some extrapolated to your settings." in said
@@ -234,7 +234,9 @@ def test_a_budget_is_asked_kept_and_echoed_as_it_was_typed() -> None:
 
 def test_a_purchase_meets_a_budget_only_where_it_pays_the_whole_machine() -> None:
     """A card for 1,599 USD met a budget of 500 USD, since a run costs only a part of its price."""
-    buy = {"options": "buy-1x-rtx-4090", "own": "rent|h100-sxm|1|1.99"}
+    buy = {
+        "workload": WORKLOAD, "options": "buy-1x-rtx-4090", "own": "rent|h100-sxm|1|1.99",
+    }  # fmt: skip
     few, much = (texts(show("compare", **{**buy, "budget": b})) for b in ("500", "5000"))
     assert "only one does" in few
     assert "both do" in much

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from pages.common import hardware
 from pages.compare import catalog, state
 from planner.catalog import Catalog, LiveOffers, csv_of
+from tests.pages.comparing import WORKLOAD
 from tests.pages.conftest import show, sound, texts, unfold
 
 OWN = "buy-1x-rtx-5090"
@@ -101,7 +102,7 @@ def test_an_offer_of_ones_own_is_one_more_option(folder: Path) -> None:
         shown.text_input(key=f"compare.rows.prices..{name}").set_value(value)
     next(b for b in shown.button if b.label == "Save this row").click()
     assert "1 row is saved." in _said(sound(shown.run()))
-    shown = show("compare", options="rent-cellar-home-box-on-demand")
+    shown = show("compare", workload=WORKLOAD, options="rent-cellar-home-box-on-demand")
     assert "Renting 1 x H100 SXM5 80GB (Cellar) at 1.25 USD/h" in texts(shown)
 
 

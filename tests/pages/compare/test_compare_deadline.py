@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from pages.compare import inputs as compare_deadline
-from tests.pages.comparing import address_of, table
+from tests.pages.comparing import WORKLOAD, address_of, table
 from tests.pages.conftest import show, sound, texts, unfold
 
 BY = "2026-11-27T09:00+09:00"
@@ -29,7 +29,7 @@ def _clock(monkeypatch: pytest.MonkeyPatch, days: int) -> None:
 
 
 def test_a_date_that_is_chosen_stands_in_the_link_with_its_zone() -> None:
-    shown = show("compare", options=["buy-1x-rtx-5090"], deadline="72")
+    shown = show("compare", workload=WORKLOAD, options=["buy-1x-rtx-5090"], deadline="72")
     shown.date_input(key="compare.by.day").set_value(date(2026, 11, 27))
     shown.button(key="compare.by.set").click()
     sound(shown.run())
@@ -75,7 +75,7 @@ def test_hours_that_are_typed_take_the_place_of_the_date_and_a_button_drops_it()
 
 
 def test_a_date_that_is_none_is_told() -> None:
-    shown = show("compare", options=["buy-1x-rtx-5090"], by="friday")
+    shown = show("compare", workload=WORKLOAD, options=["buy-1x-rtx-5090"], by="friday")
     assert "is not a time with its zone. Write 2026-11-27T09:00+09:00" in texts(shown)
     shown.button(key="compare.by.drop").click()
     assert "by" not in address_of(sound(shown.run()))
@@ -98,10 +98,10 @@ def test_what_is_saved_keeps_the_date(folders: Path, monkeypatch: pytest.MonkeyP
 
 def test_the_first_is_called_decided_only_where_it_is_better_and_not_merely_in_time() -> None:
     options = ["own-tpu-v2-8", "rent-openrelay-any-1x-rtx-4090-24gb-on-demand"]
-    alone = texts(sound(show("compare", options=options, deadline="28")))
+    alone = texts(sound(show("compare", workload=WORKLOAD, options=options, deadline="28")))
     assert "Only the first option is likely to meet your limits." in alone
     dear = ["own-tpu-v2-8", "rent-google-cloud-us-central1-tpu-v2-8-on-demand"]
-    better = texts(sound(show("compare", options=dear)))
+    better = texts(sound(show("compare", workload=WORKLOAD, options=dear)))
     assert "The first option is decided; no run is needed." in better
 
 
@@ -133,5 +133,5 @@ def test_hours_end_on_the_clock_of_their_day_where_clocks_are_changed_meanwhile(
 def test_the_sentence_names_that_hour_too(monkeypatch: pytest.MonkeyPatch) -> None:
     begins = datetime(2026, 10, 24, 12, 0, tzinfo=ZoneInfo("Europe/Berlin"))
     monkeypatch.setattr(compare_deadline, "now", lambda: begins)
-    said = texts(show("compare", options=["buy-1x-rtx-5090"], deadline="24"))
+    said = texts(show("compare", workload=WORKLOAD, options=["buy-1x-rtx-5090"], deadline="24"))
     assert "by Sun 25 Oct 2026, 11:00" in said

@@ -10,11 +10,12 @@ from streamlit.testing.v1 import AppTest
 
 from pages.common import hardware
 from planner.core import file_slug, slug
-from tests.pages.comparing import address_of
+from tests.pages.comparing import WORKLOAD, address_of
 from tests.pages.conftest import show, sound, texts, unfold
 
 TANAKA = file_slug("Tanaka, autumn")
 LINK: dict[str, str | list[str]] = {
+    "workload": WORKLOAD,
     "options": ["rent-aws-us-east-1-g6.xlarge-on-demand", "buy-1x-rtx-5090"], "deadline": "72"
 }  # fmt: skip
 
@@ -30,7 +31,9 @@ def _saved(name: str = "Tanaka, autumn") -> AppTest:
     known = hardware.catalog().catalog
     offer = next(o for o in known.offers if o.accelerator == "l4")
     options = [f"rent-{slug(offer.id)}", "buy-1x-rtx-5090"]
-    shown = unfold(show("compare", options=options, deadline="72"), "compare.save")
+    shown = unfold(
+        show("compare", workload=WORKLOAD, options=options, deadline="72"), "compare.save"
+    )
     shown.text_input(key="compare.save.name").set_value(name)
     shown.button(key="compare.save.now").click()
     return sound(shown.run())
@@ -105,7 +108,7 @@ def test_a_price_that_has_changed_since_is_told_old_and_new(folder: Path) -> Non
 
 def test_what_has_changed_is_told_in_the_currency_that_is_shown(folder: Path) -> None:
     shown = unfold(
-        show("compare", options=["buy-1x-rtx-5090"], currency="EUR", rate="0.5",
+        show("compare", workload=WORKLOAD, options=["buy-1x-rtx-5090"], currency="EUR", rate="0.5",
              rate_as_of="2026-11-20", tax="20"), "compare.save",
     )  # fmt: skip
     shown.text_input(key="compare.save.name").set_value("Tanaka, autumn")
@@ -189,7 +192,10 @@ def test_every_name_is_saved_listed_and_opened_and_replaces_no_other() -> None:
 def test_one_of_the_same_name_is_replaced_only_when_that_is_wanted(folder: Path) -> None:
     _saved()
     before = (folder / f"{TANAKA}.json").read_bytes()
-    shown = unfold(show("compare", options=["buy-1x-rtx-5090"], deadline="72"), "compare.save")
+    shown = unfold(
+        show("compare", workload=WORKLOAD, options=["buy-1x-rtx-5090"], deadline="72"),
+        "compare.save",
+    )
     shown.text_input(key="compare.save.name").set_value("Tanaka, autumn")
     shown.button(key="compare.save.now").click()
     said = texts(sound(shown.run()))

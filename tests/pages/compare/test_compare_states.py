@@ -14,7 +14,7 @@ from planner.answers.comparison._description import HOW_MANY_TOKENS
 from planner.compare import sentences
 from planner.core.slugs import full_slug
 from planner.store import Store
-from tests.pages.comparing import LINK, OPTIONS, address_of, asked, comparison, table
+from tests.pages.comparing import LINK, OPTIONS, WORKLOAD, address_of, asked, comparison, table
 from tests.pages.conftest import show, sound, texts, unfold
 
 pytestmark = pytest.mark.usefixtures("folders")
@@ -69,7 +69,9 @@ def test_parameters_without_tokens_are_asked_for_them_and_never_taken_for_one_to
 
 
 def test_an_own_option_of_a_link_is_compared_beside_those_it_names() -> None:
-    shown = show("compare", options="buy-1x-rtx-5090", own="rent|H100 SXM5 80GB|1|1.99")
+    shown = show(
+        "compare", workload=WORKLOAD, options="buy-1x-rtx-5090", own="rent|H100 SXM5 80GB|1|1.99"
+    )
     named = "mine-rent-h100-sxm-1-1.99"
     assert address_of(shown)["options"] == [named, "buy-1x-rtx-5090"]
     assert len(table(shown)) == 2
@@ -105,7 +107,7 @@ def test_one_option_of_ones_own_written_twice_is_one() -> None:
 
 
 def test_an_own_option_that_is_taken_out_with_all_others_is_gone_for_good() -> None:
-    shown = show("compare", options=OPTIONS[:1], own="rent|h100-sxm|1|1.99")
+    shown = show("compare", workload=WORKLOAD, options=OPTIONS[:1], own="rent|h100-sxm|1|1.99")
     shown.multiselect(key="compare.options").set_value([])
     assert "No option is chosen." in texts(sound(shown.run()))
     assert "own" not in address_of(shown)
@@ -158,13 +160,14 @@ def test_no_option_is_a_choice_with_a_way_back() -> None:
     shown = show("compare", options="")
     assert "No option is chosen." in texts(shown)
     shown.button(key="compare.back").click()
-    assert "finishes 2000 epochs" in texts(sound(shown.run()))
+    assert "finishes 100 million tokens" in texts(sound(shown.run()))
 
 
 def test_one_option_alone_is_answered(store: Store) -> None:
-    shown = show("compare", options="buy-1x-rtx-5090")
+    shown = show("compare", workload=WORKLOAD, options="buy-1x-rtx-5090")
     assert all(
-        text in texts(shown) for text in sentences(comparison(store, options="buy-1x-rtx-5090"))
+        text in texts(shown)
+        for text in sentences(comparison(store, workload=WORKLOAD, options="buy-1x-rtx-5090"))
     )
     assert "No rental is chosen" in texts(shown)
 
@@ -231,7 +234,7 @@ def test_an_option_by_hand_is_added_chosen_and_travels(store: Store) -> None:
 
 def test_a_price_by_hand_is_asked_in_the_currency_shown_and_stays_as_typed() -> None:
     euro = {"currency": "EUR", "rate": "0.5", "rate_as_of": "2026-11-20", "tax": "20"}
-    shown = _by_hand(show("compare", options=OPTIONS[:1], **euro))
+    shown = _by_hand(show("compare", workload=WORKLOAD, options=OPTIONS[:1], **euro))
     field = shown.number_input(key="compare.own.price")
     assert field.label == "Price of the whole machine (EUR an hour, without tax)"
     shown.selectbox(key="compare.own.accelerator").set_value("h100-sxm")
@@ -260,7 +263,7 @@ def test_an_entry_without_a_price_is_told_and_nothing_is_added() -> None:
 
 
 def test_the_price_of_a_chosen_option_is_overridden_in_the_link_alone() -> None:
-    shown = _by_hand(show("compare", options=OPTIONS[:1]))
+    shown = _by_hand(show("compare", workload=WORKLOAD, options=OPTIONS[:1]))
     shown.selectbox(key="compare.own.instead").set_value("buy-1x-rtx-5090")
     sound(shown.run())
     shown.number_input(key="compare.own.price").set_value(1500.0)

@@ -95,8 +95,15 @@ def test_a_described_job_has_one_epoch_unless_epochs_are_given(network: str) -> 
 
 
 def test_a_question_about_a_measured_job_is_not_the_opening_one() -> None:
-    for question in ({"epochs": ["20"]}, {"options": ["buy-1x-rtx-5090"]}, {"goal": ["target"]}):
+    for question in ({"epochs": ["20"]}, {"goal": ["target"]}, {"pattern": ["fit"]}):
         assert compare_parameters(question)[0].described is None
+
+
+def test_options_or_a_batch_alone_keep_the_opening_job() -> None:
+    for question in ({"options": ["buy-1x-rtx-5090"]}, {"batch": ["32"]}):
+        described = compare_parameters(question)[0].described
+        assert described is not None
+        assert described.network == "llama-3-8b"
 
 
 @pytest.mark.parametrize(
