@@ -233,6 +233,8 @@ mfu._fit:PRIOR_SD | relative sd | usual size of an effect of a group | round | m
 mfu._fit:PRIOR_WEIGHT | effects | weight of this prior | round | mfu
 mfu._questions:NODE | accelerators | of a usual server | round | none
 mfu._questions:TPU_SLICE | chips | of a TPU slice, which counts as one machine | round | none
+job._job:USUAL_RECORDS | samples | the same of a recommender | published | none
+job.rates:LEAST_STEP_S | s | shortest step of a described workload | published | none
 job._job:USUAL_BATCH | samples | batch of a described workload without one | round | none
 job.rates:OVERHEAD_MATTERS | share | of a step: a larger overhead is reported | round | none
 job.rates:HOST_FACTOR | factor | uncertainty of a measured overhead on another host

@@ -33,7 +33,7 @@ from planner.catalog import Accelerator, accelerator_named
 from planner.compare.evaluation import Comparison
 from planner.core import Refusal, number_of, number_text, percent, sentence_case
 from planner.core.parameters import limits
-from planner.job import USUAL_BATCH, efficiency_with_step, question_of
+from planner.job import efficiency_with_step, question_of, usual_batch
 from planner.mfu import generation_name, generation_of, quantiles
 from planner.networks import FAMILIES, TRAININGS, Network, network_named, networks, operations_of
 from planner.store import Store
@@ -130,7 +130,7 @@ def draw(link: Link) -> bool:
         "Trained", list(TRAININGS), link.place("training", list(TRAININGS)),
         format_func=_TRAININGS.__getitem__, key=link.key("training"), help=_help("training"),
     )  # fmt: skip
-    _number(link, last[2], "batch", "Global batch size", f"{USUAL_BATCH:g}")
+    _number(link, last[2], "batch", "Global batch size", _usual_batch(link))
     declare_efficiency(link)
     _transformer(link, last[3], own)
     _timed_step(link, last[4])
@@ -290,6 +290,13 @@ def _own_values(link: Link) -> dict[str, str]:
         for name, value in values.items()
         if isinstance(value, float | int)
     }
+
+
+def _usual_batch(link: Link) -> str:
+    """Return the batch that is assumed where none is entered."""
+    network = network_named(str(link.held("network") or ""))
+    own = "" if isinstance(network, Refusal) else network.family
+    return f"{usual_batch(str(link.held('family') or own)):,.0f}"
 
 
 def _assumed_amount(link: Link) -> str:

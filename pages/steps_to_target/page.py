@@ -203,7 +203,8 @@ def _time_card(link: Link, view: View, shared: Store, alt: str) -> None:
         suspect_switch.draw(link, shared, times.runs, "Leave suspect runs out of the step times")
         drawn = lines.time_figure(view, widgets.theme()) if view.timings else None
         if drawn is None:
-            st.caption("No chart: the answer above has the reason.")
+            law = "it needs a law of steps by batch and step times of this system"
+            st.caption(f"No chart: {law if view.stated else 'the answer above has the reason'}.")
         else:
             widgets.chart(drawn, "steps-to-target.time", alt)
             st.caption(

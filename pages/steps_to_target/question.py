@@ -72,13 +72,13 @@ def view_of(link: Link, shared: Store, left_out: frozenset[str]) -> View | None:
 def _as_trials(
     text: str, shared: Store, sets: Sequence[TrialSet], labels: Mapping[str, str]
 ) -> str:
-    """Return the trials of a workload that other pages name, where it has one set of them."""
+    """Return the trials of a workload that other pages name: its set of the most batch sizes."""
     names = kept.workload_names(shared)
     meant = looked_up(text, names)
     if isinstance(looked_up(text, labels), str) or not isinstance(meant, str):
         return text
     own = kept.trial_sets_of(shared, names[meant])
-    return list(labels)[sets.index(own[0])] if len(own) == 1 else text
+    return list(labels)[sets.index(own[0])] if own else text
 
 
 def _measured(

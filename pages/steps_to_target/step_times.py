@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -182,7 +183,7 @@ def offer(link: Link, shared: Store, of: Subject, left_out: Collection[str]) -> 
     timed = dict.fromkeys(whose.values())
     rows = [t for workload in timed for t in kept.timed_systems(shared, workload)]
     systems = slugs(dict.fromkeys(t.system_name for t in rows))
-    name = systems[link.choice("system", systems, next(iter(systems)))]
+    name = systems[link.choice("system", systems, _most_counts(rows, systems))]
     of_system = [t for t in rows if t.system_name == name]
     devices = slugs(dict.fromkeys(t.system for t in of_system))
     system = devices[link.choice("devices", devices, next(iter(devices)))]
@@ -204,6 +205,12 @@ def offer(link: Link, shared: Store, of: Subject, left_out: Collection[str]) -> 
         devices_used=next(t.devices for t in alike if t.system == system),
     )  # fmt: skip
     return offer_device_count(link, shared, chosen, alike=alike, whose=whose, left_out=left_out)
+
+
+def _most_counts(rows: Sequence[TimedSystem], systems: Mapping[str, str]) -> str:
+    """Return the slug of the system measured at the most device counts, which show its scaling."""
+    counts = Counter(name for name, _ in {(t.system_name, t.devices) for t in rows})
+    return max(systems, key=lambda slug: counts[systems[slug]])
 
 
 def draw(link: Link, times: StepTimes) -> None:

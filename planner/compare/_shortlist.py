@@ -42,7 +42,6 @@ from planner.job import (
     MFU_SD,
     OVERHEAD_S,
     OWN_ENTRY,
-    USUAL_BATCH,
     Candidate,
     Goal,
     Hardware,
@@ -52,6 +51,7 @@ from planner.job import (
     has_links,
     peak_of,
     per_accelerator,
+    usual_batch,
 )
 from planner.job.efficiency import efficiency
 
@@ -308,7 +308,7 @@ def _seconds(candidate: Candidate, job: Job, samples: float, rate: Rate) -> floa
 def _rates(every: Iterable[Candidate], job: Job) -> Rate:
     """Return a function of hardware: a quick estimate of samples/s from its peak."""
     used = _flops_used(every, job)
-    operations, batch = job.train_flops_per_sample, job.batch or USUAL_BATCH
+    operations, batch = job.train_flops_per_sample, job.batch or usual_batch(job.family)
     overhead = (OVERHEAD_S if job.overhead_s is None else job.overhead_s) / batch
 
     def rate(hardware: Hardware) -> float | None:

@@ -6,12 +6,12 @@ candidate: measured, transferred from another accelerator, or from a model of ef
 """
 
 from planner.job._job import (
-    USUAL_BATCH,
     Described,
     GivenStep,
     job_described,
     job_measured,
     library_at,
+    usual_batch,
     work_sentences,
 )
 from planner.job._memory import (
@@ -65,7 +65,6 @@ __all__ = [
     "OVERHEAD_S",
     "OWN_ENTRY",
     "PER_NODE",
-    "USUAL_BATCH",
     "WAY_WORDS",
     "Candidate",
     "Described",
@@ -106,6 +105,7 @@ __all__ = [
     "timed",
     "timed_share",
     "unknown_optimizer",
+    "usual_batch",
     "utilizations",
     "work_draws",
     "work_sentences",

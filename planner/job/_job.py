@@ -63,6 +63,8 @@ def _distance(
 
 
 USUAL_BATCH: Final = 256.0
+USUAL_RECORDS: Final = 65_536.0
+"""The same for a recommender: between the batches of MLPerf's DLRM, 27,648 to 160,000."""
 """Batch assumed for a description without one [samples]."""
 OTHER_BATCH: Final = (
     "Another batch may be faster there; a larger one needs more epochs for the same target."
@@ -122,9 +124,15 @@ def batch_on(job: Job, hardware: Hardware, at_batch: float | None = None) -> flo
     if at_batch is not None:
         return at_batch
     if job.described:
-        return job.batch or USUAL_BATCH
+        return job.batch or usual_batch(job.family)
     source = _source(job, hardware)
-    return job.batch or USUAL_BATCH if source is None else _within(job, source, hardware)
+    usual = job.batch or usual_batch(job.family)
+    return usual if source is None else _within(job, source, hardware)
+
+
+def usual_batch(family: str) -> float:
+    """Return the global batch of a described job that states none [samples], by its family."""
+    return USUAL_RECORDS if family == "recommender" else USUAL_BATCH
 
 
 def _source(job: Job, hardware: Hardware) -> Speed | None:

@@ -40,7 +40,7 @@ from planner.core import (
     t_quantile,
 )
 from planner.fits import log_half_widths, log_width, widened
-from planner.job._job import USUAL_BATCH, batch_on, nearest_measured
+from planner.job._job import batch_on, nearest_measured, usual_batch
 from planner.job._memory import least_count
 from planner.job._placing import (
     PER_NODE,
@@ -74,6 +74,12 @@ DOUBLING_SD: Final = 0.03
 """Of an estimated speed, for each doubling of the devices of one machine [relative sd]."""
 MACHINES_SD: Final = 0.05
 """The same for each doubling of machines [relative sd]."""
+LEAST_STEP_S: Final = 0.0005
+"""Shortest step of a described job [s]; the shortest of 8,000 published runs is 0.53 ms (DLRM)."""
+_HOST_SETS_THE_PACE: Final = (
+    "Too small for this device: the host sets the pace, and no published step is shorter than "
+    f"{1e3 * LEAST_STEP_S:g} ms."
+)
 ASSUMED_SD: Final = 0.1
 """Of an efficiency that the user states [relative sd]."""
 TOKENS_FAMILY: Final = "dense"
@@ -150,7 +156,9 @@ def described_rate(
     half = half_peak(card)
     if prior is None or share is None or half is None:
         return None
-    speed = share.value * half * hardware.count / question.flops_per_sample
+    fastest = (job.batch or usual_batch(job.family)) / LEAST_STEP_S
+    at_peak = half * hardware.count / question.flops_per_sample
+    speed = min(share.value * at_peak, fastest)
     spread = min(_spread_sd(hardware), 0.9 * prior.sd) * share.sd / prior.sd
     alone_sd = math.sqrt(share.sd**2 - spread**2)
     reasons = _reasons(question, share) if job.step is None else _step_reasons(job, card, share)
@@ -158,8 +166,10 @@ def described_rate(
         reasons = (*reasons, _no_format(card.name, job.precision))
     elif other := peak_sentence(card, job.precision):
         reasons = (*reasons, other)
+    if speed == fastest:
+        reasons = (*reasons, _HOST_SETS_THE_PACE)
     factor = _around(1.0, spread, level)
-    most = share.peak * half * hardware.count / question.flops_per_sample
+    most = min(share.peak * at_peak, fastest)
     return DescribedRate(
         whole=_below(_around(speed, share.sd, level, reasons), most),
         alone=_around(speed, alone_sd, level, reasons),
@@ -230,7 +240,8 @@ def expected_rate(job: Job, hardware: Hardware) -> float | None:
     if share is None:
         return None
     half = half_peak(question.accelerator) or 0.0
-    return share * half * hardware.count / question.flops_per_sample
+    fastest = (job.batch or usual_batch(job.family)) / LEAST_STEP_S
+    return min(share * half * hardware.count / question.flops_per_sample, fastest)
 
 
 def _spread_sd(hardware: Hardware) -> float:
@@ -407,7 +418,7 @@ def from_operations(job: Job, accelerator: Accelerator, level: float = LEVEL) ->
         )
     per_sample = job.train_flops_per_sample / (MFU * peak)
     far = math.exp(float(t_quantile(level, MFU_DOF)) * MFU_SD)
-    batch = job.batch or USUAL_BATCH
+    batch = job.batch or usual_batch(job.family)
     overhead, overhead_factor = _overhead(job)
     value, low, high = (
         batch / (batch * per_sample * slow + overhead * late)

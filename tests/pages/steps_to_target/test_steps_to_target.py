@@ -385,3 +385,10 @@ def test_two_result_sets_of_one_workload_are_asked_apart(alone: Path) -> None:
     assert answer(shown).startswith("Beyond batch 640 (90 %: ")
     offered = shown.selectbox(key=f"{PAGE}.workload").options
     assert len([o for o in offered if o.startswith("Net · Data")]) == 2
+
+
+@pytest.mark.usefixtures("library_pages")
+def test_the_default_system_is_that_of_the_most_device_counts() -> None:
+    shown = show("steps-to-target", workload="gpt-3-175b-mlperf-c4")
+    assert shown.selectbox(key="steps-to-target.system").value == "h100-sxm5-80gb"
+    assert shown.number_input(key="steps-to-target.count").value is None

@@ -14,7 +14,6 @@ from planner.core import Estimate, Refusal
 from planner.epochs import START_NOT_INCLUDED, session_half_width
 from planner.epochs.epoch_size import ADD_SIZE
 from planner.job import (
-    USUAL_BATCH,
     Candidate,
     Goal,
     Job,
@@ -24,6 +23,7 @@ from planner.job import (
     library_at,
     library_of,
     timed,
+    usual_batch,
 )
 from planner.job._job import OTHER_BATCH
 from planner.job._times import PRE_TRAIN_FACTOR
@@ -145,7 +145,7 @@ def test_a_batch_is_assumed_and_said_only_where_none_was_given(
     found = timed(of, goal, _candidate("buy-1x-plain", of), Known())
     target = timed(of, TARGET, _candidate("buy-1x-plain", of), Known())
     assert any(OTHER_BATCH in r for r in _total(found).reasons) is said
-    assert found.batch == (batch or USUAL_BATCH)
+    assert found.batch == (batch or usual_batch(""))
     assert not any(OTHER_BATCH in r for r in _total(target).reasons)
 
 
