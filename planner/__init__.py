@@ -52,11 +52,11 @@ else:
     class _Door(ModuleType):
         """The package `planner.compare` answers when it is called: its name is that question's."""
 
-        def __call__(self, **question: Any) -> Any:  # noqa: ANN401 - as `planner.answers._door.compare`
-            """Return the comparison, see `planner.answers._door.compare`."""
+        def __call__(self, network: str | None = None, **question: Any) -> Any:  # noqa: ANN401 - as there
+            """Return the comparison, see `planner.answers.compare`."""
             from planner.answers import compare as answer
 
-            return answer(**question)
+            return answer(network, **question)
 
     compare.__class__ = _Door
 

@@ -83,8 +83,20 @@ def write_page(folder: Path, origin: str, into: Path) -> int:
         return 1
     write_whole(into / "docs" / f"{NAME}.md", page(tasks, jobs, origin))
     write_whole(into / "data" / f"{NAME}.json", figures_text(tasks, jobs))
+    sys.stdout.write("".join(f"{line}\n" for line in summary(tasks)))
     sys.stdout.write(f"docs/{NAME}.md and data/{NAME}.json in {into}\n")
     return 0
+
+
+def summary(tasks: Tasks) -> list[str]:
+    """Return a line for each task with answers, as printed: counts, errors and intervals."""
+    lines = []
+    for task, score in tasks.as_json().items():
+        figures = {name: value for name, value in score.items() if value is not None}
+        if figures.get("asked"):
+            texts = (f"{name} {value:,.4g}" for name, value in figures.items())
+            lines.append(f"{task:44} {', '.join(texts)}")
+    return lines
 
 
 def _strange(rows: Sequence[PublishedRow], catalog: Catalog) -> list[str]:

@@ -73,6 +73,7 @@ class ComparisonAnswer:
 
 
 def compare(
+    network: str | None = None,
     *,
     results: str | Path | None = None,
     catalog: str | Path | None = None,
@@ -82,17 +83,19 @@ def compare(
     """Return the comparison of rented and bought hardware for a job: time, cost, intervals.
 
     Args:
+        network: a named network, as "Llama 3 8B"; None where `question` names the job.
         results: your folder of result sets; None: that of the environment, else `results`.
         catalog: your catalogue folder; None: that of the environment, else `catalog`.
         begins: start of the work, with its zone; None is now.
-        question: parameters by their names in a page's link (docs/api.md): `network`, `workload`,
-            `epochs`, `total_tokens`, `options`, `own`, `deadline` ... as numbers, texts such as
+        question: parameters by their names in a page's link (docs/api.md): `workload`, `epochs`,
+            `total_tokens`, `options`, `own`, `deadline` ... as numbers, texts such as
             "7B", flags or lists of texts. A description makes it a described workload.
 
     Raises:
         TypeError: a value has another type.
     """
-    texts = {name: _texts(name, value) for name, value in question.items() if value is not None}
+    given = {"network": network, **question}
+    texts = {name: _texts(name, value) for name, value in given.items() if value is not None}
     environment: dict[str, str] = dict(os.environ)
     if results is not None:
         environment[OWN] = str(Path(results).absolute())

@@ -29,7 +29,16 @@ from planner.commands import words
 from planner.commands.words import print_answer, print_table
 from planner.compare import basis_words, next_step, probability_titles, session_note
 from planner.compare.evaluation import Comparison, Row
-from planner.core import Record, Refusal, ahead_of, between, given_of_link, percent, with_ends
+from planner.core import (
+    Estimate,
+    Record,
+    Refusal,
+    ahead_of,
+    between,
+    given_of_link,
+    percent,
+    with_ends,
+)
 from planner.core.slugs import slugs
 from planner.cost import Display, money_with_interval
 from planner.epochs import HowLong, basis_in_words
@@ -262,8 +271,10 @@ def _memory_lines(comparison: Comparison) -> list[str]:
 
 
 def _notes(comparison: Comparison) -> list[str]:
-    """Return the notes below the rows."""
-    return [t for t in (session_note(comparison), *comparison.question.notes) if t]
+    """Return the notes below the rows: the basis of the first, and those of the question."""
+    leader = comparison.leader
+    basis = leader.time.reasons if leader and isinstance(leader.time, Estimate) else ()
+    return [t for t in (*basis, session_note(comparison), *comparison.question.notes) if t]
 
 
 def _why(row: Row) -> str:

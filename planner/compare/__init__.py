@@ -1,4 +1,10 @@
-"""Which hardware does a job soonest or cheapest: candidates, their times and money, their ranks."""
+"""Which hardware does a job soonest or cheapest: candidates, their times and money, their ranks.
+
+    >>> import planner
+    >>> answer = planner.compare("Llama 3 8B", total_tokens="100M", precision="bfloat16")
+
+answers the question of the page Compare hardware: see `help(planner.answers.compare)`.
+"""
 
 from planner.compare._assumptions import (
     ASSUMPTION_TEXTS,

@@ -358,7 +358,8 @@ def work_sentences(job: Job) -> tuple[str, ...]:
         active = "active parameters" if network.active_params < network.params else "parameters"
         layers = f" in {network.layers} layers" if network.layers else ""
         width = f" of width {network.width:,}" if network.layers and network.width else ""
-        said.append(f"N is {large(network.active_params, 3)} {active}{layers}{width}.")
+        of = f", with {tokens:,.0f} tokens a sample" if tokens else ""
+        said.append(f"N is {large(network.active_params, 3)} {active}{layers}{width}{of}.")
     elif network.multiply_adds:
         size = f" at {network.image_px} px" if network.image_px else ""
         said.append(f"The forward pass has {large(network.multiply_adds, 3)} multiply-adds{size}.")

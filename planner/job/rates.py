@@ -288,12 +288,16 @@ def _step_reasons(job: Job, card: Accelerator, efficiency: Efficiency) -> tuple[
 def _reasons(question: Question, efficiency: Efficiency) -> tuple[str, ...]:
     card = question.accelerator
     low, high = efficiency.quantile(0.05), efficiency.quantile(0.95)
-    reason = (
-        f"From {large(question.flops_per_sample, 3)} FLOPs per sample in {question.precision}: "
-        f"published runs like it use {percent(efficiency.value)} ({percent(low)} to "
-        f"{percent(high)}) of the half-precision peak of the {card.name}."
-    )
-    return (reason,)
+    share = f"{percent(efficiency.value)} ({percent(low)} to {percent(high)})"
+    work = f"From {large(question.flops_per_sample, 3)} FLOPs per sample in {question.precision}: "
+    if has_rows(question):
+        text = f"published runs like it use {share} of the half-precision peak of the {card.name}."
+    else:
+        text = (
+            f"{share} of the half-precision peak of the {card.name}, estimated from published "
+            "runs on other accelerators."
+        )
+    return (f"{work}{text}",)
 
 
 MFU: Final = 0.23

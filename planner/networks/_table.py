@@ -233,9 +233,16 @@ def _joined(text: str) -> Iterator[str]:
     yield re.sub(r"[^a-z0-9]", "", point)
 
 
+_FEW: Final = 6
+"""Most networks of a name's beginning that are nearer than names spelt alike."""
+
+
 def _near(text: str) -> list[str]:
     """Return ids of up to three networks whose names are most alike."""
-    ids, names = _by_key(), list[str]()
+    ids = _by_key()
+    begins = _letters(text)
+    longer = [n.id for n in networks().values() if begins and _letters(n.name).startswith(begins)]
+    names = longer if len(longer) <= _FEW else []
     for key in _keys(text):
         alike = difflib.get_close_matches(key, ids, n=6, cutoff=0.6)
         # SD 4 is rather another SD than an SSD
@@ -247,6 +254,11 @@ def _near(text: str) -> list[str]:
                   networks().values()}  # fmt: skip
         names = sorted((n for n in shared if shared[n]), key=lambda n: -shared[n])
     return list(dict.fromkeys(names))[:3]
+
+
+def _letters(name: str) -> str:
+    """Return the letters and digits of a name."""
+    return re.sub(r"[^a-z0-9]", "", name[:MOST_LETTERS].casefold())
 
 
 def _leading(key: str) -> str:

@@ -12,6 +12,7 @@ import importlib
 import json
 import math
 import sys
+import zipfile
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -73,13 +74,16 @@ def _model(request: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a keras.Model
 
     source = str(request["source"])
     sys.path[:0] = request["folders"]
+    if source.endswith(".keras") and not zipfile.is_zipfile(source):
+        raise ValueError(f"{source} is not a Keras model: its content is not a zip archive.")
     if source.endswith((".keras", ".h5")):
         model = keras.saving.load_model(source, compile=False, safe_mode=True)
     else:
         module, _, function = source.partition(":")
         model = getattr(importlib.import_module(module), function)()
     if not isinstance(model, keras.Model):
-        raise ValueError(f"{source} gives a {type(model).__name__}. Return a Keras model.")  # noqa: TRY004
+        kind = type(model).__name__
+        raise ValueError(f"{source} returns {kind}. Return a Keras model.")  # noqa: TRY004
     shape = request.get("shape")
     if shape and len(getattr(model, "inputs", None) or []) <= 1:
         model = keras.models.clone_model(model, input_tensors=_input(model, shape))

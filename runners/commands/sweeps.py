@@ -210,8 +210,13 @@ def _print(body: Description) -> None:
         say(f"Not counted: {', '.join(body['not_counted'])}. Add their operations by hand.")
     say("Memory of one device with Adam (estimated):")
     for row in body["memory"]:
-        say(f"  batch {row['batch']:>4.0f}  {row['bytes'] / 1e9:>8.2f} GB")
+        say(f"  batch {row['batch']:>4.0f}  {_size(row['bytes']):>10}")
     say(f"Compare hardware: {body['compare']}")
+
+
+def _size(value: float) -> str:
+    """'12.3 GB', '4.56 MB'."""
+    return f"{value / 1e9:.2f} GB" if value >= 1e9 else f"{value / 1e6:.3g} MB"
 
 
 def _flops(value: float) -> str:

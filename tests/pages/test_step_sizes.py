@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pages.common import kept
 from planner.__main__ import main
 from planner.answers import curve_answered
 from planner.commands import words
@@ -85,7 +86,8 @@ def test_samples_per_second_alone_are_a_point(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("folders")
 def test_compare_has_a_field_for_the_batch_and_shows_it(alone: Path) -> None:
     a_set(alone, _rows())
-    fastest = show("compare", options="own-rtx-4090")
+    [workload] = kept.workload_names(kept.store())
+    fastest = show("compare", workload=workload, options="own-rtx-4090")
     [field] = [f for f in fastest.number_input if f.label == "Batch"]
     assert field.value is None
     assert table(fastest)[0]["batch"] == 1024.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
@@ -148,7 +148,7 @@ def described_of(values: Mapping[str, Any], problems: list[Problem]) -> Describe
     if unknown := unknown_optimizer(optimizer):
         wrong.append(("network_optimizer", unknown))
         optimizer = ""
-    problems += [Problem(parameter=name, message=message) for name, message in wrong]
+    problems += _new(wrong, problems)
     if samples is None or not _heavy(filled):
         return None
     return Described(
@@ -171,6 +171,15 @@ def described_of(values: Mapping[str, Any], problems: list[Problem]) -> Describe
         total_tokens=values["total_tokens"],
         step=step,
     )
+
+
+def _new(wrong: Sequence[tuple[str, str]], before: Sequence[Problem]) -> list[Problem]:
+    """Return one problem a parameter, without those that follow from an invalid value."""
+    invalid = {p.parameter for p in before}
+    unknown = {name for name, _ in wrong if name == "network"}
+    follows = {name for name, causes in _FOLLOWS.items() if (invalid | unknown) & causes}
+    kept = {name: message for name, message in reversed(wrong) if name not in follows | invalid}
+    return [Problem(parameter=n, message=m) for n, m in wrong if kept.pop(n, None) == m]
 
 
 def _step(values: Mapping[str, Any], wrong: list[tuple[str, str]]) -> GivenStep | None:
@@ -328,6 +337,15 @@ def _too_large(batch: float, samples: float) -> str:
     )
 
 
+_FOLLOWS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {
+        "samples": frozenset({"total_tokens", "samples_per_epoch"}),
+        "flops": frozenset({"network", "params", "tokens"}),
+        "tokens": frozenset({"network", "params", "flops"}),
+        "step_s": frozenset({"step_accelerator", "step_batch"}),
+    }
+)
+"""Parameters, and those whose invalid value makes them look missing."""
 TOTAL_COUNTS: Final = "total_tokens is given too; the total counts. Leave one of them out."
 _HOW_MANY_SAMPLES: Final = "The samples of an epoch are missing. Give them, or total_tokens."
 _ONLY_TRANSFORMERS: Final = (
