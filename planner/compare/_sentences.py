@@ -28,7 +28,16 @@ from planner.compare.evaluation import (
 )
 from planner.compare.ranking import chance_to_meet
 from planner.compare.rent_or_buy import RentOrBuy, pays_back
-from planner.core import Estimate, Refusal, about, between, percent, plain, with_ends
+from planner.core import (
+    Estimate,
+    Refusal,
+    about,
+    between,
+    percent,
+    plain,
+    sentence_case,
+    with_ends,
+)
 from planner.cost import (
     DOLLARS,
     BreakEven,
@@ -175,10 +184,11 @@ def _price(row: Row, display: Display) -> str:
 
 def buying(pair: RentOrBuy) -> str:
     """Return from which utilisation buying pays off, as a sentence."""
-    what = f"{pair.buy.candidate.label} instead of {pair.rent.candidate.phrase}"
+    bought, rented = pair.buy.candidate.phrase, pair.rent.candidate.phrase
+    what = f"{sentence_case(bought)} instead of {rented}"
     if isinstance(pair.use, Refusal) or not isinstance(pair.use, BreakEven):
         why = pair.use.reason if isinstance(pair.use, Refusal) else ""
-        return f"{what}: {why}"
+        return f"{what}: {why} {_paid_back(pair)}".rstrip()
     return f"{what}: {_pays_off(pair.use.utilisation, pair.runs_per_month)}. {_paid_back(pair)}"
 
 

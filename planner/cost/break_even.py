@@ -210,11 +210,11 @@ def _never(drawn: Owned, rent: Floats, can_pay: float, display: Display) -> Refu
         float(np.median(amount))
         for amount in (busy_energy_per_hour(drawn), cost_per_busy_hour(drawn, 1.0), rent)
     )
-    renting = f"An hour of its work costs {price(hired, display)} rented"
+    renting = f"An hour of the bought machine's work costs {price(hired, display)} rented"
     if hired <= energy:
         why = f", no more than its own electricity ({price(energy, display)})."
     else:
-        own, busy = f"{price(full, display)} owned", "where it works all hours of a year."
+        own, busy = f"{price(full, display)} owned", "if it is busy all year."
         # medians of many draws are not one case: their order may differ
         why = f" and {own}, even {busy}" if hired <= full else f" and a median of {own} {busy}"
     return Refusal(reason=f"{renting}{why} {_unlikely(can_pay)}", measure_next=NEGOTIATE)

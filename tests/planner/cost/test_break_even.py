@@ -54,8 +54,8 @@ def test_renting_for_less_than_the_electricity_is_never_worth_buying() -> None:
     result = break_even(OFF, 0.15)
     assert isinstance(result, Refusal)
     assert result.reason == (
-        "An hour of its work costs 0.15 USD rented, no more than its own electricity (0.20 "
-        "USD). Buying does not pay off."
+        "An hour of the bought machine's work costs 0.15 USD rented, no more than its own "
+        "electricity (0.20 USD). Buying does not pay off."
     )
 
 
@@ -63,8 +63,8 @@ def test_a_year_with_too_few_hours_is_refused_with_both_prices() -> None:
     result = break_even(OFF, 1.60)
     assert isinstance(result, Refusal)
     assert result.reason == (
-        "An hour of its work costs 1.60 USD rented and 1.70 USD owned, even where it works all "
-        "hours of a year. Buying does not pay off."
+        "An hour of the bought machine's work costs 1.60 USD rented and 1.70 USD owned, even if "
+        "it is busy all year. Buying does not pay off."
     )
     assert "lower price" in result.measure_next
 
@@ -136,7 +136,7 @@ def test_medians_the_other_way_round_are_told_as_medians() -> None:
 def test_a_chance_of_next_to_nothing_is_told_as_none() -> None:
     result = break_even(OFF, Range(1.0, 1.2, 1.705))
     assert isinstance(result, Refusal)
-    assert result.reason.endswith("all hours of a year. Buying does not pay off.")
+    assert result.reason.endswith("it is busy all year. Buying does not pay off.")
 
 
 def test_one_bad_price_is_named() -> None:
