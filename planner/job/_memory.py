@@ -388,7 +388,7 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
     return Fit(
         fits=None, need_bytes=need, have_bytes=have, at_least=True,
         sentence=f"{sentence} {moments_sentence(job.optimizer)}".rstrip(), way_out=way_out,
-        condition=_NOTHING_LEFT if need > have else "", recompute=recompute,
+        condition=_NOTHING_LEFT if need > have else "",
     )  # fmt: skip
 
 
@@ -434,7 +434,6 @@ def _too_large(job: Job, sample: float, have: float, hardware: Hardware) -> Fit:
         fits=None if enough else False, need_bytes=need, have_bytes=have, at_least=True,
         sentence=f"{sentence} {moments_sentence(job.optimizer)}".rstrip(),
         way_out=" ".join(way for way in ways if way), condition=condition,
-        recompute=bool(enough) and bool(_recomputing(job, need, have)),
     )  # fmt: skip
 
 
@@ -574,7 +573,10 @@ def _shards(job: Job, have: float) -> int:
     return math.ceil(_whole_state(job).total / (have / USABLE * TIGHT))
 
 
-_RECOMPUTE: Final = "Recompute activations (gradient checkpointing); the time includes it."
+_RECOMPUTE: Final = (
+    "Recompute activations (gradient checkpointing). The time is estimated from published runs, "
+    "which do so where memory requires it."
+)
 _NOTHING_LEFT: Final = "without room for activations"
 _SHARD: Final = "Shard weights, gradients and optimiser state over all accelerators (FSDP, ZeRO)."
 _COUNTABLE: Final = 10_000_000

@@ -207,8 +207,7 @@ class Fit:
 
     `need_bytes` is None where it is unknown. With `at_least` only weights, gradients and optimiser
     state are counted: a shortage is certain, enough room is not. `condition` is the smaller state
-    that it needs, as "with 8-bit moments"; "" where it fits as described. `recompute` is set where
-    it fits only with recomputed activations, against the description.
+    that it needs, as "with 8-bit moments"; "" where it fits as described.
     """
 
     fits: bool | None
@@ -218,7 +217,6 @@ class Fit:
     sentence: str
     way_out: str = ""
     condition: str = ""
-    recompute: bool = False
 
     @property
     def as_described(self) -> bool:

@@ -129,8 +129,6 @@ def timed(
         return Timed(total=refused, batch=batch, fit=fit)
     if fit.fits is False:
         return _too_large(fit, batch)
-    if fit.recompute:
-        job = replace(job, recompute=True)
     rate = rate_on(job, candidate.hardware, sources.library, level, goal.at_batch)
     speed = rate.samples_per_s
     if isinstance(speed, Refusal):
