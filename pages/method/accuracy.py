@@ -293,6 +293,8 @@ def draw_verdicts(link: Link, accuracy: Accuracy, verdict: str) -> None:
             format_func=lambda v: f"{sentence_case(v)} ({counts[v]})",
             label_visibility="collapsed",
         )
+        if text := _published_verdicts():
+            st.caption(text)
         if not shown:
             st.caption("None.")
         elif verdict == "missed":
@@ -451,6 +453,19 @@ def _targets(figures: dict[str, Any]) -> list[dict[str, str]]:
         }
         for result in results(figures["tasks"])
     ]
+
+
+def _published_verdicts() -> str:
+    """Return how many targets on published runs are missed, and where they are; "" without any."""
+    figures = _figures()
+    if isinstance(figures, str):
+        return ""
+    verdicts = [result.reached for result in results(figures["tasks"])]
+    missed = verdicts.count(False)
+    return (
+        f"Of {len(verdicts)} targets on published runs, {missed} are missed: see “Would we have "
+        "known?”."
+    )
 
 
 def published_sentence() -> str:
