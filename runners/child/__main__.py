@@ -29,9 +29,10 @@ def main() -> int:
     try:
         measure(from_json(request["case"]), request, writer)
     except Exception as error:  # noqa: BLE001 - every end is a row
-        from runners.child.engines.backend import is_out_of_memory
+        from runners.child.engines.backend import is_out_of_memory, is_peer_lost
 
         status = "oom" if is_out_of_memory(error) else "crashed"
+        status = "peer_lost" if is_peer_lost(error) else status
         where = "framework: " if status == "oom" else ""
         writer.send("failed", status=status, reason=f"{where}{type(error).__name__}: {error}")
         return 1
@@ -45,8 +46,9 @@ def measure(case: Case, request: Mapping[str, Any], writer: EventWriter) -> None
     from runners.child.forms import variants
     from runners.child.samples import datasets
 
-    backend.prepare(case)
-    writer.send("imported", columns=backend.facts(), extra=backend.threads_default(case))
+    startup_s = backend.prepare(case)
+    columns = backend.facts() | ({} if startup_s is None else {"startup_s": startup_s})
+    writer.send("imported", columns=columns, extra=backend.threads_default(case))
     data = datasets.load(case.dataset, case.train_samples, case.validation_samples, case.seed)
     began_s = time.perf_counter()
     images = _images(case, data, request)
@@ -58,7 +60,8 @@ def measure(case: Case, request: Mapping[str, Any], writer: EventWriter) -> None
                 extra={"dataset_sha256": data.sha256, **made.extra,
                        **({"png_folder_s": written_s} if images else {})})  # fmt: skip
     spawned_at_s = float(request.get("spawned_at_s") or BEGAN_S)
-    started = _Started(writer, spawned_at_s + made.training_s + written_s)
+    before_s = made.training_s + written_s + (startup_s or 0.0)
+    started = _Started(writer, spawned_at_s + before_s)
     paced = _run(case, model, data, images, started.send)
     peak, method = backend.peak_memory()
     from runners.child.engines.pace import quantiles
@@ -69,6 +72,11 @@ def measure(case: Case, request: Mapping[str, Any], writer: EventWriter) -> None
     if paced["diverged"]:
         writer.send("failed", status="nan", reason="the loss is no longer a number")
         return
+    if backend.worker_rank() > 0:  # only the first worker of a run measures on
+        return
+    if case.strategy != "none":
+        backend.end_distribution()
+        model = variants.make(case).model
     writer.send("result", **_afterwards(case, model, data))
 
 

@@ -108,14 +108,16 @@ def facts(
     devices: int | None = None,
     folder: Path | None = None,
     visible: str | None = None,
+    replicas: int | None = None,
 ) -> dict[str, Any]:
     """Return the system columns, `python_version` and `git_describe`; None means unknown.
 
     `devices` accelerators are used, from the first that CUDA_VISIBLE_DEVICES=`visible` shows
-    (None: all); the data lies in `folder`. Only NVIDIA's GPUs are detected here; the framework
+    (None: all); the data lies in `folder`. `replicas` are copies of the network that share a CPU;
+    None without a distribution strategy. Only NVIDIA's GPUs are detected here; the framework
     in the measured process reports others and TPUs.
     """
-    accelerator = _cpu() if device == "cpu" else _accelerator(device, devices, visible)
+    accelerator = _cpu(replicas) if device == "cpu" else _accelerator(device, devices, visible)
     return {
         "device_kind": device,
         "number_of_nodes": 1,
@@ -131,11 +133,11 @@ def facts(
     }
 
 
-def _cpu() -> dict[str, Any]:
+def _cpu(replicas: int | None = None) -> dict[str, Any]:
     return {
-        "system_name": _host_name(),
+        "system_name": _host_name() if replicas is None else f"replica on a {_host_name()}",
         "accelerator_model_name": None,
-        "accelerators_per_node": 1,
+        "accelerators_per_node": replicas or 1,
         "accelerator_memory_bytes": None,
         "accelerator_interconnect": None,
         "peer_to_peer": None,

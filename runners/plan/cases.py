@@ -21,7 +21,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from runners.workloads import CATALOGUE
 
@@ -33,6 +33,9 @@ Backend = Literal["tensorflow", "jax", "torch"]
 Engine = Literal["loop", "fit", "predict"]
 Device = Literal["cpu", "gpu", "tpu"]
 Timing = Literal["per epoch", "per step"]
+Strategy = Literal["none", "mirrored", "multi-worker mirrored"]
+"""One device; a copy of the network on each device, in one process; or a process for each copy."""
+STRATEGIES: Final[tuple[Strategy, ...]] = get_args(Strategy)
 Options = tuple[tuple[str, int | float | str | bool], ...]
 
 
@@ -77,8 +80,9 @@ class Case:
     timing: Timing = "per epoch"
     seed: int = 0
     devices: int = 1
+    """Copies of the network: devices, or processes; on a CPU they share its cores."""
     nodes: int = 1
-    strategy: str = "none"
+    strategy: Strategy = "none"
 
     @property
     def case_id(self) -> str:
@@ -115,6 +119,7 @@ class Case:
             "whole batches" if self.drop_remainder else "",
             f"{self.steps_per_execution} steps per call" if self.steps_per_execution > 1 else "",
             f"{self.threads} threads" if self.threads else "",
+            f"{self.strategy} x {self.devices}" if self.strategy != "none" else "",
             "timed per step" if self.timing == "per step" else "",
         )
 

@@ -81,16 +81,16 @@ def _variant_problem(factors: Table) -> str | None:
 
 
 def _not_yet(factors: Table) -> list[str]:
-    """Return the problems of unsupported factors: several devices or nodes, a strategy."""
-    messages = [
-        f"{name} = {factors[name]} is not supported yet: one {what} is measured. Set it to 1."
-        for name, what in (("devices", "device"), ("nodes", "node"))
-        if factors.get(name, 1) > 1
-    ]
-    if factors.get("strategy", "none") != "none":
+    """Return the problems of unsupported factors: several nodes, an unknown strategy."""
+    messages = []
+    if factors.get("nodes", 1) > 1:
         messages.append(
-            f"strategy = {factors['strategy']!r} is not supported yet: one device needs none. "
-            'Set it to "none".'
+            f"nodes = {factors['nodes']} is not supported yet: one node is measured. Set it to 1."
+        )
+    strategy = factors.get("strategy", cases.NONE)
+    if strategy not in cases.STRATEGIES:
+        messages.append(
+            f"strategy = {strategy!r} is unknown. Set it to {' or '.join(cases.STRATEGIES)}."
         )
     return messages
 
@@ -111,7 +111,8 @@ def _backend_problems(factors: Table, host: Host) -> list[str]:
 
 def combination_problems(f: Table, host: Host) -> list[str]:
     """Return the broken rules between factors, each with what to change; `f` has all factors."""
-    rules = [_device_rule(f, host), *_engine_rules(f), *_feed_rules(f), *_size_rules(f)]
+    rules = [_device_rule(f, host), *_engine_rules(f), *_feed_rules(f), *_size_rules(f),
+             *_strategy_rules(f)]  # fmt: skip
     return [text for broken, text in rules if broken]
 
 
@@ -234,6 +235,42 @@ def _size_rules(f: Table) -> Iterator[tuple[bool, str]]:
     )
     yield ("steps_per_epoch" in f and batch == "auto" and not data.synthetic,
            "steps_per_epoch with auto needs a synthetic data set; give train_samples.")  # fmt: skip
+
+
+def _strategy_rules(f: Table) -> Iterator[tuple[bool, str]]:
+    """Return the rules for several devices: each replica takes an equal part of every batch."""
+    devices, batch, strategy = f["devices"], f["batch"], f["strategy"]
+    split = strategy != cases.NONE
+    yield (
+        devices > 1 and not split,
+        f'devices = {devices} needs a strategy. Set strategy = "mirrored".',
+    )
+    yield (
+        split and (f["engine"], f["mode"]) != ("loop", "training"),
+        f"strategy {strategy} trains with engine loop on TensorFlow.",
+    )
+    yield split and f["jit"], f"strategy {strategy} runs without jit. Set jit = false."
+    yield (
+        split and f["precision"] == "mixed_float16",
+        f"strategy {strategy} does not scale losses. Train in float32 or mixed_bfloat16.",
+    )
+    yield split and batch == "auto", f"strategy {strategy} needs batch sizes. Give a list."
+    yield (
+        strategy == "multi-worker mirrored" and f["device"] != "cpu",
+        'strategy multi-worker mirrored on one machine is for its CPU. Set strategy = "mirrored".',
+    )
+    if not split or batch == "auto":
+        return
+    rest = 0 if f["drop_remainder"] else f["train_samples"] % batch
+    yield (
+        batch % devices != 0,
+        f"batch {batch} cannot be divided among {devices} devices. Take a multiple of {devices}.",
+    )
+    yield (
+        batch % devices == 0 and rest % devices != 0,
+        f"the last batch of an epoch has {rest} samples, which cannot be divided among {devices} "
+        "devices. Set drop_remainder = true, or other train_samples.",
+    )
 
 
 @cache
@@ -372,7 +409,7 @@ def _filled(factors: Table, host: Host) -> dict[str, Any]:
         "backend": host.backends[0], "optimizer": "sgd", "precision": "float32",
         "validation": False, "augmentation": False, "storage": "memory", "workers": None,
         "multiprocessing": None, "drop_remainder": False, "steps_per_execution": 1,
-        "threads": None, "timing": "per epoch", "seed": 0,
+        "threads": None, "timing": "per epoch", "seed": 0, "devices": 1, "strategy": cases.NONE,
     } | chosen  # fmt: skip
     tensorflow = f["backend"] == "tensorflow"
     f["variant"] = None if f["variant"] == cases.NONE else f["variant"]
@@ -388,6 +425,8 @@ def _jit(f: Table) -> bool:
 
     An LSTM on TensorFlow is not compiled: its fast kernel (cuDNN) cannot be.
     """
+    if f["strategy"] != cases.NONE:
+        return False
     if f["backend"] == "tensorflow":
         return bool(f["device"] != "cpu" and f["workload"] != "lstm")
     return bool(f["backend"] == "jax")

@@ -8,7 +8,7 @@
     trained   peak_memory_bytes, its method, step quantiles
     rows      rows: run columns of several trials (steps to target)
     result    columns: the remaining columns (FLOPs, GEMM ...), last
-    failed    status (oom, nan or crashed) and reason, in place of later events
+    failed    status (oom, nan, crashed or peer_lost) and reason, in place of later events
 
 Times in s. Events before a crash are kept in the row of the failed run.
 """
@@ -107,7 +107,7 @@ _NEEDS: Final[Mapping[str, Needs]] = MappingProxyType(
         "rows": {"rows": _rows},
         "result": {},
         "failed": {
-            "status": lambda value: value in ("oom", "nan", "crashed"),
+            "status": lambda value: value in ("oom", "nan", "crashed", "peer_lost"),
             "reason": lambda value: isinstance(value, str) and bool(value.strip()),
         },
     }

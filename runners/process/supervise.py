@@ -87,7 +87,7 @@ _OUT_OF_MEMORY: Final = re.compile(
     r"|OOM when allocating",
     re.IGNORECASE,
 )
-Status = Literal["ok", "oom", "timeout", "nan", "killed", "crashed"]
+Status = Literal["ok", "oom", "timeout", "nan", "killed", "crashed", "peer_lost"]
 
 
 def classify(
@@ -108,6 +108,8 @@ def classify(
     if verdict:
         return verdict
     if failed := next((e for e in events if e["event"] == "failed"), None):
+        if failed["status"] == "peer_lost" and short_of_memory:
+            return "oom", f"{failed['reason']}; the kernel was short of memory"
         return failed["status"], str(failed["reason"])
     return _from_exit(returncode, output, short_of_memory=short_of_memory)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from planner.runs import Row
+from runners.launch import LOCAL
 from runners.machine import environment
 from runners.machine import facts as machine
 from runners.machine.energy import Meter
@@ -75,7 +76,7 @@ def measure(case: Case, bench: Bench, result_set: str, hooks: Hooks | None = Non
 
     limits = _limits(bench)
     ended = supervise(
-        [python.path, *bench.child],
+        [python.path, *_launched(case, bench.child)],
         {"case": cases.to_json(case), "cache": str(bench.cache)},
         environ,
         limits,
@@ -92,6 +93,13 @@ def measure(case: Case, bench: Bench, result_set: str, hooks: Hooks | None = Non
         around=around.columns(),
     )
     return _with_limit(row, limits) if ended.status == "oom" else row
+
+
+def _launched(case: Case, child: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the arguments that start the processes of a case."""
+    if case.strategy != "multi-worker mirrored":
+        return child
+    return (*LOCAL, str(case.devices), *child)
 
 
 def _with_limit(row: Row, limits: RunLimits) -> Row:
@@ -113,6 +121,7 @@ def _facts(case: Case, bench: Bench, python: Python) -> dict[str, Any]:
         devices=case.devices,
         folder=bench.cache if case.storage == "storage" else None,
         visible=bench.environ.get("CUDA_VISIBLE_DEVICES"),
+        replicas=None if case.strategy == "none" else case.devices,
     )
     version = next((v for k, v in python.versions.items() if k.startswith(case.backend)), None)
     software = {"python_version": python.python_version, "framework_version": version,

@@ -73,7 +73,7 @@ def planned(case: Case) -> dict[str, Any]:
     `samples_per_epoch` (`planner.epochs.epoch_size`).
     """
     data = DATASETS[case.dataset]
-    training = case.mode == "training"
+    training, several = case.mode == "training", case.strategy == "multi-worker mirrored"
     return {
         "sweep": case.sweep, "repeat": case.repeat, "attempt": case.attempt, "basis": "measured",
         "licence": OWNERS,
@@ -84,8 +84,10 @@ def planned(case: Case) -> dict[str, Any]:
         "precision": case.precision, "train_samples": data.train_samples,
         "validation_samples": data.validation_samples if case.validation_samples else None,
         "framework": FRAMEWORKS[case.backend], "backend": case.backend, "engine": case.engine,
-        "jit": case.jit, "strategy": case.strategy, "parallelism": "none",
-        "launch": "single process", "sync": "none", "mode": case.mode,
+        "jit": case.jit, "strategy": case.strategy,
+        "parallelism": "none" if case.strategy == "none" else "data",
+        "launch": "one process per worker" if several else "single process",
+        "sync": "none" if case.strategy == "none" else "synchronous", "mode": case.mode,
         "global_batch_size": case.batch, "per_device_batch_size": case.batch // case.devices,
         "validation": case.validation if training else None,
         "augmentation": case.augmentation if training else None,

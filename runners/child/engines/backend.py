@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import resource
 import sys
-from typing import Any
+import time
+from typing import TYPE_CHECKING, Any
 
 from runners.plan.cases import Case
 
+if TYPE_CHECKING:
+    import tensorflow as tf
 
-def prepare(case: Case) -> None:
-    """Set threads, memory growth, precision and seed; RuntimeError without the device.
 
-    Call it before the first operation: thread pools cannot be changed later.
+def prepare(case: Case) -> float | None:
+    """Set threads, memory growth, strategy, precision and seed; RuntimeError without the device.
+
+    Returns how long the workers of a run took to join [s]; None without others. Call it before the
+    first operation: thread pools cannot be changed later.
     """
+    startup_s = None
     import keras
 
     if keras.config.backend() != case.backend:
         raise RuntimeError(f"Keras runs on {keras.config.backend()}, not on {case.backend}")
     if case.backend == "tensorflow":
-        _prepare_tensorflow(case)
+        startup_s = _prepare_tensorflow(case)
     kind = device_kind()
     if kind != case.device:
         raise RuntimeError(
@@ -30,9 +37,10 @@ def prepare(case: Case) -> None:
         )
     keras.config.set_dtype_policy(case.precision)
     keras.utils.set_random_seed(case.seed)
+    return startup_s
 
 
-def _prepare_tensorflow(case: Case) -> None:
+def _prepare_tensorflow(case: Case) -> float | None:
     import tensorflow as tf
 
     if case.threads:
@@ -40,6 +48,67 @@ def _prepare_tensorflow(case: Case) -> None:
         tf.config.threading.set_inter_op_parallelism_threads(max(1, min(2, case.threads)))
     for gpu in tf.config.list_physical_devices("GPU"):
         tf.config.experimental.set_memory_growth(gpu, True)
+    if case.strategy == "none":
+        return None
+    began_s = time.perf_counter()
+    several = case.strategy == "multi-worker mirrored"
+    strategy = _multi_worker(case) if several else _mirrored(case)
+    tf.distribute.experimental_set_strategy(strategy)
+    return time.perf_counter() - began_s if several else None
+
+
+def _multi_worker(case: Case) -> tf.distribute.Strategy:
+    """Return the strategy over all workers in TF_CONFIG; it waits until all have joined."""
+    import tensorflow as tf
+
+    how = tf.distribute.experimental.CommunicationImplementation
+    ring = how.RING if case.device == "cpu" else how.NCCL
+    options = tf.distribute.experimental.CommunicationOptions(implementation=ring)
+    return tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)
+
+
+def worker_rank() -> int:
+    """Return the place of this process among the workers of a run; 0 without others."""
+    text = os.environ.get("TF_CONFIG")
+    return int(json.loads(text)["task"]["index"]) if text else 0
+
+
+def end_distribution() -> None:
+    """Return to one device: what follows is not of the measured run."""
+    import tensorflow as tf
+
+    tf.distribute.experimental_set_strategy(None)
+
+
+def is_peer_lost(error: Exception) -> bool:
+    """Return whether a run of several workers ended since another one is gone."""
+    if "TF_CONFIG" not in os.environ:
+        return False
+    import tensorflow as tf
+
+    gone = (tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.CancelledError)
+    return isinstance(error, gone)
+
+
+def _mirrored(case: Case) -> tf.distribute.MirroredStrategy:
+    """Return the strategy over the first devices; RuntimeError where there are fewer.
+
+    On a CPU the devices are logical ones, which share its cores.
+    """
+    import tensorflow as tf
+
+    kind = case.device.upper()
+    if case.device == "cpu":
+        parts = [tf.config.LogicalDeviceConfiguration()] * case.devices
+        tf.config.set_logical_device_configuration(tf.config.list_physical_devices(kind)[0], parts)
+    found = tf.config.list_logical_devices(kind)
+    if len(found) < case.devices:
+        raise RuntimeError(
+            f"the case is for {case.devices} {kind} devices, but TensorFlow sees {len(found)}. "
+            "Plan the sweep for fewer."
+        )
+    names = [device.name for device in found[: case.devices]]
+    return tf.distribute.MirroredStrategy(names)
 
 
 def device_kind() -> str:

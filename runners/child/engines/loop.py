@@ -1,7 +1,9 @@
 """Engine `loop`: one tf.function training loop over Keras 3 layers and a Keras 3 optimiser.
 
-Keras 3's `fit` works for one host only; this loop runs under every tf.distribute strategy, so
-later work on several devices starts from it. XLA compiles the step if the case sets `jit`; the
+Keras 3's `fit` works for one host only; this loop runs under every tf.distribute strategy. Under
+`mirrored` each replica takes an equal part of a batch, and the optimiser adds their gradients:
+the losses are those of one device (except with batch normalisation, whose statistics are those of
+a part). XLA compiles the step if the case sets `jit`; the
 iterator stays outside, as XLA does not support it. `steps_per_execution` steps run in one call
 into the framework.
 """
@@ -66,18 +68,20 @@ def _step(
     strategy: tf.distribute.Strategy,
 ) -> Callable[[Any, Any], tf.Tensor]:
     """Return a function for one optimiser step on a batch; it returns the mean loss."""
+    replicas = strategy.num_replicas_in_sync
 
     def replica_step(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
         with tf.GradientTape() as tape:
-            loss = mean_loss(model(x, training=True), y)
-            total = tf.add_n([loss, *model.losses]) if model.losses else loss
+            loss = mean_loss(model(x, training=True), y) / replicas
+            total = tf.add_n([loss, *(one / replicas for one in model.losses)])
             scaled = optimizer.scale_loss(total)
         gradients = tape.gradient(scaled, model.trainable_variables)
         optimizer.apply(gradients, model.trainable_variables)
         return loss
 
     def step(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
-        return strategy.run(replica_step, args=(x, y))
+        losses = strategy.run(replica_step, args=(x, y))
+        return losses if replicas == 1 else strategy.reduce("SUM", losses, axis=None)
 
     return tf.function(step, jit_compile=True) if case.jit else step
 

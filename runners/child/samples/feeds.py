@@ -83,7 +83,11 @@ def _tf_batches(case: Case, data: Data, images: PngFolder | None, part: _Part) -
         return tf.data.Dataset.from_tensor_slices(tf.reshape(chosen, (count, size)))
 
     places = tf.data.Dataset.range(2**62).flat_map(epoch)
-    return iter(_gathered(case, data, images, places, size).prefetch(tf.data.AUTOTUNE))
+    batches = _gathered(case, data, images, places, size)
+    if case.strategy != "none":  # an equal part of each batch for each replica
+        strategy = tf.distribute.get_strategy()
+        return iter(strategy.experimental_distribute_dataset(batches))
+    return iter(batches.prefetch(tf.data.AUTOTUNE))
 
 
 def _gathered(

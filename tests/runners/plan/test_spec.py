@@ -104,10 +104,21 @@ def test_a_mistake_at_the_top_says_what_where_and_what_to_do(
         ({"options": {"units": [8, 0]}},
          "mlp's option units is 0; it must be a whole number from 1, as 512 is."),
         ({"options": {"unit": 5}}, "mlp has no option 'unit'. It has: units."),
-        ({"devices": 2}, "devices = 2 is not supported yet: one device is measured. Set it to 1."),
+        ({"devices": 2}, 'devices = 2 needs a strategy. Set strategy = "mirrored".'),
+        ({"devices": 3, "strategy": "mirrored", "batch": 64},
+         "batch 64 cannot be divided among 3 devices. Take a multiple of 3."),
+        ({"devices": 2, "strategy": "mirrored", "batch": 64, "train_samples": 97},
+         "the last batch of an epoch has 33 samples, which cannot be divided among 2 devices."),
+        ({"strategy": "mirrored", "jit": True}, "strategy mirrored runs without jit."),
+        ({"strategy": "mirrored", "engine": "fit"},
+         "strategy mirrored trains with engine loop on TensorFlow."),
+        ({"strategy": "mirrored", "batch": "auto"},
+         "strategy mirrored needs batch sizes. Give a list."),
+        ({"strategy": "mirrored", "precision": "mixed_float16"},
+         "strategy mirrored does not scale losses."),
         ({"nodes": [1, 4]}, "nodes = 4 is not supported yet: one node is measured. Set it to 1."),
-        ({"strategy": "mirrored"},
-         'strategy = \'mirrored\' is not supported yet: one device needs none. Set it to "none".'),
+        ({"strategy": "horovod"},
+         "strategy = 'horovod' is unknown. Set it to none or mirrored or multi-worker mirrored."),
         ({"batch": 100_000},
          "batch 100000 is larger than the 50000 training samples of an epoch."),
     ],
@@ -132,7 +143,7 @@ def test_all_mistakes_are_told_at_once() -> None:
 
 
 def test_a_mistake_made_in_many_runs_is_told_once() -> None:
-    assert len(of_run(batch=[1, 2, 3], strategy="mirrored", seed=[1, 2, 3])) == 1
+    assert len(of_run(batch=[1, 2, 3], strategy="none of these", seed=[1, 2, 3])) == 1
 
 
 def test_a_wrong_value_of_a_megabyte_is_told_by_its_beginning() -> None:

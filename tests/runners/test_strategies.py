@@ -1,0 +1,89 @@
+"""Several devices in one process, and several processes: the same losses, and one end for all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import psutil
+import pytest
+
+from runners.plan.cases import Case
+from runners.plan.host import Python
+from runners.process.events import Event
+from runners.sweep.measure import Bench, Hooks, measure
+from tests.runners.stubs import HANG_S
+
+LEAST_LOST_S: Final = 10.0
+"""Time within which a synchronous run ends once a worker is gone [s], by the specification."""
+CASE: Final = Case(
+    sweep="strategies", workload="mlp", options=(("units", 16),), dataset="digits",
+    train_samples=96, validation_samples=0, batch=32, epochs=2,
+)  # fmt: skip
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    """The real child on TensorFlow."""
+    here = Python(path=sys.executable, python_version="3.11", versions={})
+    return Bench(
+        pythons={"tensorflow": here}, environ=dict(os.environ), cache=tmp_path, memory_share=0.8,
+        timeout_s=10 * HANG_S,
+    )  # fmt: skip
+
+
+def _losses(row: Mapping[str, Any]) -> list[float]:
+    return [epoch["loss"] for epoch in row["epochs"]]
+
+
+def test_one_two_and_four_replicas_and_two_workers_have_the_losses_of_one_device(
+    bench: Bench,
+) -> None:
+    cases = {
+        "one": CASE,
+        "two": replace(CASE, strategy="mirrored", devices=2),
+        "four": replace(CASE, strategy="mirrored", devices=4),
+        "workers": replace(CASE, strategy="multi-worker mirrored", devices=2),
+    }
+    rows = {name: measure(case, bench, "strategies") for name, case in cases.items()}
+    assert {name: row["status"] for name, row in rows.items()} == dict.fromkeys(rows, "ok")
+    for name in ("two", "four", "workers"):
+        assert _losses(rows[name]) == pytest.approx(_losses(rows["one"]), abs=1e-4)
+        assert rows[name]["train_flops_per_sample"] == rows["one"]["train_flops_per_sample"]
+    assert [rows[n]["accelerators_per_node"] for n in rows] == [1, 2, 4, 2]
+    assert [rows[n]["per_device_batch_size"] for n in rows] == [32, 16, 8, 16]
+    assert [rows[n]["sync"] for n in rows] == ["none", *["synchronous"] * 3]
+    assert rows["workers"]["launch"] == "one process per worker"
+    assert rows["workers"]["startup_s"] > 0.0
+    assert rows["two"].get("startup_s") is None
+
+
+def _workers() -> Iterator[psutil.Process]:
+    """The workers of a run that this process has started, but the first."""
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            if '"index": 1' in process.environ().get("TF_CONFIG", ""):
+                yield process
+
+
+def test_a_killed_worker_ends_a_synchronous_run_and_leaves_no_process(bench: Bench) -> None:
+    killed_s: list[float] = []
+
+    def kill(event: Event) -> None:
+        if event["event"] == "epoch" and not killed_s:
+            for worker in list(_workers()):
+                worker.kill()
+                killed_s.append(time.monotonic())
+
+    case = replace(CASE, strategy="multi-worker mirrored", devices=2, epochs=100_000)
+    row = measure(case, bench, "strategies", Hooks(on_event=kill))
+    assert len(killed_s) == 1
+    assert time.monotonic() - killed_s[0] < LEAST_LOST_S
+    assert row["status"] == "peer_lost"
+    assert list(_workers()) == []
