@@ -46,6 +46,9 @@ def measure(case: Case, request: Mapping[str, Any], writer: EventWriter) -> None
     from runners.child.forms import variants
     from runners.child.samples import datasets
 
+    asynchronous = case.strategy == "parameter server"
+    if asynchronous and backend.task()[0] != "chief":
+        backend.serve()
     startup_s = backend.prepare(case)
     columns = backend.facts() | ({} if startup_s is None else {"startup_s": startup_s})
     writer.send("imported", columns=columns, extra=backend.threads_default(case))
@@ -62,17 +65,19 @@ def measure(case: Case, request: Mapping[str, Any], writer: EventWriter) -> None
     spawned_at_s = float(request.get("spawned_at_s") or BEGAN_S)
     before_s = made.training_s + written_s + (startup_s or 0.0)
     started = _Started(writer, spawned_at_s + before_s)
-    paced = _run(case, model, data, images, started.send)
+    how = _asynchronous if asynchronous else _run
+    paced = how(case, model, data, images, started.send)
     peak, method = backend.peak_memory()
     from runners.child.engines.pace import quantiles
 
     summary = {"first_step_s": paced["first_step_s"], **quantiles(paced["step_seconds"])}
     writer.send("trained", columns={**summary, "peak_memory_bytes": peak,
-                                    "peak_memory_method": method})  # fmt: skip
+                                    "peak_memory_method": method, **paced.get("columns", {})},
+                extra=paced.get("extra", {}))  # fmt: skip
     if paced["diverged"]:
         writer.send("failed", status="nan", reason="the loss is no longer a number")
         return
-    if backend.worker_rank() > 0:  # only the first worker of a run measures on
+    if backend.task()[1] > 0:  # only the first worker of a run measures on
         return
     if case.strategy != "none":
         backend.end_distribution()
@@ -114,6 +119,21 @@ def _run(case: Case, model: Any, data: Any, images: Any, send: Any) -> dict[str,
     paced = pace.run(epoch, case.epochs, send, per_step=case.timing == "per step")
     return {"first_step_s": paced.first_step_s, "step_seconds": paced.step_seconds,
             "diverged": paced.diverged}  # fmt: skip
+
+
+def _asynchronous(case: Case, model: Any, data: Any, _images: Any, send: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Run a case on a parameter server; like `_run`, with the staleness of its updates."""
+    from runners.child.engines import asynchronous, pace
+
+    made = asynchronous.prepare(case, model, data)
+    updates = len(made.calls)
+    epoch = pace.Epoch(calls=made.calls, steps=(1,) * updates, arrived=made.arrived,
+                       samples=case.batch // case.devices * updates)  # fmt: skip
+    paced = pace.run(epoch, case.epochs, send)
+    mean, most = made.staleness()
+    return {"first_step_s": paced.first_step_s, "step_seconds": (),  # steps overlap
+            "diverged": paced.diverged, "columns": {"staleness": most},
+            "extra": {"staleness_mean": mean}}  # fmt: skip
 
 
 def _training(case: Case, model: Any, data: Any, images: Any) -> Any:  # noqa: ANN401

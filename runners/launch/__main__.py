@@ -1,9 +1,13 @@
-"""The local launcher: `python -m runners.launch WORKERS COMMAND...`, on one machine.
+"""The local launcher: `python -m runners.launch [--server] WORKERS COMMAND...`, on one machine.
 
-All workers are in the launcher's process group, so whoever ends the group ends them all. Once a
-worker ends before its work is done, the others are killed: a synchronous step waits for every
-worker, and would wait for ever. The run then ends as `peer_lost`, unless the worker reported an
-error of its own, which is passed on.
+All processes are in the launcher's group, so whoever ends the group ends them all.
+
+Synchronous workers wait for each other in every step. Once one ends before its work is done, the
+others are killed, as they would wait for ever. The run then ends as `peer_lost`, unless the worker
+reported an error of its own, which is passed on.
+
+With `--server` a chief hands out steps to workers that update a parameter server. A worker that
+ends is started again at its address, and the chief uses it again. The run ends with the chief.
 """
 
 from __future__ import annotations
@@ -17,110 +21,160 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import IO, Final
 
+from runners.launch import SERVER
 from runners.process.events import FD, EventWriter, parse
 
 POLL_S: Final = 0.05
 REST_S: Final = 30.0
 """Time limit for the other workers to end after the first one has finished [s]."""
+MOST_STARTS: Final = 5
+"""Starts of one worker: one that ends each time is lost."""
+Cluster = Mapping[str, Sequence[str]]
+"""Addresses by kind of task: worker, chief, ps."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Task:
+    """A process of a run; `events` holds what it reports, None for the first one."""
+
+    kind: str
+    index: int
+    process: subprocess.Popen[bytes]
+    events: IO[bytes] | None
+    starts: int = 1
+
+    @property
+    def name(self) -> str:
+        """Its kind and place: worker 1."""
+        return f"{self.kind} {self.index}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Worker:
-    """A started worker; `events` holds what it reports, None for the first one."""
+class Launch:
+    """What every process of a run is started with, and the processes."""
 
-    rank: int
-    process: subprocess.Popen[bytes]
-    events: IO[bytes] | None
+    command: Sequence[str]
+    request: bytes
+    cluster: Cluster
+    tasks: list[Task] = field(default_factory=list)
+
+    def start(self, kind: str, index: int) -> Task:
+        """Start one process with its request and its place in the cluster."""
+        events = tempfile.TemporaryFile() if self.tasks else None  # noqa: SIM115 - read at its end
+        number = os.environ.get(FD) if events is None else str(events.fileno())
+        config = {"cluster": self.cluster, "task": {"type": kind, "index": index}}
+        process = subprocess.Popen(
+            [sys.executable, *self.command],
+            stdin=subprocess.PIPE,
+            env={**os.environ, "TF_CONFIG": json.dumps(config), **({FD: number} if number else {})},
+            pass_fds=[int(number)] if number else [],
+        )
+        with contextlib.suppress(BrokenPipeError):  # a dead process is noticed while waiting
+            if process.stdin:
+                process.stdin.write(self.request)
+                process.stdin.close()
+        return Task(kind=kind, index=index, process=process, events=events)
+
+    def kill(self) -> None:
+        """End all processes and wait for them."""
+        for task in self.tasks:
+            task.process.kill()
+        for task in self.tasks:
+            task.process.wait()
+
+    def lost(self, task: Task) -> int:
+        """End all since a process is lost, report why, and return the exit code."""
+        self.kill()
+        code = task.process.returncode
+        if task is self.tasks[0] and code > 0:  # it has reported its error itself
+            return code
+        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        alike = len(self.cluster[task.kind])
+        status, reason = "peer_lost", f"{task.name} of {alike} ended: {how}"
+        if failed := _failure(task):
+            status, reason = failed
+        EventWriter().send("failed", status=status, reason=reason)
+        return 1
 
 
-def addresses(workers: int) -> list[str]:
+def addresses(count: int) -> list[str]:
     """Return free addresses of this machine; another program may take one before its use."""
     with contextlib.ExitStack() as stack:
-        held = [stack.enter_context(socket.socket()) for _ in range(workers)]
+        held = [stack.enter_context(socket.socket()) for _ in range(count)]
         for one in held:
             one.bind(("127.0.0.1", 0))
         return [f"127.0.0.1:{one.getsockname()[1]}" for one in held]
 
 
-def start(command: Sequence[str], request: bytes, workers: int) -> list[Worker]:
-    """Start all workers of a run with its request."""
-    cluster = {"worker": addresses(workers)}
-    started = []
-    for rank in range(workers):
-        events = None if rank == 0 else tempfile.TemporaryFile()  # noqa: SIM115 - read at its end
-        number = os.environ.get(FD) if events is None else str(events.fileno())
-        task = {"type": "worker", "index": rank}
-        process = subprocess.Popen(
-            [sys.executable, *command],
-            stdin=subprocess.PIPE,
-            env={**os.environ, "TF_CONFIG": json.dumps({"cluster": cluster, "task": task}),
-                 **({FD: number} if number else {})},
-            pass_fds=[int(number)] if number else [],
-        )  # fmt: skip
-        started.append(Worker(rank=rank, process=process, events=events))
-    for worker in started:
-        pipe = worker.process.stdin
-        with contextlib.suppress(BrokenPipeError):  # a dead worker is noticed below
-            if pipe:
-                pipe.write(request)
-                pipe.close()
-    return started
+def launched(command: Sequence[str], request: bytes, workers: int, *, server: bool) -> Launch:
+    """Start all processes of a run; the first one reports."""
+    kinds = ["chief", "ps", *["worker"] * workers] if server else ["worker"] * workers
+    free = addresses(len(kinds))
+    cluster = {
+        kind: [free[i] for i, one in enumerate(kinds) if one == kind]
+        for kind in dict.fromkeys(kinds)
+    }
+    launch = Launch(command=command, request=request, cluster=cluster)
+    for place, kind in enumerate(kinds):
+        launch.tasks.append(launch.start(kind, kinds[:place].count(kind)))
+    return launch
 
 
-def wait(workers: Sequence[Worker]) -> int:
-    """Wait for the end of all workers and return the exit code of the first one."""
-    first, end_s = workers[0].process, float("inf")
+def wait_together(launch: Launch) -> int:
+    """Wait for synchronous workers and return the exit code of the first one."""
+    first, end_s = launch.tasks[0].process, float("inf")
     while True:
-        ended = [w for w in workers if w.process.poll() is not None]
-        if lost := next((w for w in ended if w.process.returncode != 0), None):
-            return _lost(lost, workers)
-        if len(ended) == len(workers) or time.perf_counter() > end_s:
-            _kill(workers)
-            return first.returncode
+        ended = [task for task in launch.tasks if task.process.poll() is not None]
+        if lost := next((task for task in ended if task.process.returncode != 0), None):
+            return launch.lost(lost)
+        if len(ended) == len(launch.tasks) or time.perf_counter() > end_s:
+            launch.kill()
+            return int(first.returncode)
         if first.returncode == 0:
             end_s = min(end_s, time.perf_counter() + REST_S)
         time.sleep(POLL_S)
 
 
-def _lost(lost: Worker, workers: Sequence[Worker]) -> int:
-    """End the others of a lost worker, and report why; return the exit code."""
-    _kill(workers)
-    code = lost.process.returncode
-    if lost.rank == 0 and code > 0:  # it has reported its error itself
-        return code
-    how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-    status, reason = "peer_lost", f"worker {lost.rank} of {len(workers)} ended: {how}"
-    if failed := _failure(lost):
-        status, reason = failed
-    EventWriter().send("failed", status=status, reason=reason)
-    return 1
+def wait_for_chief(launch: Launch) -> int:
+    """Wait for the chief and return its exit code; restart workers that end."""
+    chief = launch.tasks[0]
+    while chief.process.poll() is None:
+        for place, task in enumerate(launch.tasks):
+            if task.process.poll() is None:
+                continue
+            if task.kind != "worker" or task.starts == MOST_STARTS:
+                return launch.lost(task)
+            again = launch.start(task.kind, task.index)
+            again.starts = task.starts + 1
+            launch.tasks[place] = again
+        time.sleep(POLL_S)
+    if chief.process.returncode < 0:
+        return launch.lost(chief)
+    launch.kill()
+    return int(chief.process.returncode)
 
 
-def _failure(worker: Worker) -> tuple[str, str] | None:
-    """Return status and reason of the error that a worker reported; None without one."""
-    if worker.events is None:
+def _failure(task: Task) -> tuple[str, str] | None:
+    """Return status and reason of the error that a process reported; None without one."""
+    if task.events is None:
         return None
-    worker.events.seek(0)
-    reported = (parse(line) for line in worker.events)
+    task.events.seek(0)
+    reported = (parse(line) for line in task.events)
     failed = next((e for e in reported if e and e["event"] == "failed"), None)
     return (str(failed["status"]), str(failed["reason"])) if failed else None
 
 
-def _kill(workers: Sequence[Worker]) -> None:
-    for worker in workers:
-        worker.process.kill()
-    for worker in workers:
-        worker.process.wait()
-
-
 def main() -> int:
-    """Start the workers named on the command line and wait for them."""
-    workers, command = int(sys.argv[1]), sys.argv[2:]
-    return wait(start(command, sys.stdin.buffer.read(), workers))
+    """Start the processes named on the command line and wait for them."""
+    given = sys.argv[1:]
+    server = given[0] == SERVER
+    workers, *command = given[1:] if server else given
+    launch = launched(command, sys.stdin.buffer.read(), int(workers), server=server)
+    return wait_for_chief(launch) if server else wait_together(launch)
 
 
 if __name__ == "__main__":

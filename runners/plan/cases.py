@@ -33,8 +33,11 @@ Backend = Literal["tensorflow", "jax", "torch"]
 Engine = Literal["loop", "fit", "predict"]
 Device = Literal["cpu", "gpu", "tpu"]
 Timing = Literal["per epoch", "per step"]
-Strategy = Literal["none", "mirrored", "multi-worker mirrored"]
-"""One device; a copy of the network on each device, in one process; or a process for each copy."""
+Strategy = Literal["none", "mirrored", "multi-worker mirrored", "parameter server"]
+"""One device; a copy of the network on each device, in one process; a process for each copy; or
+workers that update the variables of a server without waiting for each other."""
+OF_PROCESSES: Final[frozenset[Strategy]] = frozenset({"multi-worker mirrored", "parameter server"})
+"""Strategies that start a process for each worker."""
 STRATEGIES: Final[tuple[Strategy, ...]] = get_args(Strategy)
 Options = tuple[tuple[str, int | float | str | bool], ...]
 

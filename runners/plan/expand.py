@@ -273,6 +273,18 @@ def _strategy_rules(f: Table) -> Iterator[tuple[bool, str]]:
     )
 
 
+def _asynchronous_rules(f: Table) -> Iterator[tuple[bool, str]]:
+    """Return the rules of a parameter server: an update has one worker's part of a batch."""
+    name = "strategy parameter server"
+    rest = 0 if f["batch"] == "auto" or f["drop_remainder"] else f["train_samples"] % f["batch"]
+    yield rest > 0, f"{name} has whole batches only. Set drop_remainder = true."
+    yield f["timing"] == "per step", f"{name} has no single steps: they overlap. Time per epoch."
+    yield f["validation"], f"{name} does not validate. Set validation = false."
+    yield f["steps_per_execution"] > 1, f"{name} hands out single steps. Leave it out."
+    yield f["augmentation"], f"{name} does not augment. Set augmentation = false."
+    yield f["storage"] != "memory", f"{name} reads samples from memory."
+
+
 @cache
 def host_memory_bytes() -> int:
     """Return the memory of this machine [bytes]."""

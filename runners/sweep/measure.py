@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from planner.runs import Row
-from runners.launch import LOCAL
+from runners.launch import LOCAL, SERVER
 from runners.machine import environment
 from runners.machine import facts as machine
 from runners.machine.energy import Meter
 from runners.plan import cases
-from runners.plan.cases import Case
+from runners.plan.cases import OF_PROCESSES, Case
 from runners.plan.host import Python
 from runners.process.events import Event
 from runners.process.supervise import Ended, supervise
@@ -97,9 +97,10 @@ def measure(case: Case, bench: Bench, result_set: str, hooks: Hooks | None = Non
 
 def _launched(case: Case, child: tuple[str, ...]) -> tuple[str, ...]:
     """Return the arguments that start the processes of a case."""
-    if case.strategy != "multi-worker mirrored":
+    if case.strategy not in OF_PROCESSES:
         return child
-    return (*LOCAL, str(case.devices), *child)
+    server = (SERVER,) if case.strategy == "parameter server" else ()
+    return (*LOCAL, *server, str(case.devices), *child)
 
 
 def _with_limit(row: Row, limits: RunLimits) -> Row:

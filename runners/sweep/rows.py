@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from planner.runs import COLUMNS, Row
 from planner.store.summaries import summaries
-from runners.plan.cases import KEPT_STEPS, Case
+from runners.plan.cases import KEPT_STEPS, OF_PROCESSES, Case
 from runners.plan.expand import steps_in
 from runners.process.events import Event
 from runners.process.supervise import Ended
@@ -73,7 +73,9 @@ def planned(case: Case) -> dict[str, Any]:
     `samples_per_epoch` (`planner.epochs.epoch_size`).
     """
     data = DATASETS[case.dataset]
-    training, several = case.mode == "training", case.strategy == "multi-worker mirrored"
+    training, asynchronous = case.mode == "training", case.strategy == "parameter server"
+    sync = "none" if case.strategy == "none" else "synchronous"
+    several = case.strategy in OF_PROCESSES
     return {
         "sweep": case.sweep, "repeat": case.repeat, "attempt": case.attempt, "basis": "measured",
         "licence": OWNERS,
@@ -87,8 +89,9 @@ def planned(case: Case) -> dict[str, Any]:
         "jit": case.jit, "strategy": case.strategy,
         "parallelism": "none" if case.strategy == "none" else "data",
         "launch": "one process per worker" if several else "single process",
-        "sync": "none" if case.strategy == "none" else "synchronous", "mode": case.mode,
-        "global_batch_size": case.batch, "per_device_batch_size": case.batch // case.devices,
+        "sync": "asynchronous" if asynchronous else sync, "mode": case.mode,
+        "global_batch_size": case.batch,
+        "per_device_batch_size": case.batch // case.devices,
         "validation": case.validation if training else None,
         "augmentation": case.augmentation if training else None,
         "storage": case.storage if training else None, "workers": case.workers,
@@ -114,12 +117,13 @@ def summary(case: Case, epochs: Sequence[Row], reported: Mapping[str, Any]) -> d
     steps, samples = steps_in(case), epochs[0]["samples"]
     training = statistics.fmean(_without_validation(epochs[1:])) if later else None
     pre = reported.get("pre_train_s")
+    before = None if pre is None else pre + (reported.get("startup_s") or 0.0)
     return {
         "first_epoch_s": epochs[0]["epoch_s"],
         "later_epoch_mean_s": statistics.fmean(later) if later else None,
         "later_epoch_sd_s": statistics.pstdev(later) if later else None,
         "epochs_measured": len(epochs),
-        "total_s": None if pre is None else pre + sum(e["epoch_s"] for e in epochs),
+        "total_s": None if before is None else before + sum(e["epoch_s"] for e in epochs),
         "steps_per_epoch": steps,
         "samples_per_epoch": samples,
         "validation_samples_per_epoch": case.validation_samples if checks else None,

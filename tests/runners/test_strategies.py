@@ -87,3 +87,35 @@ def test_a_killed_worker_ends_a_synchronous_run_and_leaves_no_process(bench: Ben
     assert time.monotonic() - killed_s[0] < LEAST_LOST_S
     assert row["status"] == "peer_lost"
     assert list(_workers()) == []
+
+
+def test_an_asynchronous_run_goes_on_and_takes_its_restarted_worker_back(bench: Bench) -> None:
+    killed: list[int] = []
+    restarted: list[int] = []
+
+    def kill(event: Event) -> None:
+        workers = [w.pid for w in _workers()] if event["event"] == "epoch" else []
+        if workers and not killed:
+            psutil.Process(workers[0]).kill()
+            killed.extend(workers)
+        restarted.extend(pid for pid in workers if pid not in killed)
+
+    case = replace(CASE, strategy="parameter server", devices=2, epochs=400)
+    row = measure(case, bench, "strategies", Hooks(on_event=kill))
+    assert row["status"] == "ok"
+    assert len(row["epochs"]) == 400
+    assert len(killed) == 1
+    assert restarted
+    assert (row["sync"], row["staleness"] >= 0) == ("asynchronous", True)
+    assert list(_workers()) == []
+
+
+def test_updates_of_one_worker_are_never_stale_and_those_of_four_are(bench: Bench) -> None:
+    ages = {}
+    for workers in (1, 4):
+        case = replace(CASE, strategy="parameter server", devices=workers, epochs=20)
+        row = measure(case, bench, "strategies")
+        assert row["status"] == "ok", row.get("status_reason")
+        ages[workers] = row["staleness"]
+    assert ages[1] == 0
+    assert ages[4] > 0

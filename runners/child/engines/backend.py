@@ -8,9 +8,9 @@ import platform
 import resource
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from runners.plan.cases import Case
+from runners.plan.cases import OF_PROCESSES, Case
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -51,10 +51,10 @@ def _prepare_tensorflow(case: Case) -> float | None:
     if case.strategy == "none":
         return None
     began_s = time.perf_counter()
-    several = case.strategy == "multi-worker mirrored"
-    strategy = _multi_worker(case) if several else _mirrored(case)
+    make = {"mirrored": _mirrored, "multi-worker mirrored": _multi_worker}
+    strategy = make.get(case.strategy, _parameter_server)(case)
     tf.distribute.experimental_set_strategy(strategy)
-    return time.perf_counter() - began_s if several else None
+    return time.perf_counter() - began_s if case.strategy in OF_PROCESSES else None
 
 
 def _multi_worker(case: Case) -> tf.distribute.Strategy:
@@ -67,10 +67,33 @@ def _multi_worker(case: Case) -> tf.distribute.Strategy:
     return tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)
 
 
-def worker_rank() -> int:
-    """Return the place of this process among the workers of a run; 0 without others."""
+def _parameter_server(_case: Case) -> tf.distribute.Strategy:
+    """Return the strategy of the chief; it connects to the server and the workers."""
+    import tensorflow as tf
+
+    cluster = tf.distribute.cluster_resolver.TFConfigClusterResolver(rpc_layer="grpc")
+    return tf.distribute.ParameterServerStrategy(cluster)
+
+
+def serve() -> NoReturn:
+    """Be a worker or the server of an asynchronous run until the launcher ends this process."""
+    import tensorflow as tf
+
+    cluster = tf.distribute.cluster_resolver.TFConfigClusterResolver(rpc_layer="grpc")
+    kind, index = task()
+    tf.distribute.Server(
+        cluster.cluster_spec(), job_name=kind, task_index=index, protocol="grpc", start=True
+    ).join()
+    raise RuntimeError("the server has ended")
+
+
+def task() -> tuple[str, int]:
+    """Return the kind and place of this process among those of a run."""
     text = os.environ.get("TF_CONFIG")
-    return int(json.loads(text)["task"]["index"]) if text else 0
+    if not text:
+        return "worker", 0
+    own = json.loads(text)["task"]
+    return str(own["type"]), int(own["index"])
 
 
 def end_distribution() -> None:

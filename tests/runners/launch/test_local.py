@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 import pytest
 
-from runners.launch import LOCAL
+from runners.launch import LOCAL, SERVER
 from runners.launch.__main__ import addresses
 from runners.process.supervise import Ended, Limits, supervise
 from tests.runners.stubs import HANG_S, new_mark, orphans
@@ -80,3 +81,43 @@ def test_addresses_are_different_ports_of_this_machine() -> None:
     found = addresses(8)
     assert len(set(found)) == 8
     assert all(one.startswith("127.0.0.1:") for one in found)
+
+
+CHIEF: Final = """
+import json, os, pathlib, signal, sys, time
+from runners.process.events import EventWriter
+task = json.loads(os.environ["TF_CONFIG"])["task"]
+request = json.load(sys.stdin)
+place = pathlib.Path(request["place"])
+starts = place / f"{task['type']}{task['index']}"
+with starts.open("a") as file:
+    file.write("x")
+if task["type"] == "chief":
+    while (place / "worker1").exists() is False or len((place / "worker1").read_text()) < 2:
+        time.sleep(0.01)
+    EventWriter().send("timed")
+elif task["type"] == request["victim"] and task["index"] == 1 and len(starts.read_text()) < 2:
+    os.kill(os.getpid(), signal.SIGKILL)
+elif task["type"] == request["victim"] == "ps":
+    sys.exit(0)
+else:
+    time.sleep(600)
+"""
+
+
+def _with_server(mark: str, request: dict[str, str]) -> Ended:
+    command = [sys.executable, *LOCAL, SERVER, "2", "-c", CHIEF, mark]
+    limits = Limits(timeout_s=HANG_S, memory_bytes=1 << 40)
+    return supervise(command, request, dict(os.environ), limits)
+
+
+def test_a_killed_worker_of_an_asynchronous_run_is_started_again(mark: str, tmp_path: Path) -> None:
+    ended = _with_server(mark, {"place": str(tmp_path), "victim": "worker"})
+    assert (ended.status, ended.reason) == ("ok", None)
+    starts = {file.name: len(file.read_text()) for file in tmp_path.iterdir()}
+    assert starts == {"chief0": 1, "ps0": 1, "worker0": 1, "worker1": 2}
+
+
+def test_a_run_without_its_parameter_server_is_over(mark: str, tmp_path: Path) -> None:
+    ended = _with_server(mark, {"place": str(tmp_path), "victim": "ps"})
+    assert (ended.status, ended.reason) == ("peer_lost", "ps 0 of 1 ended: exit code 0")
