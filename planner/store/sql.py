@@ -44,6 +44,7 @@ PATTERN: Final = """
       'fed by ' || feed,
       CASE jit WHEN true THEN 'compiled' WHEN false THEN 'not compiled' END,
       CASE WHEN basis = 'measured' THEN 'engine ' || engine END,
+      CASE WHEN basis = 'measured' THEN nullif(strategy, 'none') END,
       CASE WHEN basis = 'measured' AND drop_remainder THEN 'whole batches only' END,
       CASE WHEN timing = 'per step' THEN 'every step waited for' END,
       CASE WHEN steps_per_execution > 1

@@ -1,9 +1,9 @@
 """Launchers: they start the processes of one run and hand out addresses, nothing more.
 
-`python -m runners.launch [--server] WORKERS COMMAND...` starts all workers on this machine, and
-with `--server` a parameter server and a chief beside them. Every process gets the request on its
-standard input and the addresses of all in TF_CONFIG; the events of the first one are those of the
-run. docs/decisions/0044-launchers.md has the reasons.
+`python -m runners.launch [--server] [--slow SHARE] WORKERS COMMAND...` starts all workers on this
+machine, and with `--server` a parameter server and a chief beside them. Every process gets the
+request on its standard input and the addresses of all in TF_CONFIG; the events of the first one
+are those of the run. docs/decisions/0044-launchers.md has the reasons.
 """
 
 from typing import Final
@@ -14,4 +14,7 @@ LOCAL: Final = ("-m", "runners.launch")
 SERVER: Final = "--server"
 """Start a parameter server and a chief, too: the workers update asynchronously."""
 
-__all__ = ["LOCAL", "SERVER"]
+SLOW: Final = "--slow"
+"""Stop the last worker for a share of the time, which follows."""
+
+__all__ = ["LOCAL", "SERVER", "SLOW"]

@@ -1,4 +1,6 @@
-"""The local launcher: `python -m runners.launch [--server] WORKERS COMMAND...`, on one machine.
+"""The local launcher, on one machine.
+
+    python -m runners.launch [--server] [--slow SHARE] WORKERS COMMAND...
 
 All processes are in the launcher's group, so whoever ends the group ends them all.
 
@@ -8,10 +10,14 @@ reported an error of its own, which is passed on.
 
 With `--server` a chief hands out steps to workers that update a parameter server. A worker that
 ends is started again at its address, and the chief uses it again. The run ends with the chief.
+
+With `--slow` the last worker is stopped and continued by signals, so that it works for the rest of
+each period only, as a machine under other load does.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import os
@@ -25,12 +31,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Final
 
-from runners.launch import SERVER
+from runners.launch import SERVER, SLOW
 from runners.process.events import FD, EventWriter, parse
 
 POLL_S: Final = 0.05
 REST_S: Final = 30.0
 """Time limit for the other workers to end after the first one has finished [s]."""
+PERIOD_S: Final = 0.02
+"""Period of a slow worker [s]: shorter than most steps, longer than a switch of processes."""
 MOST_STARTS: Final = 5
 """Starts of one worker: one that ends each time is lost."""
 Cluster = Mapping[str, Sequence[str]]
@@ -60,6 +68,7 @@ class Launch:
     command: Sequence[str]
     request: bytes
     cluster: Cluster
+    slow_share: float = 0.0
     tasks: list[Task] = field(default_factory=list)
 
     def start(self, kind: str, index: int) -> Task:
@@ -78,6 +87,17 @@ class Launch:
                 process.stdin.write(self.request)
                 process.stdin.close()
         return Task(kind=kind, index=index, process=process, events=events)
+
+    def pause(self) -> None:
+        """Pass a short time, in which a slow worker is stopped for its share."""
+        if not self.slow_share:
+            time.sleep(POLL_S)
+            return
+        slow = self.tasks[-1].process
+        slow.send_signal(signal.SIGSTOP)
+        time.sleep(PERIOD_S * self.slow_share)
+        slow.send_signal(signal.SIGCONT)
+        time.sleep(PERIOD_S * (1.0 - self.slow_share))
 
     def kill(self) -> None:
         """End all processes and wait for them."""
@@ -110,7 +130,9 @@ def addresses(count: int) -> list[str]:
         return [f"127.0.0.1:{one.getsockname()[1]}" for one in held]
 
 
-def launched(command: Sequence[str], request: bytes, workers: int, *, server: bool) -> Launch:
+def launched(
+    command: Sequence[str], request: bytes, workers: int, *, server: bool, slow_share: float
+) -> Launch:
     """Start all processes of a run; the first one reports."""
     kinds = ["chief", "ps", *["worker"] * workers] if server else ["worker"] * workers
     free = addresses(len(kinds))
@@ -118,7 +140,7 @@ def launched(command: Sequence[str], request: bytes, workers: int, *, server: bo
         kind: [free[i] for i, one in enumerate(kinds) if one == kind]
         for kind in dict.fromkeys(kinds)
     }
-    launch = Launch(command=command, request=request, cluster=cluster)
+    launch = Launch(command=command, request=request, cluster=cluster, slow_share=slow_share)
     for place, kind in enumerate(kinds):
         launch.tasks.append(launch.start(kind, kinds[:place].count(kind)))
     return launch
@@ -136,7 +158,7 @@ def wait_together(launch: Launch) -> int:
             return int(first.returncode)
         if first.returncode == 0:
             end_s = min(end_s, time.perf_counter() + REST_S)
-        time.sleep(POLL_S)
+        launch.pause()
 
 
 def wait_for_chief(launch: Launch) -> int:
@@ -151,7 +173,7 @@ def wait_for_chief(launch: Launch) -> int:
             again = launch.start(task.kind, task.index)
             again.starts = task.starts + 1
             launch.tasks[place] = again
-        time.sleep(POLL_S)
+        launch.pause()
     if chief.process.returncode < 0:
         return launch.lost(chief)
     launch.kill()
@@ -170,10 +192,14 @@ def _failure(task: Task) -> tuple[str, str] | None:
 
 def main() -> int:
     """Start the processes named on the command line and wait for them."""
-    given = sys.argv[1:]
-    server = given[0] == SERVER
-    workers, *command = given[1:] if server else given
-    launch = launched(command, sys.stdin.buffer.read(), int(workers), server=server)
+    parser = argparse.ArgumentParser(prog="python -m runners.launch")
+    parser.add_argument(SERVER, action="store_true")
+    parser.add_argument(SLOW, type=float, default=0.0, metavar="SHARE")
+    parser.add_argument("workers", type=int)
+    parser.add_argument("command", nargs=argparse.REMAINDER)
+    given = parser.parse_args()
+    server, request = bool(given.server), sys.stdin.buffer.read()
+    launch = launched(given.command, request, given.workers, server=server, slow_share=given.slow)
     return wait_for_chief(launch) if server else wait_together(launch)
 
 

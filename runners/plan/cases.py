@@ -86,11 +86,15 @@ class Case:
     """Copies of the network: devices, or processes; on a CPU they share its cores."""
     nodes: int = 1
     strategy: Strategy = "none"
+    slow_share: float = 0.0
+    """Share of the time in which the last worker is stopped: a straggler."""
 
     @property
     def case_id(self) -> str:
         """First 16 hex digits of the sha256 of all fields but `attempt`."""
         body = asdict(replace(self, attempt=0))
+        if not self.slow_share:  # rows from before it was a factor keep their case
+            del body["slow_share"]
         text = json.dumps(body, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -123,6 +127,7 @@ class Case:
             f"{self.steps_per_execution} steps per call" if self.steps_per_execution > 1 else "",
             f"{self.threads} threads" if self.threads else "",
             f"{self.strategy} x {self.devices}" if self.strategy != "none" else "",
+            f"one stopped {100.0 * self.slow_share:g} % of the time" if self.slow_share else "",
             "timed per step" if self.timing == "per step" else "",
         )
 

@@ -256,9 +256,16 @@ def _strategy_rules(f: Table) -> Iterator[tuple[bool, str]]:
     )
     yield split and batch == "auto", f"strategy {strategy} needs batch sizes. Give a list."
     yield (
-        strategy == "multi-worker mirrored" and f["device"] != "cpu",
-        'strategy multi-worker mirrored on one machine is for its CPU. Set strategy = "mirrored".',
+        strategy in cases.OF_PROCESSES and f["device"] != "cpu",
+        f'strategy {strategy} on one machine is for its CPU. Set strategy = "mirrored".',
     )
+    yield (
+        f["slow_share"] > 0.0 and (strategy not in cases.OF_PROCESSES or devices < 2),
+        "slow_share slows one of several workers. Set strategy to "
+        f"{' or '.join(sorted(cases.OF_PROCESSES))}, and devices to 2 or more.",
+    )
+    if strategy == "parameter server":
+        yield from _asynchronous_rules(f)
     if not split or batch == "auto":
         return
     rest = 0 if f["drop_remainder"] else f["train_samples"] % batch
@@ -422,6 +429,7 @@ def _filled(factors: Table, host: Host) -> dict[str, Any]:
         "validation": False, "augmentation": False, "storage": "memory", "workers": None,
         "multiprocessing": None, "drop_remainder": False, "steps_per_execution": 1,
         "threads": None, "timing": "per epoch", "seed": 0, "devices": 1, "strategy": cases.NONE,
+        "slow_share": 0.0,
     } | chosen  # fmt: skip
     tensorflow = f["backend"] == "tensorflow"
     f["variant"] = None if f["variant"] == cases.NONE else f["variant"]

@@ -95,6 +95,7 @@ FACTORS: Final[Mapping[str, Factor]] = MappingProxyType(
         "devices": Factor(_WHOLE, 1),
         "nodes": Factor(_WHOLE, 1),
         "strategy": Factor(_TEXT),
+        "slow_share": Factor((int, float), 0.0, at_most=0.95),
         "pattern": Factor(_TEXT),
     }
 )

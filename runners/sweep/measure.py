@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from planner.runs import Row
-from runners.launch import LOCAL, SERVER
+from runners.launch import LOCAL, SERVER, SLOW
 from runners.machine import environment
 from runners.machine import facts as machine
 from runners.machine.energy import Meter
@@ -100,7 +100,8 @@ def _launched(case: Case, child: tuple[str, ...]) -> tuple[str, ...]:
     if case.strategy not in OF_PROCESSES:
         return child
     server = (SERVER,) if case.strategy == "parameter server" else ()
-    return (*LOCAL, *server, str(case.devices), *child)
+    slow = (SLOW, str(case.slow_share)) if case.slow_share else ()
+    return (*LOCAL, *server, *slow, str(case.devices), *child)
 
 
 def _with_limit(row: Row, limits: RunLimits) -> Row:
@@ -123,6 +124,7 @@ def _facts(case: Case, bench: Bench, python: Python) -> dict[str, Any]:
         folder=bench.cache if case.storage == "storage" else None,
         visible=bench.environ.get("CUDA_VISIBLE_DEVICES"),
         replicas=None if case.strategy == "none" else case.devices,
+        slow_share=case.slow_share,
     )
     version = next((v for k, v in python.versions.items() if k.startswith(case.backend)), None)
     software = {"python_version": python.python_version, "framework_version": version,

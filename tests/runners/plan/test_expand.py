@@ -179,3 +179,9 @@ def test_every_field_but_the_attempt_makes_another_case() -> None:
 def test_a_case_goes_through_json_and_stays_what_it_is() -> None:
     one = case(options=(("units", 8),), workers=2)
     assert cases.from_json(cases.to_json(one)) == one
+
+
+def test_a_case_of_earlier_versions_keeps_its_identity() -> None:
+    plain = Case(sweep="stub", workload="mlp", dataset="digits", train_samples=64,
+                 validation_samples=0, batch=32, epochs=3)  # fmt: skip
+    assert plain.case_id == "ddbdc666b01c2db5"

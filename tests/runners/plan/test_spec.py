@@ -122,6 +122,8 @@ def test_a_mistake_at_the_top_says_what_where_and_what_to_do(
          "parameter server."),
         ({"strategy": "parameter server", "batch": 64, "train_samples": 100},
          "strategy parameter server has whole batches only. Set drop_remainder = true."),
+        ({"slow_share": 0.5}, "slow_share slows one of several workers."),
+        ({"slow_share": 1.0}, "slow_share is 1.0; it must be at least 0 and at most 0.95."),
         ({"strategy": "parameter server", "timing": "per step"},
          "strategy parameter server has no single steps"),
         ({"strategy": "parameter server", "validation": True},
