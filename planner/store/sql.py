@@ -282,8 +282,10 @@ WORKLOADS: Final = """
         OR coalesce(samples_per_s, first_epoch_s) IS NOT NULL)
     GROUP BY workload
     ORDER BY bool_or(mode = 'training') DESC, bool_and(repository IS NOT NULL),
-        count(DISTINCT system) DESC, count(*) DESC, workload"""
-"""Trained workloads first, measured before published ones, then by the count of systems.
+        count(DISTINCT accelerator_model_name) DESC, count(DISTINCT system) DESC, count(*) DESC,
+        workload"""
+"""Trained workloads first, measured before published ones, then by the count of accelerators, then
+of systems.
 
 Trials that only counted steps to a target have no times.
 """

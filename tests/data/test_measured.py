@@ -25,7 +25,7 @@ from tests.store.build import row
 
 ROOT: Final = Path(__file__).parent.parent.parent
 RESULTS: Final = ROOT / "data" / "results"
-SETS: Final = sorted(p.name for p in RESULTS.iterdir() if p.name.endswith("2-core-epyc"))
+SETS: Final = sorted(p.name for p in RESULTS.iterdir() if "-2-core-" in p.name)
 each_set = pytest.mark.parametrize("slug", SETS)
 
 FAMILIES: Final = "families-2-core-epyc"
@@ -35,6 +35,7 @@ FEEDS: Final = "feeds-2-core-epyc"
 INFERENCE: Final = "inference-2-core-epyc"
 DIGITS: Final = "digits-2-core-epyc"
 TARGET: Final = "steps-to-target-digits-2-core-epyc"
+STRATEGIES: Final = "strategies-2-core-xeon"
 
 
 @cache
@@ -65,8 +66,9 @@ def test_steps_to_target_are_those_of_the_shipped_sweep() -> None:
     assert plans == {target_spec.read(spec.find(name)).digest}
 
 
-def test_all_seven_sets_are_there() -> None:
-    assert set(SETS) == {FAMILIES, BACKENDS, PATTERNS, FEEDS, INFERENCE, DIGITS, TARGET}
+def test_all_eight_sets_are_there() -> None:
+    sets = {FAMILIES, BACKENDS, PATTERNS, FEEDS, INFERENCE, DIGITS, TARGET, STRATEGIES}
+    assert set(SETS) == sets
 
 
 @each_set
@@ -80,7 +82,7 @@ def test_a_set_is_one_small_file_whose_runs_are_what_their_ids_say(slug: str) ->
 def test_its_title_names_the_machine_and_the_day_and_its_text_the_load(slug: str) -> None:
     result, problem = read_set(RESULTS / slug, "shipped")
     assert problem is None
-    assert re.search(r": 2-core AMD EPYC, \d+ \w+ 20\d\d$", result.title)
+    assert re.search(r": 2-core (AMD EPYC|Intel Xeon), \d+ \w+ 20\d\d$", result.title)
     assert result.basis == "measured"
     assert all((result.licence, result.source, result.citation, result.author))
     if slug != TARGET:  # trials trained together were not timed
@@ -92,7 +94,8 @@ def test_every_run_says_where_with_what_and_by_which_code_it_was_measured(slug: 
     for r in _rows(slug):
         assert r["basis"] == "measured"
         assert r["device_kind"] == "cpu"
-        assert r["system_name"] == "2-core AMD EPYC"
+        host = "2-core Intel Xeon" if slug == STRATEGIES else "2-core AMD EPYC"
+        assert host in r["system_name"]
         assert all(r[n] for n in ("framework_version", "python_version", "git_describe", "params"))
         assert r["synthetic_data"] is not None
         assert "dirty" not in r["git_describe"]
@@ -205,3 +208,35 @@ def test_shipping_keeps_every_run_and_says_how_busy_the_machine_was(tmp_path: Pa
     )
     assert pq.read_metadata(path).num_rows == 3
     assert ship(mine, tmp_path / "shipped" / "mine") == path
+
+
+def _speeds(strategy: str, slow: str = "") -> dict[tuple[int, int], float]:
+    """Samples/s by workers and batch, of runs whose slow worker is stopped so much of the time."""
+    return {
+        (r["accelerators_per_node"], r["global_batch_size"]): r["throughput"]
+        for r in _good(STRATEGIES)
+        if r["strategy"] == strategy and (f"stopped {slow}" in r["system_name"]) == bool(slow)
+    }
+
+
+def test_two_synchronous_workers_beat_one_only_above_a_batch() -> None:
+    speeds = _speeds("multi-worker mirrored")
+    assert speeds[2, 32] < speeds[1, 32]
+    assert speeds[2, 512] > speeds[1, 512]
+
+
+def test_a_slow_worker_costs_a_synchronous_run_more_than_an_asynchronous_one() -> None:
+    kept = {
+        strategy: _speeds(strategy, "50 %")[2, 128] / _speeds(strategy)[2, 128]
+        for strategy in ("multi-worker mirrored", "parameter server")
+    }
+    assert kept["multi-worker mirrored"] < kept["parameter server"]
+
+
+def test_updates_of_several_workers_are_stale_and_those_of_one_are_not() -> None:
+    stale = {
+        r["accelerators_per_node"]: r["staleness"] for r in _good(STRATEGIES) if r["staleness"]
+    }
+    assert set(stale) == {2, 4}
+    alone = [r for r in _good(STRATEGIES) if r["strategy"] == "parameter server"]
+    assert {r["staleness"] for r in alone if r["accelerators_per_node"] == 1} == {0}
