@@ -144,7 +144,8 @@ class HowLong:
         size = self.epoch_size
         converted = any(timed_ratio(a.option) != 1.0 for a in self.answers)
         plain = size.source in {"stated", "published", "timed"} and not converted
-        return "" if plain else size.sentence
+        none = all(isinstance(a.total, Refusal) for a in self.answers)
+        return "" if plain or (none and size.source == "unstated") else size.sentence
 
 
 def options_of(

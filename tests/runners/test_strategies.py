@@ -64,11 +64,12 @@ def test_one_two_and_four_replicas_and_two_workers_have_the_losses_of_one_device
     assert rows["two"].get("startup_s") is None
 
 
-def _workers() -> Iterator[psutil.Process]:
-    """The workers of a run that this process has started, but the first."""
+def _workers(index: int = 1) -> Iterator[psutil.Process]:
+    """One of the workers of a run that this process has started."""
+    task = f'"task": {{"type": "worker", "index": {index}}}'
     for process in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.Error):
-            if '"index": 1' in process.environ().get("TF_CONFIG", ""):
+            if task in process.environ().get("TF_CONFIG", ""):
                 yield process
 
 
@@ -108,6 +109,24 @@ def test_an_asynchronous_run_goes_on_and_takes_its_restarted_worker_back(bench: 
     assert restarted
     assert (row["sync"], row["staleness"] >= 0) == ("asynchronous", True)
     assert list(_workers()) == []
+
+
+def test_an_asynchronous_run_of_one_worker_is_finished_by_the_restarted_one(bench: Bench) -> None:
+    killed: list[int] = []
+
+    def kill(event: Event) -> None:
+        if event["event"] == "epoch" and not killed:
+            for worker in list(_workers(0)):
+                worker.kill()
+                killed.append(worker.pid)
+
+    row = measure(
+        replace(CASE, strategy="parameter server", epochs=20), bench, "strategies",
+        Hooks(on_event=kill),
+    )  # fmt: skip
+    assert (row["status"], row.get("status_reason")) == ("ok", None)
+    assert len(killed) == 1
+    assert len(row["epochs"]) == 20
 
 
 def test_updates_of_one_worker_are_never_stale_and_those_of_four_are(bench: Bench) -> None:
