@@ -89,7 +89,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         compare._candidates:MOST_RATE
         cost._records:_YEAR_S cost._records:_MOST_USD core.parameters:NEXT_TO_NOTHING
         compare._influences:MOST_BARS compare._limits:MOST answers.comparison._description:_LARGE
-        networks._table:_FEW answers.comparison._description:MOST_LAYERS
+        networks._table:_FEW core._numbers:LABEL_LETTERS
+        answers.comparison._description:MOST_LAYERS
         answers.comparison._description:MOST_PX
         answers.comparison._description:MOST_WIDTH answers.comparison._description:_ROUNDED
         answers.comparison._parameters:MOST_HOURS epochs.how_long:MOST_NAMED

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from planner import figures
-from planner.core import Estimate, Floats, Refusal
+from planner.core import Estimate, Floats, Refusal, short_labels
 from planner.figures.frame import slots
 from planner.runs import Run
 from planner.throughput import SystemCurve, curves
@@ -18,17 +18,22 @@ def lines(
 ) -> list[figures.ThroughputLine]:
     """Return points, curve, band and residuals of each chosen curve."""
     colour = slots([c.key for c in chosen], [c.key for c in everything])
-    return [_line(c, colour[c.key], suspect) for c in chosen]
+    shorts = short_labels([c.label for c in chosen])
+    return [
+        _line(c, short, colour[c.key], suspect) for c, short in zip(chosen, shorts, strict=True)
+    ]
 
 
-def _line(curve: SystemCurve, slot: int, suspect: Mapping[str, str]) -> figures.ThroughputLine:
+def _line(
+    curve: SystemCurve, short: str, slot: int, suspect: Mapping[str, str]
+) -> figures.ThroughputLine:
     grid = curves.grid_of(curve)
     value, low, high = _along(curve, grid)
     left = float(curve.batch.min()) if curve.batch.size else float(grid[0])
     right = float(curve.batch.max()) if curve.batch.size else float(grid[-1])
     return figures.ThroughputLine(
         label=curve.label,
-        short=curve.label if len(curve.label) < 28 else f"{curve.label[:26]}…",
+        short=short,
         device_kind=curve.device_kind,
         slot=slot,
         measured=_points(curve, curve.points, suspect),

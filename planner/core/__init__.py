@@ -41,6 +41,7 @@ from planner.core._numbers import (
     percent_of,
     plain,
     rounded_ends,
+    short_labels,
 )
 from planner.core._tables import (
     Cell,
@@ -178,6 +179,7 @@ __all__ = [
     "read",
     "rounded_ends",
     "sentence_case",
+    "short_labels",
     "shown",
     "slug",
     "speak_once",

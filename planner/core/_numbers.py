@@ -198,3 +198,17 @@ def distinct_labels(parts: Sequence[tuple[str, ...]]) -> list[str]:
         seen[label] += 1
         final.append(label if seen[label] == 1 else f"{label} · run {seen[label]}")
     return final
+
+
+LABEL_LETTERS: Final = 27
+"""Letters of a label beside a chart."""
+
+
+def short_labels(labels: Sequence[str]) -> list[str]:
+    """Return labels cut for a chart: at the end, or in the middle where two ends are alike."""
+    cut = [n if len(n) <= LABEL_LETTERS else f"{n[: LABEL_LETTERS - 1]}…" for n in labels]
+    half = LABEL_LETTERS // 2
+    return [
+        short if cut.count(short) == 1 or short == name else f"{name[: half - 1]}…{name[-half:]}"
+        for name, short in zip(labels, cut, strict=True)
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.core import distinct_labels
+from planner.core import distinct_labels, short_labels
 
 
 def test_the_first_part_is_enough_where_it_is_unlike_the_others() -> None:
@@ -24,3 +24,13 @@ def test_nothing_has_no_labels() -> None:
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("xy"), st.sampled_from("st"))))
 def test_no_two_labels_are_equal(parts: list[tuple[str, ...]]) -> None:
     assert len(set(distinct_labels(parts))) == len(parts)
+
+
+def test_labels_are_cut_at_the_end_and_alike_ones_in_the_middle() -> None:
+    long = ["2 × replica on a 2-core Intel Xeon", "2 × replica on a 2-core Intel, one slow"]
+    cut = short_labels(["A100", *long])
+    assert all(len(text) <= 27 for text in cut)
+    assert cut[0] == "A100"
+    assert len(set(cut)) == 3
+    assert cut[2].endswith("one slow")
+    assert short_labels(["a" * 40]) == ["a" * 26 + "…"]
