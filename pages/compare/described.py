@@ -123,14 +123,14 @@ def draw(link: Link) -> bool:
     _amount(link, row[2], "params", "Parameters", own.get("params", "7B"))
     _amount(link, row[3], "tokens", "Tokens a sample", own.get("tokens", "2048 in a sequence"))
     _number(link, row[4], "image_px", "Image size (px)", own.get("image_px", "none"))
-    last = st.columns([5, 5, 5, 6, 6, 5], vertical_alignment="bottom")
+    last = st.columns([5, 5, 5, 6, 6, 7], vertical_alignment="bottom")
     link.choice("training", list(TRAININGS), "full")
     _amount(link, last[0], "flops", "FLOPs a sample", _flops(link))
     last[1].selectbox(
         "Trained", list(TRAININGS), link.place("training", list(TRAININGS)),
         format_func=_TRAININGS.__getitem__, key=link.key("training"), help=_help("training"),
     )  # fmt: skip
-    _number(link, last[2], "batch", "Global batch size", _usual_batch(link))
+    _number(link, last[2], "batch", "Global batch", _usual_batch(link))
     declare_efficiency(link)
     _transformer(link, last[3], own)
     _timed_step(link, last[4])
