@@ -123,9 +123,9 @@ def draw(link: Link) -> bool:
     _amount(link, row[2], "params", "Parameters", own.get("params", "7B"))
     _amount(link, row[3], "tokens", "Tokens a sample", own.get("tokens", "2048 in a sequence"))
     _number(link, row[4], "image_px", "Image size (px)", own.get("image_px", "none"))
-    last = st.columns([5, 5, 5, 6, 6, 7], vertical_alignment="bottom")
+    last = st.columns([4, 5, 4.5, 6, 6, 6.5], vertical_alignment="bottom")
     link.choice("training", list(TRAININGS), "full")
-    _amount(link, last[0], "flops", "FLOPs a sample", _flops(link))
+    _amount(link, last[0], "flops", "FLOPs", _flops(link))
     last[1].selectbox(
         "Trained", list(TRAININGS), link.place("training", list(TRAININGS)),
         format_func=_TRAININGS.__getitem__, key=link.key("training"), help=_help("training"),
