@@ -15,7 +15,7 @@ from backtest.choose.constants import CONSTANTS
 
 ROOT: Final = Path(__file__).parent.parent
 PAGE: Final = (ROOT / "docs" / "constants.md").read_text(encoding="utf-8")
-TOLD: Final = dict(re.findall(r"^\| `planner\.([\w.]+)` \| ([^ ]+) \|", PAGE, re.MULTILINE))
+VALUES: Final = dict(re.findall(r"^\| `planner\.([\w.]+)` \| ([^ ]+) \|", PAGE, re.MULTILINE))
 
 
 def value_of(name: str) -> float:
@@ -32,14 +32,14 @@ def value_of(name: str) -> float:
     raise AssertionError(name)
 
 
-@pytest.mark.parametrize("name", sorted(TOLD))
+@pytest.mark.parametrize("name", sorted(VALUES))
 def test_every_value_on_the_page_is_that_of_the_code(name: str) -> None:
-    assert float(TOLD[name]) == pytest.approx(value_of(name), rel=1e-3)
+    assert float(VALUES[name]) == pytest.approx(value_of(name), rel=1e-3)
 
 
 def test_every_constant_of_the_table_is_on_the_page() -> None:
     names = {c.name.replace(":", ".").removeprefix("planner.") for c in CONSTANTS}
-    assert set(TOLD) == names
+    assert set(VALUES) == names
     assert len(names) == len(CONSTANTS)
 
 

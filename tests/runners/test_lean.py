@@ -7,7 +7,7 @@ import pytest
 from runners.child.engines.lean import hidden
 from tests.runners.networks import answer
 
-TOLD = """
+MODULES = """
 import json, sys
 from runners.child.samples import datasets
 from runners.child.engines import lean
@@ -31,5 +31,5 @@ def test_what_is_hidden_is_found_again_and_what_was_imported_stays(
 
 @pytest.mark.parametrize("backend", ["tensorflow", "jax"])
 def test_keras_comes_without_what_it_wraps_and_the_digits_come_after_it(backend: str) -> None:
-    before, result, samples, after = answer(f"import keras\n{TOLD}", backend)
+    before, result, samples, after = answer(f"import keras\n{MODULES}", backend)
     assert (before, result, samples, after) == ([], backend, 16, True)

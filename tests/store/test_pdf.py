@@ -98,12 +98,12 @@ def test_a_browser_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.Monke
 def test_the_browser_sees_one_file_a_profile_of_its_own_and_no_secrets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    result = tmp_path / "told"
-    _stand_in(f'printf "%s\\n" "$@" > {result}; env >> {result}', tmp_path, monkeypatch)
+    arguments = tmp_path / "arguments"
+    _stand_in(f'printf "%s\\n" "$@" > {arguments}; env >> {arguments}', tmp_path, monkeypatch)
     monkeypatch.setenv("SECRET_TOKEN", "hunter2")
     with pytest.raises(PdfError):
         pdf_of("<p>x")
-    said = result.read_text()
+    said = arguments.read_text()
     assert "file:///" in said
     assert "--user-data-dir=" in said
     assert "--host-resolver-rules=MAP * ~NOTFOUND" in said

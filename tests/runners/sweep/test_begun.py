@@ -21,18 +21,18 @@ def _asked(**said: object) -> argparse.Namespace:
     return argparse.Namespace(**{**defaults, **said}, defaults=defaults)
 
 
-TOLD = {"name": "set", "backend": "jax", "device": "cpu", "licence": "CC0", "python": ["jax=p"]}
+GIVEN = {"name": "set", "backend": "jax", "device": "cpu", "licence": "CC0", "python": ["jax=p"]}
 
 
 def test_what_is_not_said_now_is_what_was_said_then() -> None:
     asked = _asked()
-    begun.fill(asked, TOLD)
-    assert {n: getattr(asked, n) for n in TOLD} == TOLD
+    begun.fill(asked, GIVEN)
+    assert {n: getattr(asked, n) for n in GIVEN} == GIVEN
 
 
 def test_what_is_said_now_counts() -> None:
     asked = _asked(backend="tensorflow", name="other")
-    begun.fill(asked, TOLD)
+    begun.fill(asked, GIVEN)
     assert (asked.backend, asked.name, asked.device) == ("tensorflow", "other", "cpu")
 
 
