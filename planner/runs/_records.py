@@ -439,7 +439,7 @@ def _batch_problem(row: Row) -> list[tuple[str, str]]:
             "global_batch_size",
         )
     ]
-    if any(p is None for p in parts) or row.get("parallelism") in {"stage", "branch"}:
+    if any(p is None for p in parts) or row.get("parallelism") in {"stage", "branch", "tensor"}:
         return []
     per_device, per_node, nodes, whole = (int(p) for p in parts if p is not None)
     product = per_device * per_node * nodes * int(row.get("gradient_accumulation_steps") or 1)

@@ -32,7 +32,7 @@ STORAGES: Final = ("memory", "storage")
 FEEDS: Final = ("fit", "fit truncated", "generator", "numpy", "PyDataset", "tf.data", "directory")
 LAUNCHES: Final = ("single process", "driver only", "one process per worker", "mpi")
 SYNCS: Final = ("none", "synchronous", "asynchronous")
-PARALLELISMS: Final = ("none", "data", "stage", "branch")
+PARALLELISMS: Final = ("none", "data", "stage", "branch", "tensor")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

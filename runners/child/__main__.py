@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from runners.child.ending import leave
+from runners.child.engines.jax_distribution import set_cpu_devices
 from runners.child.engines.lean import import_keras
-from runners.plan.cases import Case, from_json
+from runners.plan.cases import PLACED, Case, from_json
 from runners.process.events import EventWriter
 
 BEGAN_S = time.perf_counter()
@@ -41,6 +42,7 @@ def main() -> int:
 
 def measure(case: Case, request: Mapping[str, Any], writer: EventWriter) -> None:
     """Measure one run, from the first import of the framework to the last event."""
+    set_cpu_devices(case)
     import_keras()
     from runners.child.engines import backend
     from runners.child.forms import variants
@@ -57,7 +59,8 @@ def measure(case: Case, request: Mapping[str, Any], writer: EventWriter) -> None
     images = _images(case, data, request)
     # Only the first run writes the files, so their time is no part of the start.
     written_s = time.perf_counter() - began_s
-    made = variants.make(case)
+    with backend.place_to_build(case):
+        made = variants.make(case)
     model = made.model
     writer.send("built", columns=made.columns,
                 extra={"dataset_sha256": data.sha256, **made.extra,
@@ -65,7 +68,7 @@ def measure(case: Case, request: Mapping[str, Any], writer: EventWriter) -> None
     spawned_at_s = float(request.get("spawned_at_s") or BEGAN_S)
     before_s = made.training_s + written_s + (startup_s or 0.0)
     started = _Started(writer, spawned_at_s + before_s)
-    how = _asynchronous if asynchronous else _run
+    how = _split if case.strategy in PLACED else _asynchronous if asynchronous else _run
     paced = how(case, model, data, images, started.send)
     peak, method = backend.peak_memory()
     from runners.child.engines.pace import quantiles
@@ -77,10 +80,11 @@ def measure(case: Case, request: Mapping[str, Any], writer: EventWriter) -> None
     if paced["diverged"]:
         writer.send("failed", status="nan", reason="the loss is no longer a number")
         return
+    if case.strategy != "none":
+        backend.end_distribution(case)
     if backend.task()[1] > 0:  # only the first worker of a run measures on
         return
     if case.strategy != "none":
-        backend.end_distribution()
         model = variants.make(case).model
     writer.send("result", **_afterwards(case, model, data))
 
@@ -136,6 +140,22 @@ def _asynchronous(case: Case, model: Any, data: Any, _images: Any, send: Any) ->
             "extra": {"staleness_mean": mean}}  # fmt: skip
 
 
+def _split(case: Case, model: Any, data: Any, images: Any, send: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Run a case whose network is split over devices; like `_run`, with the times of its parts."""
+    from runners.child.engines import loop, pace
+    from runners.child.forms import split
+    from runners.child.samples.feeds import samples_of
+
+    made, parts = split.prepare(case, model, data, images)
+    epoch = pace.Epoch(calls=made.calls, steps=made.steps, samples=samples_of(case),
+                       arrived=loop.arrived, validate=made.validate)  # fmt: skip
+    paced = pace.run(epoch, case.epochs, send, per_step=case.timing == "per step")
+    step_s = pace.quantiles(paced.step_seconds).get("step_p50_s", 0.0)
+    extra = split.facts(case, parts, split.part_seconds(case, parts, data), step_s)
+    return {"first_step_s": paced.first_step_s, "step_seconds": paced.step_seconds,
+            "diverged": paced.diverged, "extra": extra}  # fmt: skip
+
+
 def _training(case: Case, model: Any, data: Any, images: Any) -> Any:  # noqa: ANN401
     from runners.child.engines import loop
     from runners.child.engines.pace import Epoch
@@ -178,8 +198,7 @@ ColumnsAndExtra = tuple[dict[str, Any], dict[str, Any]]
 
 
 def _flops(case: Case, model: Any, data: Any) -> ColumnsAndExtra:  # noqa: ANN401
-    from runners.child import flops
-    from runners.child.forms import variants
+    from runners.child.forms import flops, variants
 
     plain = variants.counted(case, model)
     counted = flops.count(plain, data.dataset, batch=min(case.batch, 8), optimizer=case.optimizer)

@@ -43,7 +43,7 @@ def main() -> int:
 
 def describe(model: Any) -> dict[str, Any]:  # noqa: ANN401 - a keras.Model
     """Return operations, parameters and activation bytes of one sample, as JSON values."""
-    from runners.child.flops import by_hand
+    from runners.child.forms.flops import by_hand
 
     forward, train = by_hand(model)
     every = list(_layers(model))
@@ -137,7 +137,7 @@ def _family(layers: list[Any], shape: list[int]) -> str:
 
 def _not_counted(layers: list[Any]) -> set[str]:
     """Return the types of layers with weights whose operations are not counted."""
-    from runners.child.flops import operations_of
+    from runners.child.forms.flops import operations_of
 
     silent = {"Embedding", "BatchNormalization", "LayerNormalization", "GroupNormalization",
               "Normalization", "PReLU"}  # fmt: skip

@@ -110,17 +110,19 @@ def facts(
     visible: str | None = None,
     replicas: int | None = None,
     slow_share: float = 0.0,
+    part: str = "replica",
 ) -> dict[str, Any]:
     """Return the system columns, `python_version` and `git_describe`; None means unknown.
 
     `devices` accelerators are used, from the first that CUDA_VISIBLE_DEVICES=`visible` shows
-    (None: all); the data lies in `folder`. `replicas` are copies of the network that share a CPU;
-    None without a distribution strategy; one of them is stopped for `slow_share` of the time, so
-    the system has another name. Only NVIDIA's GPUs are detected here; the framework
-    in the measured process reports others and TPUs.
+    (None: all); the data lies in `folder`. `replicas` are copies of the network that share a CPU,
+    or its parts, as `part` says; None without a distribution strategy. One of them is stopped for
+    `slow_share` of the time, so the system has another name. Only NVIDIA's GPUs are detected here;
+    the framework in the measured process reports others and TPUs.
     """
+    on_cpu = device == "cpu"
     accelerator = (
-        _cpu(replicas, slow_share) if device == "cpu" else _accelerator(device, devices, visible)
+        _cpu(replicas, slow_share, part) if on_cpu else _accelerator(device, devices, visible)
     )
     return {
         "device_kind": device,
@@ -137,8 +139,10 @@ def facts(
     }
 
 
-def _cpu(replicas: int | None = None, slow_share: float = 0.0) -> dict[str, Any]:
-    shared = f"replica on a {_host_name()}"
+def _cpu(
+    replicas: int | None = None, slow_share: float = 0.0, part: str = "replica"
+) -> dict[str, Any]:
+    shared = f"{part} on a {_host_name()}"
     slow = f", one stopped {100.0 * slow_share:g} % of the time" if slow_share else ""
     return {
         "system_name": _host_name() if replicas is None else f"{shared}{slow}",

@@ -33,11 +33,20 @@ Backend = Literal["tensorflow", "jax", "torch"]
 Engine = Literal["loop", "fit", "predict"]
 Device = Literal["cpu", "gpu", "tpu"]
 Timing = Literal["per epoch", "per step"]
-Strategy = Literal["none", "mirrored", "multi-worker mirrored", "parameter server"]
-"""One device; a copy of the network on each device, in one process; a process for each copy; or
-workers that update the variables of a server without waiting for each other."""
+Strategy = Literal[
+    "none", "mirrored", "multi-worker mirrored", "parameter server", "stage", "branch", "tensor"
+]
+"""One device; a copy of the network on each device, in one process; a process for each copy;
+workers that update the variables of a server without waiting for each other; consecutive layers
+on each device; parallel towers on each device; or a part of each layer on each device."""
 OF_PROCESSES: Final[frozenset[Strategy]] = frozenset({"multi-worker mirrored", "parameter server"})
 """Strategies that start a process for each worker."""
+PLACED: Final[frozenset[Strategy]] = frozenset({"stage", "branch"})
+"""Strategies that place whole layers of the network on devices."""
+SPLIT: Final[frozenset[Strategy]] = frozenset({*PLACED, "tensor"})
+"""Strategies that split the network, not the batch."""
+ON_JAX: Final[frozenset[Strategy]] = frozenset({"mirrored", "multi-worker mirrored", "tensor"})
+"""Strategies of keras.distribution, which works on JAX."""
 STRATEGIES: Final[tuple[Strategy, ...]] = get_args(Strategy)
 Options = tuple[tuple[str, int | float | str | bool], ...]
 
@@ -88,13 +97,16 @@ class Case:
     strategy: Strategy = "none"
     slow_share: float = 0.0
     """Share of the time in which the last worker is stopped: a straggler."""
+    micro_batches: int = 1
+    """Parts of a batch that follow each other through the stages of a network."""
 
     @property
     def case_id(self) -> str:
         """First 16 hex digits of the sha256 of all fields but `attempt`."""
         body = asdict(replace(self, attempt=0))
-        if not self.slow_share:  # rows from before it was a factor keep their case
-            del body["slow_share"]
+        for name, usual in {"slow_share": 0.0, "micro_batches": 1}.items():
+            if body[name] == usual:  # rows from before it was a factor keep their case
+                del body[name]
         text = json.dumps(body, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -127,6 +139,7 @@ class Case:
             f"{self.steps_per_execution} steps per call" if self.steps_per_execution > 1 else "",
             f"{self.threads} threads" if self.threads else "",
             f"{self.strategy} x {self.devices}" if self.strategy != "none" else "",
+            f"{self.micro_batches} micro-batches" if self.micro_batches > 1 else "",
             f"one stopped {100.0 * self.slow_share:g} % of the time" if self.slow_share else "",
             "timed per step" if self.timing == "per step" else "",
         )

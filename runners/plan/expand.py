@@ -245,13 +245,12 @@ def _strategy_rules(f: Table) -> Iterator[tuple[bool, str]]:
         devices > 1 and not split,
         f'devices = {devices} needs a strategy. Set strategy = "mirrored".',
     )
+    if split:
+        yield from _framework_rules(f)
+    tensorflow = split and f["backend"] == "tensorflow"
+    yield tensorflow and f["jit"], f"strategy {strategy} runs without jit. Set jit = false."
     yield (
-        split and (f["engine"], f["mode"]) != ("loop", "training"),
-        f"strategy {strategy} trains with engine loop on TensorFlow.",
-    )
-    yield split and f["jit"], f"strategy {strategy} runs without jit. Set jit = false."
-    yield (
-        split and f["precision"] == "mixed_float16",
+        tensorflow and f["precision"] == "mixed_float16",
         f"strategy {strategy} does not scale losses. Train in float32 or mixed_bfloat16.",
     )
     yield split and batch == "auto", f"strategy {strategy} needs batch sizes. Give a list."
@@ -264,9 +263,16 @@ def _strategy_rules(f: Table) -> Iterator[tuple[bool, str]]:
         "slow_share slows one of several workers. Set strategy to "
         f"{' or '.join(sorted(cases.OF_PROCESSES))}, and devices to 2 or more.",
     )
+    yield (
+        f["micro_batches"] > 1 and strategy not in cases.PLACED,
+        f"micro_batches = {f['micro_batches']} is for a split network. Set strategy to "
+        f"{' or '.join(sorted(cases.PLACED))}.",
+    )
     if strategy == "parameter server":
         yield from _asynchronous_rules(f)
-    if not split or batch == "auto":
+    if strategy in cases.PLACED:
+        yield from _split_rules(f)
+    if not split or batch == "auto" or strategy in cases.SPLIT:
         return
     rest = 0 if f["drop_remainder"] else f["train_samples"] % batch
     yield (
@@ -290,6 +296,53 @@ def _asynchronous_rules(f: Table) -> Iterator[tuple[bool, str]]:
     yield f["steps_per_execution"] > 1, f"{name} hands out single steps. Leave it out."
     yield f["augmentation"], f"{name} does not augment. Set augmentation = false."
     yield f["storage"] != "memory", f"{name} reads samples from memory."
+
+
+def _framework_rules(f: Table) -> Iterator[tuple[bool, str]]:
+    """Return the rules of engine and framework: tf.distribute in a loop, or fit on JAX."""
+    strategy, backend = f["strategy"], f["backend"]
+    on_jax = backend == "jax" and strategy in cases.ON_JAX
+    yield (
+        backend != "tensorflow" and not on_jax,
+        f'strategy {strategy} does not run on {backend}. Set backend = "tensorflow".',
+    )
+    yield (
+        backend == "tensorflow" and strategy == "tensor",
+        'strategy tensor runs on JAX. Set backend = "jax".',
+    )
+    name = "JAX" if on_jax else "TensorFlow"
+    engine = "fit" if on_jax else "loop"
+    yield (
+        (f["engine"], f["mode"]) != (engine, "training"),
+        f"strategy {strategy} trains with engine {engine} on {name}.",
+    )
+    yield (
+        on_jax and strategy == "multi-worker mirrored" and f["feed"] != "PyDataset",
+        f"strategy {strategy} on JAX reads each worker's part of a batch from a PyDataset. "
+        'Set feed = "PyDataset".',
+    )
+
+
+def _split_rules(f: Table) -> Iterator[tuple[bool, str]]:
+    """Return the rules of a network split over devices: micro-batches are equal parts."""
+    count, batch, strategy = f["micro_batches"], f["batch"], f["strategy"]
+    towers = f["options"].get("towers", CATALOGUE["towers"].options["towers"])
+    yield (
+        strategy == "branch" and f["workload"] != "towers",
+        f"strategy branch needs parallel towers; {f['workload']} has none. Take workload towers, "
+        "or strategy stage.",
+    )
+    yield (
+        strategy == "branch" and f["workload"] == "towers" and towers % f["devices"] != 0,
+        f"{towers} towers cannot be divided among {f['devices']} devices.",
+    )
+    if batch == "auto":
+        return
+    rest = 0 if f["drop_remainder"] else f["train_samples"] % batch
+    yield (
+        batch % count != 0 or rest % count != 0,
+        f"batch {batch if batch % count else rest} cannot be divided into {count} micro-batches.",
+    )
 
 
 @cache
@@ -429,12 +482,14 @@ def _filled(factors: Table, host: Host) -> dict[str, Any]:
         "validation": False, "augmentation": False, "storage": "memory", "workers": None,
         "multiprocessing": None, "drop_remainder": False, "steps_per_execution": 1,
         "threads": None, "timing": "per epoch", "seed": 0, "devices": 1, "strategy": cases.NONE,
-        "slow_share": 0.0,
+        "slow_share": 0.0, "micro_batches": 1,
     } | chosen  # fmt: skip
     tensorflow = f["backend"] == "tensorflow"
     f["variant"] = None if f["variant"] == cases.NONE else f["variant"]
     f.setdefault("engine", "loop" if tensorflow or f["mode"] == "inference" else "fit")
-    f.setdefault("feed", "tf.data" if f["engine"] == "loop" and tensorflow else "numpy")
+    own_part = f["strategy"] == "multi-worker mirrored"
+    usual = "PyDataset" if own_part else "numpy"
+    f.setdefault("feed", "tf.data" if f["engine"] == "loop" and tensorflow else usual)
     f.setdefault("jit", _jit(f))
     f.setdefault("learning_rate", 0.001 if f["optimizer"] == "adam" else 0.01)
     return f | _sizes(f, data)
@@ -445,10 +500,9 @@ def _jit(f: Table) -> bool:
 
     An LSTM on TensorFlow is not compiled: its fast kernel (cuDNN) cannot be.
     """
-    if f["strategy"] != cases.NONE:
-        return False
     if f["backend"] == "tensorflow":
-        return bool(f["device"] != "cpu" and f["workload"] != "lstm")
+        plain = f["strategy"] == cases.NONE
+        return bool(plain and f["device"] != "cpu" and f["workload"] != "lstm")
     return bool(f["backend"] == "jax")
 
 

@@ -116,6 +116,10 @@ def _limits(bench: Bench) -> RunLimits:
     return RunLimits(timeout_s=bench.timeout_s, memory_bytes=bench.memory_bytes or share)
 
 
+_PART: Final = {"stage": "stage", "branch": "branch", "tensor": "shard"}
+"""What each device has, by strategy: a part of the name of a system that shares a CPU."""
+
+
 def _facts(case: Case, bench: Bench, python: Python) -> dict[str, Any]:
     """Return columns of the machine and the planned software, in case the child sends none."""
     columns = machine.facts(
@@ -125,6 +129,7 @@ def _facts(case: Case, bench: Bench, python: Python) -> dict[str, Any]:
         visible=bench.environ.get("CUDA_VISIBLE_DEVICES"),
         replicas=None if case.strategy == "none" else case.devices,
         slow_share=case.slow_share,
+        part=_PART.get(case.strategy, "replica"),
     )
     version = next((v for k, v in python.versions.items() if k.startswith(case.backend)), None)
     software = {"python_version": python.python_version, "framework_version": version,

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from planner.runs import COLUMNS, Row
 from planner.store.summaries import summaries
-from runners.plan.cases import KEPT_STEPS, OF_PROCESSES, Case
+from runners.plan.cases import KEPT_STEPS, OF_PROCESSES, PLACED, SPLIT, Case
 from runners.plan.expand import steps_in
 from runners.process.events import Event
 from runners.process.supervise import Ended
@@ -87,11 +87,14 @@ def planned(case: Case) -> dict[str, Any]:
         "validation_samples": data.validation_samples if case.validation_samples else None,
         "framework": FRAMEWORKS[case.backend], "backend": case.backend, "engine": case.engine,
         "jit": case.jit, "strategy": case.strategy,
-        "parallelism": "none" if case.strategy == "none" else "data",
+        "parallelism": _parallelism(case),
+        "pipeline_parallel": case.devices if case.strategy == "stage" else None,
+        "tensor_parallel": case.devices if case.strategy == "tensor" else None,
+        "micro_batch_size": case.batch // case.micro_batches if case.strategy in PLACED else None,
         "launch": "one process per worker" if several else "single process",
         "sync": "asynchronous" if asynchronous else sync, "mode": case.mode,
         "global_batch_size": case.batch,
-        "per_device_batch_size": case.batch // case.devices,
+        "per_device_batch_size": case.batch // (1 if case.strategy in SPLIT else case.devices),
         "validation": case.validation if training else None,
         "augmentation": case.augmentation if training else None,
         "storage": case.storage if training else None, "workers": case.workers,
@@ -100,6 +103,13 @@ def planned(case: Case) -> dict[str, Any]:
         "threads": case.threads, "seed": case.seed, "timing": case.timing,
         "epochs_planned": case.epochs, "position_in_session": 1,
     }  # fmt: skip
+
+
+def _parallelism(case: Case) -> str:
+    """Return what was split over the devices: nothing, the batch, or the network."""
+    if case.strategy in SPLIT:
+        return case.strategy
+    return "none" if case.strategy == "none" else "data"
 
 
 def _shape(case: Case) -> str:

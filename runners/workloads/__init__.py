@@ -94,6 +94,12 @@ CATALOGUE: Final[Mapping[str, Workload]] = _by_name(
         about="Two convolutions, one hidden dense layer (article 001).",
     ),
     Workload(
+        name="towers", title="{towers} towers of CNN {width}", file="towers", task="images",
+        dataset="synthetic-cifar10", options={"towers": 2, "width": 32},
+        about="Simple CNNs side by side, joined before the logits: a network with branches "
+        "(article 004).",
+    ),
+    Workload(
         name="vgg11", title="VGG-11{size}", file="vgg11", task="images",
         dataset="synthetic-cifar10", options={"width": 16}, sized=titles.width_unless(64),
         about="Configuration A of Simonyan and Zisserman with batch normalisation; width 64 is "

@@ -24,7 +24,7 @@ COUNTED = f"""
 import json
 from dataclasses import asdict
 import keras
-from runners.child import flops
+from runners.child.forms import flops
 from runners.workloads import DATASETS, build
 told, kinds, hands = {{}}, [], {{}}
 of_graph = flops.flops_by_type
@@ -139,7 +139,7 @@ BY_HAND = """
 import json
 from dataclasses import asdict
 import keras
-from runners.child import flops
+from runners.child.forms import flops
 from runners.workloads import DATASETS, build
 images = DATASETS["synthetic-cifar10"]
 model = build("mlp", images, {"units": 16})

@@ -112,7 +112,7 @@ import json
 import keras
 import numpy as np
 from runners.plan.cases import from_json
-from runners.child import flops
+from runners.child.forms import flops
 from runners.child.forms import variants
 from runners.child.engines import predict
 from runners.workloads import DATASETS

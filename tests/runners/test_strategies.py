@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sys
 import time
@@ -18,6 +19,7 @@ from runners.plan.cases import Case
 from runners.plan.host import Python
 from runners.process.events import Event
 from runners.sweep.measure import Bench, Hooks, measure
+from tests.fork_server import JAX
 from tests.runners.stubs import HANG_S
 
 LEAST_LOST_S: Final = 10.0
@@ -62,6 +64,92 @@ def test_one_two_and_four_replicas_and_two_workers_have_the_losses_of_one_device
     assert rows["workers"]["launch"] == "one process per worker"
     assert rows["workers"]["startup_s"] > 0.0
     assert rows["two"].get("startup_s") is None
+
+
+def test_stages_and_micro_batches_have_the_losses_of_one_device(bench: Bench) -> None:
+    whole = replace(CASE, workload="transformer", dataset="synthetic-tokens", batch=16,
+                    train_samples=48, optimizer="adam",
+                    options=(("heads", 2), ("layers", 2), ("width", 32)))  # fmt: skip
+    cases = {
+        "whole": whole,
+        "cut": replace(whole, strategy="stage", devices=2),
+        "micro": replace(whole, strategy="stage", devices=4, micro_batches=4),
+    }
+    rows = {name: measure(case, bench, "strategies") for name, case in cases.items()}
+    assert {name: row["status"] for name, row in rows.items()} == dict.fromkeys(rows, "ok")
+    for name in ("cut", "micro"):
+        assert _losses(rows[name]) == pytest.approx(_losses(rows["whole"]), abs=1e-4)
+    row, extra = rows["micro"], json.loads(rows["micro"]["extra"])
+    assert [row[n] for n in ("parallelism", "pipeline_parallel", "micro_batch_size")] == [
+        "stage", 4, 4]  # fmt: skip
+    assert (row["per_device_batch_size"], row["accelerators_per_node"]) == (16, 4)
+    assert extra["bubble_share"] == pytest.approx(3 / 7)
+    assert extra["part_devices"] == ["CPU:0", "CPU:1", "CPU:2", "CPU:3"]
+    assert sum(extra["part_params"]) == rows["whole"]["params"]
+    assert all(seconds > 0.0 for seconds in extra["part_s"])
+    assert row["system_name"].startswith("stage on a ")
+
+
+def test_towers_on_two_devices_have_the_losses_of_one(bench: Bench) -> None:
+    whole = replace(CASE, workload="towers", options=(("towers", 2), ("width", 4)))
+    one = measure(whole, bench, "strategies")
+    two = measure(replace(whole, strategy="branch", devices=2), bench, "strategies")
+    assert (one["status"], two["status"]) == ("ok", "ok"), two.get("status_reason")
+    assert _losses(two) == pytest.approx(_losses(one), abs=1e-4)
+    assert json.loads(two["extra"])["part_devices"] == ["CPU:0", "CPU:1", "CPU:0"]
+    assert (two["parallelism"], two["params"]) == ("branch", one["params"])
+
+
+def test_a_network_with_too_few_places_for_its_stages_says_so(bench: Bench) -> None:
+    row = measure(replace(CASE, strategy="stage", devices=8), bench, "strategies")
+    assert row["status"] == "crashed"
+    assert "8 are asked for. Set devices to fewer" in row["status_reason"]
+
+
+@pytest.fixture
+def on_jax(bench: Bench) -> Bench:
+    """The real child on JAX; skips without its environment."""
+    if not JAX.exists():
+        pytest.skip("there is no .venv-jax; `make jax` makes it")
+    python = Python(path=str(JAX), python_version="3.11", versions={})
+    environ = {**bench.environ, "KERAS_BACKEND": "jax"}
+    return replace(bench, pythons={"jax": python}, environ=environ)
+
+
+JAX_CASE: Final = replace(CASE, backend="jax", engine="fit", feed="PyDataset", jit=True)
+
+
+def test_replicas_workers_and_shards_on_jax_have_the_losses_of_one_device(on_jax: Bench) -> None:
+    cases = {
+        "one": JAX_CASE,
+        "mirrored": replace(JAX_CASE, strategy="mirrored", devices=2),
+        "tensor": replace(JAX_CASE, strategy="tensor", devices=2),
+        "workers": replace(JAX_CASE, strategy="multi-worker mirrored", devices=2),
+    }
+    rows = {name: measure(case, on_jax, "strategies") for name, case in cases.items()}
+    assert {name: row["status"] for name, row in rows.items()} == dict.fromkeys(rows, "ok")
+    for name in ("mirrored", "tensor", "workers"):
+        assert _losses(rows[name]) == pytest.approx(_losses(rows["one"]), abs=1e-4)
+    assert [rows[n]["parallelism"] for n in rows] == ["none", "data", "tensor", "data"]
+    assert (rows["tensor"]["tensor_parallel"], rows["tensor"]["per_device_batch_size"]) == (2, 32)
+    assert rows["workers"]["startup_s"] > 0.0
+    assert rows["tensor"]["system_name"].startswith("shard on a ")
+
+
+def test_a_killed_worker_on_jax_ends_the_run_as_peer_lost(on_jax: Bench) -> None:
+    killed_s: list[float] = []
+
+    def kill(event: Event) -> None:
+        if event["event"] == "epoch" and not killed_s:
+            for worker in list(_workers()):
+                worker.kill()
+                killed_s.append(time.monotonic())
+
+    case = replace(JAX_CASE, strategy="multi-worker mirrored", devices=2, epochs=100_000)
+    row = measure(case, on_jax, "strategies", Hooks(on_event=kill))
+    assert row["status"] == "peer_lost", row.get("status_reason")
+    assert time.monotonic() - killed_s[0] < LEAST_LOST_S
+    assert list(_workers()) == []
 
 
 def _workers(index: int = 1) -> Iterator[psutil.Process]:

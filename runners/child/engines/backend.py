@@ -8,9 +8,11 @@ import platform
 import resource
 import sys
 import time
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from runners.plan.cases import OF_PROCESSES, Case
+from runners.child.engines import jax_distribution
+from runners.plan.cases import OF_PROCESSES, PLACED, Case
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -29,6 +31,8 @@ def prepare(case: Case) -> float | None:
         raise RuntimeError(f"Keras runs on {keras.config.backend()}, not on {case.backend}")
     if case.backend == "tensorflow":
         startup_s = _prepare_tensorflow(case)
+    elif case.backend == "jax" and case.strategy != "none":
+        startup_s = jax_distribution.prepare(case)
     kind = device_kind()
     if kind != case.device:
         raise RuntimeError(
@@ -45,10 +49,13 @@ def _prepare_tensorflow(case: Case) -> float | None:
 
     if case.threads:
         tf.config.threading.set_intra_op_parallelism_threads(case.threads)
-        tf.config.threading.set_inter_op_parallelism_threads(max(1, min(2, case.threads)))
+        together = case.devices if case.strategy in PLACED else min(2, case.threads)
+        tf.config.threading.set_inter_op_parallelism_threads(max(1, together))
     for gpu in tf.config.list_physical_devices("GPU"):
         tf.config.experimental.set_memory_growth(gpu, True)
-    if case.strategy == "none":
+    if case.strategy in PLACED:
+        _devices(case)
+    if case.strategy in {"none", *PLACED}:
         return None
     began_s = time.perf_counter()
     make = {"mirrored": _mirrored, "multi-worker mirrored": _multi_worker}
@@ -96,8 +103,11 @@ def task() -> tuple[str, int]:
     return str(own["type"]), int(own["index"])
 
 
-def end_distribution() -> None:
+def end_distribution(case: Case) -> None:
     """Return to one device: what follows is not of the measured run."""
+    if case.backend == "jax":
+        jax_distribution.end(case)
+        return
     import tensorflow as tf
 
     tf.distribute.experimental_set_strategy(None)
@@ -107,6 +117,8 @@ def is_peer_lost(error: Exception) -> bool:
     """Return whether a run of several workers ended since another one is gone."""
     if "TF_CONFIG" not in os.environ:
         return False
+    if "jax" in sys.modules:  # its errors have one type: the text names the transport
+        return any(sign in str(error) for sign in ("Gloo", "peer", "Socket", "heartbeat"))
     import tensorflow as tf
 
     gone = (tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.CancelledError)
@@ -114,9 +126,16 @@ def is_peer_lost(error: Exception) -> bool:
 
 
 def _mirrored(case: Case) -> tf.distribute.MirroredStrategy:
-    """Return the strategy over the first devices; RuntimeError where there are fewer.
+    """Return the strategy over the first devices; RuntimeError where there are fewer."""
+    import tensorflow as tf
 
-    On a CPU the devices are logical ones, which share its cores.
+    return tf.distribute.MirroredStrategy(_devices(case))
+
+
+def _devices(case: Case) -> list[str]:
+    """Return the names of the first devices; RuntimeError where there are fewer.
+
+    On a CPU they are logical ones, which share its cores.
     """
     import tensorflow as tf
 
@@ -130,8 +149,17 @@ def _mirrored(case: Case) -> tf.distribute.MirroredStrategy:
             f"the case is for {case.devices} {kind} devices, but TensorFlow sees {len(found)}. "
             "Plan the sweep for fewer."
         )
-    names = [device.name for device in found[: case.devices]]
-    return tf.distribute.MirroredStrategy(names)
+    return [device.name for device in found[: case.devices]]
+
+
+def place_to_build(case: Case) -> AbstractContextManager[Any]:
+    """Return where the first weights are made: a split network must fit on no single device."""
+    if case.strategy not in PLACED:
+        return nullcontext()
+    import tensorflow as tf
+
+    place: AbstractContextManager[Any] = tf.device("/CPU:0")
+    return place
 
 
 def device_kind() -> str:

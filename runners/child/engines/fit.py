@@ -68,18 +68,28 @@ def _fit(
 
 
 def _time_first_call(model: keras.Model) -> list[float]:
-    """Wrap the train function to time only its first call; return the list for its time [s]."""
-    model.make_train_function()
-    original, seconds = model.train_function, []
+    """Wrap the train function to time only its first call; return the list for its time [s].
 
-    def first(*arguments: Any) -> Any:  # noqa: ANN401 - the backend's arguments
-        begin = time.perf_counter()
-        out = backend.wait(original(*arguments))
-        seconds.append(time.perf_counter() - begin)
-        model.train_function = original
-        return out
+    Keras makes that function once the metrics are built; made before, it would not fit them on
+    several devices of JAX.
+    """
+    make, seconds = model.make_train_function, []
 
-    model.train_function = first
+    def wrapped(*arguments: Any, **keywords: Any) -> None:  # noqa: ANN401 - Keras's call
+        make(*arguments, **keywords)
+        model.make_train_function = make
+        original = model.train_function
+
+        def first(*given: Any) -> Any:  # noqa: ANN401 - the backend's arguments
+            begin = time.perf_counter()
+            out = backend.wait(original(*given))
+            seconds.append(time.perf_counter() - begin)
+            model.train_function = original
+            return out
+
+        model.train_function = first
+
+    model.make_train_function = wrapped
     return seconds
 
 

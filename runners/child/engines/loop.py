@@ -44,8 +44,8 @@ def prepare(case: Case, model: keras.Model, data: Data, images: PngFolder | None
         optimizer = _optimizer(case)
         optimizer.build(model.trainable_variables)
     step = _step(case, model, optimizer, strategy)
-    calls, steps = _epoch(case, step, for_loop(case, data, images))
-    validate = _validation(case, model, data) if case.validation else None
+    calls, steps = epoch(case, step, for_loop(case, data, images))
+    validate = validation(case, model, data) if case.validation else None
     return Loop(calls=calls, steps=steps, validate=validate)
 
 
@@ -92,7 +92,7 @@ def mean_loss(logits: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
     return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(y, logits))
 
 
-def _epoch(
+def epoch(
     case: Case, step: Callable[[Any, Any], tf.Tensor], batches: Batches
 ) -> tuple[tuple[Call, ...], tuple[int, ...]]:
     """Return the calls of one epoch and the steps of each: groups, single steps, the last."""
@@ -117,7 +117,9 @@ def _epoch(
     return tuple(calls), tuple(steps)
 
 
-def _validation(case: Case, model: keras.Model, data: Data) -> Callable[[], tuple[float, float]]:
+def validation(
+    case: Case, model: Callable[..., tf.Tensor], data: Data
+) -> Callable[[], tuple[float, float]]:
     """Return a function for loss and accuracy over the validation split, in training batches."""
     with tf.device("/CPU:0"):
         x, y = tf.constant(data.validation_x), tf.constant(data.validation_y)

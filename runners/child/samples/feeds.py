@@ -7,6 +7,8 @@ the number of processed samples.
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -15,7 +17,7 @@ import keras
 import numpy as np
 
 from runners.child.samples.datasets import Data, PngFolder, augment
-from runners.plan.cases import Case
+from runners.plan.cases import PLACED, Case
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -84,7 +86,7 @@ def _tf_batches(case: Case, data: Data, images: PngFolder | None, part: _Part) -
 
     places = tf.data.Dataset.range(2**62).flat_map(epoch)
     batches = _gathered(case, data, images, places, size)
-    if case.strategy != "none":  # an equal part of each batch for each replica
+    if case.strategy not in {"none", *PLACED}:  # an equal part of each batch for each replica
         strategy = tf.distribute.get_strategy()
         return iter(strategy.experimental_distribute_dataset(batches))
     return iter(batches.prefetch(tf.data.AUTOTUNE))
@@ -203,6 +205,14 @@ def _directory(case: Case, images: PngFolder | None) -> Any:  # noqa: ANN401 - a
     return batches.take(case.train_samples // case.batch) if case.drop_remainder else batches
 
 
+def share(case: Case) -> tuple[int, int]:
+    """Return the place of this worker, and the number of workers that share each batch."""
+    if case.strategy != "multi-worker mirrored":
+        return 0, 1
+    config = json.loads(os.environ["TF_CONFIG"])
+    return int(config["task"]["index"]), len(config["cluster"]["worker"])
+
+
 class Samples(keras.utils.PyDataset):  # type: ignore[misc] # Keras ships no types
     """Batches as items, from memory or PNG files, augmented if requested."""
 
@@ -226,7 +236,9 @@ class Samples(keras.utils.PyDataset):  # type: ignore[misc] # Keras ships no typ
     def __getitem__(self, step: int) -> Batch:
         """Batch number `step` of this epoch's order."""
         size = self._case.batch
-        places = self._order[step * size : (step + 1) * size]
+        place, count = share(self._case)
+        whole = self._order[step * size : (step + 1) * size]
+        places = np.split(whole, count)[place]  # each worker of a run reads its own part
         x = self._read(places) if self._x is None else self._x[places]
         if self._case.augmentation:
             # Workers may be processes: each step draws from a seed of its own.

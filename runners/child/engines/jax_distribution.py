@@ -1,0 +1,96 @@
+"""Several devices on JAX: keras.distribution within a host, jax.distributed over several.
+
+`mirrored` is DataParallel over the first devices: XLA splits each batch and adds the gradients.
+`multi-worker mirrored` is the same over the devices of all processes, whose addresses are in
+TF_CONFIG; every worker reads its own part of each batch. `tensor` is ModelParallel: each weight
+matrix is divided by its last dimension, so that a device holds a part of every layer.
+
+On TensorFlow keras.distribution divides nothing, without a word, so it is used on JAX only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import Any
+
+from runners.plan.cases import Case
+
+CPU_DEVICES = "--xla_force_host_platform_device_count"
+"""XLA's flag for logical devices that share a CPU."""
+
+
+def set_cpu_devices(case: Case) -> None:
+    """Set the number of logical CPU devices; call it before JAX is imported."""
+    one_process = case.strategy in {"mirrored", "tensor"}
+    if case.backend == "jax" and case.device == "cpu" and one_process:
+        flags = os.environ.get("XLA_FLAGS", "")
+        os.environ["XLA_FLAGS"] = f"{flags} {CPU_DEVICES}={case.devices}".strip()
+
+
+def prepare(case: Case) -> float | None:
+    """Set the distribution; return how long the workers took to join [s], None without others.
+
+    Raises:
+        RuntimeError: JAX sees fewer devices than the case asks for.
+    """
+    import keras
+
+    startup_s = _join(case) if case.strategy == "multi-worker mirrored" else None
+    found = keras.distribution.list_devices()
+    if len(found) < case.devices:
+        raise RuntimeError(
+            f"the case is for {case.devices} {case.device.upper()} devices, but JAX sees "
+            f"{len(found)}. Plan the sweep for fewer."
+        )
+    several = startup_s is not None
+    devices = found if several else found[: case.devices]
+    made = _tensor(devices) if case.strategy == "tensor" else keras.distribution.DataParallel(
+        devices=devices, auto_shard_dataset=False)  # fmt: skip
+    keras.distribution.set_distribution(made)
+    return startup_s
+
+
+def end(case: Case) -> None:
+    """Return to one device; the workers of a run leave together."""
+    import jax
+    import keras
+
+    keras.distribution.set_distribution(None)
+    if case.strategy == "multi-worker mirrored":
+        jax.distributed.shutdown()
+
+
+def _join(case: Case) -> float:
+    """Wait until all workers have joined, and return how long that took [s]."""
+    import jax
+
+    from runners.child.samples.feeds import share
+
+    began_s = time.perf_counter()
+    place, count = share(case)
+    first = json.loads(os.environ["TF_CONFIG"])["cluster"]["worker"][0]
+    jax.distributed.initialize(first, num_processes=count, process_id=place)
+    jax.devices()  # the workers meet here
+    return time.perf_counter() - began_s
+
+
+def _tensor(devices: list[str]) -> Any:  # noqa: ANN401 - a keras.distribution.Distribution
+    """Return the distribution that divides each weight matrix by its last dimension."""
+    import keras
+
+    names = ("batch", "model")
+    mesh = keras.distribution.DeviceMesh((1, len(devices)), names, devices)
+
+    class Divided(keras.distribution.ModelParallel):  # type: ignore[misc] # Keras has no types
+        """ModelParallel that looks at a weight's shape, where Keras looks at its name."""
+
+        def get_variable_layout(self, variable: Any) -> Any:  # noqa: ANN401 - Keras's records
+            shape = tuple(variable.shape)
+            divided = len(shape) > 1 and shape[-1] % len(devices) == 0
+            axes = [*[None] * (len(shape) - 1), names[1]] if divided else [None] * len(shape)
+            return keras.distribution.TensorLayout(axes, mesh)
+
+    layouts = keras.distribution.LayoutMap(mesh)
+    return Divided(layout_map=layouts, batch_dim_name=names[0], auto_shard_dataset=False)
