@@ -34,11 +34,19 @@ Engine = Literal["loop", "fit", "predict"]
 Device = Literal["cpu", "gpu", "tpu"]
 Timing = Literal["per epoch", "per step"]
 Strategy = Literal[
-    "none", "mirrored", "multi-worker mirrored", "parameter server", "stage", "branch", "tensor"
+    "none",
+    "mirrored",
+    "multi-worker mirrored",
+    "parameter server",
+    "stage",
+    "branch",
+    "tensor",
+    "tpu",
 ]
 """One device; a copy of the network on each device, in one process; a process for each copy;
 workers that update the variables of a server without waiting for each other; consecutive layers
-on each device; parallel towers on each device; or a part of each layer on each device."""
+on each device; parallel towers on each device; a part of each layer on each device;
+or a copy on each core of a TPU."""
 OF_PROCESSES: Final[frozenset[Strategy]] = frozenset({"multi-worker mirrored", "parameter server"})
 """Strategies that start a process for each worker."""
 PLACED: Final[frozenset[Strategy]] = frozenset({"stage", "branch"})

@@ -242,6 +242,10 @@ def _strategy_rules(f: Table) -> Iterator[tuple[bool, str]]:
     devices, batch, strategy = f["devices"], f["batch"], f["strategy"]
     split = strategy != cases.NONE
     yield (
+        (f["backend"], f["device"]) == ("tensorflow", "tpu") and strategy != "tpu",
+        'TensorFlow trains on a TPU with strategy tpu. Set strategy = "tpu".',
+    )
+    yield (
         devices > 1 and not split,
         f'devices = {devices} needs a strategy. Set strategy = "mirrored".',
     )
@@ -309,6 +313,10 @@ def _framework_rules(f: Table) -> Iterator[tuple[bool, str]]:
     yield (
         backend == "tensorflow" and strategy == "tensor",
         'strategy tensor runs on JAX. Set backend = "jax".',
+    )
+    yield (
+        strategy == "tpu" and f["device"] != "tpu",
+        f'strategy tpu is for a TPU; the device is {f["device"]}. Set strategy = "mirrored".',
     )
     name = "JAX" if on_jax else "TensorFlow"
     engine = "fit" if on_jax else "loop"

@@ -101,8 +101,12 @@ def planned(case: Case) -> dict[str, Any]:
         "multiprocessing": case.multiprocessing, "feed": case.feed if training else None,
         "drop_remainder": case.drop_remainder, "steps_per_execution": case.steps_per_execution,
         "threads": case.threads, "seed": case.seed, "timing": case.timing,
+        "note": _UNTRIED if case.strategy == "tpu" else None,
         "epochs_planned": case.epochs, "position_in_session": 1,
     }  # fmt: skip
+
+
+_UNTRIED: Final = "Epochwise's authors have not tried TensorFlow's TPU strategy on a TPU."
 
 
 def _parallelism(case: Case) -> str:

@@ -106,6 +106,16 @@ def test_a_network_with_too_few_places_for_its_stages_says_so(bench: Bench) -> N
     assert "8 are asked for. Set devices to fewer" in row["status_reason"]
 
 
+def test_a_case_for_a_tpu_says_what_is_missing_and_its_row_is_marked(bench: Bench) -> None:
+    """No TPU exists here: the error is that of TensorFlow without one."""
+    row = measure(replace(CASE, strategy="tpu", device="tpu", devices=8), bench, "strategies")
+    assert row["status"] == "crashed"
+    assert "cannot use a TPU here" in row["status_reason"]
+    assert "install requirements/tpu.txt, or set backend = jax" in row["status_reason"]
+    assert row["note"].endswith("have not tried TensorFlow's TPU strategy on a TPU.")
+    assert (row["device_kind"], row["strategy"]) == ("tpu", "tpu")
+
+
 @pytest.fixture
 def on_jax(bench: Bench) -> Bench:
     """The real child on JAX; skips without its environment."""

@@ -58,7 +58,7 @@ def _prepare_tensorflow(case: Case) -> float | None:
     if case.strategy in {"none", *PLACED}:
         return None
     began_s = time.perf_counter()
-    make = {"mirrored": _mirrored, "multi-worker mirrored": _multi_worker}
+    make = {"mirrored": _mirrored, "multi-worker mirrored": _multi_worker, "tpu": _tpu}
     strategy = make.get(case.strategy, _parameter_server)(case)
     tf.distribute.experimental_set_strategy(strategy)
     return time.perf_counter() - began_s if case.strategy in OF_PROCESSES else None
@@ -72,6 +72,34 @@ def _multi_worker(case: Case) -> tf.distribute.Strategy:
     ring = how.RING if case.device == "cpu" else how.NCCL
     options = tf.distribute.experimental.CommunicationOptions(implementation=ring)
     return tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)
+
+
+def _tpu(case: Case) -> tf.distribute.Strategy:
+    """Return the strategy over the cores of the TPU that TPU_NAME names, or of this machine.
+
+    RuntimeError without a TPU, or without TensorFlow's wheel for TPUs. Nobody has run this on a
+    TPU yet: the rows say so.
+    """
+    import tensorflow as tf
+
+    try:
+        resolver = tf.distribute.cluster_resolver.TPUClusterResolver(
+            tpu=os.environ.get("TPU_NAME") or "local"
+        )
+        tf.config.experimental_connect_to_cluster(resolver)
+        tf.tpu.experimental.initialize_tpu_system(resolver)
+        strategy = tf.distribute.TPUStrategy(resolver)
+    except (tf.errors.OpError, ValueError, RuntimeError, ImportError) as error:
+        raise RuntimeError(
+            f"TensorFlow {tf.__version__} cannot use a TPU here ({type(error).__name__}). On a "
+            "machine with a TPU install requirements/tpu.txt, or set backend = jax."
+        ) from error
+    if strategy.num_replicas_in_sync != case.devices:
+        raise RuntimeError(
+            f"the case is for {case.devices} TPU devices, but TensorFlow sees "
+            f"{strategy.num_replicas_in_sync}. Set devices to that number."
+        )
+    return strategy
 
 
 def _parameter_server(_case: Case) -> tf.distribute.Strategy:
@@ -178,6 +206,8 @@ def device_kind() -> str:
     import tensorflow as tf
 
     kinds = {d.device_type for d in tf.config.list_physical_devices()}
+    if isinstance(tf.distribute.get_strategy(), tf.distribute.TPUStrategy):
+        return "tpu"  # of another machine, perhaps
     return next((k.lower() for k in ("TPU", "GPU") if k in kinds), "cpu")
 
 
@@ -284,7 +314,7 @@ def peak_memory() -> tuple[int | None, str]:
     if keras.config.backend() == "tensorflow":
         import tensorflow as tf
 
-        peak = tf.config.experimental.get_memory_info("GPU:0")["peak"]
+        peak = tf.config.experimental.get_memory_info(f"{device_kind().upper()}:0")["peak"]
         return peak, "device memory by TensorFlow's allocator"
     import torch
 

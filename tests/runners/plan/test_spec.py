@@ -119,7 +119,7 @@ def test_a_mistake_at_the_top_says_what_where_and_what_to_do(
         ({"nodes": [1, 4]}, "nodes = 4 is not supported yet: one node is measured. Set it to 1."),
         ({"strategy": "horovod"},
          "strategy = 'horovod' is unknown. Set it to none or mirrored or multi-worker mirrored or "
-         "parameter server or stage or branch or tensor."),
+         "parameter server or stage or branch or tensor or tpu."),
         ({"strategy": "parameter server", "batch": 64, "train_samples": 100},
          "strategy parameter server has whole batches only. Set drop_remainder = true."),
         ({"slow_share": 0.5}, "slow_share slows one of several workers."),
@@ -136,6 +136,7 @@ def test_a_mistake_at_the_top_says_what_where_and_what_to_do(
          "strategy branch needs parallel towers; mlp has none. Take workload towers"),
         ({"strategy": "branch", "devices": 3, "workload": "towers"},
          "2 towers cannot be divided among 3 devices."),
+        ({"strategy": "tpu"}, "strategy tpu is for a TPU; the device is cpu."),
         ({"strategy": "tensor", "devices": 2},
          'strategy tensor runs on JAX. Set backend = "jax".'),
         ({"batch": 100_000},
