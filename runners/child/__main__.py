@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from runners.child import place
 from runners.child.ending import leave
 from runners.child.engines.lean import import_keras
 from runners.plan.cases import Case, from_json
@@ -51,6 +52,7 @@ def measure(case: Case, request: Mapping[str, Any], writer: EventWriter) -> None
         backend.serve()
     startup_s = backend.prepare(case)
     columns = backend.facts() | ({} if startup_s is None else {"startup_s": startup_s})
+    columns |= place.columns(case)
     writer.send("imported", columns=columns, extra=backend.threads_default(case))
     data = datasets.load(case.dataset, case.train_samples, case.validation_samples, case.seed)
     began_s = time.perf_counter()

@@ -88,6 +88,8 @@ class Case:
     strategy: Strategy = "none"
     slow_share: float = 0.0
     """Share of the time in which the last worker is stopped: a straggler."""
+    launcher: str = "local"
+    """How several processes are started: a name of `runners.launch.launcher.MODULES`."""
 
     @property
     def case_id(self) -> str:
@@ -95,6 +97,8 @@ class Case:
         body = asdict(replace(self, attempt=0))
         if not self.slow_share:  # rows from before it was a factor keep their case
             del body["slow_share"]
+        if self.launcher == "local":  # and these as well
+            del body["launcher"]
         text = json.dumps(body, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -128,6 +132,7 @@ class Case:
             f"{self.threads} threads" if self.threads else "",
             f"{self.strategy} x {self.devices}" if self.strategy != "none" else "",
             f"one stopped {100.0 * self.slow_share:g} % of the time" if self.slow_share else "",
+            "" if self.launcher == "local" else f"started by {self.launcher}",
             "timed per step" if self.timing == "per step" else "",
         )
 
