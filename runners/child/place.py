@@ -11,6 +11,16 @@ from runners.machine import facts
 from runners.plan.cases import Case
 
 
+def network() -> dict[str, int]:
+    """Return the speed of the network interface of this worker, for `extra`; empty if unknown."""
+    config = json.loads(os.environ.get("TF_CONFIG") or "{}")
+    if not config:
+        return {}
+    own = config["cluster"][config["task"]["type"]][config["task"]["index"]]
+    speed = facts.network_speed(own.rpartition(":")[0])
+    return {"network_bits_per_s": speed} if speed else {}
+
+
 def columns(case: Case) -> dict[str, Any]:
     """Return the columns of this host and of the placement; empty for the local launcher."""
     text = os.environ.get(PLACE)
@@ -23,8 +33,10 @@ def columns(case: Case) -> dict[str, Any]:
         visible=os.environ.get("CUDA_VISIBLE_DEVICES"),
         replicas=case.devices,
     )
+    speed = network().get("network_bits_per_s") if place["nodes"] > 1 else None
     return {
         **here,
+        "host_networking": f"{speed / 1e9:g} Gbit/s" if speed else None,
         "launch": place["launch"],
         "number_of_nodes": place["nodes"],
         "accelerators_per_node": place["per_node"],
