@@ -1,4 +1,4 @@
-"""The command line: plan, run, resume, status, max-batch, converge, sweeps, describe."""
+"""The command line: plan, run, resume, status, max-batch, converge, sweeps, describe, links."""
 
 from __future__ import annotations
 
@@ -105,6 +105,7 @@ def _parser() -> argparse.ArgumentParser:
             "converge": "measure steps to a target against batch size",
             "sweeps": "list the shipped sweeps",
             "describe": "show FLOPs, parameters and memory of your Keras model",
+            "links": "measure two workers over links of 10, 1 and 0.1 Gbit/s (Linux, root)",
         }.items()
     }
     for name, sub in made.items():
@@ -150,12 +151,12 @@ def _launch_options(sub: argparse.ArgumentParser) -> None:
 
 def _options(name: str, sub: argparse.ArgumentParser) -> None:
     add = sub.add_argument
-    if name in {"plan", "status", "sweeps", "describe"}:
+    if name in {"plan", "status", "sweeps", "describe", "links"}:
         add("--json", action="store_true", help="print one JSON value")
     if name == "describe":
         _describe_options(sub)
         return
-    if name == "sweeps":
+    if name in {"sweeps", "links"}:
         return
     add("spec", metavar="SPEC", nargs="?" if name == "status" else None)
     add("--results", type=Path, default=Path(os.environ.get("EPOCHWISE_RESULTS") or "results"),
