@@ -38,7 +38,7 @@ NEEDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "command": ("SSH_AUTH_SOCK",),
         "ray": ("RAY_",),
         "spark": ("SPARK_", "PYSPARK_", "JAVA_HOME", "HADOOP_"),
-        "slurm": ("SLURM_",),
+        "slurm": ("SLURM_", "EPOCHWISE_PORTS"),
     }
 )
 """First letters of the variables that a launcher needs beside those of a measured process."""
