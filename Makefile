@@ -12,7 +12,7 @@ export STREAMLIT_BROWSER_GATHER_USAGE_STATS := false
 # Without byte code, every child process and test worker would compile the program again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: app test check lint types sweep jax bench load faults screenshots data docs browser clean
+.PHONY: app test check lint types sweep jax bench links load faults screenshots data docs browser clean
 
 app: $(APP)
 	@echo "Epochwise: http://$(ADDRESS):$(PORT)"
@@ -45,6 +45,10 @@ faults: $(DEV)
 
 bench: $(DEV)
 	$(BIN)/python -m tests.bench
+
+# Two workers over links of a set rate, beside the prediction; needs root and CAP_NET_ADMIN.
+links: $(APP)
+	$(BIN)/python -m runners links
 
 load: $(DEV)
 	$(BIN)/python -m tests.figures_page "make load" tests.load

@@ -30,7 +30,8 @@ MODES: Final = ("training", "inference")
 DEVICE_KINDS: Final = ("cpu", "gpu", "tpu", "other")
 STORAGES: Final = ("memory", "storage")
 FEEDS: Final = ("fit", "fit truncated", "generator", "numpy", "PyDataset", "tf.data", "directory")
-LAUNCHES: Final = ("single process", "driver only", "one process per worker", "mpi")
+LAUNCHES: Final = ("single process", "driver only", "one process per worker", "mpi", "command",
+                   "ray", "spark", "slurm")  # fmt: skip
 SYNCS: Final = ("none", "synchronous", "asynchronous")
 PARALLELISMS: Final = ("none", "data", "stage", "branch", "tensor")
 

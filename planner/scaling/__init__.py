@@ -2,6 +2,7 @@
 
 `fit` fits the step time over batch, devices and nodes; `answers` predicts from it. `_terms` are the
 terms of the form, and a law where runs do not determine one. `_runs` makes curves from runs.
+`links` predicts the step over a link of a stated rate.
 """
 
 from planner.scaling._runs import (
@@ -23,6 +24,7 @@ from planner.scaling.fit import (
     ScalingCurve,
     fit_scaling,
 )
+from planner.scaling.links import ring_step_s, ring_traffic_bytes
 
 __all__ = [
     "DOF",
@@ -39,5 +41,7 @@ __all__ = [
     "fit_scaling",
     "growth",
     "places_of",
+    "ring_step_s",
+    "ring_traffic_bytes",
     "scaling_of",
 ]

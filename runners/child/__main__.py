@@ -8,12 +8,14 @@ pre-train time counts from there), and the folder for samples written as files.
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from runners.child import place
 from runners.child.ending import leave
 from runners.child.engines.jax_distribution import set_cpu_devices
 from runners.child.engines.lean import import_keras
@@ -53,7 +55,9 @@ def measure(case: Case, request: Mapping[str, Any], writer: EventWriter) -> None
         backend.serve()
     startup_s = backend.prepare(case)
     columns = backend.facts() | ({} if startup_s is None else {"startup_s": startup_s})
-    writer.send("imported", columns=columns, extra=backend.threads_default(case))
+    columns |= place.columns(case)
+    links, link_s = _links(case)
+    writer.send("imported", columns=columns, extra={**backend.threads_default(case), **links})
     data = datasets.load(case.dataset, case.train_samples, case.validation_samples, case.seed)
     began_s = time.perf_counter()
     images = _images(case, data, request)
@@ -63,10 +67,10 @@ def measure(case: Case, request: Mapping[str, Any], writer: EventWriter) -> None
         made = variants.make(case)
     model = made.model
     writer.send("built", columns=made.columns,
-                extra={"dataset_sha256": data.sha256, **made.extra,
+                extra={"dataset_sha256": data.sha256, **made.extra, **_gradients(case, model),
                        **({"png_folder_s": written_s} if images else {})})  # fmt: skip
     spawned_at_s = float(request.get("spawned_at_s") or BEGAN_S)
-    before_s = made.training_s + written_s + (startup_s or 0.0)
+    before_s = made.training_s + written_s + (startup_s or 0.0) + link_s
     started = _Started(writer, spawned_at_s + before_s)
     how = _split if case.strategy in PLACED else _asynchronous if asynchronous else _run
     paced = how(case, model, data, images, started.send)
@@ -87,6 +91,24 @@ def measure(case: Case, request: Mapping[str, Any], writer: EventWriter) -> None
     if case.strategy != "none":
         model = variants.make(case).model
     writer.send("result", **_afterwards(case, model, data))
+
+
+def _links(case: Case) -> tuple[dict[str, Any], float]:
+    """Return facts of the link between synchronous workers, and the time that they took [s]."""
+    if case.strategy != "multi-worker mirrored" or case.devices == 1:
+        return {}, 0.0
+    from runners.child.engines import links
+
+    began_s = time.perf_counter()
+    facts = {**links.measured(), **place.network()}
+    return facts, time.perf_counter() - began_s
+
+
+def _gradients(case: Case, model: Any) -> dict[str, int]:  # noqa: ANN401
+    """Return the size of the gradients of a step in float32, as trained variables are."""
+    if case.mode != "training":
+        return {}
+    return {"gradient_bytes": 4 * sum(math.prod(v.shape) for v in model.trainable_variables)}
 
 
 class _Started:

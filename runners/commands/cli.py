@@ -1,4 +1,4 @@
-"""The command line: plan, run, resume, status, max-batch, converge, sweeps, describe."""
+"""The command line: plan, run, resume, status, max-batch, converge, sweeps, describe, links."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from runners.commands.console import (
     refuse,
     say,
 )
+from runners.launch.launcher import MODULES, PORTS
 from runners.plan.spec import SpecError
 from runners.process.supervise import Stopped
 from runners.sweep.result_set import OWNERS
@@ -104,6 +105,7 @@ def _parser() -> argparse.ArgumentParser:
             "converge": "measure steps to a target against batch size",
             "sweeps": "list the shipped sweeps",
             "describe": "show FLOPs, parameters and memory of your Keras model",
+            "links": "measure two workers over links of 10, 1 and 0.1 Gbit/s (Linux, root)",
         }.items()
     }
     for name, sub in made.items():
@@ -136,14 +138,25 @@ def _shape(text: str) -> list[int]:
     return [int(n) for n in re.split("[,x]", text)]
 
 
+def _launch_options(sub: argparse.ArgumentParser) -> None:
+    """Add the launcher of runs with several processes; defaults are those of [launch]."""
+    add = sub.add_argument
+    add("--launcher", choices=tuple(MODULES), help="of several workers (default: local)")
+    add("--hosts", metavar="A,B=ADDRESS", help="hosts of the launcher `command`")
+    add("--prefix", metavar="COMMAND", help='starts a worker on its host (default: "ssh {host}")')
+    add("--ports", metavar="FROM-TO", help=f"of the workers on hosts (default: {PORTS})")
+    add("--host-directory", metavar="PATH", help="this repository on the hosts (default: as here)")
+    add("--host-python", metavar="PATH", help="interpreter on the hosts (default: as here)")
+
+
 def _options(name: str, sub: argparse.ArgumentParser) -> None:
     add = sub.add_argument
-    if name in {"plan", "status", "sweeps", "describe"}:
+    if name in {"plan", "status", "sweeps", "describe", "links"}:
         add("--json", action="store_true", help="print one JSON value")
     if name == "describe":
         _describe_options(sub)
         return
-    if name == "sweeps":
+    if name in {"sweeps", "links"}:
         return
     add("spec", metavar="SPEC", nargs="?" if name == "status" else None)
     add("--results", type=Path, default=Path(os.environ.get("EPOCHWISE_RESULTS") or "results"),
@@ -158,6 +171,8 @@ def _options(name: str, sub: argparse.ArgumentParser) -> None:
         add("--probe", action="store_true", help="time two steps of runs without an estimate")
     if name in {"plan", "run", "resume"}:
         add("--price-per-hour", type=_above_zero, help="of this machine, in the sweep's currency")
+    if name in {"plan", "run", "resume", "status"}:
+        _launch_options(sub)
     if name in {"run", "resume", "max-batch", "converge"}:
         add("--memory-limit", type=_above_zero, metavar="GB", help="memory limit of one run")
         add("--ticket", type=_ticket, help=argparse.SUPPRESS)

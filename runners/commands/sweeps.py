@@ -39,6 +39,7 @@ from runners.commands.console import (
     say,
 )
 from runners.commands.converge import converge_command, converge_plan, converge_status
+from runners.commands.links import links_command
 from runners.machine import environment, facts
 from runners.plan import spec
 from runners.plan.host import problems, pythons
@@ -475,6 +476,6 @@ COMMANDS: Final[MappingProxyType[str, Callable[[Any, Stop], int]]] = MappingProx
     {
         "plan": plan_command, "run": run_command, "resume": resume_command,
         "status": status_command, "max-batch": max_batch_command, "converge": converge_command,
-        "sweeps": sweeps_command, "describe": describe_command,
+        "sweeps": sweeps_command, "describe": describe_command, "links": links_command,
     }
 )  # fmt: skip

@@ -1,8 +1,12 @@
-"""The local launcher, on one machine.
+"""The launchers `local` and `command`: on this machine, and on hosts behind a command prefix.
 
     python -m runners.launch [--server] [--slow SHARE] WORKERS COMMAND...
+    python -m runners.launch --hosts A,B --prefix "ssh {host}" [--ports FROM-TO] [--server] ...
 
-All processes are in the launcher's group, so whoever ends the group ends them all.
+All local processes are in the launcher's group, so whoever ends the group ends them all. A worker
+behind a prefix is run by `worker.py` on its host: it ends once its standard input is closed, which
+the end of the launcher does. Workers are dealt to the hosts in turn; server and chief are on the
+first one.
 
 Synchronous workers wait for each other in every step. Once one ends before its work is done, the
 others are killed, as they would wait for ever. The run then ends as `peer_lost`, unless the worker
@@ -21,6 +25,7 @@ import argparse
 import contextlib
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -31,7 +36,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Final
 
-from runners.launch import SERVER, SLOW
+from runners.launch import PLACE, SERVER, SLOW
+from runners.launch.launcher import FIELDS, Launcher, from_table, port_range
+from runners.launch.worker import settings, start_line
 from runners.process.events import FD, EventWriter, parse
 
 POLL_S: Final = 0.05
@@ -41,6 +48,10 @@ PERIOD_S: Final = 0.02
 """Period of a slow worker [s]: shorter than most steps, longer than a switch of processes."""
 MOST_STARTS: Final = 5
 """Starts of one worker: one that ends each time is lost."""
+CLOSING_S: Final = 3.0
+"""Time limit for workers on hosts to end once their standard input is closed [s]."""
+_SIGNALS: Final = 128
+"""A program behind a prefix returns 128 and the number of the signal that ended it."""
 Cluster = Mapping[str, Sequence[str]]
 """Addresses by kind of task: worker, chief, ps."""
 
@@ -69,6 +80,7 @@ class Launch:
     request: bytes
     cluster: Cluster
     slow_share: float = 0.0
+    launcher: Launcher = field(default_factory=Launcher)
     tasks: list[Task] = field(default_factory=list)
 
     def start(self, kind: str, index: int) -> Task:
@@ -76,17 +88,49 @@ class Launch:
         events = tempfile.TemporaryFile() if self.tasks else None  # noqa: SIM115 - read at its end
         number = os.environ.get(FD) if events is None else str(events.fileno())
         config = {"cluster": self.cluster, "task": {"type": kind, "index": index}}
+        given = {"TF_CONFIG": json.dumps(config)}
+        start = self._behind_prefix if self.launcher.hosts else self._here
+        process = start(host_of(self.launcher, kind, index), given, number)
+        return Task(kind=kind, index=index, process=process, events=events)
+
+    def _here(
+        self, _host: str, given: Mapping[str, str], number: str | None
+    ) -> subprocess.Popen[bytes]:
+        """Start a process on this machine."""
         process = subprocess.Popen(
             [sys.executable, *self.command],
             stdin=subprocess.PIPE,
-            env={**os.environ, "TF_CONFIG": json.dumps(config), **({FD: number} if number else {})},
+            env={**os.environ, **given, **({FD: number} if number else {})},
             pass_fds=[int(number)] if number else [],
         )
         with contextlib.suppress(BrokenPipeError):  # a dead process is noticed while waiting
             if process.stdin:
                 process.stdin.write(self.request)
                 process.stdin.close()
-        return Task(kind=kind, index=index, process=process, events=events)
+        return process
+
+    def _behind_prefix(
+        self, host: str, given: Mapping[str, str], number: str | None
+    ) -> subprocess.Popen[bytes]:
+        """Start a process on a host; its standard output has its events and nothing else."""
+        environment = {**settings(os.environ), **given, PLACE: self._place()}
+        process = subprocess.Popen(
+            prefixed(self.launcher, host),
+            stdin=subprocess.PIPE,
+            stdout=int(number) if number else None,
+        )
+        with contextlib.suppress(BrokenPipeError):  # a dead process is noticed while waiting
+            if process.stdin:
+                line = start_line(list(self.command), environment, self.request.decode())
+                process.stdin.write(line)
+                process.stdin.flush()
+        return process
+
+    def _place(self) -> str:
+        """Return launch, nodes and workers of a node as JSON."""
+        workers = len(self.cluster["worker"])
+        nodes = self.launcher.nodes(workers)
+        return json.dumps({"launch": "command", "nodes": nodes, "per_node": workers // nodes})
 
     def pause(self) -> None:
         """Pass a short time, in which a slow worker is stopped for its share."""
@@ -101,24 +145,72 @@ class Launch:
 
     def kill(self) -> None:
         """End all processes and wait for them."""
+        if self.launcher.hosts:
+            self._close()
         for task in self.tasks:
             task.process.kill()
         for task in self.tasks:
             task.process.wait()
 
+    def _close(self) -> None:
+        """Close the inputs of workers on hosts, and wait until they have ended there."""
+        for task in self.tasks:
+            if task.process.stdin:
+                with contextlib.suppress(BrokenPipeError):
+                    task.process.stdin.close()
+        end_s = time.perf_counter() + CLOSING_S
+        while time.perf_counter() < end_s and any(t.process.poll() is None for t in self.tasks):
+            time.sleep(POLL_S)
+
     def lost(self, task: Task) -> int:
         """End all since a process is lost, report why, and return the exit code."""
+        code = task.process.returncode  # before others are killed
         self.kill()
-        code = task.process.returncode
-        if task is self.tasks[0] and code > 0:  # it has reported its error itself
+        if task is self.tasks[0] and 0 < code < _SIGNALS:  # it has reported its error itself
             return code
-        how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        how = ending(code, behind_prefix=bool(self.launcher.hosts))
         alike = len(self.cluster[task.kind])
         status, reason = "peer_lost", f"{task.name} of {alike} ended: {how}"
         if failed := _failure(task):
             status, reason = failed
         EventWriter().send("failed", status=status, reason=reason)
         return 1
+
+
+def ending(code: int, *, behind_prefix: bool) -> str:
+    """Return how a process ended: the name of its signal, or its exit code."""
+    number = code - _SIGNALS if behind_prefix and code > _SIGNALS else -code
+    with contextlib.suppress(ValueError):
+        if number > 0:
+            return signal.Signals(number).name
+    return f"exit code {code}"
+
+
+def host_of(launcher: Launcher, kind: str, index: int) -> str:
+    """Return the host of a process, as its launcher names it; empty on this machine."""
+    if not launcher.hosts:
+        return ""
+    return launcher.hosts[index % len(launcher.hosts) if kind == "worker" else 0]
+
+
+def prefixed(launcher: Launcher, host: str) -> list[str]:
+    """Return the command that runs `worker.py` on a host."""
+    name = host.partition("=")[0]
+    words = [word.replace("{host}", name) for word in shlex.split(launcher.prefix)]
+    script = f"{launcher.directory}/runners/launch/worker.py"
+    return [*words, launcher.python or sys.executable, "-I", "-S", script]
+
+
+def addresses_on(launcher: Launcher, kinds: Sequence[str], start: int) -> list[str]:
+    """Return an address on its host for each process; ports follow each other from `start` on."""
+    ports = port_range(launcher.ports) or range(1)
+    found = []
+    for place, kind in enumerate(kinds):
+        host = host_of(launcher, kind, list(kinds[:place]).count(kind))
+        name, _, address = host.partition("=")
+        number = ports[(start + place) % len(ports)]
+        found.append(f"{address or name.rpartition('@')[2]}:{number}")
+    return found
 
 
 def addresses(count: int) -> list[str]:
@@ -131,16 +223,24 @@ def addresses(count: int) -> list[str]:
 
 
 def launched(
-    command: Sequence[str], request: bytes, workers: int, *, server: bool, slow_share: float
+    command: Sequence[str],
+    request: bytes,
+    workers: int,
+    *,
+    server: bool,
+    slow_share: float,
+    launcher: Launcher,
 ) -> Launch:
     """Start all processes of a run; the first one reports."""
     kinds = ["chief", "ps", *["worker"] * workers] if server else ["worker"] * workers
-    free = addresses(len(kinds))
+    behind = launcher.hosts  # two runs after each other take different ports
+    free = addresses_on(launcher, kinds, os.getpid()) if behind else addresses(len(kinds))
     cluster = {
         kind: [free[i] for i, one in enumerate(kinds) if one == kind]
         for kind in dict.fromkeys(kinds)
     }
-    launch = Launch(command=command, request=request, cluster=cluster, slow_share=slow_share)
+    launch = Launch(command=command, request=request, cluster=cluster, slow_share=slow_share,
+                    launcher=launcher)  # fmt: skip
     for place, kind in enumerate(kinds):
         launch.tasks.append(launch.start(kind, kinds[:place].count(kind)))
     return launch
@@ -195,11 +295,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m runners.launch")
     parser.add_argument(SERVER, action="store_true")
     parser.add_argument(SLOW, type=float, default=0.0, metavar="SHARE")
+    for name in FIELDS[1:]:
+        parser.add_argument(f"--{name}")
     parser.add_argument("workers", type=int)
     parser.add_argument("command", nargs=argparse.REMAINDER)
     given = parser.parse_args()
+    table = {name: value for name in FIELDS[1:] if (value := getattr(given, name))}
+    launcher, problems = from_table({**table, **({"launcher": "command"} if table else {})})
+    if problems:
+        parser.error(" ".join(problems))
     server, request = bool(given.server), sys.stdin.buffer.read()
-    launch = launched(given.command, request, given.workers, server=server, slow_share=given.slow)
+    launch = launched(given.command, request, given.workers, server=server, slow_share=given.slow,
+                      launcher=launcher)  # fmt: skip
     return wait_for_chief(launch) if server else wait_together(launch)
 
 

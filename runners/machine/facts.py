@@ -15,6 +15,7 @@ import math
 import os
 import platform
 import re
+import socket
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
@@ -289,6 +290,24 @@ def storage_type(folder: Path) -> str | None:
     around = [m for m in mounts if there.is_relative_to(m.mountpoint)]
     around.sort(key=lambda m: len(Path(m.mountpoint).parts))  # the last of equals is on top
     return str(around[-1].fstype) or None if around else None
+
+
+def network_speed(host: str) -> int | None:
+    """Return the speed of the interface that has this host's address [bit/s]; None if unknown.
+
+    Loopback and most virtual interfaces have none.
+    """
+    try:
+        address = socket.gethostbyname(host)
+    except (OSError, UnicodeError):
+        return None
+    names = [
+        name
+        for name, addresses in psutil.net_if_addrs().items()
+        if address in {a.address for a in addresses}
+    ]
+    stats = psutil.net_if_stats()
+    return next((stats[n].speed * 10**6 for n in names if n in stats and stats[n].speed), None)
 
 
 # -- limits of this process ------------------------------------------------------------------------

@@ -107,13 +107,16 @@ class Case:
     """Share of the time in which the last worker is stopped: a straggler."""
     micro_batches: int = 1
     """Parts of a batch that follow each other through the stages of a network."""
+    launcher: str = "local"
+    """How several processes are started: a name of `runners.launch.launcher.MODULES`."""
 
     @property
     def case_id(self) -> str:
         """First 16 hex digits of the sha256 of all fields but `attempt`."""
         body = asdict(replace(self, attempt=0))
-        for name, usual in {"slow_share": 0.0, "micro_batches": 1}.items():
-            if body[name] == usual:  # rows from before it was a factor keep their case
+        usual = {"slow_share": 0.0, "micro_batches": 1, "launcher": "local"}
+        for name, value in usual.items():
+            if body[name] == value:  # rows from before it was a factor keep their case
                 del body[name]
         text = json.dumps(body, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -149,6 +152,7 @@ class Case:
             f"{self.strategy} x {self.devices}" if self.strategy != "none" else "",
             f"{self.micro_batches} micro-batches" if self.micro_batches > 1 else "",
             f"one stopped {100.0 * self.slow_share:g} % of the time" if self.slow_share else "",
+            "" if self.launcher == "local" else f"started by {self.launcher}",
             "timed per step" if self.timing == "per step" else "",
         )
 

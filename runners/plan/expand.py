@@ -85,7 +85,8 @@ def _not_yet(factors: Table) -> list[str]:
     messages = []
     if factors.get("nodes", 1) > 1:
         messages.append(
-            f"nodes = {factors['nodes']} is not supported yet: one node is measured. Set it to 1."
+            f"nodes = {factors['nodes']} is no factor: the hosts of the launcher are the nodes. "
+            "Set it to 1, and name the hosts in [launch]."
         )
     strategy = factors.get("strategy", cases.NONE)
     if strategy not in cases.STRATEGIES:

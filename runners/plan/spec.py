@@ -4,6 +4,7 @@
     epochs = 3                          repeats = 1
     [limits]    timeout_s, memory_share, max_batch, attempts
     [cost]      currency, price_per_hour, price_per_kwh, power_watts
+    [launch]    how runs of several processes are started (`runners.launch.launcher`)
     [defaults]  factors that hold for all [[runs]]
     [patterns."name"]  factors set together
     [[runs]]    factors; a list means "each of these"; `pattern = ["name", ...]` names patterns
@@ -22,6 +23,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
+
+from runners.launch.launcher import Launcher
+from runners.launch.launcher import from_table as launcher_of
 
 __all__ = [
     "FACTORS",
@@ -214,6 +218,7 @@ class Spec:
     repeats: int = 1
     limits: Limits = field(default_factory=Limits)
     cost: Cost = field(default_factory=Cost)
+    launch: Launcher = field(default_factory=Launcher)
     defaults: Table = field(default_factory=dict)
     patterns: Mapping[str, Table] = field(default_factory=dict)
     blocks: tuple[Table, ...] = ()
@@ -228,8 +233,8 @@ class SpecError(ValueError):
         super().__init__(f"{len(self.problems)} problem(s) in {name}:\n  {lines}")
 
 
-_TOP: Final = ("title", "about", "epochs", "repeats", "limits", "cost", "defaults", "patterns",
-               "runs")  # fmt: skip
+_TOP: Final = ("title", "about", "epochs", "repeats", "limits", "cost", "launch", "defaults",
+               "patterns", "runs")  # fmt: skip
 _NUMBERS: Final[Mapping[str, tuple[type, ...]]] = {
     "timeout_s": (int, float), "memory_share": (int, float), "max_batch": (int,),
     "attempts": (int,), "price_per_hour": (int, float), "price_per_kwh": (int, float),
@@ -315,6 +320,7 @@ def from_table(name: str, body: Table) -> Spec:
         name=name,
         limits=Limits(**body.get("limits", {})),
         cost=Cost(**body.get("cost", {})),
+        launch=launcher_of(body.get("launch", {}))[0],
         defaults=body.get("defaults", {}),
         patterns=body.get("patterns", {}),
         blocks=tuple(body["runs"]),
@@ -335,7 +341,10 @@ def _top_problems(body: Table) -> list[str]:
     for name, record in (("limits", Limits), ("cost", Cost)):
         allowed = tuple(record.__dataclass_fields__)
         messages += _number_problems(name, body.get(name, {}), allowed)
-    return messages
+    launch = body.get("launch", {})
+    if not isinstance(launch, Mapping):
+        return [*messages, "launch: must be a table, as [launch]."]
+    return [*messages, *launcher_of(launch)[1]]
 
 
 def _number_problems(name: str, table: Any, allowed: tuple[str, ...]) -> list[str]:  # noqa: ANN401

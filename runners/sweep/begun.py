@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from planner.store.disk.sweeps import SweepStatus, read_statuses
-from runners.sweep.context import Context
+from runners.sweep.context import OPTION, Context
 
-_KEPT: Final = ("name", "python", "memory_limit", "licence", "price_per_hour")
+_KEPT: Final = ("name", "python", "memory_limit", "licence", "price_per_hour", *OPTION.values())
 
 
 def options(args: argparse.Namespace, context: Context) -> dict[str, Any]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from planner.runs import Row
 from planner.store.disk.files import write_once
 from planner.store.disk.folders import folders_from_environment
 from planner.store.disk.sweeps import state_folder
 from planner.store.summaries import summaries
+from runners.launch.launcher import FIELDS, Launcher, from_table
 from runners.machine import facts as machine
 from runners.machine.identity import identity
 from runners.plan import spec
@@ -26,6 +28,7 @@ from runners.plan.host import (
     problems,
     pythons,
 )
+from runners.plan.placement import placed
 from runners.plan.spec import Spec, SpecError
 from runners.process.supervise import ROOT
 from runners.sweep.measure import Bench, Hooks, measure
@@ -49,6 +52,7 @@ class Context:
     environ: Mapping[str, str]
     memory_bytes: int | None
     licence: str
+    launcher: Launcher = field(default_factory=Launcher)
     retry_failed: bool = False
     """Whether failed runs are measured again."""
 
@@ -88,11 +92,12 @@ def read_context(args: argparse.Namespace) -> Context:
     facts = machine.facts(host.device, devices=1, visible=environ.get("CUDA_VISIBLE_DEVICES"))
     results = results_folder(args)
     limit = getattr(args, "memory_limit", None)
+    launcher = _launcher(args, read)
     return Context(
         spec=read,
         host=host,
         pythons=interpreters,
-        expanded=expand(read, host),
+        expanded=placed(read.name, expand(read, host), launcher),
         results=results,
         folder=results / slug(args.name or f"{read.name} {facts['system_name']}"),
         state=state_folder(environ),
@@ -100,13 +105,35 @@ def read_context(args: argparse.Namespace) -> Context:
         environ=environ,
         memory_bytes=int(limit * 1e9) if limit else None,
         licence=getattr(args, "licence", None) or OWNERS,  # plan has no such option
+        launcher=launcher,
         retry_failed=getattr(args, "retry_failed", False),
     )
+
+
+def _launcher(args: argparse.Namespace, read: Spec) -> Launcher:
+    """Return the launcher of the spec, with the options of the command line in its place."""
+    options = {name: value for name in FIELDS if (value := getattr(args, OPTION[name], None))}
+    table = {name: value for name, value in asdict(read.launch).items() if value is not None}
+    if options.get("launcher") not in {None, "command"}:  # only that one has hosts
+        del table["hosts"]
+    launcher, problems = from_table({**table, **options})
+    if problems:
+        raise SpecError("the launcher", problems)
+    return launcher
 
 
 def results_folder(args: argparse.Namespace) -> Path:
     """Return the folder of result sets; a relative path starts at the repository."""
     return (ROOT / Path(args.results).expanduser()).resolve()
+
+
+OPTION: Final = MappingProxyType(
+    {
+        "launcher": "launcher", "hosts": "hosts", "prefix": "prefix", "ports": "ports",
+        "directory": "host_directory", "python": "host_python",
+    }
+)  # fmt: skip
+"""Options of the command line by the fields of [launch]."""
 
 
 def named_pythons(pairs: list[str]) -> dict[str, str]:
@@ -127,6 +154,7 @@ def measurer(context: Context, *, timeout_s: float | None = None) -> Measure:
         timeout_s=limit_s if timeout_s is None else min(timeout_s, limit_s),
         memory_share=context.spec.limits.memory_share,
         memory_bytes=context.memory_bytes,
+        launcher=context.launcher,
     )
 
     columns = {"licence": context.licence, **identity(context.state)}

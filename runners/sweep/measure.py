@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from planner.runs import Row
-from runners.launch import LOCAL, SERVER, SLOW
+from runners.launch.launcher import LOCAL, Launcher
 from runners.machine import environment
 from runners.machine import facts as machine
 from runners.machine.energy import Meter
@@ -43,6 +43,8 @@ class Bench:
     """Memory limit of a run; None means its share of the free memory at the start."""
     child: tuple[str, ...] = CHILD
     """Arguments that start the measuring child in an interpreter."""
+    launcher: Launcher = field(default_factory=Launcher)
+    """How the processes of runs with several are started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +64,8 @@ def measure(case: Case, bench: Bench, result_set: str, hooks: Hooks | None = Non
         bench.environ, backend=case.backend, threads=case.threads, device=case.device
     )
     visible = environ.get("CUDA_VISIBLE_DEVICES")
+    if case.launcher != LOCAL:
+        environ |= bench.launcher.environment(bench.environ)
     meter = Meter(device=case.device, devices=case.devices, visible=visible)
     around = _Around(meter=meter)
     around.before()
@@ -76,7 +80,7 @@ def measure(case: Case, bench: Bench, result_set: str, hooks: Hooks | None = Non
 
     limits = _limits(bench)
     ended = supervise(
-        [python.path, *_launched(case, bench.child)],
+        [python.path, *_launched(case, bench)],
         {"case": cases.to_json(case), "cache": str(bench.cache)},
         environ,
         limits,
@@ -90,18 +94,18 @@ def measure(case: Case, bench: Bench, result_set: str, hooks: Hooks | None = Non
         result_set=result_set,
         recorded_at=datetime.now(UTC),
         facts=_facts(case, bench, python),
-        around=around.columns(),
+        around=around.columns(elsewhere=case.launcher != LOCAL),
     )
     return _with_limit(row, limits) if ended.status == "oom" else row
 
 
-def _launched(case: Case, child: tuple[str, ...]) -> tuple[str, ...]:
+def _launched(case: Case, bench: Bench) -> tuple[str, ...]:
     """Return the arguments that start the processes of a case."""
     if case.strategy not in OF_PROCESSES:
-        return child
-    server = (SERVER,) if case.strategy == "parameter server" else ()
-    slow = (SLOW, str(case.slow_share)) if case.slow_share else ()
-    return (*LOCAL, *server, *slow, str(case.devices), *child)
+        return bench.child
+    server = case.strategy == "parameter server"
+    start = bench.launcher.arguments(case.devices, server=server, slow_share=case.slow_share)
+    return (*start, *bench.child)
 
 
 def _with_limit(row: Row, limits: RunLimits) -> Row:
@@ -134,6 +138,9 @@ def _facts(case: Case, bench: Bench, python: Python) -> dict[str, Any]:
     version = next((v for k, v in python.versions.items() if k.startswith(case.backend)), None)
     software = {"python_version": python.python_version, "framework_version": version,
                 "keras_version": python.versions.get("keras")}  # fmt: skip
+    columns["number_of_nodes"] = case.nodes
+    if case.nodes > 1:
+        columns["accelerators_per_node"] = case.devices // case.nodes
     return {**columns, **software}
 
 
@@ -171,11 +178,15 @@ class _Around:
             if clocks := machine.clocks(self.meter.device, visible=self.meter.visible):
                 self.values["accelerator_clocks"] = clocks
 
-    def columns(self) -> dict[str, Any]:
+    def columns(self, *, elsewhere: bool = False) -> dict[str, Any]:
+        """Return the readings; none for workers that may be `elsewhere`: they are of this machine.
+
+        A reading of this machine is no reading of its workers' machines.
+        """
         if self.training:
             self._stop()
         self.values["load_average_after"] = machine.load_average()
-        return self.values
+        return {} if elsewhere else self.values
 
     def _stop(self) -> None:
         energy = self.meter.stop()

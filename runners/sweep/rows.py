@@ -46,7 +46,7 @@ def row_of(
     `facts` are columns of the machine and its software, `around` readings around the run (load
     averages, energy). Columns from the child take precedence.
     """
-    reported = _columns(ended.events)
+    reported = _columns(ended.events, elsewhere=case.launcher != "local")
     epochs = [_epoch(e) for e in ended.events if e["event"] == "epoch"]
     row = {
         **planned(case),
@@ -91,7 +91,7 @@ def planned(case: Case) -> dict[str, Any]:
         "pipeline_parallel": case.devices if case.strategy == "stage" else None,
         "tensor_parallel": case.devices if case.strategy == "tensor" else None,
         "micro_batch_size": case.batch // case.micro_batches if case.strategy in PLACED else None,
-        "launch": "one process per worker" if several else "single process",
+        "launch": _launch(case) if several else "single process",
         "sync": "asynchronous" if asynchronous else sync, "mode": case.mode,
         "global_batch_size": case.batch,
         "per_device_batch_size": case.batch // (1 if case.strategy in SPLIT else case.devices),
@@ -114,6 +114,10 @@ def _parallelism(case: Case) -> str:
     if case.strategy in SPLIT:
         return case.strategy
     return "none" if case.strategy == "none" else "data"
+
+
+def _launch(case: Case) -> str:
+    return "one process per worker" if case.launcher == "local" else case.launcher
 
 
 def _shape(case: Case) -> str:
@@ -155,11 +159,13 @@ def _without_validation(epochs: Iterable[Row]) -> list[float]:
     return [e["epoch_s"] - (e.get("validation_s") or 0.0) for e in epochs]
 
 
-def _columns(events: Iterable[Event]) -> dict[str, Any]:
+def _columns(events: Iterable[Event], *, elsewhere: bool) -> dict[str, Any]:
+    """Return the reported columns; a worker `elsewhere` also names its system."""
     merged: dict[str, Any] = {}
     for event in events:
         merged |= {k: v for k, v in event.get("columns", {}).items() if v is not None}
-    return {k: v for k, v in merged.items() if k not in _NOT_REPORTED}
+    own = _NOT_REPORTED - {"system_name"} if elsewhere else _NOT_REPORTED
+    return {k: v for k, v in merged.items() if k not in own}
 
 
 def _epoch(event: Event) -> dict[str, Any]:
@@ -182,8 +188,8 @@ def _memory(case: Case, ended: Ended, reported: Mapping[str, Any]) -> dict[str, 
 
     On a card only the child's value counts; a run that died before sending it has none.
     """
-    if case.device != "cpu":
-        return {}
+    if case.device != "cpu" or case.launcher != "local":
+        return {}  # the watchdog sees processes of this machine only
     inside = reported.get("peak_memory_bytes") or 0
     device = str(reported.get("peak_memory_method", "")).startswith("device")
     if device or not (inside or ended.peak_rss_bytes):

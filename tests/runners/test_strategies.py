@@ -64,6 +64,13 @@ def test_one_two_and_four_replicas_and_two_workers_have_the_losses_of_one_device
     assert rows["workers"]["launch"] == "one process per worker"
     assert rows["workers"]["startup_s"] > 0.0
     assert rows["two"].get("startup_s") is None
+    extras = {name: json.loads(row["extra"]) for name, row in rows.items()}
+    assert {extra["gradient_bytes"] for extra in extras.values()} == {4 * rows["one"]["params"]}
+    assert [name for name, extra in extras.items() if "link_latency_s" in extra] == ["workers"]
+    link = extras["workers"]
+    assert 0.0 < link["link_latency_s"] < 4e6 / link["link_4_mb_bytes_per_s"]
+    assert link["link_16_mb_bytes_per_s"] > 0.0
+    assert "network_bits_per_s" not in link  # loopback has no speed
 
 
 def test_stages_and_micro_batches_have_the_losses_of_one_device(bench: Bench) -> None:

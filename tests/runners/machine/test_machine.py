@@ -393,3 +393,8 @@ def test_no_question_that_nvml_refuses_or_lacks_stops_the_facts(
     install(Card(), Card(), lacking={question.name})
     assert machine.facts("gpu") == refused
     assert refused["system_name"]
+
+
+def test_loopback_and_an_unknown_host_have_no_network_speed() -> None:
+    assert machine.network_speed("127.0.0.1") is None
+    assert machine.network_speed("a" * 64) is None  # no name of a host

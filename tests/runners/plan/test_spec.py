@@ -116,7 +116,8 @@ def test_a_mistake_at_the_top_says_what_where_and_what_to_do(
          "strategy mirrored needs batch sizes. Give a list."),
         ({"strategy": "mirrored", "precision": "mixed_float16"},
          "strategy mirrored does not scale losses."),
-        ({"nodes": [1, 4]}, "nodes = 4 is not supported yet: one node is measured. Set it to 1."),
+        ({"nodes": [1, 4]}, "nodes = 4 is no factor: the hosts of the launcher are the nodes. "
+         "Set it to 1, and name the hosts in [launch]."),
         ({"strategy": "horovod"},
          "strategy = 'horovod' is unknown. Set it to none or mirrored or multi-worker mirrored or "
          "parameter server or stage or branch or tensor or tpu."),

@@ -1,0 +1,169 @@
+"""The command `links`: step times over links of a set rate, beside their prediction.
+
+Two workers train in two network namespaces of this machine. The prediction adds the transfer of the
+gradients and the link's latency to the step over the unlimited link (`planner.scaling.links`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from planner.core import plain
+from planner.scaling import ring_step_s
+from planner.store.disk.sweeps import state_folder
+from runners.commands.console import FAILED, OK, Stop, refuse, say
+from runners.launch.launcher import Launcher
+from runners.launch.namespaces import NotPossibleError, Pair, pair
+from runners.plan.cases import Case
+from runners.plan.expand import Expanded
+from runners.plan.host import Python, pythons
+from runners.plan.placement import placed
+from runners.sweep.measure import Bench, Hooks, measure
+from runners.sweep.rows import extra_of
+
+RATES: Final = (10e9, 1e9, 100e6)
+"""Rates of the link [bit/s]."""
+BAR_RATE: Final = 100e6
+"""The rate at which the error is judged [bit/s]: there the transfer is most of the step."""
+BAR: Final = 0.15
+"""Largest error there, as a share of the measured step."""
+STEPS: Final = 40
+"""Steps of an epoch; their median is the step time."""
+_TIMEOUT_S: Final = 300.0
+_MEMORY_SHARE: Final = 0.8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A run over a link; rate None is the unlimited link, `predicted_s` is None there."""
+
+    rate_bits_per_s: float | None
+    step_s: float
+    predicted_s: float | None
+    latency_s: float
+    all_reduce_bits_per_s: float
+    gradient_bytes: int
+
+    @property
+    def error(self) -> float | None:
+        """Error of the prediction, as a share of the measured step."""
+        return None if self.predicted_s is None else self.predicted_s / self.step_s - 1.0
+
+    @property
+    def misses_bar(self) -> bool:
+        """Whether this is the judged rate, and the error is larger than the bar."""
+        judged = self.rate_bits_per_s == BAR_RATE and self.error is not None
+        return judged and abs(self.error or 0.0) > BAR
+
+
+class FailedRunError(Exception):
+    """A run did not end well; the text has its status and reason."""
+
+
+def links_command(args: argparse.Namespace, stop: Stop) -> int:
+    """Print measured and predicted step times; 2 without namespaces, 1 above the bar."""
+    python = pythons({}, os.environ).get("tensorflow")
+    if python is None:
+        return refuse(args, [text := "Not run: TensorFlow is not installed here."], text)
+    try:
+        with pair() as namespaces:
+            found = compared(namespaces, python, RATES, stop=stop)
+    except NotPossibleError as error:
+        text = f"Not run: this machine has no network namespaces for you. {error}"
+        return refuse(args, [text], text)
+    except FailedRunError as error:
+        refuse(args, [str(error)], str(error))
+        return FAILED
+    missed = any(one.misses_bar for one in found)
+    if args.json:
+        say(json.dumps({"links": [_as_json(one) for one in found], "within_bar": not missed}))
+    else:
+        _print(found, missed=missed)
+    return FAILED if missed else OK
+
+
+def compared(
+    namespaces: Pair, python: Python, rates: Sequence[float], *, steps: int = STEPS,
+    stop: Stop = lambda: False,
+) -> list[Measured]:  # fmt: skip
+    """Return the runs over the unlimited link and each rate [bit/s], in this order.
+
+    Raises:
+        FailedRunError: a run did not end well.
+        Stopped: `stop` is true.
+    """
+    launcher = Launcher(launcher="command", hosts=namespaces.hosts, prefix=namespaces.prefix)
+    namespaces.unlimit()
+    free = _measured(launcher, python, steps, stop)
+    found = [_compared(free, None, free)]
+    for rate in rates:
+        namespaces.shape(rate)
+        found.append(_compared(_measured(launcher, python, steps, stop), rate, free))
+    return found
+
+
+def _measured(launcher: Launcher, python: Python, steps: int, stop: Stop) -> Mapping[str, Any]:
+    """Return the row of two workers on the link as it is now."""
+    case = Case(
+        sweep="links", workload="mlp", options=(("units", 512),), dataset="digits",
+        train_samples=32 * steps, validation_samples=0, batch=32, epochs=2, threads=1,
+        strategy="multi-worker mirrored", devices=2,
+    )  # fmt: skip
+    [case] = placed("links", Expanded(cases=(case,)), launcher).cases
+    bench = Bench(
+        pythons={"tensorflow": python}, environ=dict(os.environ),
+        cache=state_folder(os.environ) / "cache", timeout_s=_TIMEOUT_S,
+        memory_share=_MEMORY_SHARE, launcher=launcher,
+    )  # fmt: skip
+    row = measure(case, bench, "links", Hooks(stop=stop))
+    if row["status"] != "ok":
+        raise FailedRunError(f"A run over the link ended: {row['status']}, {row['status_reason']}")
+    return row
+
+
+def _compared(row: Mapping[str, Any], rate: float | None, free: Mapping[str, Any]) -> Measured:
+    """Return a run beside the prediction from the run over the unlimited link."""
+    extra, alone = extra_of(row), extra_of(free)
+    more_s = max(0.0, extra["link_latency_s"] - alone["link_latency_s"])
+    size = extra["gradient_bytes"]
+    return Measured(
+        rate_bits_per_s=rate,
+        step_s=row["step_p50_s"],
+        predicted_s=None
+        if rate is None
+        else ring_step_s(free["step_p50_s"], 2, size, rate, more_s),
+        latency_s=extra["link_latency_s"],
+        all_reduce_bits_per_s=8.0 * extra["link_4_mb_bytes_per_s"],
+        gradient_bytes=size,
+    )
+
+
+def _as_json(one: Measured) -> dict[str, Any]:
+    return {**asdict(one), "error": one.error}
+
+
+def _print(found: Sequence[Measured], *, missed: bool) -> None:
+    size = found[0].gradient_bytes / 1e6
+    say(f"Two workers, {size:.2f} MB of gradients a step. Median step times, and the prediction "
+        "from the unlimited link:")  # fmt: skip
+    say(f"{'link':>13} {'measured':>10} {'predicted':>10} {'error':>7} {'latency':>9} "
+        f"{'all-reduce':>13}")  # fmt: skip
+    for one in found:
+        rate = "unlimited" if one.rate_bits_per_s is None else _rate(one.rate_bits_per_s)
+        predicted = "" if one.predicted_s is None else f"{1e3 * one.predicted_s:.1f} ms"
+        error = "" if one.error is None else f"{100 * one.error:+.0f} %"
+        say(f"{rate:>13} {1e3 * one.step_s:>7.1f} ms {predicted:>10} {error:>7} "
+            f"{1e3 * one.latency_s:>6.1f} ms {_rate(one.all_reduce_bits_per_s):>13}")  # fmt: skip
+    judged = "above" if missed else "within"
+    say(f"At {_rate(BAR_RATE)} the error is {judged} {100 * BAR:.0f} %.")
+
+
+def _rate(bits_per_s: float) -> str:
+    """'10 Gbit/s', '94.3 Mbit/s'."""
+    size, unit = (1e9, "Gbit/s") if bits_per_s >= 1e9 else (1e6, "Mbit/s")
+    return f"{plain(bits_per_s / size, 3)} {unit}"

@@ -1,0 +1,159 @@
+"""The launcher of a sweep: how the processes of a run are started, and on which hosts.
+
+    [launch]
+    launcher = "command"          # local, command, ray, spark or slurm
+    hosts = ["a", "b=10.0.0.2"]   # name, or name=address where the name is not the address
+    prefix = "ssh {host}"         # started before the command of each worker
+    ports = "20000-29999"         # of the workers; free ports of other hosts cannot be looked up
+    directory = "/srv/epochwise"  # this repository on the hosts
+    python = "/srv/venv/bin/python"   # the interpreter on the hosts
+
+The last three have defaults: the range above, and the same places as on this machine. Only
+`command` has hosts. The others ask their cluster for places.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+LOCAL: Final = "local"
+MODULES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        LOCAL: ("-m", "runners.launch"),
+        "command": ("-m", "runners.launch"),
+        "ray": ("-m", "runners.launch.ray_tasks"),
+        "spark": ("-m", "runners.launch.spark_stage"),
+        "slurm": ("-m", "runners.launch.slurm", "--srun"),
+    }
+)
+"""Arguments that start each launcher in an interpreter."""
+NEEDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "command": ("SSH_AUTH_SOCK",),
+        "ray": ("RAY_",),
+        "spark": ("SPARK_", "PYSPARK_", "JAVA_HOME", "HADOOP_"),
+        "slurm": ("SLURM_", "EPOCHWISE_PORTS"),
+    }
+)
+"""First letters of the variables that a launcher needs beside those of a measured process."""
+ROOT: Final = Path(__file__).parents[2]
+PORTS: Final = "20000-29999"
+"""Below the ports that Linux gives to outgoing connections (32768 and up)."""
+FIELDS: Final = ("launcher", "hosts", "prefix", "ports", "directory", "python")
+_HOST: Final = re.compile(r"[\w.@:-]+(?:=[\w.:-]+)?")
+_PORTS: Final = re.compile(r"(\d{4,5})-(\d{4,5})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launcher:
+    """How the processes of a run are started; the fields are those of the table above."""
+
+    launcher: str = LOCAL
+    hosts: tuple[str, ...] = ()
+    prefix: str = "ssh {host}"
+    ports: str = PORTS
+    directory: str = str(ROOT)
+    python: str | None = None
+
+    def nodes(self, workers: int) -> int:
+        """Return the number of hosts that so many workers use; 1 where a cluster chooses them."""
+        return max(1, min(len(self.hosts), workers))
+
+    def arguments(self, workers: int, *, server: bool, slow_share: float) -> tuple[str, ...]:
+        """Return the arguments that start so many workers; their command follows."""
+        options = (("--server",) if server else ()) + (
+            ("--slow", str(slow_share)) if slow_share else ()
+        )
+        if self.launcher == "command":
+            options += ("--hosts", ",".join(self.hosts), "--prefix", self.prefix,
+                        "--ports", self.ports, "--directory", self.directory,
+                        *(("--python", self.python) if self.python else ()))  # fmt: skip
+        return (*MODULES[self.launcher], *options, str(workers))
+
+    def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """Return the variables of `environ` that this launcher itself needs."""
+        starts = NEEDS.get(self.launcher, ())
+        return {k: v for k, v in environ.items() if starts and k.startswith(starts)}
+
+    def problems(self, workers: int, *, server: bool, slow_share: float) -> Iterator[str]:
+        """Yield why so many workers cannot be started, and what to change."""
+        nodes = self.nodes(workers)
+        if workers % nodes:
+            yield (
+                f"devices = {workers} cannot be spread evenly over {nodes} hosts. "
+                f"Take a multiple of {nodes}, or name fewer hosts."
+            )
+        if slow_share and self.launcher != LOCAL:
+            yield f"slow_share needs the local launcher, not {self.launcher}. Leave it out."
+        if server and self.launcher not in {LOCAL, "command"}:
+            yield (
+                f"launcher {self.launcher} starts synchronous workers only. "
+                'Set strategy = "multi-worker mirrored", or launcher = "command".'
+            )
+
+
+def from_table(table: Mapping[str, Any]) -> tuple[Launcher, list[str]]:
+    """Return the launcher of a table [launch], and the table's problems."""
+    unknown = [name for name in table if name not in FIELDS]
+    problems = [f"launch.{n}: is unknown. Choose from: {', '.join(FIELDS)}." for n in unknown]
+    texts = {n: v for n, v in table.items() if n in FIELDS and n != "hosts"}
+    wrong = [name for name, value in texts.items() if not isinstance(value, str)]
+    problems += [f"launch.{name}: is {texts[name]!r}; it must be text." for name in wrong]
+    hosts = table.get("hosts", [])
+    hosts = hosts.split(",") if isinstance(hosts, str) else hosts
+    if not isinstance(hosts, Sequence) or not all(isinstance(h, str) for h in hosts):
+        return Launcher(), [*problems, f"launch.hosts: is {hosts!r}; it must be a list of names."]
+    if problems:
+        return Launcher(), problems
+    launcher = Launcher(**texts, hosts=tuple(h.strip() for h in hosts if h.strip()))
+    return launcher, list(_problems(launcher))
+
+
+def _problems(launcher: Launcher) -> Iterator[str]:
+    name = launcher.launcher
+    if name not in MODULES:
+        yield f"launch.launcher: {name!r} is unknown. Choose from: {', '.join(MODULES)}."
+    yield from _host_problems(launcher)
+    if not launcher.prefix.strip() or not _splits(launcher.prefix):
+        yield f"launch.prefix: {launcher.prefix!r} is not a command, as ssh {{host}}."
+    if not port_range(launcher.ports):
+        yield f"launch.ports: {launcher.ports!r} is not a range of ports, as {PORTS}."
+    for field in ("directory", "python"):
+        place = getattr(launcher, field)
+        if place is not None and shlex.quote(place) != place:  # ssh hands it to a shell
+            yield f"launch.{field}: {place!r} contains characters that a shell changes."
+
+
+def _host_problems(launcher: Launcher) -> Iterator[str]:
+    name = launcher.launcher
+    if name == "command" and not launcher.hosts:
+        yield "launch.hosts: is missing. Name the hosts of the workers, as a,b."
+    if name != "command" and launcher.hosts:
+        yield f'launch.hosts: launcher {name} takes no hosts. Set launcher = "command".'
+    if len(set(launcher.hosts)) < len(launcher.hosts):
+        yield "launch.hosts: a host is named twice. Workers are spread over distinct hosts."
+    for host in launcher.hosts:
+        if not _HOST.fullmatch(host):
+            yield f"launch.hosts: {host!r} is not a name or name=address."
+
+
+def _splits(text: str) -> bool:
+    try:
+        return bool(shlex.split(text))
+    except ValueError:  # an open quote
+        return False
+
+
+def port_range(text: str) -> range | None:
+    """Return the ports of a range, as 20000-29999; None for another text."""
+    match = _PORTS.fullmatch(text)
+    if not match:
+        return None
+    ports = range(int(match[1]), int(match[2]) + 1)
+    return ports if ports and ports[0] >= 1024 and ports[-1] < 65536 else None
