@@ -281,13 +281,17 @@ WORKLOADS: Final = """
     WHERE status = 'ok' AND (steps_to_target IS NULL AND target_reached IS NULL
         OR coalesce(samples_per_s, first_epoch_s) IS NOT NULL)
     GROUP BY workload
+    HAVING count(coalesce(step_time_s, samples_per_s, asymptotic_throughput, pre_train_s,
+        first_epoch_s, until_first_epoch_end_s, later_epoch_mean_s, total_s, time_to_target_s,
+        peak_memory_bytes)) > 0 OR bool_or(basis <> 'published')
     ORDER BY bool_or(mode = 'training') DESC, bool_and(repository IS NOT NULL),
         count(DISTINCT accelerator_model_name) DESC, count(DISTINCT system) DESC, count(*) DESC,
         workload"""
 """Trained workloads first, measured before published ones, then by the count of accelerators, then
 of systems.
 
-Trials that only counted steps to a target have no times.
+Trials that only counted steps to a target have no times. A published workload without a time or
+memory, as that of article 003, answers no question about one.
 """
 ABOUT_WORKLOADS: Final = """
     SELECT workload, count(*), count(DISTINCT coalesce(accelerator_model_name, system_name)),
