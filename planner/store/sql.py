@@ -363,9 +363,28 @@ TIMED_SYSTEMS: Final = f"""
 """Systems with a curve of step times in training; the best measured pattern first."""
 PLACEMENTS: Final = """
     SELECT run_id, coalesce(accelerators_per_node, 1), coalesce(number_of_nodes, 1), launch,
-        peer_to_peer
+        peer_to_peer, startup_s
     FROM runs WHERE workload = ? AND pattern = ? AND status = 'ok' LIMIT ?"""
-"""Device and node counts of each run, with launch mode and link."""
+"""Device and node counts of each run, with launch mode, link and start-up."""
+SCALED_WORKLOADS: Final = f"""
+    WITH timed AS (
+        SELECT workload, repository IS NULL AS own, launch,
+            ({DEVICES})::BIGINT AS devices, (system_name, pattern, software) AS series
+        FROM runs WHERE {_TIMED}),
+    counted AS (
+        SELECT workload, series, bool_or(own) AS own, count(DISTINCT devices) AS counts,
+            bool_or(launch IS NOT NULL) AS launched
+        FROM timed GROUP BY workload, series HAVING count(DISTINCT devices) > 1)
+    SELECT workload, max(counts)::BIGINT FROM counted GROUP BY workload
+    ORDER BY bool_or(launched) DESC, bool_or(own) DESC, max(counts) DESC, workload"""
+"""Workloads with step times on several device counts of one system, with their most counts: those
+with stated launch modes first, then those outside the library."""
+RANKS: Final = """
+    SELECT launch, coalesce(number_of_nodes, 1)::BIGINT,
+        coalesce(accelerators_per_node, 1)::BIGINT, global_batch_size, extra, result_set
+    FROM runs WHERE sweep = 'driver-or-workers' AND basis = 'published'
+    ORDER BY global_batch_size, launch, 2, run_id"""
+"""Published cases of driver and workers; `extra` has the rank of some."""
 _CHECKED: Final = """status = 'ok' AND coalesce(later_epoch_mean_s, first_epoch_s,
         until_first_epoch_end_s, pre_train_s, total_s, step_time_s, samples_per_s) IS NOT NULL"""
 CHECKED: Final = f"""
