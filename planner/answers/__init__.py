@@ -28,6 +28,7 @@ from planner.answers._scaling_out import (
     scaling_out_workloads,
     scaling_sources,
     series_by_slug,
+    usual_driver,
 )
 from planner.answers.comparison import (
     facts,
@@ -77,4 +78,5 @@ __all__ = [
     "source_rows",
     "target_note",
     "total_in_words",
+    "usual_driver",
 ]

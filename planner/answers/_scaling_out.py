@@ -188,6 +188,12 @@ def _label(system: str, pattern: str, software: str) -> str:
     return " · ".join(part for part in (system, pattern, software) if part)
 
 
+def usual_driver(store: Store, workload: str, series: str) -> str:
+    """Return the slug of the default driver of a series; "" without one."""
+    every = series_by_slug(store, workload)
+    return _usual_driver(every[series], every) if series in every else ""
+
+
 def _usual_driver(series: Series, every: Mapping[str, Series]) -> str:
     """Return the slug of a series without workers on the same system; "" without one."""
     if series.launch in ALONE or not series.launch:

@@ -14,6 +14,7 @@ from planner.scaling_out._answer import (
     Total,
     UnevenAnswer,
     answer_of,
+    slow_answer,
 )
 from planner.scaling_out._sentences import (
     best_of,
@@ -45,5 +46,6 @@ __all__ = [
     "link_ratio",
     "sentences",
     "series_of",
+    "slow_answer",
     "uneven_sentence",
 ]

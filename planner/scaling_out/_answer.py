@@ -196,7 +196,9 @@ def answer_of(series: Series, question: Question, driver: Series | None = None) 
         batches=batches,
         rows=rows,
         crossings=tuple(_crossings(series, driver, counts)),
-        uneven=tuple(u for r in last if r.devices > 1 and r.parts for u in [_uneven(r, question)]),
+        uneven=tuple(
+            u for r in last if r.devices > 1 and r.parts for u in [slow_answer(r, question)]
+        ),
         driver=driver,
         driver_devices=driver_devices,
         best_in_time=_in_time(tried, question.deadline_s),
@@ -405,8 +407,12 @@ def _measured_at(series: Series, devices: int) -> dict[float, float]:
     return {batch: median(times) for batch, times in steps.items()}
 
 
-def _uneven(row: CountAnswer, question: Question) -> UnevenAnswer:
-    """Return synchronous and asynchronous training of a row's devices as workers."""
+def slow_answer(row: CountAnswer, question: Question) -> UnevenAnswer:
+    """Return synchronous and asynchronous training of a row's devices as workers.
+
+    Raises:
+        ValueError: the row has no parts.
+    """
     parts = row.parts
     if parts is None:
         raise ValueError("A row without parts has no workers. Leave it out.")

@@ -78,7 +78,17 @@ def _headline(answer: Answer) -> str:
     words = f"{float(gain.value):.3g} times as fast as {base}{_ends(gain)}"
     if float(gain.low) <= 1.0 <= float(gain.high):  # never of a published law, without interval
         return f"Too close to call: {where}, {devices(best.devices)} are {words}.{host}"
-    return f"Yes: {where}, {devices(best.devices)} are {words}.{host}"
+    return f"Yes{_from(answer, best)}: {where}, {devices(best.devices)} are {words}.{host}"
+
+
+def _from(answer: Answer, best: CountAnswer) -> str:
+    """Return from which global batch the best count wins; "" where the batch grows with it."""
+    crossing = next(
+        (c.batch for c in answer.crossings if c.devices == best.devices and not c.is_driver), None
+    )
+    if answer.hold == "device" or not isinstance(crossing, Estimate):
+        return ""
+    return f", from batch {size(crossing.value)} on"
 
 
 def _ends(estimate: Estimate) -> str:

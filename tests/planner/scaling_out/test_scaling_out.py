@@ -42,7 +42,13 @@ def test_the_opening_question_is_of_the_runs_measured_here() -> None:
     assert found.driver.launch == "single process"
     assert found.hold == "global"
     assert found.batches == (32.0, 128.0, 512.0)
-    assert scaling_out(asked(), library().sets).sentences[0].startswith("Yes: at global batch 512")
+    assert (
+        scaling_out(asked(), library().sets)
+        .sentences[0]
+        .startswith(
+            "Yes, from batch 115 on: at global batch 512, 2 devices are 1.53 times as fast as 1"
+        )
+    )
 
 
 def test_a_measured_step_is_the_answer_where_there_is_one() -> None:
