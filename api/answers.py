@@ -18,6 +18,8 @@ from planner.answers import (
     hardware_comparison,
     how_long_answered,
     results_answered,
+    scaling_out,
+    scaling_out_answered,
 )
 from planner.answers import projection as projected
 from planner.answers.records import (
@@ -98,6 +100,14 @@ def curve(sources: Sources, query: Given) -> Answer:
     return curves(answer.chosen, answer.batches, sets, answer.query, answer.notes), ()
 
 
+def scaling(sources: Sources, query: Given) -> Answer:
+    """Return whether more devices pay."""
+    answer = scaling_out_answered(sources.store, query)
+    if answer.problems or answer.answer is None:
+        return None, answer.problems or [NO_RUN]
+    return scaling_out(answer, sources.store.sets), ()
+
+
 def compare(sources: Sources, query: Given) -> Answer:
     """Return the comparison of hardware."""
     answer = compare_answered(sources.store, sources.catalog, query, sources.today)
@@ -124,6 +134,7 @@ ANSWERS: Final[Mapping[str, AnswerFunction]] = MappingProxyType(
         "/api/v1/results": results,
         "/api/v1/projection": projection,
         "/api/v1/curve": curve,
+        "/api/v1/scaling-out": scaling,
         "/api/v1/compare": compare,
         "/api/v1/options": options,
     }

@@ -20,13 +20,16 @@ from planner.answers.records import (
     Problem,
     Projection,
     Results,
+    ScalingOut,
 )
 from planner.compare import ASSUMPTION_TEXTS, Assumptions
 from planner.core import LONGEST_VALUE, Parameter
 
 Schema = dict[str, Any]
 
-RECORDS: Final = (Index, Results, Projection, Curves, HardwareComparison, Options, Problem)
+RECORDS: Final = (
+    Index, Results, Projection, Curves, ScalingOut, HardwareComparison, Options, Problem,
+)  # fmt: skip
 """The answers; their fields are described with them."""
 
 
@@ -89,6 +92,14 @@ ADDRESSES: Final = (
         about="As on the page Throughput; `batch` adds answers at your batch sizes.",
         schema="Curves",
         parameters=parameters.CURVE,
+    ),
+    Address(
+        path="/api/v1/scaling-out",
+        name="scaling-out",
+        summary="Whether more devices pay",
+        about="As on the page Scaling out: steps by device count, crossovers, uneven workers.",
+        schema="ScalingOut",
+        parameters=parameters.SCALING_OUT,
     ),
     Address(
         path="/api/v1/compare",

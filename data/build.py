@@ -202,11 +202,55 @@ def throughput(cells: Cells) -> Iterator[Row]:
     }
 
 
+BATCH_OF: Final = "the article says batch size; whether of a process or of all is not stated"
+
+
+def driver_or_workers(cells: Cells) -> Iterator[Row]:
+    """Yield article 003's cases: a driver or 1 to 3 workers of 2 GPUs, without times.
+
+    The article prints its times in figures only. Its text states which case was faster: `rank` is
+    the place by epoch time at one batch, empty where the text states none.
+    """
+    workers, rank = int(cells["workers"]), cells["rank"]
+    alone = cells["place"] == "driver"
+    yield {
+        "sweep": "driver-or-workers",
+        "model": "ResNet-50",
+        "dataset": "CIFAR-10",
+        "input_shape": "32x32x3",
+        "train_samples": 50_000,
+        "system_name": "GPU",
+        "device_kind": "gpu",
+        "accelerators_per_node": int(cells["gpus"]) // workers,
+        "number_of_nodes": workers,
+        "provider": "Databricks",
+        "framework": "PyTorch Lightning",
+        "strategy": "Horovod",
+        "launch": "driver only" if alone else "one process per worker",
+        "sync": "synchronous",
+        "global_batch_size": int(cells["batch"]),
+        "validation": True,
+        "epochs_planned": 10,
+        "samples_per_epoch": 45_000,
+        "validation_samples_per_epoch": 5_000,
+        "note": "The times are in a figure only; the text states which case was faster.",
+        "extra": _json(
+            {
+                "global_batch_size": BATCH_OF,
+                "printed": dict(cells),
+                "samples_per_epoch": "90 % of 50000 train, 10 % validate after every epoch",
+                **({"rank": int(rank)} if rank else {}),
+            }
+        ),
+    }
+
+
 SETS: Final[Mapping[str, Callable[[Cells], Iterator[Row]]]] = {
     "article-000-throughput": throughput,
     "article-002-feed": feed,
     "article-002-pattern-3": pattern_3,
     "article-002-projection": projection,
+    "article-003-driver-or-workers": driver_or_workers,
 }
 
 

@@ -50,6 +50,13 @@ def _pages() -> dict[str, list[st.Page]]:
                 help="Samples per second against batch size",
             ),
             st.Page(
+                PAGES / "scaling_out" / "page.py",
+                title="Scaling out",
+                icon=":material/hub:",
+                url_path="scaling-out",
+                help="Whether more devices or workers pay, and from which batch on",
+            ),
+            st.Page(
                 PAGES / "steps_to_target" / "page.py",
                 title="Steps to target",
                 icon=":material/flag:",

@@ -1,4 +1,4 @@
-"""`python -m planner how-long|compare|curve`: what the pages answer, in a terminal or as JSON.
+"""`python -m planner how-long|compare|curve|scaling-out`: the pages' answers, as text or JSON.
 
 `python -m planner report --out FILE.pdf`: a comparison of hardware to hand out.
 `python -m planner docs NAME`: print a page of the documentation that is made from the code.
@@ -21,6 +21,7 @@ QUESTIONS: Final = {
     "how-long": "what N epochs take on each system",
     "compare": "which hardware, rented or bought: time, money and how sure",
     "curve": "throughput against batch size",
+    "scaling-out": "whether more devices pay: step, efficiency, crossover batch, uneven workers",
     "report": "a comparison as an HTML or PDF file to hand out",
 }
 
@@ -88,17 +89,22 @@ def _add_question(parser: argparse.ArgumentParser, name: str) -> None:
             action="store_true",
             help="answer what is left of a question that no longer fits the data",
         )
-    tables = {"how-long": parameters.HOW_LONG, "curve": parameters.CURVE}
+    tables = {
+        "how-long": parameters.HOW_LONG,
+        "curve": parameters.CURVE,
+        "scaling-out": parameters.SCALING_OUT,
+    }
     words.add_parameters(parser, tables.get(name, COMPARE))
 
 
 def _answer(options: argparse.Namespace, left: list[str]) -> int:
     """Answer a question; unknown arguments (`left`) are reported with all other problems."""
-    from planner.commands import ask, report, words
+    from planner.commands import ask, report, scaling_out, words
 
     run = {
         "how-long": ask.run_how_long,
         "curve": ask.run_curve,
+        "scaling-out": scaling_out.run_scaling_out,
         "compare": ask.run_compare,
         "report": report.run_report,
     }[options.command]

@@ -118,6 +118,13 @@ scaling._terms:DOF | degrees of freedom | of the interval | clusters | before
 scaling.answers:KAPPA | relative sd per octave
     | uncertainty per doubling of devices outside the measured
     | clusters | both
+scaling_out._sentences:HOST_SHARE | share | of overhead in a step from which the host sets the pace
+    | definition | none
+scaling_out._sentences:SEEN | share | of overhead in a step below which no ratio to it is stated
+    | round | none
+scaling_out._sentences:SLOW_LINK | factor
+    | overhead with a link over that without it from which the link is slow
+    | round | none
 runs.later_epochs:NU0 | degrees of freedom | weight of the prior on epoch scatter | colab | both
 runs.later_epochs:SD0 | share of the mean | prior scatter of the epochs
     | colab | both

@@ -24,7 +24,16 @@ from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
-from planner.answers import facts
+from planner.answers import (
+    ScalingOutAnswer,
+    facts,
+    scaling_out_answered,
+    series_by_slug,
+    usual_driver,
+)
+from planner.answers import (
+    scaling_out_workloads as scaled_workloads,
+)
 from planner.answers.runs import Suspects, priors_of, suspects_of, with_priors
 from planner.convergence import targets_of, usual_target
 from planner.core.slugs import slugs
@@ -257,6 +266,33 @@ def placements(shared: Store, workload: str, pattern: str) -> dict[str, Placemen
     """Return `planner.store.queries.placements`, cached until its runs change."""
     question = ("placements", pattern)
     return _of(shared, workload, question, lambda: queries.placements(shared, workload, pattern))
+
+
+def scaling_out_workloads(shared: Store) -> dict[str, str]:
+    """Return `planner.answers.scaling_out_workloads`, cached until its runs change."""
+    return _once(shared, "scaled workloads", lambda: scaled_workloads(shared))
+
+
+def scaling_series(shared: Store, workload: str) -> dict[str, tuple[str, int]]:
+    """Return label and number of device counts of a workload's series, by slug; cached."""
+
+    def query() -> dict[str, tuple[str, int]]:
+        every = series_by_slug(shared, workload)
+        return {short: (x.label, len(x.counts)) for short, x in every.items()}
+
+    return _of(shared, workload, "series", query)
+
+
+def scaling_driver(shared: Store, workload: str, series: str) -> str:
+    """Return the slug of the usual driver of a series; "" without one. Cached."""
+    query = lambda: usual_driver(shared, workload, series)  # noqa: E731
+    return _of(shared, workload, ("driver", series), query)
+
+
+def scaling_out_of(shared: Store, question: Mapping[str, Sequence[str]]) -> ScalingOutAnswer:
+    """Return `planner.answers.scaling_out_answered`, cached until its runs change."""
+    key = tuple(sorted((name, tuple(texts)) for name, texts in question.items()))
+    return _once(shared, ("scaling out", key), lambda: scaling_out_answered(shared, question))
 
 
 def facets(shared: Store, filters: Mapping[str, Sequence[str]]) -> dict[str, dict[str, int]]:

@@ -20,6 +20,16 @@ from planner.answers._documented import PAGES, RULES
 from planner.answers._door import compare
 from planner.answers._listing import mfu_shares, results_answered
 from planner.answers._origins import host_of, is_loopback, is_own
+from planner.answers._scaling_out import (
+    NO_DRIVER,
+    ScalingOutAnswer,
+    scaling_out,
+    scaling_out_answered,
+    scaling_out_workloads,
+    scaling_sources,
+    series_by_slug,
+    usual_driver,
+)
 from planner.answers.comparison import (
     facts,
     question,
@@ -33,10 +43,12 @@ from planner.answers.how_long_tables import (
 from planner.answers.records import plain
 
 __all__ = [
+    "NO_DRIVER",
     "NO_RUN",
     "PAGES",
     "RULES",
     "CompareAnswer",
+    "ScalingOutAnswer",
     "answer_sentences",
     "batch_rows",
     "compare",
@@ -58,7 +70,13 @@ __all__ = [
     "ratio_rows",
     "results_answered",
     "saved",
+    "scaling_out",
+    "scaling_out_answered",
+    "scaling_out_workloads",
+    "scaling_sources",
+    "series_by_slug",
     "source_rows",
     "target_note",
     "total_in_words",
+    "usual_driver",
 ]

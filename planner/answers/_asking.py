@@ -170,7 +170,7 @@ def how_long_answered(store: Store, question: Given) -> HowLongAnswer:
     names = slugs([o.label for o in options])
     by_slug = dict(zip(names, options, strict=True))
     chosen = _picked("systems", "system", values["systems"], names, problems)
-    base = _looked_up("baseline", "system", values["baseline"], names, problems)
+    base = looked_up_slug("baseline", "system", values["baseline"], names, problems)
     size = epoch_size_of(store, place[0], runs, values["samples_per_epoch"])
     chosen = (chosen or usual_options(by_slug, size))[:MOST_CHOSEN]
     stated |= {"systems": tuple(chosen), "baseline": base}
@@ -217,7 +217,7 @@ def curve_answered(store: Store, question: Given) -> CurveAnswer:
     if not names:
         problems.append(NO_RUN)
         return CurveAnswer(chosen=(), batches=(), query="", problems=tuple(problems))
-    short = _looked_up("workload", "workload", values["workload"], names, problems)
+    short = looked_up_slug("workload", "workload", values["workload"], names, problems)
     workload = names[short]
     stated: dict[str, Any] = {"workload": short, "pattern": None}
     steps = _runs_of_curves(store, workload, values, problems, stated)
@@ -312,7 +312,7 @@ def _target_of(
     steps = None
     if trials is not None and names:
         usual = next((s for s, n in names.items() if n == job.optimizer), next(iter(names)))
-        chosen = _looked_up(
+        chosen = looked_up_slug(
             "optimizer", "optimiser", asking.optimizer, names, problems, usual=usual
         )
         steps = steps_of(trials, _target(trials, asking.target), names[chosen])
@@ -359,7 +359,7 @@ def _place(
     if not names:
         problems.append(NO_RUN)
         return None
-    short = _looked_up("workload", "workload", values["workload"], names, problems)
+    short = looked_up_slug("workload", "workload", values["workload"], names, problems)
     workload = names[short]
     patterns = slugs(queries.patterns(store, workload))
     requested = values["workload"]
@@ -367,7 +367,7 @@ def _place(
         looked_up(requested, names), str
     )  # else the pattern is of another workload
     requested = values["pattern"] if valid else None
-    pattern = _looked_up("pattern", "pattern", requested, patterns, problems)
+    pattern = looked_up_slug("pattern", "pattern", requested, patterns, problems)
     stated |= {"workload": short, "pattern": pattern}
     return workload, patterns[pattern]
 
@@ -423,7 +423,7 @@ def _best_known(store: Store, workload: str) -> list[Run]:
     return queries.runs_of(store, workload, next(iter(patterns))) if patterns else []
 
 
-def _looked_up(
+def looked_up_slug(
     parameter: str,
     kind: str,
     requested: str | None,

@@ -14,6 +14,8 @@ from planner.suspects import ANY, NAMES, NONE
 
 MOST_BESIDE: Final = 4
 MOST_BATCHES: Final = 50
+MOST_BATCHES_SHOWN: Final = 5
+"""Batches of the page Scaling out: each is a line of its charts."""
 MOST_LISTED: Final = 1000
 LISTED: Final = 100
 """Runs of one answer of the HTTP interface."""
@@ -52,6 +54,51 @@ CURVE: Final = (
     Parameter(name="beside", words="further workloads to compare with, as their slugs",
               many=MOST_BESIDE),
     BATCH,
+    _WITHOUT,
+)  # fmt: skip
+MOST_COUNTS: Final = 12
+HOLDS: Final = ("global", "device")
+SLOW: Final = Parameter(
+    name="slow", words="share of the time that one worker is stopped", kind="number", unit="%",
+    default=50.0, least=0.0, most=95.0,
+)  # fmt: skip
+SCALING_OUT: Final = (
+    Parameter(name="workload", words="workload slug, with runs on several device counts"),
+    Parameter(name="series", words="system and input pattern, as their slug; default: that of most "
+              "device counts"),
+    Parameter(name="driver", words="series without workers to compare with, as its slug, or none"),
+    Parameter(name="batch", words="batches to answer at, global or per device as hold says; "
+              "the last is that of the headline", kind="number", unit="samples", least=1.0,
+              most=1e9, many=MOST_BATCHES_SHOWN),
+    Parameter(name="hold", words="which batch is the same at every count; default: the one that "
+              "runs have in common", kind="choice", choices=HOLDS),
+    Parameter(name="devices", words="further device counts", kind="whole", unit="devices",
+              least=1, most=1_000_000, many=MOST_COUNTS),
+    Parameter(name="epochs", words="how many epochs", kind="whole", unit="epochs",
+              default=10, least=1, most=MOST_EPOCHS),
+    SAMPLES_PER_EPOCH,
+    Parameter(name="startup_s", words="start-up of the cluster; default: as measured",
+              kind="number", unit="s", least=0.0, most=1e7),
+    Parameter(name="deadline", words="hours from start to end", kind="number", unit="hours",
+              least=0.0, most=1e6),
+    Parameter(name="budget", words="most that the training may cost", kind="number", unit="USD",
+              least=0.0, most=1e9),
+    Parameter(name="price", words="price of one device for an hour", kind="number", unit="USD/h",
+              least=0.0, most=1e6),
+    SLOW,
+    Parameter(name="spread", words="scatter of a worker's step from step to step (sd)",
+              kind="number", unit="%", default=0.0, least=0.0, most=100.0),
+    Parameter(name="servers", words="parameter servers", kind="whole", default=1, least=1,
+              most=10_000),
+    Parameter(name="server_gbit_per_s", words="link of one parameter server, both directions "
+              "together; without it no limit", kind="number", unit="Gbit/s", least=0.001, most=1e6),
+    Parameter(name="params", words="parameters of the network; default: as the runs state",
+              kind="number", least=1.0, most=1e15, short=True),
+    Parameter(name="critical_batch", words="critical batch size Bcrit, from Steps to target; "
+              "without it the cost of staleness is unknown", kind="number", unit="samples",
+              least=1e-3, most=1e12, short=True),
+    Parameter(name="image_px", words="another image side to compare bytes with", kind="number",
+              unit="px", default=256.0, least=1.0, most=1e5),
     _WITHOUT,
 )  # fmt: skip
 STATED: Final = ("workload", "pattern", "epochs", "patterns", "systems", "baseline")

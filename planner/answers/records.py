@@ -288,6 +288,111 @@ class Curves(_Record, frozen=True, kw_only=True):
     sources: tuple[Source, ...]
 
 
+class ScalingRow(_Record, frozen=True, kw_only=True):
+    """The step on a device count at a batch, against the smallest measured count."""
+
+    devices: int
+    nodes: int
+    global_batch_size: Number
+    measured_step_s: Number | None
+    step_s: Number | None
+    step_s_low: Number | None
+    step_s_high: Number | None
+    samples_per_s: Number | None
+    samples_per_s_low: Number | None
+    samples_per_s_high: Number | None
+    speed_up: Number | None
+    speed_up_low: Number | None
+    speed_up_high: Number | None
+    efficiency: Number | None
+    efficiency_low: Number | None
+    efficiency_high: Number | None
+    compute_s: Number | None
+    overhead_s: Number | None
+    link_s: Number | None
+    startup_s: Number | None
+    total_s: Number | None
+    total_s_low: Number | None
+    total_s_high: Number | None
+    device_hours: Number | None
+    idle_device_hours: Number | None
+    cost_usd: Number | None
+    idle_usd: Number | None
+    basis: str | None
+    notes: str | None
+    refused: str | None
+    measure_next: str | None
+
+
+class CrossoverRow(_Record, frozen=True, kw_only=True):
+    """The global batch from which a device count is faster than another one.
+
+    `measured_slower_at` and `measured_faster_at` are batches at which runs of both show it.
+    """
+
+    devices: int
+    against: str
+    against_devices: int
+    is_driver: bool
+    from_batch: Number | None
+    from_batch_low: Number | None
+    from_batch_high: Number | None
+    measured_slower_at: Number | None
+    measured_faster_at: Number | None
+    refused: str | None
+    measure_next: str | None
+
+
+class UnevenRow(_Record, frozen=True, kw_only=True):
+    """Workers with one slow: steps that wait for it, and updates that do not.
+
+    The time ratios are those of asynchronous over synchronous training to a target; null without a
+    critical batch size.
+    """
+
+    devices: int
+    global_batch_size: Number
+    even_step_s: Number
+    step_s: Number
+    synchronous_samples_per_s: Number
+    asynchronous_samples_per_s: Number
+    updates_per_s: Number
+    staleness: Number
+    slowest_staleness: Number
+    server_limits: bool
+    least_time_ratio: Number | None
+    most_time_ratio: Number | None
+
+
+class RankRow(_Record, frozen=True, kw_only=True):
+    """A published case of driver and workers: its place by epoch time, null where not stated."""
+
+    launch: str
+    nodes: int
+    devices: int
+    batch: int
+    rank: int | None
+    result_set: str
+
+
+class ScalingOut(_Record, frozen=True, kw_only=True):
+    """The answer of Scaling out: whether more devices pay."""
+
+    query: str
+    workload: str
+    series: str
+    driver: str | None
+    hold: str
+    epochs: int
+    samples_per_epoch: Number | None
+    sentences: tuple[str, ...]
+    rows: tuple[ScalingRow, ...]
+    crossovers: tuple[CrossoverRow, ...]
+    uneven: tuple[UnevenRow, ...]
+    stated: tuple[RankRow, ...]
+    sources: tuple[Source, ...]
+
+
 class BuyOrRent(_Record, frozen=True, kw_only=True):
     """From which use on buying is cheaper than the best rental."""
 

@@ -22,8 +22,8 @@ from planner.store.pdf import PdfError, pdf_of
 APP: Final = "http://127.0.0.1:8501/compare"
 """Default address of the live view."""
 KINDS: Final = (".html", ".pdf")
-OTHER_PAGES: Final = ("how-long", "plan", "throughput", "steps-to-target", "results", "measure",
-                      "method")  # fmt: skip
+OTHER_PAGES: Final = ("how-long", "plan", "throughput", "scaling-out", "steps-to-target",
+                      "results", "measure", "method")  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

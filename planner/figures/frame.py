@@ -164,6 +164,7 @@ class Drawing:
         self.height = height
         self.x: dict[str, Any] = {}
         self.y: dict[str, Any] = {}
+        self.layout: dict[str, Any] = {}
         self._traces: list[dict[str, Any]] = []
         self._shapes: list[dict[str, Any]] = []
         self._notes: list[dict[str, Any]] = []
@@ -177,6 +178,11 @@ class Drawing:
     def points(self, x: Floats, y: Floats, **more: object) -> None:
         """Markers."""
         self._traces.append({"type": "scatter", "mode": "markers", "x": x, "y": y} | more)
+
+    def bars(self, x: Sequence[str], y: Floats, *, slot: int, **more: object) -> None:
+        """Draw bars in the colour of a slot."""
+        colour = {"marker": {"color": self.theme.colours[slot]}}
+        self._traces.append({"type": "bar", "x": x, "y": y} | colour | more)
 
     def band(self, x: Floats, low: Floats, high: Floats, *, colour: str, name: str) -> None:
         """Draw a filled interval in the line's colour; nothing below two finite bounds."""
@@ -264,7 +270,7 @@ class Drawing:
             "shapes": self._shapes,
             "annotations": self._notes,
         }  # fmt: skip
-        return {"data": self._traces, "layout": layout}
+        return {"data": self._traces, "layout": layout | self.layout}
 
     def _part(
         self, line: Fitted, mask: NDArray[np.bool_], style: dict[str, Any], hover: str

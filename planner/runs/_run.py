@@ -28,12 +28,13 @@ from planner.runs.later_epochs import EPOCHS, EpochPrior
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """The hardware of a run: devices over nodes, launch mode and link."""
+    """The hardware of a run: devices over nodes, launch mode, link and start-up [s]."""
 
     devices: int
     nodes: int
     launch: str | None
     peer_to_peer: bool | None
+    startup_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 `fit` fits the step time over batch, devices and nodes; `answers` predicts from it. `_terms` are the
 terms of the form, and a law where runs do not determine one. `_runs` makes curves from runs.
 `links` predicts the step over a link of a stated rate.
+`crossover` is the batch from which more devices are faster, `uneven` the law of unequal workers.
 """
 
 from planner.scaling._runs import (
@@ -19,29 +20,53 @@ from planner.scaling.answers import (
     SpeedUp,
     places_of,
 )
+from planner.scaling.crossover import StepParts, crossover, step_parts
 from planner.scaling.fit import (
     FADING,
     ScalingCurve,
     fit_scaling,
 )
 from planner.scaling.links import ring_step_s, ring_traffic_bytes
+from planner.scaling.uneven import (
+    Asynchronous,
+    Workers,
+    asynchronous,
+    expected_slowest,
+    server_limit,
+    synchronous_step_s,
+    time_ratio,
+    update_ratio,
+    workers,
+)
 
 __all__ = [
     "DOF",
     "FADING",
     "KAPPA",
+    "Asynchronous",
     "CountCurve",
     "Launched",
     "Places",
     "Scaled",
     "ScalingCurve",
     "SpeedUp",
+    "StepParts",
+    "Workers",
+    "asynchronous",
     "at_count",
     "at_place",
+    "crossover",
+    "expected_slowest",
     "fit_scaling",
     "growth",
     "places_of",
     "ring_step_s",
     "ring_traffic_bytes",
     "scaling_of",
+    "server_limit",
+    "step_parts",
+    "synchronous_step_s",
+    "time_ratio",
+    "update_ratio",
+    "workers",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -91,6 +92,17 @@ class TimedSystem(NamedTuple):
     pattern: str
     software: str
     batches: int
+
+
+class RankedCase(NamedTuple):
+    """A published case without a time: its place by epoch time at its batch, None if not stated."""
+
+    launch: str
+    nodes: int
+    devices: int
+    batch: int
+    rank: int | None
+    result_set: str
 
 
 def totals(store: Store) -> Totals:
@@ -199,9 +211,31 @@ def placements(store: Store, workload: str, pattern: str) -> dict[str, Placement
     """Return device and node counts of the good runs of `runs_of`, by run_id."""
     rows = store.rows(sql.PLACEMENTS, [workload, pattern, MOST_RUNS])
     return {
-        run_id: Placement(devices=each * nodes, nodes=nodes, launch=launch, peer_to_peer=linked)
-        for run_id, each, nodes, launch, linked in rows
+        run_id: Placement(
+            devices=each * nodes,
+            nodes=nodes,
+            launch=launch,
+            peer_to_peer=linked,
+            startup_s=startup_s,
+        )
+        for run_id, each, nodes, launch, linked, startup_s in rows
     }
+
+
+def scaled_workloads(store: Store) -> dict[str, int]:
+    """Return workloads with step times on several device counts, with their most counts."""
+    return dict(store.rows(sql.SCALED_WORKLOADS))
+
+
+def ranks(store: Store) -> list[RankedCase]:
+    """Return the published cases of driver and workers whose text states an order only."""
+    return [
+        RankedCase(
+            launch=str(launch), nodes=nodes, devices=nodes * each, batch=batch,
+            rank=json.loads(extra or "{}").get("rank"), result_set=str(result_set),
+        )
+        for launch, nodes, each, batch, extra, result_set in store.rows(sql.RANKS)
+    ]  # fmt: skip
 
 
 def run(store: Store, run_id: str) -> Run | None:

@@ -281,13 +281,17 @@ WORKLOADS: Final = """
     WHERE status = 'ok' AND (steps_to_target IS NULL AND target_reached IS NULL
         OR coalesce(samples_per_s, first_epoch_s) IS NOT NULL)
     GROUP BY workload
+    HAVING count(coalesce(step_time_s, samples_per_s, asymptotic_throughput, pre_train_s,
+        first_epoch_s, until_first_epoch_end_s, later_epoch_mean_s, total_s, time_to_target_s,
+        peak_memory_bytes)) > 0 OR bool_or(basis <> 'published')
     ORDER BY bool_or(mode = 'training') DESC, bool_and(repository IS NOT NULL),
         count(DISTINCT accelerator_model_name) DESC, count(DISTINCT system) DESC, count(*) DESC,
         workload"""
 """Trained workloads first, measured before published ones, then by the count of accelerators, then
 of systems.
 
-Trials that only counted steps to a target have no times.
+Trials that only counted steps to a target have no times. A published workload without a time or
+memory, as that of article 003, answers no question about one.
 """
 ABOUT_WORKLOADS: Final = """
     SELECT workload, count(*), count(DISTINCT coalesce(accelerator_model_name, system_name)),
@@ -359,9 +363,28 @@ TIMED_SYSTEMS: Final = f"""
 """Systems with a curve of step times in training; the best measured pattern first."""
 PLACEMENTS: Final = """
     SELECT run_id, coalesce(accelerators_per_node, 1), coalesce(number_of_nodes, 1), launch,
-        peer_to_peer
+        peer_to_peer, startup_s
     FROM runs WHERE workload = ? AND pattern = ? AND status = 'ok' LIMIT ?"""
-"""Device and node counts of each run, with launch mode and link."""
+"""Device and node counts of each run, with launch mode, link and start-up."""
+SCALED_WORKLOADS: Final = f"""
+    WITH timed AS (
+        SELECT workload, repository IS NULL AS own, launch,
+            ({DEVICES})::BIGINT AS devices, (system_name, pattern, software) AS series
+        FROM runs WHERE {_TIMED}),
+    counted AS (
+        SELECT workload, series, bool_or(own) AS own, count(DISTINCT devices) AS counts,
+            bool_or(launch IS NOT NULL) AS launched
+        FROM timed GROUP BY workload, series HAVING count(DISTINCT devices) > 1)
+    SELECT workload, max(counts)::BIGINT FROM counted GROUP BY workload
+    ORDER BY bool_or(launched) DESC, bool_or(own) DESC, max(counts) DESC, workload"""
+"""Workloads with step times on several device counts of one system, with their most counts: those
+with stated launch modes first, then those outside the library."""
+RANKS: Final = """
+    SELECT launch, coalesce(number_of_nodes, 1)::BIGINT,
+        coalesce(accelerators_per_node, 1)::BIGINT, global_batch_size, extra, result_set
+    FROM runs WHERE sweep = 'driver-or-workers' AND basis = 'published'
+    ORDER BY global_batch_size, launch, 2, run_id"""
+"""Published cases of driver and workers; `extra` has the rank of some."""
 _CHECKED: Final = """status = 'ok' AND coalesce(later_epoch_mean_s, first_epoch_s,
         until_first_epoch_end_s, pre_train_s, total_s, step_time_s, samples_per_s) IS NOT NULL"""
 CHECKED: Final = f"""

@@ -61,7 +61,7 @@ def curves_of(runs: Sequence[Run], left_out: Collection[str] = ()) -> list[Syste
         key = (run.workload, run.system, run.pattern, run.software)
         groups.setdefault(key, []).append(run)
     workloads = list(dict.fromkeys(w for w, _, _, _ in groups))
-    patterns = {w: _distinct_labels([p for x, _, p, _ in groups if x == w]) for w in workloads}
+    patterns = {w: pattern_labels([p for x, _, p, _ in groups if x == w]) for w in workloads}
     several = len({s for _, _, _, s in groups}) > 1
     curves = []
     for (workload, system, pattern, software), members in groups.items():
@@ -266,7 +266,7 @@ def _fitted(batch: Floats, step: Floats, runs: Sequence[Run]) -> ThroughputCurve
     )
 
 
-def _distinct_labels(patterns: Sequence[str]) -> dict[str, str]:
+def pattern_labels(patterns: Sequence[str]) -> dict[str, str]:
     """Return each pattern without the parts that all of them share."""
     parts = {p: p.split(", ") for p in patterns}
     shared = set.intersection(*(set(v) for v in parts.values())) if parts else set()

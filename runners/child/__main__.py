@@ -100,7 +100,7 @@ def _links(case: Case) -> tuple[dict[str, Any], float]:
     from runners.child.engines import links
 
     began_s = time.perf_counter()
-    facts = {**links.measured(), **place.network()}
+    facts = {**links.measured(case), **place.network()}
     return facts, time.perf_counter() - began_s
 
 

@@ -23,6 +23,7 @@ EXAMPLES = {
     "/api/v1/results": ["", "?suspect=any&limit=5"],
     "/api/v1/projection": ["", "?session=on&epochs=7", "?workload=unnamed-model"],
     "/api/v1/curve": ["?batch=100&batch=1e7", "?workload=unnamed-model"],
+    "/api/v1/scaling-out": ["?workload=unnamed-model", "?workload=unnamed-model&slow=20&price=1"],
     "/api/v1/compare": [
         "?deadline=72&budget=100",
         "?currency=JPY&rate=150&rate_as_of=2026-11-01&tax=10&country=Germany",

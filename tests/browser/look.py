@@ -38,6 +38,7 @@ PAGES: Final = {
     "how-long": "How long?",
     "compare": "Compare hardware",
     "throughput": "Throughput",
+    "scaling-out": "Scaling out",
     "steps-to-target": "Steps to target",
     "results": "Results",
     "measure": "Measure",

@@ -22,6 +22,7 @@ VIEWS: Final = {
     "how-long": "",
     "compare": "compare",
     "throughput": "throughput",
+    "scaling-out": "scaling-out",
     "steps-to-target": "steps-to-target",
     "results": "results?system=gpu",
     "measure": "measure",
@@ -30,7 +31,7 @@ VIEWS: Final = {
 KINDS: Final = {"": (1280, "light"), "-dark": (1280, "dark"), "-400px": (400, "light")}
 MOST_BYTES: Final = 300_000
 _TALLEST: Final = 3000
-_CHARTED: Final = {"how-long", "compare", "throughput", "steps-to-target", "method"}
+_CHARTED: Final = {"how-long", "compare", "throughput", "scaling-out", "steps-to-target", "method"}
 
 
 def main(folder: Path) -> int:

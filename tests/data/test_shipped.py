@@ -26,6 +26,7 @@ COUNTS: Final = {
     "article-002-feed": 15,
     "article-002-pattern-3": 10,
     "article-002-projection": 10,
+    "article-003-driver-or-workers": 12,
 }
 LIBRARY: Final = tuple(
     sorted(p.parent.name for p in RESULTS.glob("*/set.toml") if "NOTICE.md" in p.read_text("utf-8"))
@@ -122,13 +123,13 @@ def test_a_set_is_one_file_of_runs_named_by_them_in_their_order(slug: str) -> No
     assert compact_name(reversed(ids)) == compact_name(ids)
 
 
-def test_the_store_reads_all_37_runs_and_refuses_nothing() -> None:
+def test_the_store_reads_all_49_runs_and_refuses_nothing() -> None:
     store = Store([Folder(path=RESULTS, label="shipped", kind="shipped")])
     store.refresh()
     found = dict(store.rows("SELECT result_set, count(*) FROM runs GROUP BY result_set"))
     assert store.refused == ()
     assert {slug: found.get(slug) for slug in COUNTS} == COUNTS
-    assert sum(COUNTS.values()) == 37
+    assert sum(COUNTS.values()) == 49
 
 
 def test_files_of_an_older_version_are_still_shipped_and_read() -> None:
@@ -309,6 +310,32 @@ def test_the_throughput_law_is_as_printed() -> None:
         assert row["model"] == "unnamed model"
         assert "model and data set are not named" in row["note"]
     assert rows == {}
+
+
+def test_the_driver_and_its_workers_have_the_order_that_the_article_states() -> None:
+    slug = "article-003-driver-or-workers"
+    rows = {
+        (row["number_of_nodes"], row["launch"] == "driver only", row["global_batch_size"]): row
+        for row in _rows(slug)
+    }
+    assert len(rows) == len(_cells(slug))
+    for cells in _cells(slug):
+        alone = cells["place"] == "driver"
+        row = rows[int(cells["workers"]), alone, int(cells["batch"])]
+        assert abs(int(cells["np"])) == int(cells["gpus"])
+        assert row["accelerators_per_node"] * row["number_of_nodes"] == int(cells["gpus"])
+        assert json.loads(row["extra"]).get("rank") == (int(cells["rank"] or 0) or None)
+        assert (row["step_s"], row["later_epoch_mean_s"], row["throughput"]) == (None, None, None)
+    first = {r["global_batch_size"]: r for r in rows.values() if '"rank": 1' in r["extra"]}
+    assert first[64]["launch"] == "driver only"
+    assert (first[512]["number_of_nodes"], 256 in first) == (3, False)
+
+
+def test_a_workload_without_any_time_is_not_offered() -> None:
+    store = Store([Folder(path=RESULTS, label="shipped", kind="shipped")])
+    store.refresh()
+    assert "ResNet-50 · CIFAR-10" not in queries.workloads(store)
+    assert queries.count(store, {"workload": ["ResNet-50 · CIFAR-10"]}) == 12
 
 
 @pytest.mark.parametrize("slug", [s for s in COUNTS if s.startswith("article-002")])

@@ -1,4 +1,4 @@
-"""The 40 questions whose answers no move of code may change."""
+"""The 44 questions whose answers no move of code may change."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal
 
-Kind = Literal["how-long", "curve", "compare", "steps-to-target", "options", "results", "method"]
+Kind = Literal[
+    "how-long", "curve", "compare", "scaling-out", "steps-to-target", "options", "results", "method"
+]
 Asked = Mapping[str, str | list[str]]
 
 WIDERESNET: Final = "wideresnet-103m-cifar-100-adam-float32"
@@ -16,6 +18,9 @@ CNN: Final = "simple-cnn-32-64-synthetic-cifar-10-sgd-momentum-0.9-float32"
 COMPILED: Final = "no-validation-no-augmentation-from-memory-fed-by-numpy-compiled-engine-fit"
 LSTM: Final = "lstm-1x128-synthetic-tokens-sgd-momentum-0.9-float32"
 DIGITS: Final = "mlp-64-64-digits-sgd-nesterov-0.9-float32"
+PARAMETER_SERVER: Final = (
+    "replica-on-a-2-core-intel-xeon-parameter-server-whole-batches-only-1-thread"
+)
 LLAMA: Final[Asked] = {"network": "llama-3-8b", "total_tokens": "100M", "precision": "bf16",
                        "network_optimizer": "AdamW"}  # fmt: skip
 EUR: Final[Asked] = {"currency": "EUR", "rate": "0.86", "rate_as_of": "2026-11-01", "tax": "20"}
@@ -102,6 +107,16 @@ _STEPS: Final[Mapping[str, Asked]] = {
     "steps-digits-strict": {"workload": "mlp-64-64-digits-validation-error", "target": "0.02"},
     "steps-published": {"workload": "resnet-50-mlperf-imagenet-top-1-accuracy-mlperf-training"},
 }
+_SCALING_OUT: Final[Mapping[str, Asked]] = {
+    "scaling-opening": {},
+    "scaling-published-law": {"workload": "unnamed-model", "batch": ["8", "64", "512"],
+                              "server_gbit_per_s": "10", "params": "25M"},
+    "scaling-library": {"workload": "internlm-7b-2048-tokens", "devices": "2048",
+                        "samples_per_epoch": "1000000", "price": "2", "deadline": "24",
+                        "budget": "5000"},
+    "scaling-workers": {"series": PARAMETER_SERVER, "slow": "25", "spread": "10",
+                        "critical_batch": "300", "startup_s": "120", "epochs": "50"},
+}  # fmt: skip
 _WRONG_COMPARE: Final[Mapping[str, Asked]] = {
     "wrong-network-typo": {"network": "lama 3 8b", "total_tokens": "100M", "deadlin": "72",
                            "precision": "int8"},
@@ -113,6 +128,7 @@ QUESTIONS: Final[Mapping[str, Question]] = MappingProxyType(
         **_all("how-long", _HOW_LONG),
         **_all("curve", _CURVE),
         **_all("compare", _COMPARE),
+        **_all("scaling-out", _SCALING_OUT),
         **_all("steps-to-target", _STEPS),
         **_all("compare", _WRONG_COMPARE),
         **_all("how-long", {"wrong-workload-ambiguous": {"workload": "wideresnet",

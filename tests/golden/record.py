@@ -33,7 +33,7 @@ API: Final = {"how-long": "projection"}
 MADE: Final = re.compile(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2} UTC")
 """When a report was made: the one moment that a page's report takes from the computer's clock."""
 REPORT: Final = "offer.html"
-QUICK: Final = ("how-long", "curve", "compare", "steps-to-target")
+QUICK: Final = ("how-long", "curve", "compare", "scaling-out", "steps-to-target")
 """Pages whose files are made in no time; those of the others hold thousands of rows."""
 _NO_TEXT: Final = frozenset({"style", "script"})
 _BREAKS: Final = frozenset(

@@ -25,7 +25,7 @@ def test_the_answer_is_the_recorded_one(name: str, edge: str) -> None:
 
 def test_every_question_has_its_file_and_every_file_its_question() -> None:
     assert {path.stem for path in answers.FOLDER.iterdir()} == set(QUESTIONS)
-    assert len(QUESTIONS) == 40
+    assert len(QUESTIONS) == 44
 
 
 def test_a_number_differs_from_its_thirteenth_digit_on_without_a_word() -> None:

@@ -30,6 +30,7 @@ PAGES = {
     "how-long": "How long?",
     "compare": "Compare hardware",
     "throughput": "Throughput",
+    "scaling-out": "Scaling out",
     "steps-to-target": "Steps to target",
     "results": "Results",
     "measure": "Measure",

@@ -1,0 +1,148 @@
+"""The question of the page Scaling out: workload, series, driver, batches, and what-ifs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import streamlit as st
+
+from pages.common import kept, widgets, workload_choice
+from pages.common.link import Link
+from planner.answers import NO_DRIVER
+from planner.answers.parameters import HOLDS, SCALING_OUT
+from planner.core import Parameter
+from planner.core.parameters import limits
+from planner.epochs import MOST_EPOCHS, MOST_SAMPLES
+from planner.store import Store
+
+BY_NAME: Final = {p.name: p for p in SCALING_OUT}
+HOLD_WORDS: Final = {"global": "Global batch", "device": "Batch per device"}
+DECIMALS: Final = (
+    "startup_s", "deadline", "budget", "price", "server_gbit_per_s", "params", "critical_batch",
+)  # fmt: skip
+"""Numbers that may stay empty."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """The chosen workload, its series by slug, and what is wrong with typed numbers."""
+
+    workload: str
+    series: dict[str, str]
+    wrong: tuple[str, ...]
+
+
+def draw(link: Link, shared: Store) -> Choice | None:
+    """Draw workload, series and driver, and read all other parameters; None without a series."""
+    workloads = kept.scaling_out_workloads(shared)
+    if not workloads:
+        widgets.no_run("scaling-out")
+        return None
+    short = link.choice("workload", workloads, next(iter(workloads)))
+    boxes = workload_choice.offer(link, shared, workloads)
+    columns = st.columns([3, 8, 8, 5] if boxes.is_by_kind else [1, 1, 1],
+                         vertical_alignment="bottom")  # fmt: skip
+    *kind, first, second, third = columns
+    boxes.draw((kind or [first])[0], first)
+    every = kept.scaling_series(shared, workloads[short])
+    several = {s: label for s, (label, counts) in every.items() if counts > 1}
+    chosen = link.choice("series", several, next(iter(several), ""))
+    names = {s: label for s, (label, _) in every.items()}
+    if not several:
+        return None
+    second.selectbox("System", list(several), link.place("series", list(several)),
+                     format_func=several.__getitem__, key=link.key("series"))  # fmt: skip
+    _driver(link, third, chosen, names, kept.scaling_driver(shared, workloads[short], chosen))
+    wrong = _numbers(link)
+    return Choice(workload=workloads[short], series=several, wrong=tuple(wrong))
+
+
+def _driver(
+    link: Link, place: st.delta_generator.DeltaGenerator, chosen: str, names: dict[str, str],
+    usual: str,
+) -> None:  # fmt: skip
+    others = {NO_DRIVER: "Fewest devices"} | {s: n for s, n in names.items() if s != chosen}
+    link.choice("driver", others, usual or NO_DRIVER)
+    place.selectbox("Compare with", list(others), link.place("driver", list(others)),
+                    format_func=others.__getitem__, key=link.key("driver"),
+                    help="A driver without workers, or the fewest devices")  # fmt: skip
+
+
+def _numbers(link: Link) -> list[str]:
+    """Read every number of the link; return what is wrong with typed ones."""
+    wrong: list[str] = []
+    for name in ("batch", "devices"):
+        wrong += link.numbers(BY_NAME[name])[1]
+    link.choice("hold", ["", *HOLDS], "")
+    link.number("epochs", 1, MOST_EPOCHS, 10)
+    link.whole("samples_per_epoch", 1, int(MOST_SAMPLES))
+    for name in DECIMALS:
+        link.decimal(name, *limits(BY_NAME[name]), None, short=BY_NAME[name].short)
+    for name in ("slow", "spread", "image_px"):
+        link.decimal(name, *limits(BY_NAME[name]), _default(BY_NAME[name]))
+    link.number("servers", 1, 10_000, 1)
+    return wrong
+
+
+def _default(parameter: Parameter) -> float:
+    return float(str(parameter.default))
+
+
+def batches(link: Link, wrong: Sequence[str]) -> None:
+    """Draw which batch is held, and further batches and device counts."""
+    first, second, third = st.columns([2, 3, 3], vertical_alignment="bottom")
+    first.selectbox("Same at every count", ["", *HOLDS], link.place("hold", ["", *HOLDS]),
+                    format_func=lambda v: HOLD_WORDS.get(v, "As measured"),
+                    key=link.key("hold"))  # fmt: skip
+    for place, name, label, example in (
+        (second, "batch", "Batches", "Type a batch, such as 256"),
+        (third, "devices", "More device counts", "Type a count, such as 16"),
+    ):
+        held = [str(text) for text in st.session_state[link.key(name)]]
+        place.multiselect(label, held, key=link.key(name), accept_new_options=True,
+                          max_selections=BY_NAME[name].many, placeholder=example)  # fmt: skip
+    for error in wrong:
+        st.warning(error, icon=":material/error:")
+
+
+def totals(link: Link) -> None:
+    """Draw epochs, start-up, deadline, budget and price."""
+    places = iter(st.columns(6, vertical_alignment="bottom"))
+    next(places).number_input("Epochs", 1, MOST_EPOCHS, link.held("epochs"), step=10, format="%d",
+                              key=link.key("epochs"))  # fmt: skip
+    next(places).number_input("Samples per epoch", 1, int(MOST_SAMPLES), value=None, step=1000,
+                              format="%d", placeholder="as stated",
+                              key=link.key("samples_per_epoch"))  # fmt: skip
+    _number(link, next(places), "startup_s", "Start-up (s)", "as measured")
+    _number(link, next(places), "deadline", "Deadline (hours)", "none")
+    _number(link, next(places), "budget", "Budget (USD)", "none")
+    _number(link, next(places), "price", "Price (USD/h per device)", "none")
+
+
+def slow_worker(link: Link) -> None:
+    """Draw the slider of the slow worker, and the fields behind it."""
+    first, second, third = st.columns([3, 1, 2], vertical_alignment="bottom")
+    first.slider("One worker is stopped (% of the time)", 0.0, 95.0, link.held("slow"), step=5.0,
+                 format="%g", key=link.key("slow"))  # fmt: skip
+    second.number_input("Scatter of steps (%)", 0.0, 100.0, link.held("spread"), step=1.0,
+                        format="%g", key=link.key("spread"),
+                        help="Relative sd of a worker's step")  # fmt: skip
+    _number(link, third, "critical_batch", "Critical batch size Bcrit (samples)", "unknown")
+
+
+def server(link: Link) -> None:
+    """Draw the fields of the parameter server."""
+    first, second, third = st.columns(3, vertical_alignment="bottom")
+    first.number_input("Parameter servers", 1, 10_000, link.held("servers"), step=1, format="%d",
+                       key=link.key("servers"))  # fmt: skip
+    _number(link, second, "server_gbit_per_s", "Server link (Gbit/s)", "no limit")
+    _number(link, third, "params", "Parameters", "as stated")
+
+
+def _number(
+    link: Link, place: st.delta_generator.DeltaGenerator, name: str, label: str, empty: str
+) -> None:
+    place.number_input(label, *limits(BY_NAME[name]), value=None, step=1.0, format="%g",
+                       placeholder=empty, key=link.key(name))  # fmt: skip

@@ -1,0 +1,334 @@
+"""Scaling out: do more devices pay?"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import streamlit as st
+
+from pages.common import kept, suspect_switch, widgets
+from pages.common.kept import store
+from pages.common.link import Link
+from pages.common.widgets import File
+from pages.scaling_out import choice, lines
+from planner import figures
+from planner.answers import scaling_out
+from planner.answers.records import CrossoverRow, ScalingOut, ScalingRow
+from planner.core import Estimate, Record, Report, csv_text, html_page, percent, plain
+from planner.figures.frame import LIGHT_THEME
+from planner.scaling_out import Answer, UnevenAnswer, uneven_sentence
+from planner.store import Store
+
+
+def show() -> None:
+    """Draw the page."""
+    link = Link("scaling-out")
+    shared = store()
+    st.title("Scaling out")
+    suspect_switch.left_out(link, shared)
+    link.state("workload", "series", "driver")
+    chosen = choice.draw(link, shared)
+    link.write()
+    link.warn()
+    if chosen is None:
+        return
+    result = kept.scaling_out_of(shared, link.parameters("workload", "series", "driver"))
+    if result.answer is None:
+        widgets.nothing(
+            "No run was timed on several device counts.",
+            "Measure the same batch on one device and on two.",
+            "Show the first workload",
+            lambda: link.forget("workload", "series", "driver"),
+            key="scaling-out.back",
+        )
+        return
+    record = scaling_out(result, shared.sets)
+    _headline(link, result.answer, record, shared)
+    _counts(link, chosen, result.answer, record)
+    _shares(result.answer)
+    _crossovers(result.answer, record)
+    _totals(link, record)
+    _uneven(link, result.answer)
+    _stated(record)
+    _sources(record)
+
+
+def _headline(link: Link, answer: Answer, record: ScalingOut, shared: Store) -> None:
+    with st.container(border=True):
+        st.markdown("**Do more devices pay?**")
+        st.markdown(f"#### {widgets.answer_text(record.sentences[0])}")
+        with widgets.actions():
+            widgets.share(link, "\n".join(record.sentences), "content")
+            address = link.url()
+            widgets.download(
+                "Report",
+                lambda: _report(address, answer, record),
+                "epochwise-scaling-out.html",
+                key="scaling-out.report",
+                width="content",
+            )
+        with widgets.details():
+            for text in record.sentences[1:]:
+                st.markdown(widgets.answer_text(text))
+            st.caption(
+                "Step time T = t + b/v0 + link, link = a1 + a2 g(n) with g from doublings. "
+                "Efficiency is the speed-up over the fewest devices, divided by their ratio."
+            )
+        runs = [*answer.series.runs, *(answer.driver.runs if answer.driver else ())]
+        suspect_switch.draw(link, shared, runs, "Leave suspect runs out of the fit")
+
+
+def _counts(link: Link, chosen: choice.Choice, answer: Answer, record: ScalingOut) -> None:
+    look = widgets.theme()
+    with st.container(border=True):
+        st.markdown("**Step time against devices**")
+        widgets.chart(
+            figures.step_by_devices(lines.by_devices(answer, efficiency=False), look),
+            "scaling-out.steps",
+            " ".join(record.sentences[:2]),
+        )
+        st.markdown("**Efficiency against devices**")
+        widgets.chart(
+            figures.efficiency_by_devices(lines.by_devices(answer, efficiency=True), look),
+            "scaling-out.efficiency",
+            "Efficiency of every device count against the fewest devices",
+        )
+        batch = "global batches" if answer.hold == "global" else "batches per device"
+        st.caption(
+            f"Names at the line ends are {batch}. Markers are measured, lines fitted, bands "
+            "90\u00a0% for one new measurement. Dashed grey lies beyond the measured counts."
+        )
+        choice.batches(link, chosen.wrong)
+        widgets.table(
+            [_row(r) for r in record.rows],
+            key="scaling-out.table",
+            alt="Step time, speed-up and efficiency of every device count and batch",
+        )
+        widgets.row(_files(record))
+
+
+def _row(row: ScalingRow) -> Record:
+    refused = row.refused is not None
+    return {
+        "Devices": row.devices,
+        "Nodes": row.nodes,
+        "Global batch": row.global_batch_size,
+        "Step (s)": "refused"
+        if refused
+        else _interval(row.step_s, row.step_s_low, row.step_s_high),
+        "Samples/s": row.samples_per_s,
+        "Speed-up": _interval(row.speed_up, row.speed_up_low, row.speed_up_high),
+        "Efficiency": None if row.efficiency is None else percent(float(row.efficiency)),
+        "Basis": row.basis or f"{row.refused} {row.measure_next}",
+    }
+
+
+def _interval(value: float | None, low: float | None, high: float | None) -> str | None:
+    if value is None:
+        return None
+    if low is None or high is None or low == high:
+        return f"{value:,.4g}"
+    return f"{value:,.4g} ({low:,.3g} – {high:,.3g})"
+
+
+def _files(record: ScalingOut) -> list[File]:
+    rows = [_plain(r) for r in record.rows]
+    crossovers = [_plain(r) for r in record.crossovers]
+    uneven = [_plain(r) for r in record.uneven]
+    return [
+        File("Counts as CSV", lambda: csv_text(rows), "epochwise-scaling-out.csv",
+             "scaling-out.csv"),
+        File("Crossovers as CSV", lambda: csv_text(crossovers), "epochwise-crossovers.csv",
+             "scaling-out.crossovers_csv"),
+        File("Workers as CSV", lambda: csv_text(uneven), "epochwise-workers.csv",
+             "scaling-out.uneven_csv"),
+    ]  # fmt: skip
+
+
+def _plain(row: object) -> Record:
+    """Return the fields of a row by name."""
+    names: tuple[str, ...] = row.__struct_fields__  # type: ignore[attr-defined]
+    return {name: getattr(row, name) for name in names}
+
+
+def _shares(answer: Answer) -> None:
+    with st.container(border=True):
+        st.markdown("**Shares of a step**")
+        drawn = lines.shares(answer)
+        if drawn is None:
+            st.caption(
+                "These runs do not separate the interconnect from overhead. Measure one device "
+                "and a second batch."
+            )
+            return
+        widgets.chart(
+            figures.shares(drawn, widgets.theme()),
+            "scaling-out.shares",
+            "Shares of work on samples, overhead and interconnect in a step, by device count",
+        )
+        st.caption(
+            "Work is b/v0, overhead t, and the interconnect the rest of a fitted step. Input is "
+            "part of both: these runs do not time it."
+        )
+
+
+def _crossovers(answer: Answer, record: ScalingOut) -> None:
+    with st.container(border=True):
+        st.markdown("**From which batch do workers beat the driver?**")
+        known = [c for c in answer.crossings if isinstance(c.batch, Estimate)
+                 and c.is_driver == (answer.driver is not None)
+                 and c.devices in answer.series.counts]  # fmt: skip
+        mark = float(known[-1].batch.value) if known else None  # type: ignore[union-attr]
+        drawn = lines.by_batch(answer)
+        if drawn:
+            widgets.chart(
+                figures.step_by_batch(drawn, widgets.theme(), mark),
+                "scaling-out.crossover",
+                "Step time of the driver and of more devices against the global batch",
+            )
+        widgets.table(
+            [_crossover(c) for c in record.crossovers],
+            key="scaling-out.crossovers",
+            alt="Global batch from which each device count is faster than the other",
+        )
+        st.caption(
+            "Crossover batch = (f_n - f_d)/(s_d - s_n), with overhead f and time of a sample s of "
+            "driver and workers. Runs at one batch check it."
+        )
+
+
+def _crossover(row: CrossoverRow) -> Record:
+    return {
+        "Devices": row.devices,
+        "Against": f"{row.against_devices:,} · {'driver' if row.is_driver else 'same series'}",
+        "From global batch": _interval(row.from_batch, row.from_batch_low, row.from_batch_high),
+        "Measured slower at": row.measured_slower_at,
+        "Measured faster at": row.measured_faster_at,
+        "Why not": row.refused,
+    }
+
+
+def _totals(link: Link, record: ScalingOut) -> None:
+    with st.container(border=True):
+        st.markdown("**Total, start-up and idle devices**")
+        choice.totals(link)
+        rows = [_total(r) for r in record.rows if r.total_s is not None]
+        if not rows:
+            st.caption("Enter the samples per epoch: the runs state none.")
+            return
+        widgets.table(
+            rows,
+            key="scaling-out.totals",
+            alt="Total time, device-hours, idle device-hours and cost by device count",
+        )
+        st.caption(
+            "Idle device-hours are start-up, and training x (1 - efficiency). The epochs are the "
+            "same at every batch."
+        )
+
+
+def _total(row: ScalingRow) -> Record:
+    return {
+        "Devices": row.devices,
+        "Global batch": row.global_batch_size,
+        "Start-up (s)": row.startup_s,
+        "Total (s)": _interval(row.total_s, row.total_s_low, row.total_s_high),
+        "Device-hours": row.device_hours,
+        "Idle device-hours": row.idle_device_hours,
+        "Cost (USD)": row.cost_usd,
+        "Idle (USD)": row.idle_usd,
+    }
+
+
+def _uneven(link: Link, answer: Answer) -> None:
+    with st.container(border=True):
+        st.markdown("**Synchronous or asynchronous, with a slow worker**")
+        choice.slow_worker(link)
+        known = [u for u in answer.uneven if u.devices in answer.series.counts]
+        if not known:
+            st.caption("These runs do not separate work and interconnect, which workers need.")
+            return
+        row = known[-1]
+        slow, waiting, free = lines.uneven(answer, row)
+        widgets.chart(
+            figures.uneven(slow, waiting, free, answer.question.slow, widgets.theme()),
+            "scaling-out.uneven",
+            uneven_sentence(row),
+        )
+        st.markdown(widgets.answer_text(uneven_sentence(row)))
+        choice.server(link)
+        widgets.table(
+            [_worker(u) for u in answer.uneven],
+            key="scaling-out.workers",
+            alt="Synchronous and asynchronous training by device count, with staleness",
+        )
+        st.caption(
+            "A synchronous step is the expected maximum over the workers. Mean staleness is n - 1 "
+            "updates. Time ratios need Bcrit: updates are at most Smin (1 + Bcrit/b + s)."
+        )
+
+
+def _worker(row: UnevenAnswer) -> Record:
+    ratio = None
+    if row.least_ratio is not None and row.most_ratio is not None:
+        ratio = f"{row.least_ratio:.3g} to {row.most_ratio:.3g}"
+    return {
+        "Devices": row.devices,
+        "Even step (s)": plain(row.even_step_s, 3),
+        "Uneven step (s)": plain(row.step_s, 3),
+        "Synchronous samples/s": plain(row.synchronous_samples_per_s, 4),
+        "Asynchronous samples/s": plain(row.free.samples_per_s, 4),
+        "Mean staleness": row.free.staleness,
+        "Of the slow worker": plain(row.free.slowest_staleness, 3),
+        "Server limits": row.free.server_limits,
+        "Asynchronous/synchronous time": ratio,
+    }
+
+
+def _stated(record: ScalingOut) -> None:
+    """Draw the cases of article 003, whose text states an order only."""
+    box = widgets.folded("Article 003: driver or workers", "article", "scaling-out.article")
+    if not box.open:
+        return
+    with box:
+        st.caption(
+            "ResNet-50 on CIFAR-10, Horovod on Spark. The times are in a figure; the text states "
+            "the order. Three workers win above batch 256, at most at 512."
+        )
+        widgets.table(
+            [
+                {"Batch": r.batch, "Launch": r.launch, "Nodes": r.nodes, "Devices": r.devices,
+                 "Place by epoch time": r.rank}
+                for r in record.stated
+            ],
+            key="scaling-out.stated",
+            alt="Place by epoch time of driver and workers at three batches, where stated",
+        )  # fmt: skip
+
+
+def _sources(record: ScalingOut) -> None:
+    box = widgets.folded("Where these numbers come from", "source", "scaling-out.origin")
+    if box.open:
+        with box:
+            widgets.table(list(record.sources), key="scaling-out.sources",
+                          alt="Sources of the series and of its driver")  # fmt: skip
+
+
+def _report(address: str, answer: Answer, record: ScalingOut) -> str:
+    drawn = lines.by_devices(answer, efficiency=True)
+    return html_page(
+        Report(
+            title="Do more devices pay?",
+            sentence=record.sentences[0],
+            notes=list(record.sentences[1:]),
+            figure=figures.html(figures.efficiency_by_devices(drawn, LIGHT_THEME)),
+            table=[_plain(r) for r in record.rows],
+            sources=list(record.sources),
+            link=address,
+            made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        )
+    )
+
+
+if __name__ == "__main__":
+    show()

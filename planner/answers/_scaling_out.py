@@ -1,0 +1,376 @@
+"""Do more devices pay? The answer from the store, as on the page Scaling out.
+
+A series is the runs of a workload on one kind of system, under one input pattern and software. Its
+driver is another series on processes that need no workers: by default one on the same system whose
+launch mode says so.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Final
+
+from planner.answers import parameters
+from planner.answers._asking import NO_RUN, looked_up_slug
+from planner.answers.comparison import epoch_size_of
+from planner.answers.records import (
+    CrossoverRow,
+    RankRow,
+    ScalingOut,
+    ScalingRow,
+    UnevenRow,
+    rows_of,
+)
+from planner.answers.runs import suspects_of
+from planner.core import (
+    HOUR_S,
+    Estimate,
+    Given,
+    Problem,
+    Record,
+    Refusal,
+    query_of,
+    read,
+)
+from planner.core.slugs import slugs
+from planner.runs import Placement, Run
+from planner.scaling_out import (
+    Answer,
+    CountAnswer,
+    Crossing,
+    Question,
+    Series,
+    UnevenAnswer,
+    answer_of,
+    sentences,
+    series_of,
+)
+from planner.store import queries
+from planner.store.reader import Store
+from planner.store.sealed.result_set import ResultSet
+from planner.throughput import cell, pattern_labels
+
+GIGABIT: Final = 1e9 / 8.0
+"""Bytes of a gigabit."""
+ALONE: Final = frozenset({"single process", "driver only"})
+"""Launch modes without workers."""
+PIXELS: Final = re.compile(r"(\d+)x(\d+)(?:x\d+)?")
+"""Of the column `input_shape`: 32x32x3."""
+NO_SERIES: Final = Problem(
+    parameter="workload",
+    message="No run of this workload was timed on several device counts. Measure two counts.",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalingOutAnswer:
+    """The answer, None where there is no series; `names` are the series by slug.
+
+    `query` is the same question with its defaults written out. `images` compares the pixels of a
+    step with another image size; "" where the size is unknown.
+    """
+
+    answer: Answer | None
+    names: Mapping[str, str]
+    series: str
+    driver: str
+    query: str
+    problems: tuple[Problem, ...]
+    stated: tuple[queries.RankedCase, ...] = ()
+    images: str = ""
+
+
+def scaling_out_workloads(store: Store) -> dict[str, str]:
+    """Return the names of workloads with step times on several device counts, by slug."""
+    names = slugs(queries.workloads(store))
+    scaled = queries.scaled_workloads(store)
+    by_name = {name: short for short, name in names.items()}
+    return {by_name[name]: name for name in scaled if name in by_name}
+
+
+def scaling_out_answered(store: Store, question: Given) -> ScalingOutAnswer:
+    """Return whether more devices pay, as on the page Scaling out."""
+    parsed = read(parameters.SCALING_OUT, question, parameters.FOR_THE_EYE)
+    values, problems = parsed.values, list(parsed.problems)
+    workloads = scaling_out_workloads(store)
+    nothing = ScalingOutAnswer(answer=None, names={}, series="", driver="", query="",
+                               problems=tuple(problems or [NO_RUN]))  # fmt: skip
+    if not workloads:
+        return nothing
+    short = looked_up_slug("workload", "workload", values["workload"], workloads, problems)
+    without = suspects_of(store).left_out if values["without_suspects"] else frozenset[str]()
+    every = series_by_slug(store, workloads[short], without)
+    several = {s: x for s, x in every.items() if len(x.counts) > 1}
+    if not several:
+        return ScalingOutAnswer(answer=None, names={}, series="", driver="", query=nothing.query,
+                                problems=(*problems, NO_SERIES))  # fmt: skip
+    names = {s: x.label for s, x in every.items()}
+    chosen = looked_up_slug("series", "series", values["series"],
+                            {s: names[s] for s in several}, problems)  # fmt: skip
+    series = several[chosen]
+    others = {s: n for s, n in names.items() if s != chosen}
+    usual = _usual_driver(series, every)
+    driver = usual
+    if values["driver"] and values["driver"] != NO_DRIVER and others:
+        driver = looked_up_slug("driver", "series", values["driver"], others, problems)
+    if values["driver"] == NO_DRIVER:
+        driver = ""
+    runs = list(series.runs)
+    size = epoch_size_of(store, workloads[short], runs, values["samples_per_epoch"])
+    facts = queries.all_columns(store, runs[0].run_id)
+    answer = answer_of(series, _question(values, size.samples, facts), every.get(driver))
+    stated = {"workload": short, "series": chosen, "driver": driver or NO_DRIVER}
+    return ScalingOutAnswer(
+        answer=answer,
+        names=names,
+        series=chosen,
+        driver=driver,
+        query=query_of(
+            parameters.SCALING_OUT, {**values, **stated}, ("workload", "series", "driver")
+        ),
+        problems=tuple(problems),
+        stated=tuple(queries.ranks(store)),
+        images=_images(facts, answer, values["image_px"]),
+    )
+
+
+NO_DRIVER: Final = "none"
+"""Value of the parameter `driver` for no comparison with a driver."""
+
+
+_Groups = dict[tuple[str, str, str], tuple[list[Run], Mapping[str, Placement]]]
+"""Runs and their placements by system, pattern and software."""
+
+
+def series_by_slug(
+    store: Store, workload: str, left_out: frozenset[str] = frozenset()
+) -> dict[str, Series]:
+    """Return every series of a workload by slug: stated launch modes first, then most counts."""
+    groups: _Groups = {}
+    timed = queries.timed_systems(store, workload)
+    for pattern in dict.fromkeys(t.pattern for t in timed):
+        here = {(t.system, t.software): t.system_name for t in timed if t.pattern == pattern}
+        placements = queries.placements(store, workload, pattern)
+        for run in queries.runs_of(store, workload, pattern):
+            name = here.get((run.system, run.software))
+            if run.mode == "training" and name is not None:
+                key = (name, pattern, run.software)
+                groups.setdefault(key, ([], placements))[0].append(run)
+    groups = _on_scaled_systems(groups)
+    patterns = pattern_labels([pattern for _, pattern, _ in groups])
+    several = len({software for _, _, software in groups}) > 1
+    found = [
+        (x.launch in ALONE, -len(x.counts), x)
+        for (system, pattern, software), (runs, placements) in groups.items()
+        for label in [_label(system, patterns[pattern], software if several else "")]
+        for x in [series_of(label, runs, placements, left_out)]
+        if x is not None
+    ]
+    ordered = [x for _, _, x in sorted(found, key=lambda part: part[:2])]
+    return dict(zip(slugs([x.label for x in ordered]), ordered, strict=True))
+
+
+def _on_scaled_systems(groups: _Groups) -> _Groups:
+    """Return the groups on systems that any group has on several device counts."""
+    counts = {
+        key: {placements[r.run_id].devices for r in runs if r.run_id in placements}
+        for key, (runs, placements) in groups.items()
+    }
+    scaled = {key[0] for key, found in counts.items() if len(found) > 1}
+    return {key: group for key, group in groups.items() if key[0] in scaled}
+
+
+def _label(system: str, pattern: str, software: str) -> str:
+    return " · ".join(part for part in (system, pattern, software) if part)
+
+
+def usual_driver(store: Store, workload: str, series: str) -> str:
+    """Return the slug of the default driver of a series; "" without one."""
+    every = series_by_slug(store, workload)
+    return _usual_driver(every[series], every) if series in every else ""
+
+
+def _usual_driver(series: Series, every: Mapping[str, Series]) -> str:
+    """Return the slug of a series without workers on the same system; "" without one."""
+    if series.launch in ALONE or not series.launch:
+        return ""
+    system = series.runs[0].system.split(" × ")[-1]
+    same = (
+        s
+        for s, x in every.items()
+        if x.launch in ALONE and x.runs[0].system.split(" × ")[-1] == system
+    )
+    return next(same, "")
+
+
+def _question(
+    values: Mapping[str, Any], samples: float | None, facts: Mapping[str, Any]
+) -> Question:
+    hours, link = values["deadline"], values["server_gbit_per_s"]
+    return Question(
+        batches=tuple(sorted(values["batch"])),
+        hold=values["hold"],
+        devices=tuple(int(n) for n in values["devices"]),
+        epochs=values["epochs"],
+        samples_per_epoch=samples,
+        startup_s=values["startup_s"],
+        deadline_s=None if hours is None else hours * HOUR_S,
+        budget_usd=values["budget"],
+        price_usd_per_hour=values["price"],
+        slow=values["slow"] / 100.0,
+        spread=values["spread"] / 100.0,
+        servers=values["servers"],
+        server_bytes_per_s=None if link is None else link * GIGABIT,
+        params=values["params"] or facts.get("params"),
+        critical_batch=values["critical_batch"],
+    )
+
+
+def _images(facts: Mapping[str, Any], answer: Answer, side: float | None) -> str:
+    """Return the batch of another image size with as many pixels; "" where no size is stated.
+
+    Pixels, and bytes at equal channels and precision, grow with the square of the side: batch 512
+    of 32 x 32 is batch 8 of 256 x 256.
+    """
+    match = PIXELS.fullmatch(str(facts.get("input_shape") or ""))
+    own = facts.get("image_px") or (int(match[1]) if match and match[1] == match[2] else None)
+    if not own or side is None or own == side:
+        return ""
+    batch = answer.batches[-1] * (answer.series.counts[-1] if answer.hold == "device" else 1)
+    other = batch * (own / side) ** 2
+    return (
+        f"Batch {batch:,.0f} of {own:g} x {own:g} images has the bytes of batch {other:,.3g} at "
+        f"{side:g} x {side:g}."
+    )
+
+
+# -- as a record ---------------------------------------------------------------------------------
+
+
+def scaling_out(result: ScalingOutAnswer, sets: Sequence[ResultSet]) -> ScalingOut:
+    """Return the answer as a record, the same for page, command and HTTP interface."""
+    answer = result.answer
+    if answer is None:
+        raise ValueError("There is no series to answer about. Check the problems first.")
+    return ScalingOut(
+        query=result.query,
+        workload=answer.series.runs[0].workload,
+        series=answer.series.label,
+        driver=answer.driver.label if answer.driver else None,
+        hold=answer.hold,
+        epochs=answer.question.epochs,
+        samples_per_epoch=answer.question.samples_per_epoch,
+        sentences=tuple(text for text in (*sentences(answer), result.images) if text),
+        rows=rows_of(ScalingRow, [_scaling_row(r) for r in answer.rows]),
+        crossovers=rows_of(CrossoverRow, [_crossover_row(c) for c in answer.crossings]),
+        uneven=rows_of(UnevenRow, [_uneven_row(u) for u in answer.uneven]),
+        stated=rows_of(RankRow, [_rank_row(r) for r in result.stated]),
+        sources=tuple(scaling_sources(answer, sets)),
+    )
+
+
+def scaling_sources(answer: Answer, sets: Sequence[ResultSet]) -> list[Record]:
+    """Return the sources of the series and its driver, one row per result set."""
+    titles = {(s.folder, s.slug): s for s in sets}
+    rows: dict[tuple[str, str], Record] = {}
+    for series in (answer.series, *([answer.driver] if answer.driver else [])):
+        for run in series.runs:
+            found = titles.get((run.folder, run.set_folder))
+            rows[series.label, run.result_set] = {
+                "Series": series.label,
+                "Result set": found.title if found else run.result_set,
+                "Folder": run.folder,
+                "Basis": run.basis,
+                "Source": (found.citation or found.source) if found else run.source,
+                "Licence": run.licence,
+            }
+    return list(rows.values())
+
+
+def _scaling_row(row: CountAnswer) -> Record:
+    total, parts = row.total, row.parts
+    refused = row.step if isinstance(row.step, Refusal) else None
+    return {
+        "devices": row.devices,
+        "nodes": row.nodes,
+        "global_batch_size": cell(row.batch),
+        "measured_step_s": cell(median(row.measured_s)) if row.measured_s else None,
+        **_ends("step_s", row.step),
+        **_ends("samples_per_s", row.speed),
+        **_ends("speed_up", row.speed_up),
+        **_ends("efficiency", row.efficiency),
+        "compute_s": None if parts is None else cell(parts.compute_s),
+        "overhead_s": None if parts is None else cell(parts.overhead_s),
+        "link_s": None if parts is None else cell(parts.link_s),
+        "startup_s": None if total is None else cell(total.startup_s),
+        **_ends("total_s", None if total is None else total.total),
+        "device_hours": None if total is None else cell(total.device_hours),
+        "idle_device_hours": None if total is None else cell(total.idle_hours),
+        "cost_usd": _optional(None if total is None else total.cost_usd),
+        "idle_usd": _optional(None if total is None else total.idle_usd),
+        "basis": None if isinstance(row.step, Refusal) else row.step.basis,
+        "notes": None if isinstance(row.step, Refusal) else " ".join(row.step.reasons) or None,
+        "refused": refused.reason if refused else None,
+        "measure_next": refused.measure_next if refused else None,
+    }
+
+
+def _crossover_row(crossing: Crossing) -> Record:
+    refused = crossing.batch if isinstance(crossing.batch, Refusal) else None
+    return {
+        "devices": crossing.devices,
+        "against": crossing.other,
+        "against_devices": crossing.other_devices,
+        "is_driver": crossing.is_driver,
+        **_ends("from_batch", crossing.batch),
+        "measured_slower_at": _optional(crossing.slower_at),
+        "measured_faster_at": _optional(crossing.faster_at),
+        "refused": refused.reason if refused else None,
+        "measure_next": refused.measure_next if refused else None,
+    }
+
+
+def _uneven_row(row: UnevenAnswer) -> Record:
+    free = row.free
+    return {
+        "devices": row.devices,
+        "global_batch_size": cell(row.batch),
+        "even_step_s": cell(row.even_step_s),
+        "step_s": cell(row.step_s),
+        "synchronous_samples_per_s": cell(row.synchronous_samples_per_s),
+        "asynchronous_samples_per_s": cell(free.samples_per_s),
+        "updates_per_s": cell(free.updates_per_s),
+        "staleness": cell(free.staleness),
+        "slowest_staleness": cell(free.slowest_staleness),
+        "server_limits": free.server_limits,
+        "least_time_ratio": _optional(row.least_ratio),
+        "most_time_ratio": _optional(row.most_ratio),
+    }
+
+
+def _rank_row(case: queries.RankedCase) -> Record:
+    return {
+        "launch": case.launch,
+        "nodes": case.nodes,
+        "devices": case.devices,
+        "batch": case.batch,
+        "rank": case.rank,
+        "result_set": case.result_set,
+    }
+
+
+def _ends(name: str, estimate: Estimate | Refusal | None) -> Record:
+    """Return a value with both ends of its interval; None where unknown."""
+    keys = (name, f"{name}_low", f"{name}_high")
+    if not isinstance(estimate, Estimate):
+        return dict.fromkeys(keys)
+    ends = (estimate.value, estimate.low, estimate.high)
+    return {k: cell(v) for k, v in zip(keys, ends, strict=True)}
+
+
+def _optional(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else cell(value)

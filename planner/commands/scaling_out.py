@@ -1,0 +1,112 @@
+"""The command `scaling-out`: whether more devices pay."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Final
+
+from planner.answers import (
+    parameters,
+    plain,
+    scaling_out,
+    scaling_out_answered,
+    scaling_out_workloads,
+    series_by_slug,
+)
+from planner.answers.records import CrossoverRow, ScalingOut, ScalingRow, UnevenRow
+from planner.commands import words
+from planner.commands.words import print_answer, print_table
+from planner.core import percent
+from planner.store import Store
+
+NONE: Final = "–"
+
+
+def run_scaling_out(arguments: argparse.Namespace) -> int:
+    """Print whether more devices pay; return the exit code."""
+    store = words.open_store(arguments)
+    if arguments.list:
+        words.refuse(arguments.strange)
+        return _list(store)
+    question = words.given_of(arguments, [p.name for p in parameters.SCALING_OUT])
+    answer = scaling_out_answered(store, question)
+    words.refuse((*arguments.strange, *answer.problems))
+    if answer.answer is None:
+        return words.REFUSED
+    record = scaling_out(answer, store.sets)
+    if arguments.json:
+        words.print_json(plain(record))
+    else:
+        _print(record)
+    return words.ANSWERED if any(r.refused is None for r in record.rows) else words.REFUSED
+
+
+def _list(store: Store) -> int:
+    """Print the workloads with runs on several device counts, and their series."""
+    names = scaling_out_workloads(store)
+    lines = [[short, name, ", ".join(series_by_slug(store, name))] for short, name in names.items()]
+    print_table(["workload", "name", "series"], lines)
+    return words.ANSWERED if lines else words.REFUSED
+
+
+def _print(record: ScalingOut) -> None:
+    print_answer(record.sentences)
+    head = ["Devices", "Nodes", "Batch", "Step (s)", "Samples/s", "Speed-up", "Efficiency",
+            "Basis"]  # fmt: skip
+    print_table(head, [_row(r) for r in record.rows], head[:-1])
+    if record.crossovers:
+        print_table(["Devices", "Against", "From batch", "Runs"],
+                    [_crossover(c) for c in record.crossovers], ["Devices"])  # fmt: skip
+    totals = [_total(r) for r in record.rows if r.total_s is not None]
+    if totals:
+        head = ["Devices", "Batch", "Start-up (s)", "Total (s)", "Device-hours", "Idle", "USD"]
+        print_table(head, totals, head)
+    if record.uneven:
+        head = ["Devices", "Even step (s)", "Uneven step (s)", "Synchronous/s", "Asynchronous/s",
+                "Staleness", "Time ratio"]  # fmt: skip
+        print_table(head, [_uneven(u) for u in record.uneven], head)
+
+
+def _row(row: ScalingRow) -> list[str]:
+    first = [f"{row.devices:,}", f"{row.nodes:,}", f"{row.global_batch_size:,.0f}"]
+    if row.refused is not None:
+        return [*first, *[NONE] * 4, f"{row.refused} {row.measure_next}"]
+    efficiency = NONE if row.efficiency is None else percent(float(row.efficiency))
+    return [*first, _number(row.step_s, row.step_s_low, row.step_s_high),
+            _number(row.samples_per_s), _number(row.speed_up), efficiency,
+            str(row.basis)]  # fmt: skip
+
+
+def _crossover(row: CrossoverRow) -> list[str]:
+    against = f"{row.against_devices:,} ({'driver' if row.is_driver else 'same series'})"
+    batch = row.refused or _number(row.from_batch, row.from_batch_low, row.from_batch_high)
+    lost, won = row.measured_slower_at, row.measured_faster_at
+    runs = [f"slower at {lost:,.0f}"] if lost is not None else []
+    runs += [f"faster at {won:,.0f}"] if won is not None else []
+    return [f"{row.devices:,}", against, batch, ", ".join(runs) or NONE]
+
+
+def _total(row: ScalingRow) -> list[str]:
+    cells = (row.startup_s, row.total_s, row.device_hours, row.idle_device_hours, row.cost_usd)
+    return [f"{row.devices:,}", f"{row.global_batch_size:,.0f}", *map(_number, cells)]
+
+
+def _uneven(row: UnevenRow) -> list[str]:
+    ratio = NONE
+    if row.least_time_ratio is not None and row.most_time_ratio is not None:
+        ratio = f"{row.least_time_ratio:.3g} to {row.most_time_ratio:.3g}"
+    cells: Sequence[float | int] = (
+        row.even_step_s, row.step_s, row.synchronous_samples_per_s,
+        row.asynchronous_samples_per_s, row.staleness,
+    )  # fmt: skip
+    return [f"{row.devices:,}", *map(_number, cells), ratio]
+
+
+def _number(value: float | None, low: float | None = None, high: float | None = None) -> str:
+    """Return a number with its interval; a dash where unknown."""
+    if value is None:
+        return NONE
+    if low is None or high is None:
+        return f"{value:,.4g}"
+    return f"{value:,.4g} ({low:,.4g} – {high:,.4g})"

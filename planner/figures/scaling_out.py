@@ -1,0 +1,198 @@
+"""Charts of Scaling out: steps and efficiency by device count, shares, driver, uneven workers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from planner.core import Floats
+from planner.figures.frame import ChartSpec, Drawing, Theme, batch_axis, escape, last, log_ticks
+
+_DASHES: Final = ("solid", "dash", "dot", "dashdot", "longdash")
+_SYMBOLS: Final = ("circle", "square", "diamond", "cross", "triangle-up")
+LOW: Final = 260
+"""Height of a chart with few lines [px]."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountLine:
+    """A quantity against the device count, at one batch: arrays of shape (counts,).
+
+    NaN where refused. `measured` are the counts with runs, of which `points` are the values.
+    `most` is the largest measured count: the line is grey beyond.
+    """
+
+    label: str
+    short: str
+    slot: int
+    devices: Floats
+    nodes: Floats
+    value: Floats
+    low: Floats
+    high: Floats
+    measured: Floats
+    points: Floats
+    most: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepLine:
+    """Step times [s] of a device count against the global batch, with measured points."""
+
+    label: str
+    short: str
+    slot: int
+    batch: Floats
+    value: Floats
+    measured: Floats
+    points: Floats
+    is_driver: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepShares:
+    """Parts of a step at each device count as shares of 1, by name; arrays of shape (counts,)."""
+
+    counts: tuple[str, ...]
+    parts: tuple[tuple[str, Floats], ...]
+
+
+def step_by_devices(lines: Sequence[CountLine], theme: Theme) -> ChartSpec:
+    """Return step times [s] against the device count, one line per batch."""
+    return _by_devices(lines, theme, title="step time (s)", unit="%{y:.3~g} s", log=True)
+
+
+def efficiency_by_devices(lines: Sequence[CountLine], theme: Theme) -> ChartSpec:
+    """Return efficiencies [%] against the device count, with perfect scaling at 100 %."""
+    drawing = _drawn(lines, theme, "%{y:.0f} %")
+    ends = [x.devices for x in lines] or [np.ones(1)]
+    limits = np.array([min(e.min() for e in ends), max(e.max() for e in ends)])
+    drawing.line(limits, np.full(2, 100.0), hoverinfo="skip",
+                 line={"color": theme.quiet, "width": 1, "dash": "dot"})  # fmt: skip
+    drawing.y = {"title": "efficiency (%)", "rangemode": "tozero", "exponentformat": "none"}
+    drawing.end_labels(lines, [last(x.value) for x in lines], log=False)
+    return drawing.figure()
+
+
+def shares(of: StepShares, theme: Theme) -> ChartSpec:
+    """Return the parts of a step as stacked bars, a bar per device count."""
+    drawing = Drawing(theme, height=LOW + 40)
+    for slot, (name, share) in enumerate(of.parts):
+        drawing.bars(list(of.counts), 100.0 * share, name=escape(name), slot=slot,
+                     hovertemplate=f"<b>{escape(name)}</b><br>%{{x}} devices: %{{y:.0f}} %"
+                     "<extra></extra>")  # fmt: skip
+    drawing.x = {"title": "devices", "type": "category"}
+    drawing.y = {"title": "share of a step (%)", "range": [0, 100]}
+    drawing.layout = {
+        "barmode": "stack",
+        "showlegend": True,
+        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+    }
+    return drawing.figure()
+
+
+def step_by_batch(lines: Sequence[StepLine], theme: Theme, crossover: float | None) -> ChartSpec:
+    """Return step times [s] against the global batch: the driver and other device counts."""
+    drawing = Drawing(theme)
+    for line in lines:
+        colour = theme.quiet if line.is_driver else theme.colours[line.slot]
+        drawing.line(line.batch, line.value, name=escape(line.label),
+                     line={"color": colour, "width": 2,
+                           "dash": "solid" if line.is_driver else _DASHES[line.slot % 5]},
+                     hovertemplate="<b>%{fullData.name}</b><br>batch %{x:,.0f}: %{y:.3~g} s"
+                     "<extra></extra>")  # fmt: skip
+        drawing.points(line.measured, line.points, name=escape(line.label),
+                       marker={"color": colour, "size": 9, "symbol": _SYMBOLS[line.slot % 5]},
+                       hovertemplate="<b>%{fullData.name}</b><br>batch %{x:,}: %{y:.3~g} s"
+                       "<extra>measured</extra>")  # fmt: skip
+    sizes = np.concatenate([x.batch for x in lines] or [np.array([1.0, 1024.0])])
+    drawing.x = batch_axis(float(sizes.min()), float(sizes.max()))
+    drawing.y = _seconds([x.value for x in lines] + [x.points for x in lines])
+    drawing.end_labels(lines, [last(x.value) for x in lines], log=True,
+                       quiet=[x.short for x in lines if x.is_driver])  # fmt: skip
+    if crossover is not None and sizes.min() < crossover < sizes.max():
+        drawing.mark(crossover, f"crossover {crossover:,.0f}", log=True)
+    return drawing.figure()
+
+
+def uneven(
+    slow: Floats, synchronous: Floats, asynchronous: Floats, chosen: float, theme: Theme
+) -> ChartSpec:
+    """Return samples/s of synchronous and asynchronous training against the slow worker's share.
+
+    Args:
+        slow: shares of the time that one worker is stopped [1].
+        synchronous: samples/s there.
+        asynchronous: the same without waiting.
+        chosen: the share in use [1].
+        theme: colours.
+    """
+    drawing = Drawing(theme, height=LOW + 40)
+    named = (("synchronous", synchronous, 0), ("asynchronous", asynchronous, 1))
+    for name, speed, slot in named:
+        drawing.line(100.0 * slow, speed, name=name,
+                     line={"color": theme.colours[slot], "width": 2, "dash": _DASHES[slot]},
+                     hovertemplate="<b>%{fullData.name}</b><br>stopped %{x:.0f} %: %{y:,.4~g} "
+                     "samples/s<extra></extra>")  # fmt: skip
+    drawing.x = {"title": "one worker is stopped (% of the time)"}
+    drawing.y = {"title": "samples per second", "rangemode": "tozero", "tickformat": ",~r"}
+    ends = [_End(short=name, slot=slot) for name, _, slot in named]
+    drawing.end_labels(ends, [float(speed[-1]) for _, speed, _ in named], log=False)
+    drawing.mark(100.0 * chosen, f"{100.0 * chosen:.0f} %", log=False)
+    return drawing.figure()
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """The name at the end of a line."""
+
+    short: str
+    slot: int
+
+
+def _by_devices(
+    lines: Sequence[CountLine], theme: Theme, *, title: str, unit: str, log: bool
+) -> ChartSpec:
+    drawing = _drawn(lines, theme, unit)
+    drawing.y = _seconds([x.value for x in lines]) | {"title": title}
+    drawing.end_labels(lines, [last(x.value) for x in lines], log=log)
+    return drawing.figure()
+
+
+def _drawn(lines: Sequence[CountLine], theme: Theme, unit: str) -> Drawing:
+    """Return lines, bands and measured points over the device count."""
+    drawing = Drawing(theme)
+    for line in lines:
+        colour = theme.colours[line.slot]
+        drawing.band(line.devices, line.low, line.high, colour=colour, name=line.label)
+        inside, beyond = line.devices <= line.most, line.devices >= line.most
+        for part, style in (
+            (inside, {"color": colour, "width": 2, "dash": _DASHES[line.slot % 5]}),
+            (beyond, {"color": theme.quiet, "width": 2, "dash": "dash"}),
+        ):
+            drawing.line(line.devices[part], line.value[part], name=escape(line.label), line=style,
+                         customdata=line.nodes[part],
+                         hovertemplate="<b>%{fullData.name}</b><br>%{x:,} devices, "
+                         f"%{{customdata:,}} nodes: {unit}<extra></extra>")  # fmt: skip
+        drawing.points(line.measured, line.points, name=escape(line.label),
+                       marker={"color": colour, "size": 9, "symbol": _SYMBOLS[line.slot % 5]},
+                       hovertemplate=f"<b>%{{fullData.name}}</b><br>%{{x:,}} devices: {unit}"
+                       "<extra>measured</extra>")  # fmt: skip
+    drawing.x = _devices_axis(lines)
+    return drawing
+
+
+def _devices_axis(lines: Sequence[CountLine]) -> dict[str, Any]:
+    counts = np.concatenate([x.devices for x in lines] or [np.array([1.0, 2.0])])
+    return batch_axis(float(counts.min()), float(counts.max())) | {"title": "devices"}
+
+
+def _seconds(values: Sequence[Floats]) -> dict[str, Any]:
+    """Return a logarithmic axis of seconds with ticks of its own."""
+    known = np.concatenate([v[np.isfinite(v) & (v > 0)] for v in values] or [np.ones(1)])
+    known = known if known.size else np.ones(1)
+    axis = {"title": "step time (s)", "type": "log"}
+    return axis | log_ticks(float(known.min()), float(known.max()))

@@ -1,0 +1,176 @@
+"""Uneven workers: steps that wait for the slowest, and steps that do not.
+
+n workers take T_1 ... T_n for their own batch b. A worker that is stopped a share h of the time
+takes 1/(1 - h) as long; all scatter by the relative sd `spread`.
+
+    synchronous    step [s] = E[max(T_1 ... T_n)] + link
+    asynchronous   updates/s = sum 1/(T_i + link), at most the server's
+    server         updates/s <= servers x bandwidth/(2 x bytes)     weights down, gradients up
+    staleness      s_i = T_i x sum over j != i of 1/T_j             updates of others in a step
+
+The expected maximum of independent normal times is the integral of 1 - F_1(x) ... F_n(x) (David
+and Nagaraja, Order Statistics, 2003, section 3.1); for equal workers it grows with sqrt(2 ln n).
+Over all updates the mean of s_i is n - 1, however uneven the workers are: between reading and
+writing of one worker lie the updates of the n - 1 others. A worker reads once a step.
+
+A gradient of staleness s costs steps. For SGD with delayed updates the noise of the gradients costs
+what it costs without delay, and the rest of the steps grows in proportion to the delay (Arjevani,
+Shamir and Srebro, 2020, "A tight convergence analysis for stochastic gradient descent with delayed
+updates"). With steps to a target of Smin (1 + Bcrit/b) (`planner.convergence`) that is
+
+    updates to the target = Smin (1 + Bcrit/b + s)      at most; 0 instead of s is the least
+
+so a stale gradient costs nothing where noise rules (b far below Bcrit) and up to s + 1 times the
+updates where it does not. Nothing is fitted. Limits: bounds of convex problems; the learning rate
+is tuned to the delay.
+
+Errors against runs: `python -m planner backtest --what-if`, docs/accuracy-what-if.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy.special import ndtr
+
+from planner.core import Floats
+
+POINTS: Final = 2001
+"""Points of the integral of the expected maximum."""
+TAIL: Final = 8.0
+"""Standard deviations to either side that the integral covers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workers:
+    """Workers of one training: `times_s` of a worker's own batch [s], shape (n,).
+
+    `batch` are the samples of one worker's step, `link_s` the exchange of gradients [s], `spread`
+    the relative sd of a worker's time from step to step.
+    """
+
+    batch: float
+    times_s: Floats
+    link_s: float = 0.0
+    spread: float = 0.0
+
+    @property
+    def count(self) -> int:
+        """Number of workers."""
+        return int(self.times_s.size)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asynchronous:
+    """Updates/s and samples/s without waiting, and the staleness of gradients [updates].
+
+    `staleness` is the mean over updates, `slowest_staleness` that of the slowest worker.
+    `server_limits` says whether the parameter server sets the pace.
+    """
+
+    updates_per_s: float
+    samples_per_s: float
+    staleness: float
+    slowest_staleness: float
+    server_limits: bool
+
+
+def workers(
+    count: int, *, batch: float, compute_s: float, link_s: float, slow: float, spread: float
+) -> Workers:
+    """Return equal workers, of which one is stopped the share `slow` of the time.
+
+    Args:
+        count: workers, at least 1.
+        batch: samples of one worker's step.
+        compute_s: time of one worker's own batch [s].
+        link_s: exchange of gradients [s].
+        slow: share of the time, 0 to below 1.
+        spread: relative sd of a worker's time from step to step.
+    """
+    times_s = np.full(count, compute_s)
+    times_s[-1] /= 1.0 - slow
+    return Workers(batch=batch, times_s=times_s, link_s=link_s, spread=spread)
+
+
+def expected_slowest(times_s: Floats, sd_s: Floats) -> float:
+    """Return the expected maximum of independent normal times [s].
+
+    Args:
+        times_s: means, shape (n,).
+        sd_s: standard deviations, shape (n,); all 0 gives the largest mean.
+    """
+    if not (sd_s > 0.0).any():
+        return float(times_s.max())
+    low, high = float((times_s - TAIL * sd_s).min()), float((times_s + TAIL * sd_s).max())
+    x = np.linspace(low, high, POINTS)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = (x[:, None] - times_s) / sd_s
+    z = np.where(np.isnan(z), 0.0, z)  # a worker without scatter, at its own time
+    return low + float(np.trapezoid(1.0 - ndtr(z).prod(axis=1), x))
+
+
+def synchronous_step_s(of: Workers) -> float:
+    """Return the expected step that waits for the slowest worker [s]."""
+    return expected_slowest(of.times_s, of.spread * of.times_s) + of.link_s
+
+
+def asynchronous(of: Workers, server_updates_per_s: float = np.inf) -> Asynchronous:
+    """Return the speed of workers that do not wait.
+
+    Args:
+        of: the workers.
+        server_updates_per_s: most updates of the parameter servers, `server_limit`.
+    """
+    rates = 1.0 / (of.times_s + of.link_s)
+    free = float(rates.sum())
+    updates = min(free, server_updates_per_s)
+    slowest = int(np.argmin(rates))
+    return Asynchronous(
+        updates_per_s=updates,
+        samples_per_s=updates * of.batch,
+        staleness=of.count - 1.0,
+        slowest_staleness=float((free - rates[slowest]) / rates[slowest]),
+        server_limits=server_updates_per_s < free,
+    )
+
+
+def server_limit(parameter_bytes: float, servers: int, link_bytes_per_s: float) -> float:
+    """Return the most updates/s of parameter servers that share the weights.
+
+    Args:
+        parameter_bytes: bytes of the weights, which an update moves down and its gradients up.
+        servers: parameter servers.
+        link_bytes_per_s: of one server, both directions together.
+    """
+    return servers * link_bytes_per_s / (2.0 * parameter_bytes)
+
+
+def update_ratio(batch: float, critical_batch: float, staleness: float) -> float:
+    """Return the most updates to a target with stale gradients over those without.
+
+    (1 + Bcrit/b + s)/(1 + Bcrit/b), 1 for s = 0.
+    """
+    fresh = 1.0 + critical_batch / batch
+    return (fresh + staleness) / fresh
+
+
+def time_ratio(
+    of: Workers, critical_batch: float, run: Asynchronous, step_s: float
+) -> tuple[float, float]:
+    """Return the time to a target of asynchronous over synchronous training: least and most.
+
+    A synchronous step has the batches of all workers, an asynchronous update one of them.
+
+    Args:
+        of: the workers.
+        critical_batch: Bcrit of the workload and target [samples].
+        run: of the same workers.
+        step_s: `synchronous_step_s` of them [s].
+    """
+    together = (1.0 + critical_batch / (of.count * of.batch)) * step_s
+    each = 1.0 + critical_batch / of.batch
+    least = each / run.updates_per_s / together
+    return least, least * update_ratio(of.batch, critical_batch, run.staleness)

@@ -1,0 +1,51 @@
+"""Do more devices pay? The answer about one workload on one kind of system.
+
+`_series` has the runs and the step times at every device count, `_answer` steps, crossovers, totals
+and uneven workers, `_sentences` the words. The laws are those of `planner.scaling`.
+"""
+
+from planner.scaling_out._answer import (
+    MOST_BATCHES,
+    Answer,
+    CountAnswer,
+    Crossing,
+    Hold,
+    Question,
+    Total,
+    UnevenAnswer,
+    answer_of,
+    slow_answer,
+)
+from planner.scaling_out._sentences import (
+    best_of,
+    crossing_sentence,
+    devices,
+    host_share,
+    link_ratio,
+    sentences,
+    uneven_sentence,
+)
+from planner.scaling_out._series import Point, Series, series_of
+
+__all__ = [
+    "MOST_BATCHES",
+    "Answer",
+    "CountAnswer",
+    "Crossing",
+    "Hold",
+    "Point",
+    "Question",
+    "Series",
+    "Total",
+    "UnevenAnswer",
+    "answer_of",
+    "best_of",
+    "crossing_sentence",
+    "devices",
+    "host_share",
+    "link_ratio",
+    "sentences",
+    "series_of",
+    "slow_answer",
+    "uneven_sentence",
+]

@@ -1,0 +1,450 @@
+"""Do more devices pay? Steps, speed-ups, crossovers, totals and uneven workers of a series.
+
+    speed-up        v(n)/v(m) of throughputs, m the smallest measured device count
+    efficiency      speed-up x m/n; a sample costs 1/efficiency times as much
+    total [s]       start-up + epochs x (samples/B) x step
+    idle [hours]    n x (start-up + training x (1 - efficiency))/3600: device-hours without work
+
+With the global batch held (strong scaling) B is the same at every count, with the batch per device
+held (weak scaling) it is n times that. Totals hold the epochs: whether a larger batch needs more of
+them is the question of Steps to target. Where a step was measured, it is the answer: the median,
+with the interval of one new measurement.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Final, Literal
+
+import numpy as np
+
+from planner.core import HOUR_S, LEVEL, Estimate, Refusal, t_quantile
+from planner.fits import SD0, ratio
+from planner.scaling import (
+    DOF,
+    Asynchronous,
+    StepParts,
+    Workers,
+    asynchronous,
+    crossover,
+    server_limit,
+    step_parts,
+    synchronous_step_s,
+    time_ratio,
+    workers,
+)
+from planner.scaling_out._series import Series
+
+Hold = Literal["global", "device"]
+"""Which batch is the same at every device count: strong or weak scaling."""
+USUAL_BATCH: Final = 256
+"""Batch of a series that states none [samples]."""
+MOST_BATCHES: Final = 4
+"""Most batches that are shown without a choice."""
+BYTES: Final = 4.0
+"""Bytes of a weight and of its gradient on the way to a parameter server: float32."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked of a series; None takes the default.
+
+    `batches` [samples] are global, or per device with `hold` "device". `devices` are further device
+    counts. `startup_s` replaces the measured start-up. `deadline_s`, `budget_usd` and
+    `price_usd_per_hour` (of one device) choose a count. `slow` is the share of the time that one
+    worker is stopped, `spread` the relative sd of a worker's step. `servers` have a link of
+    `server_bytes_per_s` each and share `params` weights. `critical_batch` is Bcrit [samples].
+    """
+
+    batches: tuple[float, ...] = ()
+    hold: Hold | None = None
+    devices: tuple[int, ...] = ()
+    epochs: int = 1
+    samples_per_epoch: float | None = None
+    startup_s: float | None = None
+    deadline_s: float | None = None
+    budget_usd: float | None = None
+    price_usd_per_hour: float | None = None
+    slow: float = 0.0
+    spread: float = 0.0
+    servers: int = 1
+    server_bytes_per_s: float | None = None
+    params: float | None = None
+    critical_batch: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Total:
+    """The training at a device count: start-up and total [s], device-hours, idle ones, and cost."""
+
+    startup_s: float
+    total: Estimate
+    device_hours: float
+    idle_hours: float
+    cost_usd: float | None
+    idle_usd: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountAnswer:
+    """The step at a device count and global `batch` [samples], against the smallest count.
+
+    `measured_s` are measured steps there [s]. `speed` is in samples/s. `parts` is None where the
+    runs do not separate them, `total` where the epoch's samples are unknown.
+    """
+
+    devices: int
+    nodes: int
+    batch: float
+    measured_s: tuple[float, ...]
+    step: Estimate | Refusal
+    speed: Estimate | Refusal
+    speed_up: Estimate | Refusal
+    efficiency: Estimate | Refusal
+    parts: StepParts | None
+    total: Total | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crossing:
+    """The global batch [samples] from which `devices` beat `other_devices` of `other`.
+
+    `slower_at` is the largest batch at which measured runs of both show the `devices` slower,
+    `faster_at` the smallest above it at which they are faster; None without such runs.
+    """
+
+    devices: int
+    other: str
+    other_devices: int
+    is_driver: bool
+    batch: Estimate | Refusal
+    slower_at: float | None = None
+    faster_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnevenAnswer:
+    """Workers with one slow: synchronous and asynchronous training at a device count.
+
+    `even_step_s` and `step_s` are synchronous steps without and with scatter and the slow worker
+    [s]. `least_ratio` and `most_ratio` are the time to a target of asynchronous over synchronous
+    training; None without Bcrit.
+    """
+
+    devices: int
+    batch: float
+    even_step_s: float
+    step_s: float
+    synchronous_samples_per_s: float
+    free: Asynchronous
+    least_ratio: float | None
+    most_ratio: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The answer about a series; `batches` are the used ones, the last is that of the headline.
+
+    `driver` is another series on fewer processes, with `driver_devices` devices. `best_in_time`
+    and `best_in_budget` are the device counts for the deadline and the budget; None where not asked
+    or no count meets it.
+    """
+
+    series: Series
+    question: Question
+    hold: Hold
+    batches: tuple[float, ...]
+    rows: tuple[CountAnswer, ...]
+    crossings: tuple[Crossing, ...]
+    uneven: tuple[UnevenAnswer, ...]
+    driver: Series | None
+    driver_devices: int
+    best_in_time: CountAnswer | None
+    best_in_budget: CountAnswer | None
+
+    @property
+    def shown(self) -> tuple[CountAnswer, ...]:
+        """The rows of the headline's batch, fewest devices first."""
+        return self.at(self.batches[-1])
+
+    def at(self, batch: float) -> tuple[CountAnswer, ...]:
+        """Return the rows of one of the batches, fewest devices first."""
+        return tuple(r for r in self.rows if _held(r, self.hold) == batch)
+
+
+def _held(row: CountAnswer, hold: Hold) -> float:
+    """Return the batch of a row as it is held: global, or per device."""
+    return row.batch if hold == "global" else row.batch / row.devices
+
+
+def answer_of(series: Series, question: Question, driver: Series | None = None) -> Answer:
+    """Return the answer about a series; `driver` is compared with all of its device counts."""
+    hold = question.hold or _hold(series)
+    batches = question.batches or _batches(series, hold)
+    counts = _counts(series, question)
+    rows = tuple(
+        row for batch in batches for row in _rows(series, question, counts, batch=batch, hold=hold)
+    )
+    last = [r for r in rows if _held(r, hold) == batches[-1]]
+    tried = [r for r in last if r.devices in (*series.counts, *question.devices)]
+    driver_devices = 0 if driver is None else driver.counts[-1]
+    return Answer(
+        series=series,
+        question=question,
+        hold=hold,
+        batches=batches,
+        rows=rows,
+        crossings=tuple(_crossings(series, driver, counts)),
+        uneven=tuple(
+            u for r in last if r.devices > 1 and r.parts for u in [slow_answer(r, question)]
+        ),
+        driver=driver,
+        driver_devices=driver_devices,
+        best_in_time=_in_time(tried, question.deadline_s),
+        best_in_budget=_in_budget(tried, question.budget_usd),
+    )
+
+
+def _hold(series: Series) -> Hold:
+    """Return "global" where the smallest and the largest count share a global batch."""
+    return "global" if series.is_published or _common(series) else "device"
+
+
+def _common(series: Series) -> list[float]:
+    """Return global batches measured at the smallest and at the largest count, rising."""
+    first = {p.batch for p in series.points if p.devices == series.counts[0]}
+    last = {p.batch for p in series.points if p.devices == series.counts[-1]}
+    return sorted(float(b) for b in first & last)
+
+
+def _batches(series: Series, hold: Hold) -> tuple[float, ...]:
+    """Return the default batches, rising: at most `MOST_BATCHES`, the largest ones."""
+    if series.is_published:
+        return (float(USUAL_BATCH),)
+    if hold == "global":
+        common = _common(series) or [float(series.points[-1].batch)]
+        return tuple(common[-MOST_BATCHES:])
+    each = sorted({p.batch / p.devices for p in series.points if p.devices == series.counts[-1]})
+    return tuple(each[-MOST_BATCHES:])
+
+
+def _counts(series: Series, question: Question) -> tuple[int, ...]:
+    """Return the device counts of the answer: measured, twice the largest, and requested."""
+    further = set() if series.is_published else {2 * series.counts[-1]}
+    return tuple(sorted({*series.counts, *further, *question.devices}))
+
+
+def _rows(
+    series: Series, question: Question, counts: tuple[int, ...], *, batch: float, hold: Hold
+) -> list[CountAnswer]:
+    """Return a row per device count at one batch."""
+    rows: list[CountAnswer] = []
+    base: Estimate | Refusal | None = None
+    for devices in counts:
+        together = batch if hold == "global" else batch * devices
+        measured_s = tuple(
+            p.step_s for p in series.points if (p.devices, p.batch) == (devices, together)
+        )
+        step = _measured(measured_s) if measured_s else series.step(together, devices)
+        speed = step if isinstance(step, Refusal) else _speed(step, together)
+        if devices == series.base:
+            base = speed
+        up = _speed_up(speed, base, same=devices == series.base)
+        row = CountAnswer(
+            devices=devices,
+            nodes=series.nodes_for(devices),
+            batch=together,
+            measured_s=measured_s,
+            step=step,
+            speed=speed,
+            speed_up=up,
+            efficiency=up if isinstance(up, Refusal) else _scaled(up, series.base / devices),
+            parts=_parts(series, together, devices),
+            total=None,
+        )
+        rows.append(replace(row, total=_total(series, question, row)))
+    return rows
+
+
+def _measured(steps_s: tuple[float, ...]) -> Estimate:
+    """Return the median of measured steps [s], with the interval of one new measurement."""
+    value, q = median(steps_s), float(t_quantile(LEVEL, DOF) * SD0)
+    return Estimate(
+        value=value, low=value * np.exp(-q), high=value * np.exp(q), level=LEVEL, basis="measured"
+    )
+
+
+def _speed(step: Estimate, batch: float) -> Estimate:
+    value, low, high = (float(v) for v in (step.value, step.low, step.high))
+    return replace(step, value=batch / value, low=batch / high, high=batch / low)
+
+
+def _scaled(estimate: Estimate, factor: float) -> Estimate:
+    value, low, high = (float(v) * factor for v in (estimate.value, estimate.low, estimate.high))
+    return replace(estimate, value=value, low=low, high=high)
+
+
+def _speed_up(
+    speed: Estimate | Refusal, base: Estimate | Refusal | None, *, same: bool
+) -> Estimate | Refusal:
+    """Return v(n)/v(m); exactly 1 for the smallest count itself."""
+    if isinstance(speed, Refusal):
+        return speed
+    if isinstance(base, Refusal):
+        return base
+    if same or base is None:
+        return replace(speed, value=1.0, low=1.0, high=1.0, reasons=())
+    if not np.isfinite(float(speed.low)) or not np.isfinite(float(base.low)):
+        by = float(speed.value) / float(base.value)
+        return replace(speed, value=by, low=np.nan, high=np.nan)
+    return replace(ratio(speed, base), reasons=speed.reasons)
+
+
+def _parts(series: Series, batch: float, devices: int) -> StepParts | None:
+    law = series.at(devices)
+    if isinstance(law, Refusal):
+        return None
+    alone = series.at(1) if 1 in series.counts and devices > 1 else None
+    own = np.nan
+    if alone is not None and not isinstance(alone, Refusal):
+        first = step_parts(alone, batch)
+        own = np.nan if first is None else first.overhead_s
+    return step_parts(law, batch, own)
+
+
+def _total(series: Series, question: Question, row: CountAnswer) -> Total | None:
+    samples = question.samples_per_epoch
+    if samples is None or isinstance(row.step, Refusal):
+        return None
+    startup = question.startup_s if question.startup_s is not None else series.startup(row.devices)
+    start = startup or 0.0
+    training = _scaled(row.step, question.epochs * samples / row.batch)
+    total = replace(
+        training,
+        value=float(training.value) + start,
+        low=float(training.low) + start,
+        high=float(training.high) + start,
+    )
+    hours = row.devices * float(total.value) / HOUR_S
+    share = 1.0 if isinstance(row.efficiency, Refusal) else min(float(row.efficiency.value), 1.0)
+    idle = row.devices * (start + float(training.value) * (1.0 - share)) / HOUR_S
+    price = question.price_usd_per_hour
+    return Total(
+        startup_s=start,
+        total=total,
+        device_hours=hours,
+        idle_hours=idle,
+        cost_usd=None if price is None else hours * price,
+        idle_usd=None if price is None else idle * price,
+    )
+
+
+def _in_time(rows: list[CountAnswer], deadline_s: float | None) -> CountAnswer | None:
+    """Return the fewest devices whose total is within the deadline, upper end included."""
+    if deadline_s is None:
+        return None
+    return next((r for r in rows if r.total and float(r.total.total.high) <= deadline_s), None)
+
+
+def _in_budget(rows: list[CountAnswer], budget_usd: float | None) -> CountAnswer | None:
+    """Return the fastest count whose cost is within the budget."""
+    if budget_usd is None:
+        return None
+    paid = [r for r in rows if r.total and r.total.cost_usd is not None
+            and r.total.cost_usd <= budget_usd]  # fmt: skip
+    return min(paid, key=lambda r: float(r.total.total.value) if r.total else np.inf, default=None)
+
+
+def _crossings(series: Series, driver: Series | None, counts: tuple[int, ...]) -> list[Crossing]:
+    """Return the crossover of every larger count with the smallest, then with the driver."""
+    found = [
+        _crossing(series, series, devices, series.base)
+        for devices in counts
+        if devices > series.base
+    ]
+    if driver is not None:
+        found += [_crossing(series, driver, devices, driver.counts[-1]) for devices in counts]
+    return found
+
+
+def _crossing(series: Series, other: Series, devices: int, other_devices: int) -> Crossing:
+    law, first = series.at(devices), other.at(other_devices)
+    batch: Estimate | Refusal
+    if isinstance(law, Refusal):
+        batch = law
+    else:
+        batch = first if isinstance(first, Refusal) else crossover(first, law)
+    slower_at, faster_at = _bracket(series, devices, other, other_devices)
+    return Crossing(
+        devices=devices,
+        other=other.label,
+        other_devices=other_devices,
+        is_driver=other is not series,
+        batch=batch,
+        slower_at=slower_at,
+        faster_at=faster_at,
+    )
+
+
+def _bracket(
+    series: Series, devices: int, other: Series, other_devices: int
+) -> tuple[float | None, float | None]:
+    """Return the largest measured batch at which `devices` lose, and the next at which they win."""
+    ours, theirs = _measured_at(series, devices), _measured_at(other, other_devices)
+    lost = [b for b in ours if b in theirs and ours[b] >= theirs[b]]
+    slower_at = max(lost, default=None)
+    won = [b for b in ours if b in theirs and ours[b] < theirs[b] and b > (slower_at or 0.0)]
+    return slower_at, min(won, default=None)
+
+
+def _measured_at(series: Series, devices: int) -> dict[float, float]:
+    """Return the median step by global batch at a device count [s]."""
+    steps: dict[float, list[float]] = {}
+    for point in series.points:
+        if point.devices == devices:
+            steps.setdefault(float(point.batch), []).append(point.step_s)
+    return {batch: median(times) for batch, times in steps.items()}
+
+
+def slow_answer(row: CountAnswer, question: Question) -> UnevenAnswer:
+    """Return synchronous and asynchronous training of a row's devices as workers.
+
+    Raises:
+        ValueError: the row has no parts.
+    """
+    parts = row.parts
+    if parts is None:
+        raise ValueError("A row without parts has no workers. Leave it out.")
+    each = row.batch / row.devices
+    compute_s = parts.compute_s + parts.overhead_s
+    even = workers(row.devices, batch=each, compute_s=compute_s, link_s=parts.link_s,
+                   slow=0.0, spread=0.0)  # fmt: skip
+    slow = workers(row.devices, batch=each, compute_s=compute_s, link_s=parts.link_s,
+                   slow=question.slow, spread=question.spread)  # fmt: skip
+    step_s = synchronous_step_s(slow)
+    free = asynchronous(slow, _limit(question))
+    least, most = _ratios(slow, question.critical_batch, free, step_s)
+    return UnevenAnswer(
+        devices=row.devices,
+        batch=row.batch,
+        even_step_s=synchronous_step_s(even),
+        step_s=step_s,
+        synchronous_samples_per_s=row.batch / step_s,
+        free=free,
+        least_ratio=least,
+        most_ratio=most,
+    )
+
+
+def _ratios(
+    of: Workers, critical: float | None, free: Asynchronous, step_s: float
+) -> tuple[float | None, float | None]:
+    return (None, None) if critical is None else time_ratio(of, critical, free, step_s)
+
+
+def _limit(question: Question) -> float:
+    """Return the most updates/s of the parameter servers; infinite where they are not described."""
+    if question.params is None or question.server_bytes_per_s is None:
+        return np.inf
+    return server_limit(BYTES * question.params, question.servers, question.server_bytes_per_s)

@@ -1,0 +1,259 @@
+"""The answer in sentences: the headline first, then why, then what follows."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from planner.core import Estimate, Refusal, in_words, interval, percent, plain
+from planner.scaling_out._answer import Answer, CountAnswer, Crossing, UnevenAnswer
+from planner.throughput import interval_text, size
+
+HOST_SHARE: Final = 0.5
+"""Share of overhead in a step from which the host sets the pace: batches below v0 t."""
+SEEN: Final = 0.02
+"""Share of a step below which its overhead is next to nothing."""
+SLOW_LINK: Final = 2.0
+"""Overhead of a step over that of one device from which the interconnect is slow."""
+
+
+def sentences(answer: Answer) -> list[str]:
+    """Return the headline, its reasons, and what follows for batch, time, money and workers."""
+    parts = [
+        _headline(answer),
+        *_crossings(answer),
+        _efficiency(answer),
+        _link(answer),
+        *_limits(answer),
+        *_uneven(answer),
+        _guess(answer),
+    ]
+    return [text for text in parts if text]
+
+
+def best_of(answer: Answer) -> CountAnswer | None:
+    """Return the fastest measured count at the headline's batch; None without an answer."""
+    known = [
+        r
+        for r in answer.shown
+        if isinstance(r.speed, Estimate) and r.devices in answer.series.counts
+    ]
+    return max(known, key=lambda r: float(r.speed.value), default=None)  # type: ignore[union-attr]
+
+
+def host_share(answer: Answer) -> float | None:
+    """Return the share of overhead in the step of the smallest count; None where unknown."""
+    first = next(iter(answer.shown), None)
+    if first is None or first.parts is None or not first.parts.total_s:
+        return None
+    return first.parts.overhead_s / first.parts.total_s
+
+
+def link_ratio(answer: Answer) -> float | None:
+    """Return overhead with the link over that without it, at the fewest devices with one.
+
+    None where the overhead of a step is next to nothing: a ratio to it has no meaning.
+    """
+    rows = [r for r in answer.shown if r.devices > 1 and r.parts and r.devices in
+            answer.series.counts]  # fmt: skip
+    if not rows or rows[0].parts is None:
+        return None
+    if rows[0].parts.overhead_s < SEEN * rows[0].parts.total_s:
+        return None
+    return 1.0 + rows[0].parts.link_s / rows[0].parts.overhead_s
+
+
+def _headline(answer: Answer) -> str:
+    """Return whether more devices pay at the largest batch, with the largest gain."""
+    best, base = best_of(answer), answer.series.base
+    where = _where(answer)
+    if best is None:
+        refused = next((r.step for r in answer.shown if isinstance(r.step, Refusal)), None)
+        why = "" if refused is None else f" {refused.reason} {refused.measure_next}"
+        return f"No answer {where}.{why}"
+    host = _host(answer)
+    last = answer.shown[len(answer.series.counts) - 1]
+    if best.devices == base or isinstance(best.speed_up, Refusal):
+        return f"No: {where}, {devices(base)} {_are(base)} fastest.{_slower(last)}{host}"
+    gain = best.speed_up
+    words = f"{float(gain.value):.3g} times as fast as {base}{_ends(gain)}"
+    if float(gain.low) <= 1.0 <= float(gain.high):  # never of a published law, without interval
+        return f"Too close to call: {where}, {devices(best.devices)} are {words}.{host}"
+    return f"Yes{_from(answer, best)}: {where}, {devices(best.devices)} are {words}.{host}"
+
+
+def _from(answer: Answer, best: CountAnswer) -> str:
+    """Return from which global batch the best count wins; "" where the batch grows with it."""
+    crossing = next(
+        (c.batch for c in answer.crossings if c.devices == best.devices and not c.is_driver), None
+    )
+    if answer.hold == "device" or not isinstance(crossing, Estimate):
+        return ""
+    return f", from batch {size(crossing.value)} on"
+
+
+def _ends(estimate: Estimate) -> str:
+    """Return the interval of a ratio in brackets; "" without one."""
+    low, high = float(estimate.low), float(estimate.high)
+    if not low <= high:
+        return ""
+    return f" ({percent(estimate.level)}: {low:.3g} to {high:.3g})"
+
+
+def _slower(last: CountAnswer) -> str:
+    """Return how much slower the most devices are; "" without a number."""
+    if isinstance(last.speed_up, Refusal) or last.devices == 1:
+        return ""
+    gain = float(last.speed_up.value)
+    if gain >= 1.0 or gain <= 0.0:
+        return ""
+    return f" {last.devices} take {1.0 / gain:.3g} times as long a sample."
+
+
+def _host(answer: Answer) -> str:
+    """Return that the work is too small for the device, where it is."""
+    share = host_share(answer)
+    if share is None or share < HOST_SHARE:
+        return ""
+    return (
+        " Too small for this device: the host sets the pace, as overhead is "
+        f"{percent(share)} of a step."
+    )
+
+
+def _where(answer: Answer) -> str:
+    batch = size(answer.batches[-1])
+    return f"at global batch {batch}" if answer.hold == "global" else f"at batch {batch} per device"
+
+
+def _crossings(answer: Answer) -> list[str]:
+    """Return from which batch the measured counts win, most devices last."""
+    chosen = [c for c in answer.crossings if c.devices in answer.series.counts]
+    own, other = ([c for c in chosen if c.is_driver is d] for d in (False, True))
+    return [text for c in (*own[-1:], *other[-1:]) if (text := crossing_sentence(c))]
+
+
+def crossing_sentence(crossing: Crossing) -> str:
+    """Return from which global batch a device count wins; "" where the runs show none."""
+    other = devices(crossing.other_devices)
+    other = f"the driver's {other}" if crossing.is_driver else other
+    if isinstance(crossing.batch, Refusal):
+        return f"{devices(crossing.devices)} against {other}: {crossing.batch.reason}"
+    batch = crossing.batch
+    return (
+        f"{devices(crossing.devices)} {_are(crossing.devices)} faster than {other} from global "
+        f"batch {size(batch.value)} on{interval_text(batch, size)}.{_runs(crossing)}"
+    )
+
+
+def _runs(crossing: Crossing) -> str:
+    """Return what runs at the same batch show."""
+    lost = "" if crossing.slower_at is None else f"slower at {size(crossing.slower_at)}"
+    won = "" if crossing.faster_at is None else f"faster at {size(crossing.faster_at)}"
+    both = " and ".join(text for text in (lost, won) if text)
+    return f" Measured runs are {both}." if both else ""
+
+
+def _efficiency(answer: Answer) -> str:
+    """Return the efficiency of the most measured devices, and what a sample costs there."""
+    row = next((r for r in answer.shown if r.devices == answer.series.counts[-1]), None)
+    if row is None or isinstance(row.efficiency, Refusal) or row.devices == answer.series.base:
+        return ""
+    share = float(row.efficiency.value)
+    return (
+        f"Efficiency of {devices(row.devices)}: {percent(share)}{_percents(row.efficiency)}; a "
+        f"sample costs {plain(1.0 / share, 3)} times as much as on {answer.series.base}."
+    )
+
+
+def _percents(estimate: Estimate) -> str:
+    low, high = float(estimate.low), float(estimate.high)
+    if not low <= high:
+        return ""
+    return f" ({percent(estimate.level)}: {percent(low)} to {percent(high)})"
+
+
+def _link(answer: Answer) -> str:
+    """Return that the interconnect is slow, by its overhead or its share of a step."""
+    overhead = link_ratio(answer)
+    if overhead is None:
+        return _link_share(answer)
+    if overhead < SLOW_LINK:
+        return ""
+    return (
+        f"The interconnect is slow: with it a step's overhead is {plain(overhead, 2)} times that "
+        "of one device."
+    )
+
+
+def _link_share(answer: Answer) -> str:
+    """Return that the interconnect takes most of a step on the most measured devices."""
+    last = next((r for r in answer.shown if r.devices == answer.series.counts[-1]), None)
+    if last is None or last.parts is None or last.parts.link_s < HOST_SHARE * last.parts.total_s:
+        return ""
+    share = percent(last.parts.link_s / last.parts.total_s)
+    return f"The interconnect is slow: it takes {share} of a step of {devices(last.devices)}."
+
+
+def _limits(answer: Answer) -> list[str]:
+    """Return the device counts for the deadline and the budget."""
+    texts, question = [], answer.question
+    if question.deadline_s is not None:
+        row = answer.best_in_time
+        limit = in_words(question.deadline_s)
+        texts.append(
+            f"No count finishes within {limit} with its interval."
+            if row is None or row.total is None
+            else f"{devices(row.devices)}: the fewest that finish within {limit}, in "
+            f"{_time(row.total.total)}."
+        )
+    if question.budget_usd is not None:
+        row = answer.best_in_budget
+        money = f"{question.budget_usd:,.2f} USD"
+        texts.append(
+            f"No count costs at most {money}, or the price is missing."
+            if row is None or row.total is None
+            else f"{devices(row.devices)}: the fastest for at most {money}, "
+            f"{_time(row.total.total)} at {row.total.cost_usd:,.2f} USD."
+        )
+    return texts
+
+
+def _time(total: Estimate) -> str:
+    return interval(float(total.value), float(total.low), float(total.high))
+
+
+def _uneven(answer: Answer) -> list[str]:
+    """Return what a slow worker costs, where one is described."""
+    rows = [u for u in answer.uneven if u.devices in answer.series.counts]
+    if not rows or not (answer.question.slow or answer.question.spread):
+        return []
+    return [uneven_sentence(rows[-1])]
+
+
+def uneven_sentence(row: UnevenAnswer) -> str:
+    """Return synchronous against asynchronous training with uneven workers."""
+    slower = row.step_s / row.even_step_s
+    faster = row.free.samples_per_s / row.synchronous_samples_per_s
+    limit = "; the parameter server sets the pace" if row.free.server_limits else ""
+    return (
+        f"With uneven workers a synchronous step of {devices(row.devices)} takes {slower:.3g} "
+        f"times as long. Asynchronous training has {faster:.3g} times its samples/s{limit}."
+    )
+
+
+def _guess(answer: Answer) -> str:
+    """Return which counts are far beyond the measured ones."""
+    most = answer.series.counts[-1]
+    far = [r.devices for r in answer.shown if r.devices > 2 * most]
+    if not far:
+        return ""
+    return f"Low confidence: {far[-1]} devices are more than twice the {most} measured."
+
+
+def devices(count: int) -> str:
+    """Return a device count in words."""
+    return "1 device" if count == 1 else f"{count:,} devices"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"

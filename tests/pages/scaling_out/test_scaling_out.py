@@ -1,0 +1,89 @@
+"""Scaling out shows what the planner answers, for measured, published and article series."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from planner.answers import scaling_out, scaling_out_answered
+from planner.scaling_out import uneven_sentence
+from tests import shipped
+from tests.pages.conftest import figure, lines, show, sound, texts, unfold
+
+PAGE = "scaling-out"
+ARTICLE = "unnamed-model"
+BERT = "bert-large-mlperf-wikipedia"
+CHARTS = ("step time (s)", "efficiency (%)", "share of a step (%)", "step time (s)",
+          "samples per second")  # fmt: skip
+pytestmark = pytest.mark.usefixtures("library_pages")
+
+
+def sentences(**question: str) -> tuple[str, ...]:
+    answer = scaling_out_answered(shipped.library(), {k: [v] for k, v in question.items()})
+    return scaling_out(answer, shipped.library().sets).sentences
+
+
+@pytest.mark.parametrize("workload", ["", ARTICLE, BERT])
+def test_the_first_sentence_answers_the_question_in_the_planners_words(workload: str) -> None:
+    question = {"workload": workload} if workload else {}
+    shown = show(PAGE, **question)
+    assert "Do more devices pay?" in texts(shown)
+    for sentence in sentences(**question):
+        assert sentence in texts(shown)
+
+
+def test_every_chart_is_drawn_for_the_measured_runs() -> None:
+    shown = show(PAGE)
+    titles = [figure(shown, k)["layout"]["yaxis"]["title"]["text"] for k in range(len(CHARTS))]
+    assert tuple(titles) == CHARTS
+    assert set(lines(shown)) == {"global batch 32", "global batch 128", "global batch 512"}
+
+
+def test_shares_of_a_step_are_stacked_to_100_percent() -> None:
+    bars = figure(show(PAGE, workload=ARTICLE), 2)["data"]
+    assert [b["type"] for b in bars] == ["bar"] * 3
+    together = np.sum([b["y"] for b in bars], axis=0)
+    assert together == pytest.approx([100.0, 100.0])
+
+
+def test_a_series_without_single_devices_says_why_it_has_no_shares() -> None:
+    said = texts(show(PAGE, workload=BERT))
+    assert "These runs do not separate the interconnect from overhead." in said
+
+
+def test_the_slider_of_the_slow_worker_moves_the_answer() -> None:
+    shown = show(PAGE)
+    shown.slider(key=f"{PAGE}.slow").set_value(80.0).run()
+    answer = scaling_out_answered(shipped.library(), {"slow": ["80"]}).answer
+    assert answer is not None
+    row = [u for u in answer.uneven if u.devices in answer.series.counts][-1]
+    assert uneven_sentence(row) in texts(sound(shown))
+
+
+def test_deadline_budget_and_price_are_in_the_link() -> None:
+    question = {"deadline": "0.03", "budget": "1", "price": "5"}
+    shown = show(PAGE, **question)
+    assert not shown.warning
+    assert "2 devices: the fewest that finish within" in texts(shown)
+    assert "the fastest for at most 1.00 USD" in texts(shown)
+
+
+def test_the_answer_of_a_link_of_the_command_is_that_of_the_page() -> None:
+    query = scaling_out_answered(shipped.library(), {"slow": ["25"], "devices": ["16"]}).query
+    pairs = dict(part.split("=", 1) for part in query.split("&"))
+    shown = show(PAGE, **pairs)
+    assert not shown.warning
+    assert 16 in set(shown.dataframe[0].value["Devices"])
+
+
+def test_article_003_is_shown_as_the_order_that_it_states() -> None:
+    shown = unfold(show(PAGE), f"{PAGE}.article")
+    table = next(d.value for d in shown.dataframe if "Place by epoch time" in d.value)
+    assert len(table) == 12
+    first = table[table["Place by epoch time"] == 1]
+    assert list(first["Batch"]) == [64, 512]
+
+
+def test_a_link_with_a_workload_that_is_gone_says_so() -> None:
+    shown = show(PAGE, workload="no-such-workload")
+    assert "is no longer an option" in shown.warning[0].value

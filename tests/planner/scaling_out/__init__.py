@@ -1,0 +1,1 @@
+"""Do more devices pay?"""
