@@ -132,8 +132,8 @@ def _interval(value: float | None, low: float | None, high: float | None) -> str
     if value is None:
         return None
     if low is None or high is None or low == high:
-        return f"{value:,.4g}"
-    return f"{value:,.4g} ({low:,.3g} – {high:,.3g})"
+        return plain(value, 4)
+    return f"{plain(value, 4)} ({plain(low, 3)} – {plain(high, 3)})"
 
 
 def _files(record: ScalingOut) -> list[File]:
@@ -325,15 +325,15 @@ def _cut(row: SplitRow) -> Record:
         "Tensor x pipeline x data": f"{row.tensor} x {row.pipeline} x {row.data}",
         "Advised": row.advised,
         "Fits": row.fits,
-        "State (GB)": row.state_gb,
-        "Activations (GB)": row.activations_gb,
-        "Of (GB)": row.memory_gb,
+        "State (GB)": plain(float(row.state_gb), 3),
+        "Activations (GB)": plain(float(row.activations_gb), 3),
+        "Of (GB)": plain(float(row.memory_gb), 3),
         "Recomputed": row.recomputes,
         "Micro-batches": row.micro_batches,
         "Bubble": percent(float(row.bubble), 1),
         "Tensor traffic": percent(float(row.tensor_share), 1),
         "Gradient traffic": percent(float(row.data_share), 1),
-        "Samples/s": row.samples_per_s,
+        "Samples/s": plain(float(row.samples_per_s), 3),
     }
 
 

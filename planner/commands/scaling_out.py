@@ -18,6 +18,7 @@ from planner.answers.records import CrossoverRow, ScalingOut, ScalingRow, SplitR
 from planner.commands import words
 from planner.commands.words import print_answer, print_table
 from planner.core import percent
+from planner.core import plain as plain_number
 from planner.store import Store
 
 NONE: Final = "–"
@@ -121,5 +122,5 @@ def _number(value: float | None, low: float | None = None, high: float | None = 
     if value is None:
         return NONE
     if low is None or high is None:
-        return f"{value:,.4g}"
-    return f"{value:,.4g} ({low:,.4g} – {high:,.4g})"
+        return plain_number(value, 4)
+    return f"{plain_number(value, 4)} ({plain_number(low, 4)} – {plain_number(high, 4)})"

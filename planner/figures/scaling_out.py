@@ -138,14 +138,10 @@ def memory_of_cuts(of: Cuts, theme: Theme) -> ChartSpec:
         drawing.bars(list(of.names), size, name=name, slot=slot, customdata=100.0 * of.bubble,
                      hovertemplate=f"<b>%{{x}}</b><br>{name} %{{y:,.3~g}} GB, bubble "
                      "%{customdata:.1f} %<extra></extra>")  # fmt: skip
-    across = np.array([-0.5, len(of.names) - 0.5])
-    drawing.line(across, np.full(2, of.memory_gb), hoverinfo="skip", showlegend=False,
-                 line={"color": theme.quiet, "width": 1, "dash": "dash"})  # fmt: skip
     drawing.x = {"title": "tensor x pipeline x data", "type": "category"}
     top = max(2.0 * of.memory_gb, float((of.state_gb + of.activations_gb).min()) * 1.2)
     drawing.y = {"title": "memory of a device (GB)", "range": [0, top]}
-    drawing.note(f"{of.memory_gb:,.0f} GB", x=0, xref="paper", xanchor="left", y=of.memory_gb,
-                 yanchor="bottom")  # fmt: skip
+    drawing.level(of.memory_gb, f"{of.memory_gb:,.0f} GB")
     drawing.layout = {
         "barmode": "stack",
         "showlegend": True,
