@@ -102,7 +102,7 @@ def curve(sources: Sources, query: Given) -> Answer:
 
 def scaling(sources: Sources, query: Given) -> Answer:
     """Return whether more devices pay."""
-    answer = scaling_out_answered(sources.store, query)
+    answer = scaling_out_answered(sources.store, query, sources.catalog)
     if answer.problems or answer.answer is None:
         return None, answer.problems or [NO_RUN]
     return scaling_out(answer, sources.store.sets), ()

@@ -64,7 +64,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         job._times:DAY_S catalog._records:HOUR_S compare._shortlist:HOUR_S job._memory:GIGA
         throughput.curves:GIGA
         answers.comparison._parameters:HOUR_S
-        answers._scaling_out:GIGABIT scaling_out._answer:BYTES
+        answers._scaling_out:GIGABIT scaling_out._answer:BYTES splits._splits:HALF_BYTES
         compare.rent_or_buy:HOUR_S cost._own:WATTS_PER_KILOWATT
         cost.payback:MONTHS_PER_YEAR cost._records:HOURS_PER_YEAR
         cost._records:HOURS_PER_MONTH cost._records:SECONDS_PER_HOUR core._durations:DAY_S
@@ -82,6 +82,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         answers.parameters:MOST_BESIDE answers.parameters:MOST_BATCHES
         answers.parameters:MOST_BATCHES_SHOWN answers.parameters:MOST_COUNTS
         scaling_out._answer:MOST_BATCHES scaling_out._answer:USUAL_BATCH
+        splits._splits:USUAL_BATCH
         answers.parameters:MOST_LISTED answers.parameters:LISTED catalog._combine:MAX_TEXT
         answers.comparison.question:EPOCHS answers.comparison.question:MOST_EPOCHS
         answers.comparison.question:MOST_OPTIONS
@@ -154,6 +155,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         scaling.uneven:POINTS scaling.uneven:TAIL
         scaling._terms:_LEAST_S scaling._terms:_MOST_S scaling._terms:LINK_TERMS""",
     "printed by a source": """
+        splits._splits:ALL_REDUCES splits._splits:RECOMPUTED_WORK splits._splits:PCIE
         answers.comparison._description:RESNET_50_FLOPS time_to_target._reference:_COCO
         time_to_target._reference:_CRITEO effects._effect:VALIDATED_AT_ONCE
         effects._effect:TO_VALIDATE effects._effect:FASTER_PER_EPOCH

@@ -46,6 +46,7 @@ COMMANDS: Final = {
     "transfer": "`pytest -s tests/planner/test_transfer_public.py`",
     "suspects": "`pytest tests/planner/suspects/test_suspects_public.py`",
     "effects": "`pytest tests/planner/effects/test_effect_pairs.py`",
+    "whatif": "`python -m planner backtest --what-if`",
     "references": "`pytest tests/planner/time_to_target/test_reference_points.py`",
 }
 TABLE: Final = """
@@ -125,6 +126,12 @@ scaling_out._sentences:SEEN | share | of overhead in a step below which no ratio
 scaling_out._sentences:SLOW_LINK | factor
     | overhead with a link over that without it from which the link is slow
     | round | none
+splits._splits:SPLIT_EFFICIENCY | share
+    | of the peak that the products of a stage reach, the median of published cuts
+    | published | whatif
+splits._splits:NODE_LINK | bytes/s | of an accelerator to other machines, each direction
+    | none: 200 Gbit/s, usual in published clusters
+    | none
 runs.later_epochs:NU0 | degrees of freedom | weight of the prior on epoch scatter | colab | both
 runs.later_epochs:SD0 | share of the mean | prior scatter of the epochs
     | colab | both

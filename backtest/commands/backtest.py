@@ -37,6 +37,7 @@ from backtest.commands.published import (
     shipped_figures,
     write_page,
 )
+from backtest.commands.what_if import write_what_if
 from backtest.data.columns import WITHOUT, Skipped
 from backtest.published.page import published_lines
 from backtest.questions.figure import Row, Watch
@@ -103,6 +104,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="as_json",
         help="print the figures of published tables as one JSON object, and exit",
     )
+    parser.add_argument(
+        "--what-if",
+        action="store_true",
+        help="write the errors of the what-if models of Scaling out, from what ships, and exit",
+    )
     parser.add_argument("--into", type=Path, default=None, metavar="DIR",
                         help="folder for docs/ and data/ (default: the repository for all public "
                         f"data, else ./{ELSEWHERE})")  # fmt: skip
@@ -111,6 +117,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run_backtest(options: argparse.Namespace) -> int:
     """Return 0 on success, `PARTIAL` if something was left out, 1 if nothing was written."""
     folder: Path = options.folder
+    if options.what_if:
+        return write_what_if(options.into)
     if options.as_json:
         return print_json(folder)
     if options.constants:

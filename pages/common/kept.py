@@ -35,6 +35,7 @@ from planner.answers import (
     scaling_out_workloads as scaled_workloads,
 )
 from planner.answers.runs import Suspects, priors_of, suspects_of, with_priors
+from planner.catalog import Catalog
 from planner.convergence import targets_of, usual_target
 from planner.core.slugs import slugs
 from planner.effects import FactorEffect, effects_of
@@ -289,10 +290,16 @@ def scaling_driver(shared: Store, workload: str, series: str) -> str:
     return _of(shared, workload, ("driver", series), query)
 
 
-def scaling_out_of(shared: Store, question: Mapping[str, Sequence[str]]) -> ScalingOutAnswer:
-    """Return `planner.answers.scaling_out_answered`, cached until its runs change."""
+def scaling_out_of(
+    shared: Store, question: Mapping[str, Sequence[str]], catalog: Catalog, stamp: Hashable
+) -> ScalingOutAnswer:
+    """Return `planner.answers.scaling_out_answered`, cached until its runs or prices change.
+
+    `stamp` changes with the catalogue.
+    """
     key = tuple(sorted((name, tuple(texts)) for name, texts in question.items()))
-    return _once(shared, ("scaling out", key), lambda: scaling_out_answered(shared, question))
+    query = lambda: scaling_out_answered(shared, question, catalog)  # noqa: E731
+    return _once(shared, ("scaling out", key, stamp), query)
 
 
 def facets(shared: Store, filters: Mapping[str, Sequence[str]]) -> dict[str, dict[str, int]]:

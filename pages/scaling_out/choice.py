@@ -8,13 +8,14 @@ from typing import Final
 
 import streamlit as st
 
-from pages.common import kept, widgets, workload_choice
+from pages.common import hardware, kept, widgets, workload_choice
 from pages.common.link import Link
 from planner.answers import NO_DRIVER
 from planner.answers.parameters import HOLDS, SCALING_OUT
 from planner.core import Parameter
 from planner.core.parameters import limits
 from planner.epochs import MOST_EPOCHS, MOST_SAMPLES
+from planner.networks import networks
 from planner.store import Store
 
 BY_NAME: Final = {p.name: p for p in SCALING_OUT}
@@ -83,7 +84,46 @@ def _numbers(link: Link) -> list[str]:
     for name in ("slow", "spread", "image_px"):
         link.decimal(name, *limits(BY_NAME[name]), _default(BY_NAME[name]))
     link.number("servers", 1, 10_000, 1)
+    for name in ("network_batch", "micro_batch"):
+        link.decimal(name, *limits(BY_NAME[name]), _default(BY_NAME[name]))
+    link.number("count", 1, 100_000, 64)
+    link.choice("network", language_models(), str(BY_NAME["network"].default))
+    link.choice("accelerator", accelerators(), str(BY_NAME["accelerator"].default))
+    link.choice("precision", BY_NAME["precision"].choices, str(BY_NAME["precision"].default))
     return wrong
+
+
+def language_models() -> dict[str, str]:
+    """Return the names of the networks that can be cut, by id."""
+    return {n.id: n.name for n in networks().values() if n.of_tokens and n.sequence}
+
+
+def accelerators() -> dict[str, str]:
+    """Return the names of accelerators with a stated memory, by id."""
+    known = hardware.catalog().catalog.accelerators
+    return {a.id: a.name for a in known if a.memory_bytes and a.kind != "cpu"}
+
+
+def split(link: Link) -> None:
+    """Draw the network, the accelerators, and the batches of the cut."""
+    first, second, third = st.columns([2, 2, 1], vertical_alignment="bottom")
+    models, cards = language_models(), accelerators()
+    first.selectbox("Network", list(models), link.place("network", list(models)),
+                    format_func=models.__getitem__, key=link.key("network"))  # fmt: skip
+    second.selectbox("Accelerator", list(cards), link.place("accelerator", list(cards)),
+                     format_func=cards.__getitem__, key=link.key("accelerator"))  # fmt: skip
+    third.number_input("Count", 1, 100_000, link.held("count"), step=8, format="%d",
+                       key=link.key("count"))  # fmt: skip
+    first, second, third = st.columns([2, 2, 1], vertical_alignment="bottom")
+    first.number_input("Sequences per step", *limits(BY_NAME["network_batch"]),
+                       link.held("network_batch"), step=64.0, format="%g",
+                       key=link.key("network_batch"))  # fmt: skip
+    second.number_input("Sequences per micro-batch", *limits(BY_NAME["micro_batch"]),
+                        link.held("micro_batch"), step=1.0, format="%g",
+                        key=link.key("micro_batch"))  # fmt: skip
+    formats = list(BY_NAME["precision"].choices)
+    third.selectbox("Precision", formats, link.place("precision", formats),
+                    key=link.key("precision"))  # fmt: skip
 
 
 def _default(parameter: Parameter) -> float:

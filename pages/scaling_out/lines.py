@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from planner import figures
+from planner.answers.records import SplitOut
 from planner.core import Estimate, Floats, Refusal
 from planner.scaling_out import Answer, Series, UnevenAnswer, devices, slow_answer
 from planner.throughput import size
@@ -15,6 +16,8 @@ from planner.throughput import size
 GRID: Final = 41
 MOST_COUNTS: Final = 4
 """Most device counts in the chart of steps against batches."""
+MOST_CUTS: Final = 12
+"""Cuts in the chart of memory."""
 PARTS: Final = ("work on samples", "overhead", "interconnect")
 
 
@@ -89,6 +92,20 @@ def shares(answer: Answer) -> figures.StepShares | None:
     return figures.StepShares(
         counts=tuple(f"{r.devices:,}" for r in rows),
         parts=tuple(zip(PARTS, parts.T, strict=True)),
+    )
+
+
+def cuts(split: SplitOut) -> figures.Cuts:
+    """Return the memory of the cuts, fewest shards first, the advised one among them."""
+    place = next((i for i, r in enumerate(split.rows) if r.advised), 0)
+    first = max(min(place - MOST_CUTS // 2, len(split.rows) - MOST_CUTS), 0)
+    rows = split.rows[first : first + MOST_CUTS]
+    return figures.Cuts(
+        names=tuple(f"{r.tensor} x {r.pipeline} x {r.data}" for r in rows),
+        state_gb=np.array([float(r.state_gb) for r in rows]),
+        activations_gb=np.array([float(r.activations_gb) for r in rows]),
+        memory_gb=float(rows[0].memory_gb),
+        bubble=np.array([float(r.bubble) for r in rows]),
     )
 
 

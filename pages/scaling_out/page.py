@@ -6,14 +6,15 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from pages.common import kept, suspect_switch, widgets
+from backtest.published.what_if import shipped_what_if
+from pages.common import hardware, kept, suspect_switch, widgets
 from pages.common.kept import store
 from pages.common.link import Link
 from pages.common.widgets import File
 from pages.scaling_out import choice, lines
 from planner import figures
 from planner.answers import scaling_out
-from planner.answers.records import CrossoverRow, ScalingOut, ScalingRow
+from planner.answers.records import CrossoverRow, ScalingOut, ScalingRow, SplitRow
 from planner.core import Estimate, Record, Report, csv_text, html_page, percent, plain
 from planner.figures.frame import LIGHT_THEME
 from planner.scaling_out import Answer, UnevenAnswer, uneven_sentence
@@ -32,7 +33,9 @@ def show() -> None:
     link.warn()
     if chosen is None:
         return
-    result = kept.scaling_out_of(shared, link.parameters("workload", "series", "driver"))
+    question = link.parameters("workload", "series", "driver")
+    catalog = hardware.catalog().catalog
+    result = kept.scaling_out_of(shared, question, catalog, hardware.stamps())
     if result.answer is None:
         widgets.nothing(
             "No run was timed on several device counts.",
@@ -49,7 +52,9 @@ def show() -> None:
     _crossovers(result.answer, record)
     _totals(link, record)
     _uneven(link, result.answer)
+    _split(link, record)
     _stated(record)
+    _errors()
     _sources(record)
 
 
@@ -127,8 +132,8 @@ def _interval(value: float | None, low: float | None, high: float | None) -> str
     if value is None:
         return None
     if low is None or high is None or low == high:
-        return f"{value:,.4g}"
-    return f"{value:,.4g} ({low:,.3g} – {high:,.3g})"
+        return plain(value, 4)
+    return f"{plain(value, 4)} ({plain(low, 3)} – {plain(high, 3)})"
 
 
 def _files(record: ScalingOut) -> list[File]:
@@ -192,8 +197,8 @@ def _crossovers(answer: Answer, record: ScalingOut) -> None:
             alt="Global batch from which each device count is faster than the other",
         )
         st.caption(
-            "Crossover batch = (f_n - f_d)/(s_d - s_n), with overhead f and time of a sample s of "
-            "driver and workers. Runs at one batch check it."
+            "Crossover batch = (f_n - f_d)/(s_d - s_n). Overhead f and time of a sample s are "
+            "those of driver d and workers n. Runs at one batch check it."
         )
 
 
@@ -246,7 +251,7 @@ def _uneven(link: Link, answer: Answer) -> None:
         choice.slow_worker(link)
         known = [u for u in answer.uneven if u.devices in answer.series.counts]
         if not known:
-            st.caption("These runs do not separate work and interconnect, which workers need.")
+            st.caption("No step time is known on several devices, which workers need.")
             return
         row = known[-1]
         slow, waiting, free = lines.uneven(answer, row)
@@ -283,6 +288,80 @@ def _worker(row: UnevenAnswer) -> Record:
         "Server limits": row.free.server_limits,
         "Asynchronous/synchronous time": ratio,
     }
+
+
+def _split(link: Link, record: ScalingOut) -> None:
+    with st.container(border=True):
+        st.markdown("**Does it fit? How many stages? What does the bubble cost?**")
+        choice.split(link)
+        if record.split is None:
+            st.caption("No cut: choose a named language model and an accelerator with its memory.")
+            return
+        for text in record.split.sentences:
+            st.markdown(widgets.answer_text(text))
+        widgets.chart(
+            figures.memory_of_cuts(lines.cuts(record.split), widgets.theme()),
+            "scaling-out.cuts",
+            " ".join(record.split.sentences),
+        )
+        rows = [_plain(r) for r in record.split.rows]
+        widgets.table(
+            [_cut(r) for r in record.split.rows],
+            key="scaling-out.splits",
+            alt="Memory, bubble and communication of every cut, fewest shards first",
+        )
+        widgets.row([File("Cuts as CSV", lambda: csv_text(rows), "epochwise-cuts.csv",
+                          "scaling-out.cuts_csv")])  # fmt: skip
+        error = shipped_what_if()["splits"]
+        low, high = float(error["relative_p10"]), float(error["relative_p90"])
+        st.caption(
+            "Bubble = (p - 1)/(m + p - 1), p stages, m micro-batches. Speeds are rough: "
+            f"{low:.2f} to {high:.2f} of published ones."
+        )
+
+
+def _cut(row: SplitRow) -> Record:
+    return {
+        "Tensor x pipeline x data": f"{row.tensor} x {row.pipeline} x {row.data}",
+        "Advised": row.advised,
+        "Fits": row.fits,
+        "State (GB)": plain(float(row.state_gb), 3),
+        "Activations (GB)": plain(float(row.activations_gb), 3),
+        "Of (GB)": plain(float(row.memory_gb), 3),
+        "Recomputed": row.recomputes,
+        "Micro-batches": row.micro_batches,
+        "Bubble": percent(float(row.bubble), 1),
+        "Tensor traffic": percent(float(row.tensor_share), 1),
+        "Gradient traffic": percent(float(row.data_share), 1),
+        "Samples/s": plain(float(row.samples_per_s), 3),
+    }
+
+
+def _errors() -> None:
+    """Draw the errors of the what-if models against measured runs."""
+    box = widgets.folded("How wrong are these models?", "fact_check", "scaling-out.errors")
+    if not box.open:
+        return
+    with box:
+        scores = shipped_what_if()["scores"]
+        widgets.table(
+            [
+                {"Model": kind, "Cases": s["cases"],
+                 "Median error": None if s["median"] is None else percent(s["median"], 1),
+                 "Largest error": None if s["largest"] is None else percent(s["largest"], 1),
+                 "Interval reaches the measured batches": s["right"]}
+                for kind, s in scores.items()
+            ],
+            key="scaling-out.scores",
+            alt="Errors of the what-if models against runs measured on two cores",
+        )  # fmt: skip
+        splits = shipped_what_if()["splits"]
+        st.caption(
+            f"Memory: {splits['rows_that_fit']} of {splits['rows_with_memory']} published cuts "
+            f"that ran fit by this model. Step: {percent(splits['median_error'])} off in the "
+            "median. Made by `python -m planner backtest --what-if`."
+        )
+        st.caption("Staleness is below n - 1 where workers share cores, as here.")
 
 
 def _stated(record: ScalingOut) -> None:

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from planner.answers import parameters
 from planner.answers._asking import NO_RUN, looked_up_slug
+from planner.answers._splits import SplitAnswer, split_answered, split_out
 from planner.answers.comparison import epoch_size_of
 from planner.answers.records import (
     CrossoverRow,
@@ -26,6 +27,7 @@ from planner.answers.records import (
     rows_of,
 )
 from planner.answers.runs import suspects_of
+from planner.catalog import Catalog
 from planner.core import (
     HOUR_S,
     Estimate,
@@ -82,6 +84,7 @@ class ScalingOutAnswer:
     problems: tuple[Problem, ...]
     stated: tuple[queries.RankedCase, ...] = ()
     images: str = ""
+    split: SplitAnswer | None = None
 
 
 def scaling_out_workloads(store: Store) -> dict[str, str]:
@@ -92,7 +95,7 @@ def scaling_out_workloads(store: Store) -> dict[str, str]:
     return {by_name[name]: name for name in scaled if name in by_name}
 
 
-def scaling_out_answered(store: Store, question: Given) -> ScalingOutAnswer:
+def scaling_out_answered(store: Store, question: Given, catalog: Catalog) -> ScalingOutAnswer:
     """Return whether more devices pay, as on the page Scaling out."""
     parsed = read(parameters.SCALING_OUT, question, parameters.FOR_THE_EYE)
     values, problems = parsed.values, list(parsed.problems)
@@ -122,6 +125,7 @@ def scaling_out_answered(store: Store, question: Given) -> ScalingOutAnswer:
     runs = list(series.runs)
     size = epoch_size_of(store, workloads[short], runs, values["samples_per_epoch"])
     facts = queries.all_columns(store, runs[0].run_id)
+    split = split_answered(catalog, values, problems)
     answer = answer_of(series, _question(values, size.samples, facts), every.get(driver))
     stated = {"workload": short, "series": chosen, "driver": driver or NO_DRIVER}
     return ScalingOutAnswer(
@@ -135,6 +139,7 @@ def scaling_out_answered(store: Store, question: Given) -> ScalingOutAnswer:
         problems=tuple(problems),
         stated=tuple(queries.ranks(store)),
         images=_images(facts, answer, values["image_px"]),
+        split=split,
     )
 
 
@@ -269,6 +274,7 @@ def scaling_out(result: ScalingOutAnswer, sets: Sequence[ResultSet]) -> ScalingO
         crossovers=rows_of(CrossoverRow, [_crossover_row(c) for c in answer.crossings]),
         uneven=rows_of(UnevenRow, [_uneven_row(u) for u in answer.uneven]),
         stated=rows_of(RankRow, [_rank_row(r) for r in result.stated]),
+        split=None if result.split is None else split_out(result.split),
         sources=tuple(scaling_sources(answer, sets)),
     )
 

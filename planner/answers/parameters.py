@@ -99,6 +99,18 @@ SCALING_OUT: Final = (
               least=1e-3, most=1e12, short=True),
     Parameter(name="image_px", words="another image side to compare bytes with", kind="number",
               unit="px", default=256.0, least=1.0, most=1e5),
+    Parameter(name="network", words="language model to cut over devices, by its name",
+              default="llama-3-70b"),
+    Parameter(name="accelerator", words="accelerator to cut it over, by its name",
+              default="h100-sxm"),
+    Parameter(name="count", words="accelerators to cut it over", kind="whole", default=64,
+              least=1, most=100_000),
+    Parameter(name="network_batch", words="sequences of a step of that model", kind="number",
+              unit="samples", default=1024.0, least=1.0, most=1e7),
+    Parameter(name="micro_batch", words="sequences of a micro-batch", kind="number",
+              unit="samples", default=1.0, least=1.0, most=1e4),
+    Parameter(name="precision", words="precision of that model", kind="choice",
+              default="bfloat16", choices=("float32", "float16", "bfloat16", "float8")),
     _WITHOUT,
 )  # fmt: skip
 STATED: Final = ("workload", "pattern", "epochs", "patterns", "systems", "baseline")

@@ -375,6 +375,41 @@ class RankRow(_Record, frozen=True, kw_only=True):
     result_set: str
 
 
+class SplitRow(_Record, frozen=True, kw_only=True):
+    """A network cut over tensor x pipeline x data devices: memory of a device, shares of a step.
+
+    `advised` marks the smallest cut that fits. Speeds are rough: docs/accuracy-what-if.md.
+    """
+
+    tensor: int
+    pipeline: int
+    data: int
+    micro_batches: int
+    state_gb: Number
+    activations_gb: Number
+    memory_gb: Number
+    fits: bool
+    recomputes: bool
+    bubble: Number
+    tensor_share: Number
+    data_share: Number
+    step_s: Number
+    samples_per_s: Number
+    advised: bool
+
+
+class SplitOut(_Record, frozen=True, kw_only=True):
+    """Whether a network fits on accelerators, and every cut of it, fewest shards first."""
+
+    network: str
+    accelerator: str
+    count: int
+    sequence: Number
+    global_batch_size: Number
+    sentences: tuple[str, ...]
+    rows: tuple[SplitRow, ...]
+
+
 class ScalingOut(_Record, frozen=True, kw_only=True):
     """The answer of Scaling out: whether more devices pay."""
 
@@ -390,6 +425,7 @@ class ScalingOut(_Record, frozen=True, kw_only=True):
     crossovers: tuple[CrossoverRow, ...]
     uneven: tuple[UnevenRow, ...]
     stated: tuple[RankRow, ...]
+    split: SplitOut | None
     sources: tuple[Source, ...]
 
 

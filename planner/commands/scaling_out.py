@@ -14,10 +14,11 @@ from planner.answers import (
     scaling_out_workloads,
     series_by_slug,
 )
-from planner.answers.records import CrossoverRow, ScalingOut, ScalingRow, UnevenRow
+from planner.answers.records import CrossoverRow, ScalingOut, ScalingRow, SplitRow, UnevenRow
 from planner.commands import words
 from planner.commands.words import print_answer, print_table
 from planner.core import percent
+from planner.core import plain as plain_number
 from planner.store import Store
 
 NONE: Final = "–"
@@ -30,7 +31,7 @@ def run_scaling_out(arguments: argparse.Namespace) -> int:
         words.refuse(arguments.strange)
         return _list(store)
     question = words.given_of(arguments, [p.name for p in parameters.SCALING_OUT])
-    answer = scaling_out_answered(store, question)
+    answer = scaling_out_answered(store, question, words.open_catalog(arguments))
     words.refuse((*arguments.strange, *answer.problems))
     if answer.answer is None:
         return words.REFUSED
@@ -66,6 +67,11 @@ def _print(record: ScalingOut) -> None:
         head = ["Devices", "Even step (s)", "Uneven step (s)", "Synchronous/s", "Asynchronous/s",
                 "Staleness", "Time ratio"]  # fmt: skip
         print_table(head, [_uneven(u) for u in record.uneven], head)
+    if record.split is not None:
+        print_answer(record.split.sentences)
+        head = ["Tensor x pipeline x data", "State (GB)", "Activations (GB)", "Of (GB)", "Bubble",
+                "Tensor", "Samples/s", "Fits"]  # fmt: skip
+        print_table(head, [_split(r) for r in record.split.rows], head[1:-1])
 
 
 def _row(row: ScalingRow) -> list[str]:
@@ -103,10 +109,18 @@ def _uneven(row: UnevenRow) -> list[str]:
     return [f"{row.devices:,}", *map(_number, cells), ratio]
 
 
+def _split(row: SplitRow) -> list[str]:
+    fits = "advised" if row.advised else "yes" if row.fits else "no"
+    memory = (row.state_gb, row.activations_gb, row.memory_gb)
+    return [f"{row.tensor} x {row.pipeline} x {row.data}", *map(_number, memory),
+            percent(float(row.bubble), 1), percent(float(row.tensor_share), 1),
+            _number(row.samples_per_s), f"{fits}{', recomputed' * row.recomputes}"]  # fmt: skip
+
+
 def _number(value: float | None, low: float | None = None, high: float | None = None) -> str:
     """Return a number with its interval; a dash where unknown."""
     if value is None:
         return NONE
     if low is None or high is None:
-        return f"{value:,.4g}"
-    return f"{value:,.4g} ({low:,.4g} – {high:,.4g})"
+        return plain_number(value, 4)
+    return f"{plain_number(value, 4)} ({plain_number(low, 4)} – {plain_number(high, 4)})"

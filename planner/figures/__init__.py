@@ -28,9 +28,11 @@ from planner.figures.method import (
 )
 from planner.figures.scaling_out import (
     CountLine,
+    Cuts,
     StepLine,
     StepShares,
     efficiency_by_devices,
+    memory_of_cuts,
     shares,
     step_by_batch,
     step_by_devices,
@@ -56,6 +58,7 @@ __all__ = [
     "Bounds",
     "ChartSpec",
     "CountLine",
+    "Cuts",
     "Dot",
     "Points",
     "Scale",
@@ -78,6 +81,7 @@ __all__ = [
     "grey_words",
     "html",
     "interval_of_epochs",
+    "memory_of_cuts",
     "rent_or_buy",
     "residuals",
     "shares",

@@ -221,6 +221,13 @@ class Drawing:
         self.note(text, x=float(np.log10(x)) if log else x, y=1, yref="paper", yanchor="bottom",
                   yshift=row * _LABEL_GAP)  # fmt: skip
 
+    def level(self, y: float, text: str) -> None:
+        """Draw a dashed line across the chart at `y`, with its name at the right end."""
+        line = {"color": self.theme.quiet, "dash": "dash", "width": 1}
+        self._shapes.append({"type": "line", "x0": 0, "x1": 1, "xref": "paper", "y0": y, "y1": y,
+                             "line": line})  # fmt: skip
+        self.note(text, x=1, xref="paper", xanchor="right", y=y, yanchor="bottom")
+
     def note(self, text: str, **where: object) -> None:
         """Draw text without an arrow, in a muted colour unless a font is set."""
         font = {"font": {"color": self.theme.quiet}, "showarrow": False}

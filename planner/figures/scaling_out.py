@@ -118,6 +118,38 @@ def step_by_batch(lines: Sequence[StepLine], theme: Theme, crossover: float | No
     return drawing.figure()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cuts:
+    """Memory of a device under cuts of a network [GB], of `memory_gb`; arrays of shape (cuts,)."""
+
+    names: tuple[str, ...]
+    state_gb: Floats
+    activations_gb: Floats
+    memory_gb: float
+    bubble: Floats
+
+
+def memory_of_cuts(of: Cuts, theme: Theme) -> ChartSpec:
+    """Return the memory of a device under each cut as stacked bars, with that of the device."""
+    drawing = Drawing(theme, height=LOW + 60)
+    for slot, (name, size) in enumerate(
+        (("state", of.state_gb), ("activations", of.activations_gb))
+    ):
+        drawing.bars(list(of.names), size, name=name, slot=slot, customdata=100.0 * of.bubble,
+                     hovertemplate=f"<b>%{{x}}</b><br>{name} %{{y:,.3~g}} GB, bubble "
+                     "%{customdata:.1f} %<extra></extra>")  # fmt: skip
+    drawing.x = {"title": "tensor x pipeline x data", "type": "category"}
+    top = max(2.0 * of.memory_gb, float((of.state_gb + of.activations_gb).min()) * 1.2)
+    drawing.y = {"title": "memory of a device (GB)", "range": [0, top]}
+    drawing.level(of.memory_gb, f"{of.memory_gb:,.0f} GB")
+    drawing.layout = {
+        "barmode": "stack",
+        "showlegend": True,
+        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+    }
+    return drawing.figure()
+
+
 def uneven(
     slow: Floats, synchronous: Floats, asynchronous: Floats, chosen: float, theme: Theme
 ) -> ChartSpec:

@@ -16,11 +16,14 @@ from planner.job._job import (
 )
 from planner.job._memory import (
     MOST_SHARDS,
+    activations_on,
     fit_of,
     gigabytes,
     has_room,
     least_count,
     unknown_optimizer,
+    usable_bytes,
+    whole_state,
 )
 from planner.job._placing import PER_NODE, library_of, machines_for, peak_of
 from planner.job._records import (
@@ -81,6 +84,7 @@ __all__ = [
     "Timed",
     "TimedStep",
     "Way",
+    "activations_on",
     "efficiency_with_step",
     "expected_rate",
     "fit_of",
@@ -105,8 +109,10 @@ __all__ = [
     "timed",
     "timed_share",
     "unknown_optimizer",
+    "usable_bytes",
     "usual_batch",
     "utilizations",
+    "whole_state",
     "work_draws",
     "work_sentences",
 ]

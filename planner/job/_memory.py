@@ -143,7 +143,7 @@ def fit_of(job: Job, hardware: Hardware, batch: float | None) -> Fit:
 def _of_the_machine(job: Job, hardware: Hardware, batch: float | None) -> Fit:
     """Return the fit on a processor, whose memory is not in the catalogue."""
     line = _line(job) if batch is not None else None
-    need = None if job.params is None else _whole_state(job).total
+    need = None if job.params is None else whole_state(job).total
     if line is not None and batch is not None:
         need = line[0] + line[1] * batch / hardware.nodes
     more = "" if line is not None else " and room for activations"
@@ -158,7 +158,7 @@ def _of_the_machine(job: Job, hardware: Hardware, batch: float | None) -> Fit:
     )  # fmt: skip
 
 
-def _whole_state(job: Job, *, small_moments: bool | None = None) -> State:
+def whole_state(job: Job, *, small_moments: bool | None = None) -> State:
     """Return weights, gradients and optimiser state of the whole network.
 
     Args:
@@ -181,12 +181,12 @@ def _smaller_states(job: Job) -> Iterator[tuple[State, str, str]]:
     The operations of a step are those of the job. Only the state in host memory, the last, takes
     transfers of unknown time.
     """
-    whole = _whole_state(job)
+    whole = whole_state(job)
     if job.training == "lora":
-        yield _whole_state(replace(job, training="qlora")), _IN_FOUR_BITS, _TAKE_QLORA
+        yield whole_state(replace(job, training="qlora")), _IN_FOUR_BITS, _TAKE_QLORA
     if job.training != "full":
         return
-    small = _whole_state(job, small_moments=True)
+    small = whole_state(job, small_moments=True)
     if small.total < whole.total and moments_of(job.optimizer) == 0:
         yield small, "without master weights", "Train without master weights."
     elif small.total < whole.total:
@@ -215,7 +215,7 @@ def samples_at_once(job: Job, hardware: Hardware) -> int | None:
     have, sample = usable_bytes(hardware), activations_on(job)
     if have is None or sample is None or job.params is None:
         return None
-    state = _whole_state(job).on_each(hardware.devices, 3)
+    state = whole_state(job).on_each(hardware.devices, 3)
     each = sample.recomputed if job.recompute else sample.kept
     return max(math.floor((have - state) / each), 0)
 
@@ -266,7 +266,7 @@ def usable_bytes(hardware: Hardware) -> float | None:
 
 def bytes_per_parameter(job: Job, state: State | None = None) -> float:
     """Return the bytes of a state per parameter of the network; None takes the job's state."""
-    return (state or _whole_state(job)).total / (job.params or 1.0)
+    return (state or whole_state(job)).total / (job.params or 1.0)
 
 
 def _line(job: Job) -> tuple[float, float] | None:
@@ -314,7 +314,7 @@ def _state(job: Job, line: tuple[float, float]) -> float:
     """Return weights, gradients and optimiser state [bytes], at most those at 0 samples."""
     if job.params is None:
         return 0.0
-    return max(min(_whole_state(job).total, line[0]), 0.0)
+    return max(min(whole_state(job).total, line[0]), 0.0)
 
 
 def _devices_of(line: tuple[float, float], batch: float, have: float) -> int | None:
@@ -354,7 +354,7 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
             sentence="The memory of the job was not measured.",
             way_out="Measure its peak memory at two batch sizes.",
         )
-    state, activations = _whole_state(job), activations_on(job)
+    state, activations = whole_state(job), activations_on(job)
     take = f"take {_size(job, state)}"
     usage = f"{_what(job)} {take}"
     sample, memory, devices = _least_sample(activations), have / USABLE, hardware.devices
@@ -401,7 +401,7 @@ def _too_large(job: Job, sample: float, have: float, hardware: Hardware) -> Fit:
         have: memory of one device for the job [bytes].
         hardware: all devices.
     """
-    state, memory, devices = _whole_state(job), have / USABLE, hardware.devices
+    state, memory, devices = whole_state(job), have / USABLE, hardware.devices
     smaller = list(_smaller_states(job))
     holding = [one for one in smaller if _holds(hardware, memory, one[0], sample)]
     enough = [one for one in holding if one[1] != _ON_HOST]
@@ -445,7 +445,7 @@ def _adapters(job: Job, sample: float, memory: float, hardware: Hardware) -> str
         ("lora", "Or train adapters (LoRA)."),
         ("qlora", "Or train adapters beside weights in 4 bits (QLoRA)."),
     )
-    states = ((_whole_state(replace(job, training=training)), text) for training, text in ways)
+    states = ((whole_state(replace(job, training=training)), text) for training, text in ways)
     return next((text for state, text in states if _holds(hardware, memory, state, sample)), "")
 
 
@@ -467,7 +467,7 @@ def _only(job: Job, state: State, condition: str, have: float, hardware: Hardwar
     shared = f", {gigabytes(each)} on each of {_devices(hardware)}" * (hardware.devices > 1)
     return (
         f"Fits only {condition}: {_size(job, state)}{shared} of {_room(have)}. "
-        f"{_what(job, first=True)} take {_size(job, _whole_state(job))} otherwise."
+        f"{_what(job, first=True)} take {_size(job, whole_state(job))} otherwise."
         f"{_left(job, each, have)}{_recomputing(job, each, have)}"
     )
 
@@ -552,7 +552,7 @@ def _less_sharding(
 
     `sample` is the memory of a sample's activations, `recomputed` the least that it can be [bytes].
     """
-    state = _whole_state(job)
+    state = whole_state(job)
     ways = ((sample, ""), (recomputed, "With recomputed activations "))
     for activations, begins in ways:
         for stage in STAGES[1:3]:
@@ -570,7 +570,7 @@ def _hopeless(count: int) -> str:
 
 def _shards(job: Job, have: float) -> int:
     """Return how many devices hold the sharded state with room left."""
-    return math.ceil(_whole_state(job).total / (have / USABLE * TIGHT))
+    return math.ceil(whole_state(job).total / (have / USABLE * TIGHT))
 
 
 _RECOMPUTE: Final = (

@@ -1,10 +1,11 @@
 """Uneven workers: steps that wait for the slowest, and steps that do not.
 
-n workers take T_1 ... T_n for their own batch b. A worker that is stopped a share h of the time
-takes 1/(1 - h) as long; all scatter by the relative sd `spread`.
+n workers take T_1 ... T_n for a step of their own batch b, exchange of gradients included. A worker
+that is stopped a share h of the time takes 1/(1 - h) as long, as it computes and exchanges nothing
+meanwhile; all scatter by the relative sd `spread`.
 
-    synchronous    step [s] = E[max(T_1 ... T_n)] + link
-    asynchronous   updates/s = sum 1/(T_i + link), at most the server's
+    synchronous    step [s] = E[max(T_1 ... T_n)]
+    asynchronous   updates/s = sum 1/T_i, at most the server's
     server         updates/s <= servers x bandwidth/(2 x bytes)     weights down, gradients up
     staleness      s_i = T_i x sum over j != i of 1/T_j             updates of others in a step
 
@@ -45,15 +46,13 @@ TAIL: Final = 8.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workers:
-    """Workers of one training: `times_s` of a worker's own batch [s], shape (n,).
+    """Workers of one training: `times_s` of a worker's own step [s], shape (n,).
 
-    `batch` are the samples of one worker's step, `link_s` the exchange of gradients [s], `spread`
-    the relative sd of a worker's time from step to step.
+    `batch` are the samples of that step, `spread` is the relative sd of its time.
     """
 
     batch: float
     times_s: Floats
-    link_s: float = 0.0
     spread: float = 0.0
 
     @property
@@ -77,22 +76,19 @@ class Asynchronous:
     server_limits: bool
 
 
-def workers(
-    count: int, *, batch: float, compute_s: float, link_s: float, slow: float, spread: float
-) -> Workers:
+def workers(count: int, *, batch: float, step_s: float, slow: float, spread: float) -> Workers:
     """Return equal workers, of which one is stopped the share `slow` of the time.
 
     Args:
         count: workers, at least 1.
         batch: samples of one worker's step.
-        compute_s: time of one worker's own batch [s].
-        link_s: exchange of gradients [s].
+        step_s: time of one worker's step, exchange of gradients included [s].
         slow: share of the time, 0 to below 1.
         spread: relative sd of a worker's time from step to step.
     """
-    times_s = np.full(count, compute_s)
+    times_s = np.full(count, step_s)
     times_s[-1] /= 1.0 - slow
-    return Workers(batch=batch, times_s=times_s, link_s=link_s, spread=spread)
+    return Workers(batch=batch, times_s=times_s, spread=spread)
 
 
 def expected_slowest(times_s: Floats, sd_s: Floats) -> float:
@@ -114,7 +110,7 @@ def expected_slowest(times_s: Floats, sd_s: Floats) -> float:
 
 def synchronous_step_s(of: Workers) -> float:
     """Return the expected step that waits for the slowest worker [s]."""
-    return expected_slowest(of.times_s, of.spread * of.times_s) + of.link_s
+    return expected_slowest(of.times_s, of.spread * of.times_s)
 
 
 def asynchronous(of: Workers, server_updates_per_s: float = np.inf) -> Asynchronous:
@@ -124,7 +120,7 @@ def asynchronous(of: Workers, server_updates_per_s: float = np.inf) -> Asynchron
         of: the workers.
         server_updates_per_s: most updates of the parameter servers, `server_limit`.
     """
-    rates = 1.0 / (of.times_s + of.link_s)
+    rates = 1.0 / of.times_s
     free = float(rates.sum())
     updates = min(free, server_updates_per_s)
     slowest = int(np.argmin(rates))

@@ -411,24 +411,21 @@ def slow_answer(row: CountAnswer, question: Question) -> UnevenAnswer:
     """Return synchronous and asynchronous training of a row's devices as workers.
 
     Raises:
-        ValueError: the row has no parts.
+        ValueError: the row has no step time.
     """
-    parts = row.parts
-    if parts is None:
-        raise ValueError("A row without parts has no workers. Leave it out.")
-    each = row.batch / row.devices
-    compute_s = parts.compute_s + parts.overhead_s
-    even = workers(row.devices, batch=each, compute_s=compute_s, link_s=parts.link_s,
-                   slow=0.0, spread=0.0)  # fmt: skip
-    slow = workers(row.devices, batch=each, compute_s=compute_s, link_s=parts.link_s,
-                   slow=question.slow, spread=question.spread)  # fmt: skip
+    if isinstance(row.step, Refusal):
+        raise ValueError("A row without a step time has no workers.")  # noqa: TRY004 - not a type
+    each, even_s = row.batch / row.devices, float(row.step.value)
+    slow = workers(
+        row.devices, batch=each, step_s=even_s, slow=question.slow, spread=question.spread
+    )
     step_s = synchronous_step_s(slow)
     free = asynchronous(slow, _limit(question))
     least, most = _ratios(slow, question.critical_batch, free, step_s)
     return UnevenAnswer(
         devices=row.devices,
         batch=row.batch,
-        even_step_s=synchronous_step_s(even),
+        even_step_s=even_s,
         step_s=step_s,
         synchronous_samples_per_s=row.batch / step_s,
         free=free,

@@ -7,10 +7,12 @@ import pytest
 
 from planner.answers import scaling_out, scaling_out_answered
 from planner.scaling_out import uneven_sentence
+from planner.store.catalog import read_catalog
 from tests import shipped
 from tests.pages.conftest import figure, lines, show, sound, texts, unfold
 
 PAGE = "scaling-out"
+CATALOG = read_catalog(shipped.ROOT / "data" / "catalog").catalog
 ARTICLE = "unnamed-model"
 BERT = "bert-large-mlperf-wikipedia"
 CHARTS = ("step time (s)", "efficiency (%)", "share of a step (%)", "step time (s)",
@@ -19,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("library_pages")
 
 
 def sentences(**question: str) -> tuple[str, ...]:
-    answer = scaling_out_answered(shipped.library(), {k: [v] for k, v in question.items()})
+    answer = scaling_out_answered(shipped.library(), {k: [v] for k, v in question.items()}, CATALOG)
     return scaling_out(answer, shipped.library().sets).sentences
 
 
@@ -54,7 +56,7 @@ def test_a_series_without_single_devices_says_why_it_has_no_shares() -> None:
 def test_the_slider_of_the_slow_worker_moves_the_answer() -> None:
     shown = show(PAGE)
     shown.slider(key=f"{PAGE}.slow").set_value(80.0).run()
-    answer = scaling_out_answered(shipped.library(), {"slow": ["80"]}).answer
+    answer = scaling_out_answered(shipped.library(), {"slow": ["80"]}, CATALOG).answer
     assert answer is not None
     row = [u for u in answer.uneven if u.devices in answer.series.counts][-1]
     assert uneven_sentence(row) in texts(sound(shown))
@@ -69,7 +71,9 @@ def test_deadline_budget_and_price_are_in_the_link() -> None:
 
 
 def test_the_answer_of_a_link_of_the_command_is_that_of_the_page() -> None:
-    query = scaling_out_answered(shipped.library(), {"slow": ["25"], "devices": ["16"]}).query
+    query = scaling_out_answered(
+        shipped.library(), {"slow": ["25"], "devices": ["16"]}, CATALOG
+    ).query
     pairs = dict(part.split("=", 1) for part in query.split("&"))
     shown = show(PAGE, **pairs)
     assert not shown.warning

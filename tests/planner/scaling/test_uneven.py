@@ -32,13 +32,13 @@ def test_the_expected_maximum_of_unequal_workers_is_that_of_draws() -> None:
 
 
 def test_without_scatter_a_step_waits_for_the_slow_worker() -> None:
-    of = workers(4, batch=32, compute_s=0.1, link_s=0.02, slow=0.5, spread=0.0)
-    assert synchronous_step_s(of) == pytest.approx(0.22)
+    of = workers(4, batch=32, step_s=0.12, slow=0.5, spread=0.0)
+    assert synchronous_step_s(of) == pytest.approx(0.24)
 
 
 def test_asynchronous_workers_lose_only_the_slow_ones_part() -> None:
-    even = asynchronous(workers(4, batch=32, compute_s=0.1, link_s=0.0, slow=0.0, spread=0.0))
-    slow = asynchronous(workers(4, batch=32, compute_s=0.1, link_s=0.0, slow=0.5, spread=0.0))
+    even = asynchronous(workers(4, batch=32, step_s=0.1, slow=0.0, spread=0.0))
+    slow = asynchronous(workers(4, batch=32, step_s=0.1, slow=0.5, spread=0.0))
     assert even.samples_per_s == pytest.approx(4 * 32 / 0.1)
     assert slow.samples_per_s == pytest.approx(3.5 * 32 / 0.1)
     assert (even.slowest_staleness, slow.slowest_staleness) == pytest.approx((3.0, 6.0))
@@ -47,7 +47,7 @@ def test_asynchronous_workers_lose_only_the_slow_ones_part() -> None:
 @pytest.mark.parametrize("slow", [0.0, 0.3, 0.9])
 def test_the_mean_staleness_is_the_number_of_other_workers(slow: float) -> None:
     """Counted in a simulation of updates in their order, for even and uneven workers."""
-    of = workers(4, batch=1, compute_s=1.0, link_s=0.0, slow=slow, spread=0.0)
+    of = workers(4, batch=1, step_s=1, slow=slow, spread=0.0)
     clock = of.times_s * np.array([1.0, 0.9, 0.8, 0.7])  # they do not begin together
     read, found = np.zeros(4, dtype=int), []
     for done in range(20_000):
@@ -61,7 +61,7 @@ def test_the_mean_staleness_is_the_number_of_other_workers(slow: float) -> None:
 def test_a_parameter_server_moves_weights_down_and_gradients_up() -> None:
     limit = server_limit(4e6, servers=2, link_bytes_per_s=1e9)
     assert limit == pytest.approx(250.0)
-    of = workers(8, batch=16, compute_s=0.01, link_s=0.0, slow=0.0, spread=0.0)
+    of = workers(8, batch=16, step_s=0.01, slow=0.0, spread=0.0)
     bound = asynchronous(of, limit)
     assert bound.server_limits
     assert bound.samples_per_s == pytest.approx(250.0 * 16)
@@ -76,7 +76,7 @@ def test_staleness_costs_nothing_where_noise_rules_and_most_where_it_does_not() 
 
 def test_even_workers_without_noise_gain_nothing_from_not_waiting() -> None:
     """At b far below Bcrit both take the same samples; far above, an update is worth a step."""
-    of = workers(4, batch=32, compute_s=0.1, link_s=0.0, slow=0.0, spread=0.0)
+    of = workers(4, batch=32, step_s=0.1, slow=0.0, spread=0.0)
     least, most = time_ratio(of, 1e9, asynchronous(of), synchronous_step_s(of))
     assert (least, most) == pytest.approx((1.0, 1.0), rel=1e-5)
     least, most = time_ratio(of, 1e-3, asynchronous(of), synchronous_step_s(of))

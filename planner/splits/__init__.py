@@ -1,0 +1,29 @@
+"""Model parallelism: does a network fit, over how many stages, and what does it cost?
+
+`_splits` cuts a network over tensor, pipeline and data parallelism: memory of a device, bubble,
+communication and the predicted step.
+"""
+
+from planner.splits._splits import (
+    NODE_LINK,
+    SPLIT_EFFICIENCY,
+    Cut,
+    Split,
+    advice,
+    cut_of,
+    cuts_of,
+    split_sentences,
+    splits,
+)
+
+__all__ = [
+    "NODE_LINK",
+    "SPLIT_EFFICIENCY",
+    "Cut",
+    "Split",
+    "advice",
+    "cut_of",
+    "cuts_of",
+    "split_sentences",
+    "splits",
+]

@@ -1,0 +1,247 @@
+"""Tensor x pipeline x data: the memory of a device, the bubble, communication, and the step.
+
+t devices share every layer (tensor), p stages share the layers (pipeline), d copies share the batch
+(data): t p d devices. A copy works through m = B/(d b) micro-batches of b samples in a step of B.
+
+    state on a device [bytes]        (weights + gradients)/(t p) + optimiser state/(t p d)
+    activations on a device          b x activations of a sample x min(p, m)/(t p)
+    bubble, share of a step          (p - 1)/(m + p - 1)
+    tensor, a micro-batch [s]        4 x 2(t - 1)/t x b s 2 L d/p/link        4 all-reduces a layer
+    data, a step [s]                 2(d - 1)/d x 2 params/(t p)/link         one all-reduce
+    micro-batch on a stage [s]       b FLOPs/(t p)/(efficiency x peak) + tensor
+    step [s]                         (m + p - 1) x micro-batch + data
+
+with s tokens a sample and L d layers x width. The optimiser state is sharded over the copies (ZeRO
+stage 1), as usual with Megatron; the first stage holds the activations of min(p, m) micro-batches
+(one forward, one backward). Recomputed activations add a third of the operations. Tensor
+parallelism stays within a machine.
+
+Sources: Huang et al. 2019 (GPipe), section 2.3, and Narayanan et al. 2021, section 2.2 (bubble, one
+forward one backward); Shoeybi et al. 2019, section 3 (four all-reduces a layer); Rajbhandari et al.
+2020 (ZeRO); Thakur et al. 2005 (ring: 2(n - 1)/n of the bytes). The state and the activations are
+those of Compare (`planner.job`, `planner.networks`).
+
+Limits: dense transformers. Interleaved stages shrink the bubble, context and expert parallelism
+spread more: neither is counted. Communication overlaps with work in practice and counts in full
+here. Errors: docs/accuracy-what-if.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from planner.catalog import Accelerator
+from planner.core import Refusal, percent, plain
+from planner.job import (
+    PER_NODE,
+    Hardware,
+    Job,
+    activations_on,
+    gigabytes,
+    peak_of,
+    usable_bytes,
+    whole_state,
+)
+
+ALL_REDUCES: Final = 4.0
+"""Of a transformer layer and micro-batch: two forward, two backward (Shoeybi et al. 2019)."""
+HALF_BYTES: Final = 2.0
+RECOMPUTED_WORK: Final = 4.0 / 3.0
+"""Operations with recomputed activations over those without: the forward pass twice."""
+NODE_LINK: Final = 25e9
+"""Bytes/s of one accelerator to other machines, each direction: 200 Gbit/s."""
+PCIE: Final = 16e9
+"""Bytes/s between accelerators without links of their own, each direction: PCIe 3.0 x16."""
+SPLIT_EFFICIENCY: Final = 0.62
+"""Share of the peak that the products of a stage reach, communication and bubble apart."""
+USUAL_BATCH: Final = 1024.0
+"""Samples of a step where none are stated."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """How a network is cut: devices that share a layer, stages, and copies."""
+
+    tensor: int
+    pipeline: int
+    data: int
+
+    @property
+    def shards(self) -> int:
+        """Devices that hold one copy of the network."""
+        return self.tensor * self.pipeline
+
+    @property
+    def words(self) -> str:
+        """The cut in words: 4 x 2 x 8."""
+        return f"{self.tensor} x {self.pipeline} x {self.data}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Split:
+    """A cut of a job: memory of a device [bytes], shares of a step [1], step [s], speed.
+
+    `recomputes` is set where activations only fit recomputed. `fits` compares `need_bytes` with the
+    part of the memory that a framework gets.
+    """
+
+    cut: Cut
+    micro_batches: int
+    state_bytes: float
+    activation_bytes: float
+    have_bytes: float
+    recomputes: bool
+    bubble: float
+    tensor_share: float
+    data_share: float
+    step_s: float
+    samples_per_s: float
+
+    @property
+    def need_bytes(self) -> float:
+        """Memory of a device for the job [bytes]."""
+        return self.state_bytes + self.activation_bytes
+
+    @property
+    def fits(self) -> bool:
+        """Whether it fits."""
+        return self.need_bytes <= self.have_bytes
+
+
+def cuts_of(count: int, node: int = PER_NODE, layers: int | None = None) -> Iterator[Cut]:
+    """Yield the cuts of `count` devices: tensor within a node, at least one layer a stage."""
+    most = count if layers is None else layers
+    for tensor in (n for n in (1, 2, 4, 8, 16, 32, 64) if n <= node and count % n == 0):
+        left = count // tensor
+        for pipeline in (p for p in range(1, min(left, most) + 1) if left % p == 0):
+            yield Cut(tensor=tensor, pipeline=pipeline, data=left // pipeline)
+
+
+def cut_of(
+    job: Job,
+    accelerator: Accelerator,
+    cut: Cut,
+    *,
+    batch: float,
+    micro_batch: float = 1.0,
+    node_link: float = NODE_LINK,
+    efficiency: float = SPLIT_EFFICIENCY,
+) -> Split | Refusal:
+    """Return the memory and the step of a job under a cut.
+
+    Args:
+        job: a described transformer.
+        accelerator: of every device.
+        cut: of the network.
+        batch: samples of a step over all devices.
+        micro_batch: samples of a micro-batch, at least 1.
+        node_link: bytes/s of one accelerator to other machines, each direction.
+        efficiency: share of the peak that the products reach.
+
+    Returns:
+        The split, or a `Refusal` where memory, peak, operations or activations are unknown.
+    """
+    sample, peak = activations_on(job), peak_of(accelerator, job.precision)
+    have = usable_bytes(Hardware(label=accelerator.name, accelerator=accelerator))
+    flops, tokens, wide = job.train_flops_per_sample, job.tokens_per_sample, job.layers_width
+    if sample is None or peak is None or have is None or flops is None or job.params is None:
+        return Refusal(
+            reason="Its memory or its operations are unknown on this accelerator.",
+            measure_next="Choose a named language model and an accelerator with its memory.",
+        )
+    state = whole_state(job)
+    shards = cut.shards
+    held = (state.weights + state.gradients) / shards + state.optimizer / (shards * cut.data)
+    micro = max(round(batch / (cut.data * micro_batch)), 1)
+    at_once = micro_batch * min(cut.pipeline, micro) / shards
+    recomputes = job.recompute or held + at_once * sample.kept > have
+    used = sample.recomputed if recomputes else sample.kept
+    work = flops * (RECOMPUTED_WORK if recomputes else 1.0)
+    link = (accelerator.link_bytes_per_s or 2.0 * PCIE) / 2.0 if accelerator.linked else PCIE
+    products_s = micro_batch * work / shards / (efficiency * peak)
+    each = 2.0 * (cut.tensor - 1) / cut.tensor
+    moved = micro_batch * (tokens or 1.0) * HALF_BYTES * (wide or 0.0) / cut.pipeline
+    tensor_s = ALL_REDUCES * each * moved / link
+    across = link if shards * cut.data <= PER_NODE else node_link
+    copies = 2.0 * (cut.data - 1) / cut.data
+    data_s = copies * HALF_BYTES * job.params / shards / across
+    turns = micro + cut.pipeline - 1
+    step_s = turns * (products_s + tensor_s) + data_s
+    return Split(
+        cut=cut,
+        micro_batches=micro,
+        state_bytes=held,
+        activation_bytes=at_once * used,
+        have_bytes=have,
+        recomputes=recomputes,
+        bubble=(cut.pipeline - 1) / turns,
+        tensor_share=turns * tensor_s / step_s,
+        data_share=data_s / step_s,
+        step_s=step_s,
+        samples_per_s=micro * cut.data * micro_batch / step_s,
+    )
+
+
+def splits(
+    job: Job,
+    accelerator: Accelerator,
+    count: int,
+    *,
+    batch: float = USUAL_BATCH,
+    micro_batch: float = 1.0,
+    node_link: float = NODE_LINK,
+    node: int = PER_NODE,
+    layers: int | None = None,
+) -> list[Split]:
+    """Return every cut of `count` devices with a micro-batch for each copy, fewest shards first.
+
+    Among cuts with as many shards the fastest is first. Arguments as `cut_of`.
+    """
+    found = [
+        cut_of(job, accelerator, cut, batch=batch, micro_batch=micro_batch, node_link=node_link)
+        for cut in cuts_of(count, node, layers)
+        if cut.data * micro_batch <= batch
+    ]
+    known = [s for s in found if isinstance(s, Split)]
+    return sorted(known, key=lambda s: (s.cut.shards, -s.samples_per_s))
+
+
+def advice(found: Sequence[Split]) -> Split | None:
+    """Return the smallest cut that fits: fewest shards, of these the fastest; None if none fits."""
+    return next((s for s in found if s.fits), None)
+
+
+def split_sentences(
+    job: Job, accelerator: Accelerator, count: int, found: Sequence[Split]
+) -> list[str]:
+    """Return whether the job fits, over how many stages, and what that costs."""
+    where = f"on {count:,} x {accelerator.name}"
+    chosen = advice(found)
+    if chosen is None:
+        least = min(found, key=lambda s: s.need_bytes, default=None)
+        need = "" if least is None else (
+            f" The leanest cut, {least.cut.words}, needs {gigabytes(least.need_bytes)} on each of "
+            f"{gigabytes(least.have_bytes)}."
+        )  # fmt: skip
+        return [f"No: {job.workload} does not fit {where}.{need}"]
+    recompute = ", with recomputed activations" if chosen.recomputes else ""
+    texts = [
+        f"Yes: {job.workload} fits {where} as tensor x pipeline x data = {chosen.cut.words}"
+        f"{recompute}.",
+        f"A device holds {gigabytes(chosen.state_bytes)} of state and "
+        f"{gigabytes(chosen.activation_bytes)} of activations, of {gigabytes(chosen.have_bytes)}.",
+    ]
+    if chosen.cut.pipeline > 1:
+        texts.append(
+            f"The bubble of {chosen.cut.pipeline} stages and {chosen.micro_batches:,} "
+            f"micro-batches is {percent(chosen.bubble, 1)} of a step."
+        )
+    if chosen.cut.tensor > 1:
+        texts.append(f"Tensor communication is {percent(chosen.tensor_share, 1)} of a step.")
+    fastest = max((s for s in found if s.fits), key=lambda s: s.samples_per_s)
+    if fastest.samples_per_s > 1.02 * chosen.samples_per_s:
+        gain = plain(fastest.samples_per_s / chosen.samples_per_s, 3)
+        texts.append(f"The fastest cut by this model is {fastest.cut.words}, {gain} times as fast.")
+    return texts

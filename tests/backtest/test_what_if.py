@@ -1,0 +1,79 @@
+"""The errors of the what-if models are computed from what ships, and the page shows them."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+
+import pytest
+
+from backtest.commands.what_if import write_what_if
+from backtest.published.splits import SplitCase, advised, errors_of, split_cases
+from backtest.published.what_if import NAME, scores, shipped_what_if
+from backtest.questions.what_if import KINDS, Check, what_if_checks
+from planner.published import read_rows
+from planner.store.catalog import read_catalog
+from tests.shipped import ROOT
+
+
+@functools.cache
+def checks() -> tuple[Check, ...]:
+    return tuple(what_if_checks(ROOT / "data" / "results"))
+
+
+@functools.cache
+def cases() -> tuple[SplitCase, ...]:
+    rows, _ = read_rows(ROOT / "data" / "tables" / "published")
+    return tuple(split_cases(rows, read_catalog(ROOT / "data" / "catalog").catalog)[0])
+
+
+def test_the_shipped_page_and_figures_are_those_of_the_command(tmp_path: Path) -> None:
+    assert write_what_if(tmp_path) == 0
+    for name in (f"docs/{NAME}.md", f"data/{NAME}.json"):
+        fresh = (tmp_path / name).read_text(encoding="utf-8")
+        assert fresh == (ROOT / name).read_text(encoding="utf-8"), name
+    assert json.loads(fresh)["scores"] == shipped_what_if()["scores"]
+
+
+def test_every_model_has_cases_measured_here() -> None:
+    assert set(scores(checks())) == set(KINDS)
+    assert len(checks()) == 23
+
+
+def test_a_slow_worker_is_predicted_within_an_eighth() -> None:
+    for kind in KINDS[1:3]:
+        found = scores(checks())[kind]
+        assert found["cases"] == 6
+        assert float(found["largest"] or 1.0) < 0.125
+
+
+def test_every_crossover_reaches_the_batches_between_which_runs_show_it() -> None:
+    crossovers = [c for c in checks() if c.kind == KINDS[0]]
+    assert len(crossovers) == 5
+    assert all(c.right for c in crossovers)
+
+
+def test_measured_staleness_is_below_the_number_of_other_workers() -> None:
+    for check in checks():
+        if check.kind == KINDS[3]:
+            assert check.measured is not None
+            assert 0.0 < check.measured < check.predicted
+
+
+def test_every_published_cut_with_a_stated_memory_fits_by_our_model() -> None:
+    known = [c for c in cases() if c.memory_stated]
+    assert len(known) > 150
+    assert all(c.split.fits for c in known)
+
+
+def test_advice_never_takes_more_shards_than_the_best_published_cut() -> None:
+    found, none = advised(cases())
+    assert none == 0
+    assert all(a.shards <= a.published_shards for a in found)
+    assert len(errors_of(cases())) == len(cases())
+
+
+@pytest.mark.parametrize("key", ["rows_that_fit", "median_error", "relative_p10", "relative_p90"])
+def test_the_page_of_the_app_has_the_figures_that_it_shows(key: str) -> None:
+    assert key in shipped_what_if()["splits"]
