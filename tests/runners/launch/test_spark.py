@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import psutil
 import pytest
@@ -82,11 +82,11 @@ def test_a_run_on_two_executors_is_a_row(tmp_path: Path) -> None:
     assert losses[0] == pytest.approx(losses[1], abs=1e-4)
 
 
-def _ended(how: str, mark: str, tmp_path: Path, **hooks: object) -> Ended:
+def _ended(how: str, mark: str, tmp_path: Path, **hooks: Any) -> Ended:  # noqa: ANN401 - of the supervisor
     start = SPARK.arguments(2, server=False, slow_share=0.0)
     command = [sys.executable, *start, "-c", WORKER, mark]
     limits = Limits(timeout_s=3 * HANG_S, memory_bytes=1 << 40)
-    return supervise(command, {"how": how}, _environ(tmp_path), limits, **hooks)  # type: ignore[arg-type]
+    return supervise(command, {"how": how}, _environ(tmp_path), limits, **hooks)
 
 
 @needs_spark
@@ -106,28 +106,19 @@ def test_a_worker_that_ends_early_ends_the_stage_with_the_reason(
 
 @needs_spark
 def test_a_stopped_run_leaves_no_worker_on_the_executors(mark: str, tmp_path: Path) -> None:
-    def training() -> bool:
-        """Whether the worker of a task is up: its last argument is the mark."""
-        return any(
-            "-c" in line and mark in line
-            for process in psutil.process_iter()
-            if (line := _line(process))
-        )
-
     up_s: list[float] = []
 
     def stop() -> bool:
-        if not up_s and training():
+        if not up_s and any(map(_is_worker, psutil.process_iter())):
             up_s.append(time.monotonic())
         return bool(up_s) and time.monotonic() > up_s[0] + 1.0
 
+    def _is_worker(process: psutil.Process) -> bool:
+        try:
+            line = process.cmdline()
+        except psutil.Error:
+            return False
+        return mark in line and "runners.launch.spark_stage" not in line
+
     with pytest.raises(Stopped):
         _ended("waits", mark, tmp_path, stop=stop)
-
-
-def _line(process: psutil.Process) -> list[str]:
-    try:
-        line = process.cmdline()
-    except psutil.Error:
-        return []
-    return line if "runners.launch.spark_stage" not in line else []
