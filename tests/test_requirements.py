@@ -17,8 +17,9 @@ DEV: Final = ROOT / "requirements" / "dev.txt"
 JAX: Final = ROOT / "requirements" / "jax.txt"
 TPU: Final = ROOT / "requirements" / "tpu.txt"
 LIVE: Final = ROOT / "requirements" / "live-prices.txt"
+SPARK: Final = ROOT / "requirements" / "spark.txt"
 CONSTRAINTS: Final = ROOT / "requirements" / "constraints.txt"
-EVERY: Final = (PRODUCT, APP, DEV, JAX, TPU, LIVE, CONSTRAINTS)
+EVERY: Final = (PRODUCT, APP, DEV, JAX, TPU, LIVE, SPARK, CONSTRAINTS)
 CARD: Final = {"streamlit", "plotly", "pandas", "scipy", "tensorflow", "duckdb"}
 PIN: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([0-9][A-Za-z0-9.]*)")
 each_file = pytest.mark.parametrize("path", EVERY, ids=lambda p: p.name)

@@ -38,7 +38,7 @@ from typing import IO, Final
 
 from runners.launch import PLACE, SERVER, SLOW
 from runners.launch.launcher import FIELDS, Launcher, from_table, port_range
-from runners.launch.worker import settings, start_line
+from runners.launch.worker import SIGNALS, settings, start_line
 from runners.process.events import FD, EventWriter, parse
 
 POLL_S: Final = 0.05
@@ -50,8 +50,6 @@ MOST_STARTS: Final = 5
 """Starts of one worker: one that ends each time is lost."""
 CLOSING_S: Final = 3.0
 """Time limit for workers on hosts to end once their standard input is closed [s]."""
-_SIGNALS: Final = 128
-"""A program behind a prefix returns 128 and the number of the signal that ended it."""
 Cluster = Mapping[str, Sequence[str]]
 """Addresses by kind of task: worker, chief, ps."""
 
@@ -166,7 +164,7 @@ class Launch:
         """End all since a process is lost, report why, and return the exit code."""
         code = task.process.returncode  # before others are killed
         self.kill()
-        if task is self.tasks[0] and 0 < code < _SIGNALS:  # it has reported its error itself
+        if task is self.tasks[0] and 0 < code < SIGNALS:  # it has reported its error itself
             return code
         how = ending(code, behind_prefix=bool(self.launcher.hosts))
         alike = len(self.cluster[task.kind])
@@ -179,7 +177,7 @@ class Launch:
 
 def ending(code: int, *, behind_prefix: bool) -> str:
     """Return how a process ended: the name of its signal, or its exit code."""
-    number = code - _SIGNALS if behind_prefix and code > _SIGNALS else -code
+    number = code - SIGNALS if behind_prefix and code > SIGNALS else -code
     with contextlib.suppress(ValueError):
         if number > 0:
             return signal.Signals(number).name

@@ -81,6 +81,11 @@ class Launcher:
         starts = NEEDS.get(self.launcher, ())
         return {k: v for k, v in environ.items() if starts and k.startswith(starts)}
 
+    def host_names(self) -> dict[str, str]:
+        """Return names and addresses of the hosts, as variables whose values are no public text."""
+        parts = (part for host in self.hosts for part in host.split("="))
+        return {f"HOST_{place}": part for place, part in enumerate(parts)}
+
     def problems(self, workers: int, *, server: bool, slow_share: float) -> Iterator[str]:
         """Yield why so many workers cannot be started, and what to change."""
         nodes = self.nodes(workers)

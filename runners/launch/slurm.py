@@ -13,7 +13,6 @@ Ports follow from the number of the job, so tasks agree on them without talking 
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import re
 import sys
@@ -22,7 +21,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NoReturn
 
-from runners.launch import PLACE
+from runners.launch import cluster
 from runners.launch.launcher import PORTS, port_range
 from runners.launch.worker import environment, settings, started_here
 from runners.process.events import FD, EventWriter
@@ -92,8 +91,8 @@ def tasks_per_node(text: str | None, nodes: int, tasks: int) -> list[int]:
     return counts
 
 
-def workers(environ: Mapping[str, str]) -> tuple[list[str], int]:
-    """Return the address of every task, in the order of SLURM_PROCID, and the number of nodes.
+def workers(environ: Mapping[str, str]) -> list[str]:
+    """Return the address of every task, in the order of SLURM_PROCID.
 
     Tasks are numbered node by node, as srun does by default (block distribution).
 
@@ -112,18 +111,12 @@ def workers(environ: Mapping[str, str]) -> tuple[list[str], int]:
         raise ValueError(f"{PORT} is {environ[PORT]!r}; it must be a range of ports, as {PORTS}.")
     start = sum(int(environ.get(n) or 0) for n in ("SLURM_JOB_ID", "SLURM_STEP_ID")) * tasks
     places = [node for node, count in zip(nodes, counts, strict=True) for _ in range(count)]
-    return [f"{n}:{ports[(start + i) % len(ports)]}" for i, n in enumerate(places)], len(nodes)
+    return [f"{n}:{ports[(start + i) % len(ports)]}" for i, n in enumerate(places)]
 
 
 def variables(environ: Mapping[str, str]) -> dict[str, str]:
     """Return TF_CONFIG and the placement of this task."""
-    addresses, nodes = workers(environ)
-    if len(addresses) % nodes:
-        raise ValueError(f"{len(addresses)} tasks are spread unevenly over {nodes} nodes.")
-    task = {"type": "worker", "index": int(environ["SLURM_PROCID"])}
-    place = {"launch": "slurm", "nodes": nodes, "per_node": len(addresses) // nodes}
-    config = {"cluster": {"worker": addresses}, "task": task}
-    return {"TF_CONFIG": json.dumps(config), PLACE: json.dumps(place)}
+    return cluster.variables("slurm", workers(environ), int(environ["SLURM_PROCID"]))
 
 
 def become_worker(command: Sequence[str]) -> NoReturn:

@@ -32,7 +32,7 @@ PLACES: Final = ("PATH", "HOME", "TMPDIR", "TZ", "LANG", "LC_", "LD_LIBRARY_PATH
 """First letters of variables that belong to a host."""
 POLL_S: Final = 0.1
 _EVENTS: Final = "EPOCHWISE_EVENTS_FD"
-_SIGNALS: Final = 128
+SIGNALS: Final = 128
 """A shell adds it to the number of a signal that ended a program."""
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
@@ -82,7 +82,7 @@ def main() -> int:
             worker.wait()
     _kill_rest()
     code = worker.returncode
-    return code if code >= 0 else _SIGNALS - code
+    return code if code >= 0 else SIGNALS - code
 
 
 def _first_line(descriptor: int) -> bytes:

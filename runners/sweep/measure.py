@@ -90,7 +90,7 @@ def measure(case: Case, bench: Bench, result_set: str, hooks: Hooks | None = Non
     )
     row = rows.row_of(
         case,
-        _cleaned(ended, bench.environ),
+        _cleaned(ended, {**bench.environ, **bench.launcher.host_names()}),
         result_set=result_set,
         recorded_at=datetime.now(UTC),
         facts=_facts(case, bench, python),

@@ -18,6 +18,7 @@ import pytest
 from runners.launch.__main__ import addresses_on, ending, prefixed
 from runners.launch.launcher import Launcher, from_table, port_range
 from runners.launch.worker import environment, settings, start_line
+from runners.machine import environment as environment_of_machine
 from runners.plan.cases import Case
 from runners.plan.expand import Expanded
 from runners.plan.host import Python
@@ -249,3 +250,18 @@ def test_a_run_behind_a_prefix_is_a_row_of_two_nodes(strategy: str, tmp_path: Pa
     assert 0.0 < row["pre_train_s"] < HANG_S
     assert "energy_kwh" not in row
     assert row["peak_memory_method"] == "resident memory"
+
+
+def test_names_of_hosts_are_in_no_row(tmp_path: Path) -> None:
+    here = Python(path=sys.executable, python_version="3.11", versions={})
+    launcher = Launcher(launcher="command", hosts=("secret-node-7",), prefix="sh -c 'exit 255'")
+    bench = Bench(
+        pythons={"tensorflow": here}, environ=dict(os.environ), cache=tmp_path, memory_share=0.8,
+        timeout_s=HANG_S, launcher=launcher,
+    )  # fmt: skip
+    row = measure(replace(CASE, launcher="command"), bench, "strategies")
+    assert row["status"] == "peer_lost"
+    assert "secret" not in str(row)
+    texts = launcher.host_names()
+    assert texts == {"HOST_0": "secret-node-7"}
+    assert environment_of_machine.clean("no route to secret-node-7", texts) == "no route to ..."

@@ -65,6 +65,17 @@ def test_a_link_of_100_mbit_s_limits_two_workers(
     assert body["error"] == pytest.approx(limited.predicted_s / limited.step_s - 1.0)
 
 
+def test_the_end_of_a_link_has_a_network_speed(namespaces: Pair) -> None:
+    """A veth pair states 10 Gbit/s, whatever tc lets through."""
+    own = namespaces.addresses[0]
+    program = f"from runners.machine.facts import network_speed; print(network_speed('{own}'))"
+    prefix = namespaces.prefix.replace("{host}", namespaces.names[0]).split()
+    done = subprocess.run(
+        [*prefix, sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == str(10**10)
+
+
 def test_the_bar_is_for_the_slowest_link_alone() -> None:
     def at(rate: float | None, predicted_s: float | None) -> links.Measured:
         return links.Measured(

@@ -77,7 +77,7 @@ def test_addresses_are_in_the_order_of_the_tasks_and_agree() -> None:
 def test_without_srun_the_missing_variables_are_named() -> None:
     with pytest.raises(ValueError, match="SLURM_PROCID, SLURM_NTASKS is not set"):
         workers({"SLURM_STEP_NODELIST": "a"})
-    with pytest.raises(ValueError, match="3 tasks are spread unevenly over 2 nodes"):
+    with pytest.raises(ValueError, match="3 workers are spread unevenly over 2 nodes"):
         variables({**STEP, "SLURM_NTASKS": "3", "SLURM_STEP_NODELIST": "a,b",
                    "SLURM_PROCID": "0", "SLURM_STEP_TASKS_PER_NODE": "2,1"})  # fmt: skip
 

@@ -1,0 +1,83 @@
+"""The launcher `spark`: the tasks of a barrier stage are the workers of a run.
+
+    SPARK_MASTER=spark://host:7077 python -m runners.launch.spark_stage WORKERS COMMAND...
+
+Spark starts all tasks of a barrier stage at once. Each takes a free port of its host; `allGather`
+makes the addresses known to all. SPARK_MASTER is the cluster; without it the tasks run on this
+machine, beside the driver. The events of the first worker arrive at its end.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from runners.launch.cluster import (
+    events_of,
+    free_port,
+    report,
+    report_failure,
+    report_start,
+    variables,
+)
+from runners.launch.worker import ROOT, settings
+
+MASTER: Final = "SPARK_MASTER"
+"""Variable with the address of the cluster."""
+SETTINGS: Final = {
+    "spark.ui.enabled": "false",
+    "spark.task.maxFailures": "1",  # a run that lost a worker is a row, not another try
+    "spark.stage.maxConsecutiveAttempts": "1",
+    "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "5s",
+    "spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures": "6",
+    "spark.executorEnv.PYTHONPATH": str(ROOT),
+    "spark.executorEnv.OPENBLAS_NUM_THREADS": "1",
+}
+
+
+def stage(command: Sequence[str], request: str, given: Mapping[str, str], workers: int) -> bytes:
+    """Run the workers as a barrier stage and return the events of the first one."""
+    from pyspark import SparkConf, SparkContext
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    settings_of = SparkConf().setAppName("Epochwise").setAll(list(SETTINGS.items()))
+    settings_of.setMaster(os.environ.get(MASTER) or f"local[{workers}]")
+    began_s = time.perf_counter()
+    with SparkContext(conf=settings_of) as context:
+        report_start(time.perf_counter() - began_s)
+
+        def work(_: Iterable[Any]) -> Iterator[bytes]:
+            yield from worked(list(command), request, dict(given))
+
+        places = context.parallelize(range(workers), workers)
+        return b"".join(places.barrier().mapPartitions(work).collect())
+
+
+def worked(command: Sequence[str], request: str, given: Mapping[str, str]) -> Iterator[bytes]:
+    """Run this task's worker; yield its events if it is the first one."""
+    from pyspark import BarrierTaskContext
+
+    task = BarrierTaskContext.get()
+    index = task.partitionId()
+    host = task.getTaskInfos()[index].address.rpartition(":")[0]
+    addresses = task.allGather(f"{host}:{free_port()}")
+    events = events_of(command, {**given, **variables("spark", addresses, index)}, request)
+    if index == 0:
+        yield events
+
+
+def main() -> int:
+    """Run the workers named on the command line and return the exit code."""
+    workers, command = int(sys.argv[1]), sys.argv[2:]
+    try:
+        report(stage(command, sys.stdin.read(), settings(os.environ), workers))
+    except Exception as error:  # noqa: BLE001 - Java's errors have no common type here
+        return report_failure(error)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

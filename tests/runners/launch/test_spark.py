@@ -1,0 +1,124 @@
+"""The launcher `spark` on a local cluster of two workers."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import psutil
+import pytest
+
+from runners.launch.cluster import WorkerError, failure_in
+from runners.launch.launcher import Launcher
+from runners.plan.cases import Case
+from runners.plan.expand import Expanded
+from runners.plan.host import Python
+from runners.plan.placement import placed
+from runners.process.supervise import Ended, Limits, Stopped, supervise
+from runners.sweep.measure import Bench, measure
+from tests.runners.launch.test_local import WORKER
+from tests.runners.stubs import HANG_S, new_mark, orphans
+
+needs_spark = pytest.mark.skipif(
+    importlib.util.find_spec("pyspark") is None or shutil.which("java") is None,
+    reason="pyspark (requirements/spark.txt) or Java is not installed here",
+)
+CASE: Final = Case(
+    sweep="strategies", workload="mlp", options=(("units", 16),), dataset="digits",
+    train_samples=96, validation_samples=0, batch=32, epochs=2, strategy="multi-worker mirrored",
+    devices=2,
+)  # fmt: skip
+SPARK: Final = Launcher(launcher="spark")
+
+
+@pytest.fixture
+def mark() -> Iterator[str]:
+    """An argument of every worker; no process has it when the test is over."""
+    text = new_mark()
+    yield text
+    assert orphans(text) == []
+
+
+def _environ(tmp_path: Path) -> dict[str, str]:
+    """A cluster of two executors on loopback; its files are in the folder of the test."""
+    return {
+        **os.environ, "SPARK_MASTER": "local-cluster[2,1,1024]", "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_WORKER_DIR": str(tmp_path / "work"), "SPARK_LOCAL_DIRS": str(tmp_path / "local"),
+        "PYTHONHASHSEED": "0",
+    }  # fmt: skip
+
+
+def test_a_failure_passes_through_the_text_of_a_cluster() -> None:
+    reason = 'no "room" {x}: ä'
+    text = f"Job aborted:\\n  File\\nRuntimeError: {WorkerError('oom', reason)}\\n\\tat"
+    assert failure_in(text) == ("oom", reason)
+    assert failure_in("Job aborted") is None
+
+
+@needs_spark
+def test_a_run_on_two_executors_is_a_row(tmp_path: Path) -> None:
+    here = Python(path=sys.executable, python_version="3.11", versions={})
+    bench = Bench(
+        pythons={"tensorflow": here}, environ=_environ(tmp_path), cache=tmp_path,
+        memory_share=0.8, timeout_s=10 * HANG_S, launcher=SPARK,
+    )  # fmt: skip
+    [case] = placed("x", Expanded(cases=(CASE,)), SPARK).cases
+    row = measure(case, bench, "strategies")
+    assert (row["status"], row.get("status_reason")) == ("ok", None)
+    assert (row["launch"], row["number_of_nodes"], row["accelerators_per_node"]) == (
+        "spark", 1, 2,
+    )  # fmt: skip
+    assert 0.0 < json.loads(row["extra"])["cluster_start_s"] < 10 * HANG_S
+    alone = measure(replace(CASE, strategy="none", devices=1), bench, "strategies")
+    losses = [[epoch["loss"] for epoch in one["epochs"]] for one in (row, alone)]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-4)
+
+
+def _ended(how: str, mark: str, tmp_path: Path, **hooks: Any) -> Ended:  # noqa: ANN401 - of the supervisor
+    start = SPARK.arguments(2, server=False, slow_share=0.0)
+    command = [sys.executable, *start, "-c", WORKER, mark]
+    limits = Limits(timeout_s=3 * HANG_S, memory_bytes=1 << 40)
+    return supervise(command, {"how": how}, _environ(tmp_path), limits, **hooks)
+
+
+@needs_spark
+@pytest.mark.parametrize(
+    ("how", "status", "reason"),
+    [
+        ("killed", "peer_lost", "worker 1 of 2 ended: SIGKILL"),
+        ("wrong", "crashed", "ValueError: no such layer"),
+    ],
+)
+def test_a_worker_that_ends_early_ends_the_stage_with_the_reason(
+    mark: str, tmp_path: Path, how: str, status: str, reason: str
+) -> None:
+    ended = _ended(how, mark, tmp_path)
+    assert (ended.status, ended.reason) == (status, reason)
+
+
+@needs_spark
+def test_a_stopped_run_leaves_no_worker_on_the_executors(mark: str, tmp_path: Path) -> None:
+    up_s: list[float] = []
+
+    def stop() -> bool:
+        if not up_s and any(map(_is_worker, psutil.process_iter())):
+            up_s.append(time.monotonic())
+        return bool(up_s) and time.monotonic() > up_s[0] + 1.0
+
+    def _is_worker(process: psutil.Process) -> bool:
+        try:
+            line = process.cmdline()
+        except psutil.Error:
+            return False
+        return mark in line and "runners.launch.spark_stage" not in line
+
+    with pytest.raises(Stopped):
+        _ended("waits", mark, tmp_path, stop=stop)
