@@ -84,13 +84,13 @@ def measure(case: Case, request: Mapping[str, Any], writer: EventWriter) -> None
     if paced["diverged"]:
         writer.send("failed", status="nan", reason="the loss is no longer a number")
         return
-    if case.strategy != "none":
-        backend.end_distribution(case)
-    if backend.task()[1] > 0:  # only the first worker of a run measures on
-        return
-    if case.strategy != "none":
-        model = variants.make(case).model
-    writer.send("result", **_afterwards(case, model, data))
+    several = case.strategy != "none"
+    leave_together = backend.end_distribution(case) if several else None
+    if backend.task()[1] == 0:  # only the first worker of a run measures on
+        model = variants.make(case).model if several else model
+        writer.send("result", **_afterwards(case, model, data))
+    if leave_together:
+        leave_together()
 
 
 def _links(case: Case) -> tuple[dict[str, Any], float]:
@@ -144,7 +144,16 @@ def _run(case: Case, model: Any, data: Any, images: Any, send: Any) -> dict[str,
         case, model, data, images)  # fmt: skip
     paced = pace.run(epoch, case.epochs, send, per_step=case.timing == "per step")
     return {"first_step_s": paced.first_step_s, "step_seconds": paced.step_seconds,
-            "diverged": paced.diverged}  # fmt: skip
+            "diverged": paced.diverged, "extra": _shares(case, epoch)}  # fmt: skip
+
+
+def _shares(case: Case, epoch: Any) -> dict[str, float]:  # noqa: ANN401 - an Epoch
+    """Return the shares of a step on several devices; every worker takes the same steps."""
+    if case.strategy in {"none", "parameter server", "tpu"}:
+        return {}
+    from runners.child.engines import shares
+
+    return shares.measured(epoch.calls, epoch.arrived)
 
 
 def _asynchronous(case: Case, model: Any, data: Any, _images: Any, send: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -174,6 +183,7 @@ def _split(case: Case, model: Any, data: Any, images: Any, send: Any) -> dict[st
     paced = pace.run(epoch, case.epochs, send, per_step=case.timing == "per step")
     step_s = pace.quantiles(paced.step_seconds).get("step_p50_s", 0.0)
     extra = split.facts(case, parts, split.part_seconds(case, parts, data), step_s)
+    extra |= _shares(case, epoch)
     return {"first_step_s": paced.first_step_s, "step_seconds": paced.step_seconds,
             "diverged": paced.diverged, "extra": extra}  # fmt: skip
 

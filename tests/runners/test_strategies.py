@@ -64,6 +64,12 @@ def test_one_two_and_four_replicas_and_two_workers_have_the_losses_of_one_device
     assert rows["workers"]["launch"] == "one process per worker"
     assert rows["workers"]["startup_s"] > 0.0
     assert rows["two"].get("startup_s") is None
+    for name in ("two", "workers"):
+        extra = json.loads(rows[name]["extra"])
+        shares = [extra[f"{kind}_share"] for kind in ("compute", "communication", "input")]
+        assert all(0.0 <= share <= 1.0 for share in shares)
+        assert 0.0 < extra["compute_share"] <= sum(shares) <= 1.001
+    assert json.loads(rows["workers"]["extra"])["communication_share"] > 0.0
     extras = {name: json.loads(row["extra"]) for name, row in rows.items()}
     assert {extra["gradient_bytes"] for extra in extras.values()} == {4 * rows["one"]["params"]}
     assert [name for name, extra in extras.items() if "link_latency_s" in extra] == ["workers"]

@@ -8,6 +8,7 @@ import platform
 import resource
 import sys
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -131,14 +132,35 @@ def task() -> tuple[str, int]:
     return str(own["type"]), int(own["index"])
 
 
-def end_distribution(case: Case) -> None:
-    """Return to one device: what follows is not of the measured run."""
+def end_distribution(case: Case) -> Callable[[], None]:
+    """Return to one device: what follows is not of the measured run.
+
+    Returns what every worker calls at its end. It waits for all of them, because a worker that
+    ends takes the operations of the others with it.
+    """
     if case.backend == "jax":
-        jax_distribution.end(case)
-        return
+        return jax_distribution.end(case)
     import tensorflow as tf
 
+    strategy = tf.distribute.get_strategy()
     tf.distribute.experimental_set_strategy(None)
+    if case.strategy != "multi-worker mirrored":
+        return lambda: None
+
+    @tf.function  # type: ignore[untyped-decorator]
+    def meet() -> Any:  # noqa: ANN401 - a tensor
+        return strategy.run(_sum_of_ones)
+
+    def leave() -> None:
+        float(meet())
+
+    return leave
+
+
+def _sum_of_ones() -> Any:  # noqa: ANN401 - a tensor
+    import tensorflow as tf
+
+    return tf.distribute.get_replica_context().all_reduce("SUM", tf.constant(1.0))
 
 
 def is_peer_lost(error: Exception) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Callable
 from typing import Any
 
 from runners.plan.cases import Case
@@ -52,14 +53,14 @@ def prepare(case: Case) -> float | None:
     return startup_s
 
 
-def end(case: Case) -> None:
-    """Return to one device; the workers of a run leave together."""
+def end(case: Case) -> Callable[[], None]:
+    """Return to one device; what this returns waits until all workers of a run leave."""
     import jax
     import keras
 
     keras.distribution.set_distribution(None)
-    if case.strategy == "multi-worker mirrored":
-        jax.distributed.shutdown()
+    several = case.strategy == "multi-worker mirrored"
+    return jax.distributed.shutdown if several else lambda: None
 
 
 def _join(case: Case) -> float:
