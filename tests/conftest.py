@@ -20,7 +20,7 @@ SLOWEST = (
     "faults/test_runner_kills.py", "runners/test_inference.py", "runners/test_workloads.py",
     "pages/measure/test_measure.py", "runners/test_flops.py", "runners/test_late_device.py",
     "runners/test_jax.py", "runners/test_real.py", "runners/process/test_supervise.py",
-    "runners/test_strategies.py",
+    "runners/test_strategies.py", "runners/cluster/test_ray.py",
     "runners/test_describe.py", "faults/test_kills_in_a_run.py", "faults/test_odd_files.py",
     "store/test_extremes.py", "store/test_hostile.py", "backtest/questions/test_result_data.py",
     "planner/answers/test_ratio_tables.py", "data/test_shipped.py",

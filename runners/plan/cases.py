@@ -88,6 +88,8 @@ class Case:
     strategy: Strategy = "none"
     slow_share: float = 0.0
     """Share of the time in which the last worker is stopped: a straggler."""
+    accelerator: str | None = None
+    """Type of the accelerator that a node of a cluster must have, in lower case; None is any."""
 
     @property
     def case_id(self) -> str:
@@ -95,6 +97,8 @@ class Case:
         body = asdict(replace(self, attempt=0))
         if not self.slow_share:  # rows from before it was a factor keep their case
             del body["slow_share"]
+        if self.accelerator is None:
+            del body["accelerator"]
         text = json.dumps(body, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -109,7 +113,8 @@ class Case:
         optimizer = self.optimizer if self.mode == "training" else ""
         data = "" if self.dataset == CATALOGUE[self.workload].dataset else f"on {self.dataset}"
         how = [data, mode, optimizer, precision, self.backend, self.engine, jit, *self._input_words,
-               f"batch {self.batch}", f"repeat {self.repeat + 1}" if self.repeat else "",
+               f"batch {self.batch}", self.accelerator or "",
+               f"repeat {self.repeat + 1}" if self.repeat else "",
                f"seed {self.seed}" if self.seed else ""]  # fmt: skip
         return " ".join(t for t in network if t) + ", " + ", ".join(t for t in how if t)
 

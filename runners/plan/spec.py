@@ -96,6 +96,7 @@ FACTORS: Final[Mapping[str, Factor]] = MappingProxyType(
         "nodes": Factor(_WHOLE, 1),
         "strategy": Factor(_TEXT),
         "slow_share": Factor((int, float), 0.0, at_most=0.95),
+        "accelerator": Factor(_TEXT),
         "pattern": Factor(_TEXT),
     }
 )

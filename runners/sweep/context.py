@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from planner.runs import Row
 from planner.store.disk.files import write_once
@@ -32,10 +32,13 @@ from runners.sweep.measure import Bench, Hooks, measure
 from runners.sweep.result_set import OWNERS, describe
 from runners.sweep.sweep import Measure, slug
 
+CLUSTER: Final = "cluster"
+"""In place of a system in the name of a result set that several machines measure."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """A sweep on this machine: its cases, interpreters and folders."""
+    """A sweep on this machine or a cluster: its cases, interpreters and folders."""
 
     spec: Spec
     host: Host
@@ -68,8 +71,8 @@ def _name_of(device: Device, visible: str | None) -> str:
     return str(machine.facts(device, devices=1, visible=visible)["system_name"])
 
 
-def read_context(args: argparse.Namespace) -> Context:
-    """Return the sweep that a command names, read and expanded.
+def read_context(args: argparse.Namespace, cluster: Host | None = None) -> Context:
+    """Return the sweep that a command names, read and expanded for this machine or a cluster.
 
     Raises:
         SpecError: the sweep or a requested backend is invalid; it lists all problems.
@@ -79,14 +82,19 @@ def read_context(args: argparse.Namespace) -> Context:
     if args.backend:
         environ["KERAS_BACKEND"] = args.backend
     named = named_pythons(args.python)
-    interpreters = pythons(named, environ)
-    if messages := problems(named, environ, interpreters):
-        raise SpecError("the requested backends", messages)
-    host = detect(interpreters, environ)
-    if args.device:
-        host = Host(device=args.device, backends=host.backends)
-    facts = machine.facts(host.device, devices=1, visible=environ.get("CUDA_VISIBLE_DEVICES"))
+    if cluster is None:
+        interpreters = pythons(named, environ)
+        if messages := problems(named, environ, interpreters):
+            raise SpecError("the requested backends", messages)
+        host = detect(interpreters, environ)
+        if args.device:
+            host = Host(device=args.device, backends=host.backends)
+        facts = machine.facts(host.device, devices=1, visible=environ.get("CUDA_VISIBLE_DEVICES"))
+    else:
+        interpreters, host = {}, _chosen(cluster, args.backend, args.device)
+        facts = {"system_name": f"a {CLUSTER}", "git_describe": machine.git_describe()}
     results = results_folder(args)
+    place = facts["system_name"] if cluster is None else CLUSTER
     limit = getattr(args, "memory_limit", None)
     return Context(
         spec=read,
@@ -94,7 +102,7 @@ def read_context(args: argparse.Namespace) -> Context:
         pythons=interpreters,
         expanded=expand(read, host),
         results=results,
-        folder=results / slug(args.name or f"{read.name} {facts['system_name']}"),
+        folder=results / slug(args.name or f"{read.name} {place}"),
         state=state_folder(environ),
         facts=facts,
         environ=environ,
@@ -102,6 +110,19 @@ def read_context(args: argparse.Namespace) -> Context:
         licence=getattr(args, "licence", None) or OWNERS,  # plan has no such option
         retry_failed=getattr(args, "retry_failed", False),
     )
+
+
+def _chosen(cluster: Host, backend: str | None, device: Device | None) -> Host:
+    """Return the host of a cluster with the backend and device that a command sets for auto."""
+    if backend and backend not in cluster.backends:
+        raise SpecError("the requested backends", [f"No node can start the backend {backend}."])
+
+    def chosen(host: Host) -> Host:
+        ordered = sorted(host.backends, key=lambda name: name != backend)
+        return replace(host, device=device or host.device, backends=tuple(ordered))
+
+    by_type = {name: chosen(host) for name, host in (cluster.accelerators or {}).items()}
+    return replace(chosen(cluster), accelerators=by_type)
 
 
 def results_folder(args: argparse.Namespace) -> Path:
