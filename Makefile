@@ -8,11 +8,12 @@ BIN := .venv/bin
 APP := .venv/.app-installed
 DEV := .venv/.dev-installed
 JAX := .venv-jax/.installed
+RAY := .venv/.ray-installed
 export STREAMLIT_BROWSER_GATHER_USAGE_STATS := false
 # Without byte code, every child process and test worker would compile the program again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: app test check lint types sweep jax bench links load faults screenshots data docs browser clean
+.PHONY: app test check lint types sweep jax ray bench links load faults screenshots data docs browser clean
 
 app: $(APP)
 	@echo "Epochwise: http://$(ADDRESS):$(PORT)"
@@ -23,7 +24,7 @@ SPEC ?= quick
 sweep: $(APP)
 	$(BIN)/python -m runners run $(SPEC) --yes
 
-test: $(DEV) $(JAX) browser
+test: $(DEV) $(JAX) $(RAY) browser
 	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 # Tests without a browser, a framework or a campaign.
@@ -86,6 +87,13 @@ $(JAX): requirements/jax.txt requirements/constraints.txt
 	test -x .venv-jax/bin/python || $(PYTHON) -m venv .venv-jax
 	.venv-jax/bin/python -m pip install --quiet --upgrade pip
 	.venv-jax/bin/python -m pip install --quiet -r requirements/jax.txt
+	@touch $@
+
+# Ray, for sweeps over a cluster: 350 MB beside the product.
+ray: $(RAY)
+
+$(RAY): requirements/ray.txt requirements/constraints.txt $(APP)
+	$(BIN)/python -m pip install --quiet -r requirements/ray.txt
 	@touch $@
 
 clean:

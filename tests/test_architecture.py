@@ -27,13 +27,13 @@ ROOMS: Final = {
 ALSO: Final = {ROOT / "planner" / "__main__.py": {"backtest"}}
 """The command line knows the back-test, whose commands it offers."""
 NEVER: Final = {
-    "app": {"tensorflow", "keras", "plotly", "duckdb"},
-    "pages": {"tensorflow", "keras", "plotly", "duckdb"},
-    "api": {"tensorflow", "keras", "plotly", "duckdb", "streamlit"},
-    "planner": {"tensorflow", "keras", "streamlit"},
-    "backtest": {"tensorflow", "keras", "streamlit", "plotly", "duckdb"},
+    "app": {"tensorflow", "keras", "plotly", "duckdb", "ray"},
+    "pages": {"tensorflow", "keras", "plotly", "duckdb", "ray"},
+    "api": {"tensorflow", "keras", "plotly", "duckdb", "streamlit", "ray"},
+    "planner": {"tensorflow", "keras", "streamlit", "ray"},
+    "backtest": {"tensorflow", "keras", "streamlit", "plotly", "duckdb", "ray"},
     "runners": {"streamlit", "plotly", "duckdb"},
-    "data": {"tensorflow", "keras", "streamlit", "plotly", "duckdb"},
+    "data": {"tensorflow", "keras", "streamlit", "plotly", "duckdb", "ray"},
 }
 WRITES: Final = {
     "write_text", "write_bytes", "mkdir", "makedirs", "touch", "unlink", "rmdir", "rmtree", "link",
@@ -166,6 +166,12 @@ def test_only_the_measured_child_imports_a_framework() -> None:
     files = [path for room, path in ALL if room != "runners" or not _is_measured(path)]
     frameworks = {"tensorflow", "keras", "jax", "torch"}
     assert _offending(files, lambda path: _at_import(path) & frameworks) == {}
+
+
+def test_one_module_imports_ray_and_only_when_it_connects() -> None:
+    files = {path for _, path in ALL if "ray" in _imports(path)}
+    assert files == {ROOT / "runners" / "cluster" / "connection.py"}
+    assert not any("ray" in _at_import(path) for path in files)
 
 
 @pytest.mark.parametrize(

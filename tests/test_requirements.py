@@ -18,8 +18,9 @@ JAX: Final = ROOT / "requirements" / "jax.txt"
 TPU: Final = ROOT / "requirements" / "tpu.txt"
 LIVE: Final = ROOT / "requirements" / "live-prices.txt"
 SPARK: Final = ROOT / "requirements" / "spark.txt"
+RAY: Final = ROOT / "requirements" / "ray.txt"
 CONSTRAINTS: Final = ROOT / "requirements" / "constraints.txt"
-EVERY: Final = (PRODUCT, APP, DEV, JAX, TPU, LIVE, SPARK, CONSTRAINTS)
+EVERY: Final = (PRODUCT, APP, DEV, JAX, TPU, LIVE, SPARK, RAY, CONSTRAINTS)
 CARD: Final = {"streamlit", "plotly", "pandas", "scipy", "tensorflow", "duckdb"}
 PIN: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([0-9][A-Za-z0-9.]*)")
 each_file = pytest.mark.parametrize("path", EVERY, ids=lambda p: p.name)
@@ -89,10 +90,11 @@ def test_what_is_installed_here_is_what_is_pinned() -> None:
     assert {n: v for n, v in here.items() if n in pins} == {n: pins[n] for n in here if n in pins}
 
 
-def test_everything_the_product_pulls_in_is_pinned_too() -> None:
-    """The closure of requirements.txt, as the installed packages tell it (this Python, Linux)."""
-    pins = _pins(PRODUCT) | _pins(CONSTRAINTS)
-    waiting, seen = list(_pins(PRODUCT)), set()
+@pytest.mark.parametrize("path", [PRODUCT, RAY], ids=lambda p: p.name)
+def test_everything_that_is_pulled_in_is_pinned_too(path: Path) -> None:
+    """The closure of a list, as the installed packages report it (this Python, Linux)."""
+    pins = _pins(PRODUCT) | _pins(RAY) | _pins(CONSTRAINTS)
+    waiting, seen = list(_pins(path)), set()
     while waiting:
         name = waiting.pop()
         if name in seen or not _installed(name):

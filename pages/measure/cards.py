@@ -267,6 +267,12 @@ BADGES: Final[dict[Condition, tuple[str, str, _COLOURS]]] = {
     "finished": ("Finished", "check", "green"),
     "failed": ("Failed", "error", "red"),
 }
+NODE_STATES: Final = {
+    "free": "Free",
+    "running": "Measuring",
+    "lost": "Lost",
+    "unusable": "Cannot measure",
+}
 PAGE: Final = "measure"
 """The page that shows the card."""
 _RESULTS: Final = ROOT / "pages" / "results" / "page.py"
@@ -331,6 +337,8 @@ def draw_sweep(status: SweepStatus, of: Condition, *, allowed: bool) -> None:
         st.markdown(f"#### {widgets.answer_text(sweep_sentence(status, of))}")
         if of in {"waiting", "running", "stalled"}:
             st.progress(_share(status), text=_progress(status))
+        if status.nodes:
+            _nodes(status, allowed=allowed)
         if allowed and (words := explanation(status, of)):  # it may name paths
             st.markdown(words)
         if allowed:
@@ -338,6 +346,26 @@ def draw_sweep(status: SweepStatus, of: Condition, *, allowed: bool) -> None:
         _outcome(status)
         if allowed and of in {"interrupted", "failed"}:
             _log(status)
+
+
+def _nodes(status: SweepStatus, *, allowed: bool) -> None:
+    """Draw the nodes of a sweep over a cluster; only those who may measure see their names."""
+    st.markdown("**Nodes of the cluster**")
+    widgets.table(
+        [
+            {
+                "Node": node.name if allowed else f"Node {number}",
+                "Accelerators": node.accelerators or None,
+                "System": node.system or None,
+                "State": NODE_STATES[node.state],
+                "Measures now": "; ".join(node.runs) or (node.message if allowed else None),
+                "Runs measured": node.finished,
+            }
+            for number, node in enumerate(status.nodes, start=1)
+        ],
+        key=f"measure.nodes.{status.ticket}",
+        alt="Nodes of the cluster, their accelerators and what each measures now",
+    )
 
 
 def _progress(status: SweepStatus) -> str:

@@ -111,7 +111,7 @@ def _parser() -> argparse.ArgumentParser:
     for name, sub in made.items():
         _options(name, sub)
         defaults = {a.dest: a.default for a in sub._actions}  # noqa: SLF001 - no public way
-        sub.set_defaults(command=sweeps.COMMANDS[name], json=False, defaults=defaults)
+        sub.set_defaults(command=sweeps.COMMANDS[name], json=False, defaults=defaults, hosts=None)
     return parser
 
 
@@ -178,6 +178,10 @@ def _options(name: str, sub: argparse.ArgumentParser) -> None:
         add("--ticket", type=_ticket, help=argparse.SUPPRESS)
         add("--licence", default=OWNERS, help="terms of the numbers (default: the owner decides)")
     if name in {"run", "resume"}:
+        add("--engine", choices=("local", "ray"), default="local",
+            help="local: this machine (default); ray: the nodes of a Ray cluster")  # fmt: skip
+        add("--address", metavar="HOST:PORT",
+            help="of the Ray cluster (default: RAY_ADDRESS, else the one here)")  # fmt: skip
         add("--retry-failed", action="store_true", help="measure failed runs again")
         add("--yes", action="store_true", help="start without confirmation")
         add("--max-hours", type=_above_zero, help="ask for confirmation above this time")

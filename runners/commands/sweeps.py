@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
-import shlex
-import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -18,27 +16,34 @@ from urllib.parse import quote, urlencode
 
 from planner.core import large, plain, text_of
 from planner.networks import state_of
-from planner.store.disk.files import write_once
 from planner.store.disk.sweeps import (
-    SweepStatus,
     Turn,
     condition,
-    new_ticket,
     read_statuses,
     state_folder,
 )
 from planner.store.sealed.commit import CommitError
+from runners.commands.cluster import run_over_cluster
 from runners.commands.console import (
     FAILED,
     OK,
     REFUSED,
-    STOPPED,
     Stop,
     print_plan,
     refuse,
     say,
 )
 from runners.commands.converge import converge_command, converge_plan, converge_status
+from runners.commands.journals import (
+    LOCAL,
+    confirmed,
+    ended,
+    limited,
+    never_started,
+    new_book,
+    nothing_to_do,
+    stopped,
+)
 from runners.commands.links import links_command
 from runners.machine import environment, facts
 from runners.plan import spec
@@ -57,7 +62,7 @@ from runners.sweep.context import (
     read_context,
     results_folder,
 )
-from runners.sweep.sweep import Journal, Progress
+from runners.sweep.sweep import Progress
 
 
 def status_command(args: argparse.Namespace, _: Stop) -> int:
@@ -69,7 +74,7 @@ def status_command(args: argparse.Namespace, _: Stop) -> int:
     stem, results = spec.find(args.spec).stem, results_folder(args)
     if last := begun.newest(state_folder(os.environ), stem, results, args.name):
         begun.fill(args, last.options)
-    context = read_context(args)
+    context = read_context(args, begun.cluster(args))
     done = plans.done_of(context)
     attempts = context.spec.limits.attempts
     rows = [rows[-1] for c in context.expanded.cases if (rows := done.rows.get(c.case_id, ()))]
@@ -104,7 +109,8 @@ def _all_statuses(args: argparse.Namespace) -> int:
     statuses = read_statuses(state_folder(os.environ))
     if args.json:
         rows = [{"ticket": s.ticket, "sweep": s.sweep, "condition": condition(s),
-                 "finished": s.finished, "planned": s.planned} for s in statuses]  # fmt: skip
+                 "finished": s.finished, "planned": s.planned,
+                 "nodes": [asdict(n) for n in s.nodes]} for s in statuses]  # fmt: skip
         say(json.dumps(rows))
         return OK
     if not statuses:
@@ -112,6 +118,9 @@ def _all_statuses(args: argparse.Namespace) -> int:
     for s in statuses:
         how = f"{condition(s):<12} {s.finished} of {s.planned} runs"
         say(f"{s.sweep:<18} {how}  {s.message or ''}")
+        for node in s.nodes if s.phase == "running" else ():
+            now = "; ".join(node.runs) or node.message or node.state
+            say(f"  {node.name}: {node.accelerators or node.system}, {node.finished} runs; {now}")
     return OK
 
 
@@ -277,25 +286,16 @@ def plan_command(args: argparse.Namespace, stop: Stop) -> int:
 
 def run_command(args: argparse.Namespace, stop: Stop) -> int:
     """Measure a sweep; ask for confirmation if it exceeds a limit."""
+    if args.engine != LOCAL:
+        return run_over_cluster(args, stop)
     context = read_context(args)
     plan = plans.plan(context)
     if plan.planned and not plan.left and not plan.automatic:
-        return _nothing_to_do(context)
+        return nothing_to_do(context)
     if not args.yes and not _allowed(args, context, plan):
         say("Nothing was started.")
         return REFUSED
     return _measure(args, context, stop)
-
-
-def _nothing_to_do(context: Context) -> int:
-    """Print that all runs exist; return 1 if some of them failed."""
-    cases, done = context.expanded.cases, plans.done_of(context)
-    failed = sum(done.rows[c.case_id][-1]["status"] != "ok" for c in cases)
-    say(f"All {len(cases)} runs are in {context.folder.name} already: nothing to do. "
-        "To measure again, give the result set another --name.")  # fmt: skip
-    if failed:
-        say(f"{failed} of them failed (see `status`): --retry-failed measures them again.")
-    return FAILED if failed else OK
 
 
 def resume_command(args: argparse.Namespace, stop: Stop) -> int:
@@ -312,10 +312,11 @@ def resume_command(args: argparse.Namespace, stop: Stop) -> int:
             return COMMANDS[status.command](args, stop)
     if spec.has_target(spec.table(spec.find(args.spec))):
         return converge_command(args, stop)
+    if args.engine != LOCAL:
+        return run_over_cluster(args, stop, resumed=True)
     context = read_context(args)
     if not context.folder.is_dir():
-        text = f"{context.folder.name} was never started in this results folder. Use `run`."
-        return refuse(args, [text], text)
+        return never_started(args, context)
     return run_command(args, stop)
 
 
@@ -338,24 +339,13 @@ def _allowed(args: argparse.Namespace, context: Context, plan: plans.Plan) -> bo
     if not sys.stdin.isatty():
         say("Add --yes to run it anyway, or raise the limit.")
         return False
-    return _yes("Run it anyway? [y/N] ")
+    return confirmed("Run it anyway? [y/N] ")
 
 
 _UNPREDICTABLE: Final = (
     "Cannot predict the {what}: this sweep searches its batch sizes first. List them in the spec "
     "or set a limit with --max-hours."
 )
-
-
-def _yes(question: str) -> bool:
-    """Return whether the user confirms; Ctrl-C means no."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        return input(question).strip().lower() in {"y", "yes"}
-    except (KeyboardInterrupt, EOFError):
-        return False
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _exceeds(what: str, value: float | None, limit: float | None) -> str | None:
@@ -371,20 +361,20 @@ def _exceeds(what: str, value: float | None, limit: float | None) -> str | None:
 def _measure(args: argparse.Namespace, context: Context, stop: Stop) -> int:
     """Queue the sweep, search automatic batch sizes, run it and print how it ended."""
     name_result_set(context)
-    book = _book(args, context)
+    book = new_book(args, context)
     turn = Turn(context.state)
     try:
         with Progress(context.spec.title, context.system_name) as shown:
             book.on_update = shown.update
             sweep.wait_for_turn(turn, book, stop)
-            stop = _limited(args, stop)
+            stop = limited(args, stop)
             cases = [*context.expanded.cases, *max_batch.searched(context, book, shown, stop)]
             sweep.run(cases, context.folder, measurer(context), book,
                       attempts=context.spec.limits.attempts, memory_bytes=plans.memory_end(context),
                       retry_failed=context.retry_failed, on_row=shown.row, stop=stop)  # fmt: skip
         book.update(phase="finished", ended_at=time.time())
     except Stopped:
-        return _stopped(args, book)
+        return stopped(args, book)
     except max_batch.UndecidedError as error:
         return undecided(args, book, error)
     except CommitError as error:
@@ -392,50 +382,7 @@ def _measure(args: argparse.Namespace, context: Context, stop: Stop) -> int:
         raise
     finally:
         turn.give_back()
-    return _ended(context, book.status)
-
-
-def _limited(args: argparse.Namespace, stop: Stop) -> Stop:
-    """Return a stop that also ends the sweep after --max-hours, unless --yes is set."""
-    if args.max_hours is None or args.yes:
-        return stop
-    end_s = time.perf_counter() + args.max_hours * 3600
-    return lambda: stop() or time.perf_counter() > end_s
-
-
-def _book(args: argparse.Namespace, context: Context, command: str = "run") -> Journal:
-    ticket = getattr(args, "ticket", None) or new_ticket(context.spec.name)
-    path = spec.find(args.spec)
-    with contextlib.suppress(OSError):  # results do not depend on this copy
-        write_once(context.state / ticket / f"{context.spec.name}.toml", path.read_bytes())
-    return sweep.journal(
-        context.state, ticket, sweep=context.spec.name, title=context.spec.title,
-        result_set=context.folder.name, folder=str(context.results),
-        planned=len(context.expanded.cases), command=command, options=begun.options(args, context),
-    )  # fmt: skip
-
-
-def _stopped(args: argparse.Namespace, book: Journal) -> int:
-    s = book.status
-    text = f"Stopped: {s.finished} of {s.planned} runs are saved whole."
-    book.update(phase="stopped", ended_at=time.time(), current=None, message=text)
-    say(f"{text} Continue with: {again(args, book.status)}")
-    return STOPPED
-
-
-def again(args: argparse.Namespace, status: SweepStatus) -> str:
-    """Return the shell command that continues a sweep."""
-    command = {"run": "resume"}.get(status.command, status.command)
-    words = ["python", "-m", "runners", command, str(args.spec)]
-    if args.results != args.defaults["results"]:
-        words += ["--results", str(args.results)]
-    return shlex.join([*words, "--name", status.result_set])
-
-
-def _ended(context: Context, status: SweepStatus) -> int:
-    failed = f", {status.failed} failed (see `status`)" if status.failed else ""
-    say(f"{status.finished} of {status.planned} runs are in {context.folder}{failed}.")
-    return FAILED if status.failed else OK
+    return ended(context, book.status)
 
 
 # -- the largest batch ---------------------------------------------------------------------------
@@ -446,7 +393,7 @@ def max_batch_command(args: argparse.Namespace, stop: Stop) -> int:
     context = read_context(args)
     name_result_set(context)
     groups = [*context.expanded.automatic, *max_batch.planned_groups(context)]
-    book, turn = _book(args, context, "max-batch"), Turn(context.state)
+    book, turn = new_book(args, context, "max-batch"), Turn(context.state)
     try:
         with Progress(context.spec.title, context.system_name) as shown:
             book.on_update = shown.update
@@ -454,7 +401,7 @@ def max_batch_command(args: argparse.Namespace, stop: Stop) -> int:
             results = [(g, max_batch.search_group(context, g, book, shown, stop)) for g in groups]
         book.update(phase="finished", ended_at=time.time())
     except Stopped:
-        return _stopped(args, book)
+        return stopped(args, book)
     except max_batch.UndecidedError as error:
         return undecided(args, book, error)
     finally:
@@ -464,7 +411,7 @@ def max_batch_command(args: argparse.Namespace, stop: Stop) -> int:
     return OK
 
 
-def undecided(args: argparse.Namespace, book: Journal, error: Exception) -> int:
+def undecided(args: argparse.Namespace, book: sweep.Journal, error: Exception) -> int:
     """Print why a search cannot continue; return the exit code."""
     text = f"Cannot find the largest batch: {error}. Fix this and try again."
     book.update(phase="failed", ended_at=time.time(), current=None, message=text)

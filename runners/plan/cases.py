@@ -109,12 +109,14 @@ class Case:
     """Parts of a batch that follow each other through the stages of a network."""
     launcher: str = "local"
     """How several processes are started: a name of `runners.launch.launcher.MODULES`."""
+    accelerator: str | None = None
+    """Type of the accelerator that a node of a cluster must have, in lower case; None is any."""
 
     @property
     def case_id(self) -> str:
         """First 16 hex digits of the sha256 of all fields but `attempt`."""
         body = asdict(replace(self, attempt=0))
-        usual = {"slow_share": 0.0, "micro_batches": 1, "launcher": "local"}
+        usual = {"slow_share": 0.0, "micro_batches": 1, "launcher": "local", "accelerator": None}
         for name, value in usual.items():
             if body[name] == value:  # rows from before it was a factor keep their case
                 del body[name]
@@ -132,7 +134,8 @@ class Case:
         optimizer = self.optimizer if self.mode == "training" else ""
         data = "" if self.dataset == CATALOGUE[self.workload].dataset else f"on {self.dataset}"
         how = [data, mode, optimizer, precision, self.backend, self.engine, jit, *self._input_words,
-               f"batch {self.batch}", f"repeat {self.repeat + 1}" if self.repeat else "",
+               f"batch {self.batch}", self.accelerator or "",
+               f"repeat {self.repeat + 1}" if self.repeat else "",
                f"seed {self.seed}" if self.seed else ""]  # fmt: skip
         return " ".join(t for t in network if t) + ", " + ", ".join(t for t in how if t)
 

@@ -51,12 +51,12 @@ def name_problems(factors: Table, host: Host) -> list[str]:
     messages += _option_problems(workload, factors["options"])
     if "batch" not in factors:
         messages.append('batch is missing. Give a list of batch sizes, or "auto".')
-    message = _variant_problem(factors)
+    found = (_variant_problem(factors), _accelerator_problem(factors, host))
     return (
         messages
-        + ([message] if message else [])
+        + [text for text in found if text]
         + _not_yet(factors)
-        + _backend_problems(factors, host)
+        + _backend_problems(factors, host_of(factors, host))
     )
 
 
@@ -78,6 +78,31 @@ def _variant_problem(factors: Table) -> str | None:
         return None
     precision = str(factors.get("precision", "float32"))
     return cases.problem(name, workload=factors["workload"], precision=precision)
+
+
+def _accelerator_problem(factors: Table, host: Host) -> str | None:
+    """Return the problem of an accelerator type: no cluster, or no node that has it."""
+    name = factors.get("accelerator")
+    if name is None:
+        return None
+    if host.accelerators is None:
+        return (
+            f"accelerator = {name!r} chooses a node of a cluster. Add --engine ray, or leave it "
+            "out to measure on this machine."
+        )
+    if name.lower() not in host.accelerators:
+        known = ", ".join(sorted(host.accelerators)) or "no declared accelerator"
+        return (
+            f"no node has the accelerator {name!r}. The nodes have: {known}. Change the sweep, or "
+            "start a node that has it."
+        )
+    return None
+
+
+def host_of(factors: Table, host: Host) -> Host:
+    """Return the host that the factors choose: a node with their accelerator, else `host`."""
+    name = factors.get("accelerator")
+    return (host.accelerators or {}).get(name.lower(), host) if name else host
 
 
 def _not_yet(factors: Table) -> list[str]:
@@ -112,7 +137,7 @@ def _backend_problems(factors: Table, host: Host) -> list[str]:
 
 def combination_problems(f: Table, host: Host) -> list[str]:
     """Return the broken rules between factors, each with what to change; `f` has all factors."""
-    rules = [_device_rule(f, host), *_engine_rules(f), *_feed_rules(f), *_size_rules(f),
+    rules = [_device_rule(f, host), *_engine_rules(f), *_feed_rules(f), *_size_rules(f, host),
              *_strategy_rules(f)]  # fmt: skip
     return [text for broken, text in rules if broken]
 
@@ -202,7 +227,7 @@ def _feed_rules(f: Table) -> Iterator[tuple[bool, str]]:
            "inference reads its samples from memory: it has no workers.")  # fmt: skip
 
 
-def _size_rules(f: Table) -> Iterator[tuple[bool, str]]:
+def _size_rules(f: Table, host: Host) -> Iterator[tuple[bool, str]]:
     data = DATASETS[f["dataset"]]
     samples, batch = f["train_samples"], f["batch"]
     yield (
@@ -226,8 +251,8 @@ def _size_rules(f: Table) -> Iterator[tuple[bool, str]]:
     )
     size = math.prod(data.shape) * (1 if data.task == "images" else 8) * samples
     yield (
-        size > host_memory_bytes(),
-        f"{samples} samples of {data.name} need {size / 1e9:.0f} GB, more than this machine's "
+        size > (host.memory_bytes or host_memory_bytes()),
+        f"{samples} samples of {data.name} need {size / 1e9:.0f} GB, more than the machine's "
         "memory. Set train_samples or steps_per_epoch.",
     )
     yield (
@@ -366,11 +391,15 @@ MOST_RUNS: Final = 200_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """This machine: its best device and the backends that can be started."""
+    """A machine or cluster: its best device and the backends that can be started."""
 
     device: cases.Device
     backends: tuple[str, ...]
     """The first one is used for auto."""
+    memory_bytes: int | None = None
+    """Memory of the machine [bytes]; None means that of this one."""
+    accelerators: Mapping[str, Host] | None = None
+    """Nodes of a cluster by the accelerator that they declare, in lower case; None: no cluster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -407,12 +436,13 @@ def expand(spec: Spec, host: Host) -> Expanded:
     _check_size(spec)
     for i, block in enumerate(spec.blocks, 1):
         for factors in _products({**spec.defaults, **block}, spec.patterns):
+            there = host_of(factors, host)
             messages = _problems(factors, host)
             problems += [f"[[runs]] block {i}: {text}" for text in messages]
             if messages:
                 continue
             for repeat in range(spec.repeats):
-                case = _case(spec, factors, host, repeat)
+                case = _case(spec, factors, there, repeat)
                 if factors["batch"] == "auto":
                     group = Automatic(case=case, steps_per_epoch=factors.get("steps_per_epoch"))
                     automatic.setdefault(case.case_id, group)
@@ -474,7 +504,10 @@ def _option_products(options: Table) -> Iterator[dict[str, Any]]:
 
 def _problems(factors: Table, host: Host) -> list[str]:
     """Return the problems of one combination of factors: names first, then combinations."""
-    return name_problems(factors, host) or combination_problems(_filled(factors, host), host)
+    if messages := name_problems(factors, host):
+        return messages
+    there = host_of(factors, host)
+    return combination_problems(_filled(factors, there), there)
 
 
 # -- filling in ----------------------------------------------------------------------------------
@@ -491,10 +524,11 @@ def _filled(factors: Table, host: Host) -> dict[str, Any]:
         "validation": False, "augmentation": False, "storage": "memory", "workers": None,
         "multiprocessing": None, "drop_remainder": False, "steps_per_execution": 1,
         "threads": None, "timing": "per epoch", "seed": 0, "devices": 1, "strategy": cases.NONE,
-        "slow_share": 0.0, "micro_batches": 1,
+        "slow_share": 0.0, "micro_batches": 1, "accelerator": None,
     } | chosen  # fmt: skip
     tensorflow = f["backend"] == "tensorflow"
     f["variant"] = None if f["variant"] == cases.NONE else f["variant"]
+    f["accelerator"] = f["accelerator"] and f["accelerator"].lower()
     f.setdefault("engine", "loop" if tensorflow or f["mode"] == "inference" else "fit")
     own_part = f["strategy"] == "multi-worker mirrored"
     usual = "PyDataset" if own_part else "numpy"

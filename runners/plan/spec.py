@@ -101,6 +101,7 @@ FACTORS: Final[Mapping[str, Factor]] = MappingProxyType(
         "strategy": Factor(_TEXT),
         "slow_share": Factor((int, float), 0.0, at_most=0.95),
         "micro_batches": Factor(_WHOLE, 1, at_most=1024),
+        "accelerator": Factor(_TEXT),
         "pattern": Factor(_TEXT),
     }
 )

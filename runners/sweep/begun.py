@@ -8,20 +8,43 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 from planner.store.disk.sweeps import SweepStatus, read_statuses
+from runners.plan.expand import Host
 from runners.sweep.context import OPTION, Context
 
 _KEPT: Final = ("name", "python", "memory_limit", "licence", "price_per_hour", *OPTION.values())
+_OF_CLUSTER: Final = ("engine", "address", "backend", "device")
 
 
 def options(args: argparse.Namespace, context: Context) -> dict[str, Any]:
     """Return the settings to store for a resume, with the values that `auto` stood for."""
     kept = {name: value for name in _KEPT if (value := getattr(args, name, None))}
-    decided = {"backend": context.host.backends[0], "device": context.host.device}
+    decided: dict[str, Any]
+    if context.host.accelerators is None:
+        decided = {"backend": context.host.backends[0], "device": context.host.device}
+    else:
+        given = {name: value for name in _OF_CLUSTER if (value := getattr(args, name, None))}
+        decided = {**given, "hosts": asdict(context.host)}
     return {**kept, **decided, "name": context.folder.name}
+
+
+def cluster(args: argparse.Namespace) -> Host | None:
+    """Return what the nodes of a cluster could measure when the sweep started; None without one."""
+    return _host(args.hosts) if args.hosts else None
+
+
+def _host(body: Mapping[str, Any]) -> Host:
+    by_type = {name: _host(inner) for name, inner in (body["accelerators"] or {}).items()}
+    return Host(
+        device=body["device"],
+        backends=tuple(body["backends"]),
+        memory_bytes=body["memory_bytes"],
+        accelerators=by_type,
+    )
 
 
 def of_ticket(state: Path, ticket: str) -> SweepStatus | None:

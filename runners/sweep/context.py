@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -35,10 +35,13 @@ from runners.sweep.measure import Bench, Hooks, measure
 from runners.sweep.result_set import OWNERS, describe
 from runners.sweep.sweep import Measure, slug
 
+CLUSTER: Final = "cluster"
+"""In place of a system in the name of a result set that several machines measure."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """A sweep on this machine: its cases, interpreters and folders."""
+    """A sweep on this machine or a cluster: its cases, interpreters and folders."""
 
     spec: Spec
     host: Host
@@ -72,8 +75,8 @@ def _name_of(device: Device, visible: str | None) -> str:
     return str(machine.facts(device, devices=1, visible=visible)["system_name"])
 
 
-def read_context(args: argparse.Namespace) -> Context:
-    """Return the sweep that a command names, read and expanded.
+def read_context(args: argparse.Namespace, cluster: Host | None = None) -> Context:
+    """Return the sweep that a command names, read and expanded for this machine or a cluster.
 
     Raises:
         SpecError: the sweep or a requested backend is invalid; it lists all problems.
@@ -83,14 +86,19 @@ def read_context(args: argparse.Namespace) -> Context:
     if args.backend:
         environ["KERAS_BACKEND"] = args.backend
     named = named_pythons(args.python)
-    interpreters = pythons(named, environ)
-    if messages := problems(named, environ, interpreters):
-        raise SpecError("the requested backends", messages)
-    host = detect(interpreters, environ)
-    if args.device:
-        host = Host(device=args.device, backends=host.backends)
-    facts = machine.facts(host.device, devices=1, visible=environ.get("CUDA_VISIBLE_DEVICES"))
+    if cluster is None:
+        interpreters = pythons(named, environ)
+        if messages := problems(named, environ, interpreters):
+            raise SpecError("the requested backends", messages)
+        host = detect(interpreters, environ)
+        if args.device:
+            host = Host(device=args.device, backends=host.backends)
+        facts = machine.facts(host.device, devices=1, visible=environ.get("CUDA_VISIBLE_DEVICES"))
+    else:
+        interpreters, host = {}, _chosen(cluster, args.backend, args.device)
+        facts = {"system_name": f"a {CLUSTER}", "git_describe": machine.git_describe()}
     results = results_folder(args)
+    place = facts["system_name"] if cluster is None else CLUSTER
     limit = getattr(args, "memory_limit", None)
     launcher = _launcher(args, read)
     return Context(
@@ -99,7 +107,7 @@ def read_context(args: argparse.Namespace) -> Context:
         pythons=interpreters,
         expanded=placed(read.name, expand(read, host), launcher),
         results=results,
-        folder=results / slug(args.name or f"{read.name} {facts['system_name']}"),
+        folder=results / slug(args.name or f"{read.name} {place}"),
         state=state_folder(environ),
         facts=facts,
         environ=environ,
@@ -120,6 +128,19 @@ def _launcher(args: argparse.Namespace, read: Spec) -> Launcher:
     if problems:
         raise SpecError("the launcher", problems)
     return launcher
+
+
+def _chosen(cluster: Host, backend: str | None, device: Device | None) -> Host:
+    """Return the host of a cluster with the backend and device that a command sets for auto."""
+    if backend and backend not in cluster.backends:
+        raise SpecError("the requested backends", [f"No node can start the backend {backend}."])
+
+    def chosen(host: Host) -> Host:
+        ordered = sorted(host.backends, key=lambda name: name != backend)
+        return replace(host, device=device or host.device, backends=tuple(ordered))
+
+    by_type = {name: chosen(host) for name, host in (cluster.accelerators or {}).items()}
+    return replace(chosen(cluster), accelerators=by_type)
 
 
 def results_folder(args: argparse.Namespace) -> Path:

@@ -132,6 +132,8 @@ def memory_end(context: Context) -> float | None:
     """Return the memory limit [bytes]: the requested one, the card's, or the process's share."""
     if context.memory_bytes:
         return float(context.memory_bytes)
+    if context.host.accelerators is not None:
+        return None  # each node has its own
     if context.host.device != "cpu":
         return context.facts.get("accelerator_memory_bytes")
     return context.spec.limits.memory_share * facts.memory_limit_bytes()

@@ -207,6 +207,8 @@ def _extra(case: Case, ended: Ended) -> dict[str, Any]:
         merged |= event.get("extra", {})
     if ended.self_reported:
         merged["told_why"] = True
+    if case.accelerator is not None:
+        merged["accelerator"] = case.accelerator
     return merged | {"case_id": case.case_id, "wall_s": round(ended.wall_s, 3)}
 
 
@@ -280,8 +282,14 @@ def outgrown(row: Row, memory_bytes: float | None) -> bool:
 
 
 def worth_another_try(row: Row) -> bool:
-    """Return whether to retry a run; an error that the program itself reported would repeat."""
-    return row["status"] in INFRASTRUCTURE and not extra_of(row).get("told_why")
+    """Return whether to retry a run.
+
+    An error that the program itself reported would repeat. A run whose node was lost in every
+    attempt (`lost_attempts`) was retried already.
+    """
+    extra = extra_of(row)
+    final = extra.get("told_why") or extra.get("lost_attempts")
+    return row["status"] in INFRASTRUCTURE and not final
 
 
 def attempt_of(row: Row) -> int:

@@ -7,9 +7,6 @@ stopped, killed or cut off by a power failure continues from its rows alone.
 from __future__ import annotations
 
 import contextlib
-import errno
-import itertools
-import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,17 +20,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bars
 
 from planner.core import in_words
-from planner.runs import COLUMNS, RecordError, Row
+from planner.runs import Row
 from planner.store.disk.sweeps import HEARTBEAT_S, SweepStatus, Turn, write_status
-from planner.store.sealed.commit import CommitError, commit_runs, try_folder
+from planner.store.sealed.commit import CommitError, try_folder
 from runners.plan.cases import Case
 from runners.process.events import Event
 from runners.process.supervise import Stopped
+from runners.sweep.destination import Destination, Folder
 from runners.sweep.measure import Hooks
 from runners.sweep.rows import (
     INFRASTRUCTURE,
     Done,
-    attempt_of,
     case_id_of,
     done_in,
     outgrown,
@@ -47,11 +44,13 @@ __all__ = [
     "Journal",
     "Measure",
     "case_id_of",
+    "count",
     "done_in",
     "journal",
     "outgrown",
     "probe",
     "run",
+    "saved",
     "slug",
     "wait_for_turn",
     "worth_another_try",
@@ -60,7 +59,8 @@ __all__ = [
 
 EPOCH_S: Final = 0.2
 """Shortest time between two reports of an epoch [s]: each report writes to disk."""
-_UNTIMED: Final = ("identity", "workload", "system", "software", "factors")
+_PLACES: Final = 2
+"""Most runs of a cluster beside the progress bar."""
 
 
 class Measure(Protocol):
@@ -164,12 +164,12 @@ def run(
     made: list[Row] = []
     done = done_in(folder, memory_bytes=memory_bytes, retry_failed=retry_failed)
     waiting = [c for c in cases if not done.settled(c, attempts)]
-    _count(book, cases, done, attempts, len(waiting))
+    count(book, cases, done, attempts, len(waiting))
     if waiting:  # check the disk before hours of measuring
         try_folder(folder, len(waiting))
     for i, case in enumerate(waiting):
         for row in _tries(case, done.attempts_left(case, attempts), measure, book, stop):
-            made.append(_saved(folder, row, book.status))
+            made.append(saved(Folder(folder), row, book.status))
             on_row(made[-1])
             if not worth_another_try(made[-1]):
                 break
@@ -199,58 +199,25 @@ def probe(
     if not done.settled(case, attempts):
         try_folder(folder, 1)
         for row in _tries(case, done.attempts_left(case, attempts), measure, book, stop):
-            rows.append(_saved(folder, row, book.status))
+            rows.append(saved(Folder(folder), row, book.status))
             if not worth_another_try(rows[-1]):
                 break
     book.taken_s[:] = taken
     return rows[-1]
 
 
-def _saved(folder: Path, row: Row, status: SweepStatus) -> Row:
-    """Commit a row; if the disk refuses, the error states how many runs are safe."""
+def saved(destination: Destination, row: Row, status: SweepStatus) -> Row:
+    """Store a row; if the disk refuses, the error states how many runs are safe."""
     try:
-        return _kept(folder, row)
+        return destination.put(row)
     except CommitError as error:
         of_sweep = f"{status.finished} of {status.planned} runs"
         text = str(error.strerror).replace("0 of 1 runs", of_sweep)
         raise CommitError(error.errno, text) from error
 
 
-def _kept(folder: Path, row: Row) -> Row:
-    """Commit a row; a row with invalid values becomes a crash with that reason."""
-    try:
-        return _placed(folder, row)
-    except RecordError as error:
-        reason = f"its values are invalid: {'; '.join(map(str, error.problems))}"[:500]
-        wrong = {p.column for p in error.problems} - {"extra"}
-        names = {c.name for c in COLUMNS if c.group in _UNTIMED} & row.keys() - wrong
-        extra = json.dumps({"case_id": case_id_of(row)})
-        kept = {n: row[n] for n in names}
-        return _placed(
-            folder, kept | {"status": "crashed", "status_reason": reason, "extra": extra}
-        )
-
-
-def _placed(folder: Path, row: Row) -> Row:
-    """Commit a row under the first free attempt number.
-
-    Its own number may be taken by a damaged file, which is never rewritten, or by a case that
-    differs only outside a run's identity (samples of an epoch).
-    """
-    for attempt in itertools.count(attempt_of(row)):
-        tried = {**row, "attempt": attempt}
-        try:
-            [done] = commit_runs(folder, [tried])
-        except CommitError as error:
-            if error.errno != errno.EEXIST or not folder.is_dir():
-                raise
-            continue
-        if done.new:
-            return tried
-    raise AssertionError("attempts have no last number")
-
-
-def _count(book: Journal, cases: Sequence[Case], done: Done, attempts: int, waiting: int) -> None:
+def count(book: Journal, cases: Sequence[Case], done: Done, attempts: int, waiting: int) -> None:
+    """Report the runs of a sweep that are done, of which `waiting` are left."""
     settled = [c for c in cases if done.settled(c, attempts)]
     last = [done.rows[c.case_id][-1]["status"] for c in settled]
     book.update(
@@ -320,13 +287,20 @@ class Progress:
         left = f"{in_words(status.left_s)} left, " if status.left_s is not None else ""
         epoch = f", epoch {status.current_epoch} done" if status.current_epoch else ""
         now = f"{status.current}{epoch}" if status.current else status.message or ""
+        places = [f"{run} on {node.name}" for node in status.nodes for run in node.runs]
+        if places:  # a sweep over a cluster
+            now = "; ".join(places[:_PLACES]) + ("; ..." if len(places) > _PLACES else "")
         self._bars.update(
             self._task, total=status.planned, completed=status.finished, text=f"{left}{now}"
         )
 
-    def row(self, row: Row) -> None:
-        """Print the result of a run."""
-        what = self._current or f"{row['model']}, batch {row.get('global_batch_size')}"
+    def note(self, text: str) -> None:
+        """Print a line, such as that a node was lost."""
+        self._console.print(f"  {text}", soft_wrap=True)
+
+    def row(self, row: Row, words: str | None = None) -> None:
+        """Print the result of a run, which is the current one or has these words."""
+        what = words or self._current or f"{row['model']}, batch {row.get('global_batch_size')}"
         self._console.print(f"  {what}: {_outcome(row)}", soft_wrap=True)
 
 

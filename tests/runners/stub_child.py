@@ -73,6 +73,23 @@ def _slowly() -> None:
     _ok()
 
 
+def _waits() -> None:
+    """Wait for a file beside the one of the starts, which a test makes."""
+    gate = f"{sys.argv[3]}.go"
+    while not os.path.exists(gate):  # noqa: PTH110 - pathlib would double the time of a start
+        time.sleep(0.02)
+    _ok()
+
+
+def _kills_its_supervisor() -> None:
+    """Kill the process that supervises the guard of this one, as the kernel would."""
+    _begin()
+    with open(f"/proc/{os.getppid()}/stat", encoding="ascii") as file:  # noqa: PTH123
+        supervisor = int(file.read().rpartition(")")[2].split()[1])
+    os.kill(supervisor, signal.SIGKILL)
+    time.sleep(600)
+
+
 def _sleeps() -> None:
     _begin()
     time.sleep(600)
@@ -256,6 +273,8 @@ WAYS: Final[dict[str, Callable[[], None]]] = {
     "kill": _by_signal(signal.SIGKILL),
     "terminate": _by_signal(signal.SIGTERM),
     "signal without a name": _by_signal(40),
+    "waits": _waits,
+    "kills its supervisor": _kills_its_supervisor,
     "sleeps": _sleeps,
     "grows": _grows,
     "a worker grows": _worker_grows,

@@ -4,7 +4,8 @@
     STATE/<ticket>/status.json   the newest status, replaced at every event and every 2 s
     STATE/<ticket>/launch.json   who was started, until that process speaks for itself
     STATE/<ticket>/log.txt       what the supervisor printed (detached sweeps only)
-    STATE/queue.lock             held by the sweep that measures: one at a time on a machine
+    STATE/queue.lock             held by the sweep that measures: one at a time on a machine;
+                                 shared by the runs that a cluster measures on this machine
 
 STATE is `EPOCHWISE_STATE`, else `$XDG_STATE_HOME/epochwise`, else `~/.local/state/epochwise`.
 Each file has one writer, the supervisor or whoever started it; of status and launch the newer
@@ -41,9 +42,29 @@ STALLED_S: Final = 30.0
 Phase = Literal["waiting", "running", "stopped", "finished", "failed"]
 ACTIVE: Final = ("waiting", "running")
 Condition = Literal["waiting", "running", "stalled", "interrupted", "stopped", "finished", "failed"]
+NodeState = Literal["free", "running", "lost", "unusable"]
 _PHASES: Final = ("waiting", "running", "stopped", "finished", "failed")
+_STATES: Final = ("free", "running", "lost", "unusable")
 _LOG_BYTES: Final = 4_000
 _YEAR_3000_S: Final = 32_503_680_000.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeStatus:
+    """A node of a cluster in a sweep. Its name stays on this machine, never in a result."""
+
+    name: str
+    accelerators: str
+    """Accelerators by type, `8 x v100`; empty where none has a type."""
+    system: str
+    """Name of its system in results."""
+    runs: tuple[str, ...] = ()
+    """What it measures now, in words."""
+    finished: int = 0
+    """Runs that it measured in this sweep."""
+    state: NodeState = "free"
+    message: str | None = None
+    """Why it is unusable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +104,8 @@ class SweepStatus:
     heartbeat_at: float
     host: str = field(default_factory=platform.node)
     """The machine it runs on: a home folder may be shared by many."""
+    nodes: tuple[NodeStatus, ...] = ()
+    """Nodes of a sweep over a cluster; empty for a sweep on one machine."""
 
 
 def state_folder(environment: Mapping[str, str]) -> Path:
@@ -139,16 +162,32 @@ def _read(path: Path) -> SweepStatus | None:
     try:
         body: Any = json.loads(path.read_text(encoding="utf-8"))
         known = {f.name for f in fields(SweepStatus)}
-        status = SweepStatus(**{k: v for k, v in body.items() if k in known})
+        nodes = tuple(_node(n) for n in body.pop("nodes", ()))
+        status = SweepStatus(**{k: v for k, v in body.items() if k in known}, nodes=nodes)
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return None
     return status if _is_sound(status) else None
 
 
+def _node(body: Mapping[str, Any]) -> NodeStatus:
+    """Return a node of a status; ValueError where a field has another type."""
+    known = {f.name for f in fields(NodeStatus)}
+    node = NodeStatus(**{k: v for k, v in body.items() if k in known} | {"runs": ()})
+    runs = body.get("runs", ())
+    texts = [node.name, node.accelerators, node.system, node.message or "", *runs]
+    if (
+        not all(isinstance(text, str) for text in texts)
+        or node.state not in _STATES
+        or not (isinstance(node.finished, int) and 0 <= node.finished < 2**31)
+    ):
+        raise ValueError("a node of the status is invalid")
+    return replace(node, runs=tuple(runs))
+
+
 def _is_sound(status: SweepStatus) -> bool:
     """Return whether every field has its type: a file may be of another version or edited."""
     hints = get_type_hints(SweepStatus)
-    hints |= {"phase": str, "options": dict}
+    hints |= {"phase": str, "options": dict, "nodes": tuple}
     typed = all(
         isinstance(value, kind | int if "float" in str(kind) else kind)
         for name, kind in hints.items()
@@ -303,6 +342,12 @@ class Turn:
             self._handle = _lock(self._state / "queue.lock")
         return self._handle is not None
 
+    def share(self) -> bool:
+        """Return whether no sweep measures on this machine; runs of a cluster share the lock."""
+        if self._handle is None:
+            self._handle = _lock(self._state / "queue.lock", shared=True)
+        return self._handle is not None
+
     def ahead(self, ticket: str) -> SweepStatus | None:
         """Return the sweep ahead; None where the one that measures has no readable status."""
         return _before(self._state, ticket) or _running(self._state, ticket)
@@ -314,14 +359,14 @@ class Turn:
             self._handle = None
 
 
-def _lock(path: Path) -> int | None:
+def _lock(path: Path, *, shared: bool = False) -> int | None:
     """Return the lock's open file, None while it is held; without file locks it is always free."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         import fcntl
 
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(handle)
         return None

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -17,7 +18,7 @@ from pages.measure import cards, measuring
 from pages.measure.measuring import NotDoneError
 from planner.store import commit_runs
 from planner.store.disk import sweeps
-from planner.store.disk.sweeps import STATE, SweepStatus
+from planner.store.disk.sweeps import STATE, NodeStatus, SweepStatus
 from tests.pages.conftest import show, sound, texts
 from tests.pages.stand_in import __file__ as stand_in
 from tests.store.build import row
@@ -226,6 +227,34 @@ def test_links_to_several_curves_name_only_what_differs(
     names: list[str], result: list[str]
 ) -> None:
     assert cards.short_labels(names) == result
+
+
+NODES: Final = (
+    NodeStatus(name="alpha", accelerators="8 x v100", system="V100", finished=3, state="running",
+               runs=("mlp, batch 16", "mlp, batch 32")),
+    NodeStatus(name=HOSTILE, accelerators="", system="2-core EPYC", state="lost"),
+)  # fmt: skip
+
+
+def test_a_sweep_over_a_cluster_shows_its_nodes_and_what_runs_where(sweeping: Path) -> None:
+    result(sweeping, nodes=NODES)
+    shown = sound(show("measure"))
+    [table] = [t.value for t in shown.dataframe if "Measures now" in t.value]
+    assert list(table["Node"]) == ["alpha", HOSTILE]
+    assert list(table["State"]) == ["Measuring", "Lost"]
+    first = table.iloc[0]
+    assert first["Accelerators"] == "8 x v100"
+    assert first["Measures now"] == "mlp, batch 16; mlp, batch 32"
+    assert first["Runs measured"] == 3
+
+
+def test_visitors_who_may_not_measure_see_no_names_of_nodes(
+    sweeping: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(permission.SETTING, "off")
+    result(sweeping, nodes=NODES)
+    [table] = [t.value for t in show("measure").dataframe if "Measures now" in t.value]
+    assert list(table["Node"]) == ["Node 1", "Node 2"]
 
 
 def test_a_stopped_sweep_resumes_where_it_was(sweeping: Path) -> None:

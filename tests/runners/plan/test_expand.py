@@ -81,6 +81,37 @@ def test_patterns_set_factors_together() -> None:
     assert {c.epochs for c in made} == {7}
 
 
+def test_an_accelerator_is_a_case_of_its_own_with_the_backend_and_device_of_its_nodes() -> None:
+    v100 = Host(device="gpu", backends=("jax", "tensorflow"))
+    cluster = Host(
+        device="cpu", backends=("tensorflow",), accelerators={"v100": v100, "xeon": BOTH}
+    )
+    runs = [{"workload": "mlp", "batch": 16} | more
+            for more in ({"accelerator": ["V100", "xeon"]}, {})]  # fmt: skip
+    made = expanded(cluster, runs=runs).cases
+    assert [(c.accelerator, c.device, c.backend) for c in made] == [
+        ("v100", "gpu", "jax"),
+        ("xeon", "cpu", "tensorflow"),
+        (None, "cpu", "tensorflow"),
+    ]
+    assert len({c.case_id for c in made}) == 3
+    assert made[2].case_id == of({})[0].case_id
+
+
+@pytest.mark.parametrize(
+    ("accelerators", "text"),
+    [
+        ({"v100": BOTH}, "no node has the accelerator 'h100'. The nodes have: v100."),
+        ({}, "The nodes have: no declared accelerator."),
+        (None, "Add --engine ray, or leave it out"),
+    ],
+)
+def test_an_accelerator_that_no_node_has_is_refused(
+    accelerators: dict[str, Host] | None, text: str
+) -> None:
+    assert text in problem(replace(BOTH, accelerators=accelerators), accelerator="h100")
+
+
 def test_an_epoch_counted_in_steps_holds_that_many_full_batches() -> None:
     made = of({"batch": [16, 48], "steps_per_epoch": 10})
     assert [(c.train_samples, steps_in(c)) for c in made] == [(160, 10), (480, 10)]

@@ -19,7 +19,9 @@ from planner.store.disk import sweeps
 from planner.store.disk.sweeps import (
     STALLED_S,
     STATE,
+    NodeStatus,
     SweepStatus,
+    Turn,
     alive,
     ask_to_stop,
     condition,
@@ -61,6 +63,50 @@ def test_a_status_is_read_as_it_was_written(tmp_path: Path) -> None:
     status = result(tmp_path, current="ResNet-50, batch 32", left_s=12.5)
     assert read_statuses(tmp_path) == [status]
     assert read_status(tmp_path, status.ticket) == status
+
+
+def test_nodes_of_a_cluster_are_read_as_they_were_written(tmp_path: Path) -> None:
+    nodes = (
+        NodeStatus(name="a", accelerators="8 x v100", system="V100", runs=("one", "two"),
+                   finished=3, state="running"),
+        NodeStatus(name="b", accelerators="", system="", state="unusable", message="no Keras"),
+    )  # fmt: skip
+    status = result(tmp_path, nodes=nodes)
+    assert read_status(tmp_path, status.ticket) == status
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        5, "abc", [5], [None], [{}], [{"name": "a"}],
+        [{"name": 1, "accelerators": "", "system": ""}],
+        [{"name": "a", "accelerators": "", "system": "", "runs": 3}],
+        [{"name": "a", "accelerators": "", "system": "", "runs": [3]}],
+        [{"name": "a", "accelerators": "", "system": "", "state": "asleep"}],
+        [{"name": "a", "accelerators": "", "system": "", "finished": -1}],
+        [{"name": "a", "accelerators": "", "system": "", "finished": "many"}],
+    ],
+)  # fmt: skip
+def test_a_status_with_invalid_nodes_is_left_out(tmp_path: Path, nodes: object) -> None:
+    status = result(tmp_path)
+    path = ticket_folder(tmp_path, status.ticket) / "status.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "nodes": nodes}))
+    assert read_statuses(tmp_path) == []
+
+
+def test_runs_of_a_cluster_share_a_machine_that_a_sweep_has_alone(tmp_path: Path) -> None:
+    first, second, alone = Turn(tmp_path), Turn(tmp_path), Turn(tmp_path)
+    assert first.share()
+    assert second.share()
+    assert not alone.take("other")
+    first.give_back()
+    assert not alone.take("other")
+    second.give_back()
+    assert alone.take("other")
+    assert not first.share()
+    alone.give_back()
+    assert first.share()
+    first.give_back()
 
 
 def test_sweeps_are_told_the_newest_first(tmp_path: Path) -> None:

@@ -1,0 +1,152 @@
+"""`run --engine ray`: a sweep over the nodes of a Ray cluster."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+
+from planner.runs import Row
+from planner.store.sealed.commit import CommitError, try_folder
+from runners.cluster import dispatch
+from runners.cluster.connection import ClusterError, connected
+from runners.cluster.dispatch import Listener, NoNodeError, Roster
+from runners.cluster.nodes import Node, host_of, unplaceable
+from runners.cluster.task import Terms
+from runners.commands.console import FAILED, REFUSED, Stop, refuse, say
+from runners.commands.journals import (
+    again,
+    confirmed,
+    ended,
+    limited,
+    never_started,
+    new_book,
+    nothing_to_do,
+    stopped,
+)
+from runners.machine.identity import session_started_at
+from runners.plan.cases import Case
+from runners.plan.spec import SpecError
+from runners.process.supervise import Stopped
+from runners.sweep import begun, plans
+from runners.sweep.context import Context, name_result_set, named_pythons, read_context
+from runners.sweep.destination import Folder
+from runners.sweep.sweep import Progress
+
+
+def run_over_cluster(args: argparse.Namespace, stop: Stop, *, resumed: bool = False) -> int:
+    """Measure a sweep on the nodes of the cluster at --address."""
+    try:
+        with connected(args.address) as cluster:
+            roster = Roster(cluster=cluster, pythons=named_pythons(args.python))
+            nodes = list(roster.first_reports(say, stop).values())
+            if not nodes:
+                return _no_nodes(args)
+            return _run(args, roster, nodes, stop, resumed=resumed)
+    except ClusterError as error:
+        return refuse(args, [str(error)], str(error))
+
+
+def _no_nodes(args: argparse.Namespace) -> int:
+    text = (
+        "No node of the cluster can measure. Start one with at least one CPU, in an environment "
+        "that has TensorFlow or JAX (docs/measure.md)."
+    )
+    return refuse(args, [text], text)
+
+
+def _run(
+    args: argparse.Namespace,
+    roster: Roster,
+    nodes: Sequence[Node],
+    stop: Stop,
+    *,
+    resumed: bool,
+) -> int:
+    context = read_context(args, begun.cluster(args) or host_of(nodes))
+    if resumed and not context.folder.is_dir():
+        return never_started(args, context)
+    done = plans.done_of(context)
+    left = [c for c in context.expanded.cases if not done.settled(c, _attempts(context))]
+    if not left and not context.expanded.automatic:
+        return nothing_to_do(context)
+    if messages := _problems(context, left, nodes):
+        raise SpecError(context.spec.name, messages)
+    if not args.yes and not _allowed(args):
+        say("Nothing was started.")
+        return REFUSED
+    return _measure(args, context, roster, stop)
+
+
+def _attempts(context: Context) -> int:
+    return context.spec.limits.attempts
+
+
+def _problems(context: Context, left: Sequence[Case], nodes: Sequence[Node]) -> list[str]:
+    automatic = {g.case.workload for g in context.expanded.automatic}
+    searched = [
+        f'{name} has batch = "auto", which is searched on one machine. Find its largest batch '
+        "there with `max-batch`, then list batch sizes in the sweep."
+        for name in sorted(automatic)
+    ]
+    return [*searched, *unplaceable(left, nodes)]
+
+
+def _allowed(args: argparse.Namespace) -> bool:
+    """Return whether the sweep may start: its cost cannot be predicted."""
+    if args.max_cost is None:
+        return True
+    say("Cannot predict the cost of a sweep over a cluster. Set a limit with --max-hours.")
+    return confirmed("Run it anyway? [y/N] ")
+
+
+def _measure(args: argparse.Namespace, context: Context, roster: Roster, stop: Stop) -> int:
+    """Run the sweep on the cluster and print how it ended."""
+    name_result_set(context)
+    book = new_book(args, context)
+    sweep = dispatch.Sweep(
+        cases=context.expanded.cases,
+        done=plans.done_of(context),
+        terms=_terms(args, context),
+        destination=Folder(context.folder),
+        attempts=_attempts(context),
+    )
+    count = len(roster.ready)
+    try:
+        with Progress(context.spec.title, f"{count} node{'s' * (count > 1)}") as shown:
+            book.on_update = shown.update
+            book.update(phase="running", started_at=time.time())
+            try_folder(context.folder, len(sweep.cases))
+            dispatch.run(sweep, roster, book, _listener(shown, limited(args, stop)))
+        book.update(phase="finished", ended_at=time.time())
+    except Stopped:
+        return stopped(args, book)
+    except NoNodeError as error:
+        text = f"{error}: {again(args, book.status)}"
+        book.update(phase="failed", ended_at=time.time(), current=None, message=str(error))
+        refuse(args, [text], text)
+        return FAILED
+    except CommitError as error:
+        book.update(phase="failed", ended_at=time.time(), message=str(error.strerror))
+        raise
+    return ended(context, book.status)
+
+
+def _listener(shown: Progress, stop: Stop) -> Listener:
+    def on_row(row: Row, case: Case, node: str) -> None:
+        shown.row(row, f"{case.words}, on {node}")
+
+    return Listener(on_row=on_row, on_node=shown.note, stop=stop)
+
+
+def _terms(args: argparse.Namespace, context: Context) -> Terms:
+    return Terms(
+        result_set=context.folder.name,
+        licence=context.licence,
+        session_started_at=session_started_at(),
+        git_describe=context.facts.get("git_describe"),
+        pythons=named_pythons(args.python),
+        timeout_s=context.spec.limits.timeout_s,
+        memory_share=context.spec.limits.memory_share,
+        memory_bytes=context.memory_bytes,
+    )

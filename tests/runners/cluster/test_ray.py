@@ -1,0 +1,312 @@
+"""Sweeps over a real cluster of two nodes: what goes where, and what a lost node loses."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from planner.runs import Row
+from planner.store.disk.sweeps import STATE, read_statuses
+from planner.store.summaries import summaries
+from planner.store.verify import verify_folder
+from runners.cluster.connection import Cluster, connected
+from runners.cluster.dispatch import Listener, NoNodeError
+from runners.process.supervise import ROOT
+from runners.sweep.rows import case_id_of
+from tests.runners.cluster.stub_driver import sweep
+from tests.runners.stubs import HANG_S, case, new_mark, orphans, starts
+from tests.store.build import a_set, folder
+
+pytest.importorskip("ray", reason="Ray is not installed here; requirements/ray.txt has it")
+
+SPEC: Final = """
+title = "Runs on two nodes"
+epochs = 2
+[defaults]
+workload = "mlp"
+dataset = "digits"
+train_samples = 96
+options = { units = 16 }
+batch = 32
+[[runs]]
+accelerator = ["V100", "rtx-4090"]
+[[runs]]
+batch = 48
+"""
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Two nodes of one CPU each, with accelerators that they declare."""
+    from ray._raylet import AuthenticationTokenLoader, Config
+    from ray.cluster_utils import Cluster as Nodes
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_AUTH_MODE", "token")
+        patch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
+        Config.initialize("")  # Ray keeps the settings of its import, which was earlier
+        AuthenticationTokenLoader.instance().reset_cache()
+        patch.setenv(STATE, str(tmp_path_factory.mktemp("state")))
+        nodes = Nodes(
+            initialize_head=True,
+            head_node_args={
+                "num_cpus": 1, "resources": {"accelerator:v100": 1}, "node_name": "first",
+                "include_dashboard": False,
+                "_system_config": {"health_check_period_ms": 1000},
+            },
+        )  # fmt: skip
+        try:
+            nodes.add_node(num_cpus=1, resources={"accelerator:RTX-4090": 1}, node_name="second")
+            yield nodes
+        finally:
+            nodes.shutdown()
+
+
+@pytest.fixture
+def cluster(two: Any) -> Iterator[Cluster]:  # noqa: ANN401 - of Ray
+    """A connection to the two nodes."""
+    with connected(two.address) as connection:
+        yield connection
+
+
+@pytest.fixture
+def tmp(tmp_path: Path) -> Path:
+    a_set(tmp_path / "results", slug="stub")
+    return tmp_path
+
+
+def kept(tmp: Path) -> list[Row]:
+    return list(summaries(tmp / "results" / "stub"))
+
+
+def checked(tmp: Path) -> None:
+    assert verify_folder(folder(tmp / "results")).problems == ()
+
+
+# -- all is measured once ------------------------------------------------------------------------
+
+
+def test_a_hundred_runs_on_two_nodes_are_all_there_once(cluster: Cluster, tmp: Path) -> None:
+    cases = [case(s) for s in range(100)]
+    rows, seen = sweep(cluster, tmp, cases)
+    assert Counter(case_id_of(r) for r in kept(tmp)) == {c.case_id: 1 for c in cases}
+    assert {r["status"] for r in kept(tmp)} == {"ok"}
+    assert len(rows) == len(starts(tmp)) == 100
+    last = seen[-1]
+    assert (last.finished, last.failed, last.planned) == (100, 0, 100)
+    assert [n.name for n in last.nodes] == ["first", "second"]
+    assert sum(n.finished for n in last.nodes) == 100
+    assert all(n.finished > 10 for n in last.nodes)
+    checked(tmp)
+    assert sweep(cluster, tmp, cases)[0] == []
+    assert len(starts(tmp)) == 100
+
+
+def test_a_cpu_run_has_its_node_alone(cluster: Cluster, tmp: Path) -> None:
+    _, seen = sweep(cluster, tmp, [case(s) for s in range(10)], dict.fromkeys(range(10), "slowly"))
+    assert {len(n.runs) for s in seen for n in s.nodes} == {0, 1}
+    assert {sum(len(n.runs) for n in s.nodes) for s in seen} >= {1, 2}
+
+
+def test_rows_have_the_columns_of_a_local_run_and_the_terms_of_the_sweep(
+    cluster: Cluster, tmp: Path
+) -> None:
+    sweep(cluster, tmp, [case(1)])
+    [row] = kept(tmp)
+    result = {n: row[n] for n in ("licence", "session_started_at", "git_describe", "result_set")}
+    assert result == {"licence": "own", "session_started_at": "2026-03-01T12:00:00.123Z",
+                      "git_describe": "v1", "result_set": "stub"}  # fmt: skip
+    assert len(row["machine_id"]) == 16
+    assert row["host_processor_core_count"] == len(os.sched_getaffinity(0))
+    assert row["first_epoch_s"] == 0.25
+    niceness = json.loads(row["extra"]).get("niceness", 0)
+    assert niceness == (0 if os.geteuid() == 0 else 15)
+
+
+def test_accelerator_types_go_where_they_belong(cluster: Cluster, tmp: Path) -> None:
+    places: list[tuple[str | None, str]] = []
+    listener = Listener(on_row=lambda _, case, node: places.append((case.accelerator, node)))
+    cases = [
+        case(s, accelerator=name) for s in range(8) for name in ("v100", "rtx-4090")
+    ]  # fmt: skip
+    sweep(cluster, tmp, cases, listener=listener)
+    assert Counter(places) == {("v100", "first"): 8, ("rtx-4090", "second"): 8}
+    assert {case_id_of(r) for r in kept(tmp)} == {c.case_id for c in cases}
+    checked(tmp)
+
+
+# -- failures ------------------------------------------------------------------------------------
+
+
+def test_failures_are_rows_and_only_kills_are_tried_again(cluster: Cluster, tmp: Path) -> None:
+    ends = {0: "ok", 1: "oom", 2: "nan", 3: "crashed", 4: "kill"}
+    _, seen = sweep(cluster, tmp, [case(s) for s in ends], ends)
+    found: dict[int, list[str]] = {}
+    for row in kept(tmp):
+        found.setdefault(row["seed"], []).append(row["status"])
+    assert found == {0: ["ok"], 1: ["oom"], 2: ["nan"], 3: ["crashed"], 4: ["killed"] * 3}
+    assert (seen[-1].finished, seen[-1].failed) == (5, 4)
+    checked(tmp)
+
+
+def test_a_run_that_is_lost_in_every_attempt_is_a_row_with_its_reason(
+    cluster: Cluster, tmp: Path
+) -> None:
+    mark = new_mark()
+    cases = [case(0), case(1)]
+    sweep(cluster, tmp, cases, {1: "kills its supervisor"}, mark)
+    [good, bad] = sorted(kept(tmp), key=lambda r: int(r["seed"]))
+    assert good["status"] == "ok"
+    assert bad["status"] == "killed"
+    assert "lost with its node or worker in each of 3 attempts" in bad["status_reason"]
+    assert Counter(starts(tmp)) == {"0 0": 1, "1 0": 3}
+    assert orphans(mark) == []
+    assert sweep(cluster, tmp, cases)[0] == []  # `--retry-failed` measures it again
+    checked(tmp)
+
+
+def test_a_node_killed_in_a_run_loses_nothing(two: Any, cluster: Cluster, tmp: Path) -> None:  # noqa: ANN401 - of Ray
+    doomed = two.add_node(num_cpus=1, resources={"accelerator:doomed": 1}, node_name="doomed")
+    mark, notes, living = new_mark(), list[str](), [doomed]
+    cases = [case(s) for s in range(20)]
+
+    def stop() -> bool:
+        """Kill the node once three runs wait; once its run is lost, let all go on."""
+        if living and len(starts(tmp)) == 3:
+            two.remove_node(living.pop(), allow_graceful=False)
+        if any("on doomed was lost" in text for text in notes):
+            (tmp / "starts.go").touch()
+        return False
+
+    listener = Listener(stop=stop, on_node=notes.append)
+    _, seen = sweep(cluster, tmp, cases, dict.fromkeys(range(20), "waits"), mark, listener=listener)
+    assert not living
+    assert Counter(r["seed"] for r in kept(tmp)) == dict.fromkeys(range(20), 1)
+    assert {r["status"] for r in kept(tmp)} == {"ok"}
+    assert len(starts(tmp)) == 21
+    assert {n.name: n.state for n in seen[-1].nodes}["doomed"] == "lost"
+    assert any("on doomed was lost" in text for text in notes)
+    assert orphans(mark) == []
+    checked(tmp)
+
+
+def test_without_a_node_for_the_rest_the_sweep_ends_and_says_what_it_needs(
+    two: Any,  # noqa: ANN401 - of Ray
+    cluster: Cluster,
+    tmp: Path,
+) -> None:
+    living = [two.add_node(num_cpus=1, resources={"accelerator:rare": 1}, node_name="rare")]
+
+    def stop() -> bool:
+        if living and starts(tmp):
+            two.remove_node(living.pop(), allow_graceful=False)
+        return False
+
+    cases = [case(s, accelerator="rare") for s in range(2)]
+    with pytest.raises(NoNodeError, match="2 runs on 1 CPU of type rare with tensorflow"):
+        sweep(cluster, tmp, cases, dict.fromkeys(range(2), "waits"), listener=Listener(stop=stop),
+              join_s=0.5)  # fmt: skip
+    assert kept(tmp) == []
+
+
+# -- an interrupted driver -----------------------------------------------------------------------
+
+
+def _until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + HANG_S
+    while not true():
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)]
+)
+def test_the_runs_of_an_interrupted_driver_end_and_a_second_one_goes_on(
+    two: Any,  # noqa: ANN401 - of Ray
+    tmp: Path,
+    number: signal.Signals,
+    code: int,
+) -> None:
+    mark = new_mark()
+    words = [sys.executable, "-m", "tests.runners.cluster.stub_driver", two.address, str(tmp), mark]
+    first = subprocess.Popen(
+        [*words, "4", '{"0": "ok", "1": "sleeps", "2": "sleeps", "3": "ok"}'], cwd=ROOT
+    )
+    _until(lambda: len(starts(tmp)) == 3 and len(kept(tmp)) == 1)
+    first.send_signal(number)
+    assert first.wait(HANG_S) == code
+    assert orphans(mark) == []
+    assert [r["seed"] for r in kept(tmp)] == [0]
+    second = subprocess.run([*words, "4", "ok"], cwd=ROOT, timeout=HANG_S)
+    assert second.returncode == 0
+    assert Counter(r["seed"] for r in kept(tmp)) == dict.fromkeys(range(4), 1)
+    assert Counter(starts(tmp)) == {"0 0": 1, "1 0": 2, "2 0": 2, "3 0": 1}
+    checked(tmp)
+
+
+# -- the command line, TensorFlow and all --------------------------------------------------------
+
+
+def _runners(tmp: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "runners", words[0], str(tmp / "mine.toml"), "--results",
+         str(tmp / "results"), *words[1:]],
+        cwd=ROOT, env={**os.environ, STATE: str(tmp / "state")},
+        capture_output=True, text=True, timeout=5 * HANG_S,
+    )  # fmt: skip
+
+
+def test_a_sweep_on_tensorflow_is_measured_on_its_nodes(two: Any, tmp_path: Path) -> None:  # noqa: ANN401 - of Ray
+    (tmp_path / "mine.toml").write_text(SPEC, encoding="utf-8")
+    over = ("--engine", "ray", "--address", two.address)
+    done = _runners(tmp_path, "run", *over, "--yes")
+    assert done.returncode == 0, done.stderr
+    assert "batch 32, v100, on first: " in done.stdout
+    assert "batch 32, rtx-4090, on second: " in done.stdout
+    rows = list(summaries(tmp_path / "results" / "mine-cluster"))
+    assert [r["status"] for r in rows] == ["ok"] * 3
+    assert {r["framework"] for r in rows} == {"TensorFlow"}
+    assert verify_folder(folder(tmp_path / "results")).problems == ()
+    [status] = read_statuses(tmp_path / "state")
+    assert (status.phase, status.finished) == ("finished", 3)
+    assert {n.accelerators for n in status.nodes} == {"1 x v100", "1 x rtx-4090"}
+    again = _runners(tmp_path, "run", *over)
+    assert "All 3 runs are in mine-cluster already" in again.stdout
+    assert "3 of 3 runs are done" in _runners(tmp_path, "status").stdout
+    assert "nothing to do" in _runners(tmp_path, "resume").stdout
+
+
+def test_an_accelerator_that_no_node_has_is_refused_with_those_that_there_are(
+    two: Any,  # noqa: ANN401 - of Ray
+    tmp_path: Path,
+) -> None:
+    spec = SPEC.replace('"V100"', '"h100"')
+    (tmp_path / "mine.toml").write_text(spec, encoding="utf-8")
+    done = _runners(tmp_path, "run", "--engine", "ray", "--address", two.address)
+    assert done.returncode == 2
+    assert "no node has the accelerator 'h100'. The nodes have: rtx-4090, v100." in done.stderr
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_batch_that_is_searched_is_refused_with_the_command_that_searches_it(
+    two: Any,  # noqa: ANN401 - of Ray
+    tmp_path: Path,
+) -> None:
+    spec = SPEC.replace("batch = 48", 'batch = "auto"')
+    (tmp_path / "mine.toml").write_text(spec, encoding="utf-8")
+    done = _runners(tmp_path, "run", "--engine", "ray", "--address", two.address)
+    assert done.returncode == 2
+    assert 'mlp has batch = "auto", which is searched on one machine' in done.stderr
