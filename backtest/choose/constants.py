@@ -111,6 +111,11 @@ convergence._targets:COARSE | share | wider gaps between evaluations near the ta
     | round | none
 scaling.fit:NO_FORM | relative sd | above it no curve: the worst of 15 workloads has 29 %
     | clusters | scaling
+scaling.fit:FALLEN | share | a step with more devices that is shorter by more has fallen
+    | clusters, at most 11 % of neighbours fall | scaling
+scaling.fit:ROUGH | share | of fallen steps above which nothing is extrapolated
+    | clusters, at most 11 % of neighbours fall | scaling
+scaling.fit:ROUGH_PAIRS | pairs | fewest neighbouring counts that show it | round | none
 scaling.fit:FADING | share | cost of a doubling of devices relative to the previous one
     | clusters | again
 scaling._terms:GROWING | share | growing part of a link's cost, if one device count was measured

@@ -39,7 +39,13 @@ def draw(link: Link, shared: Store) -> Choice | None:
     """Draw workload, series and driver, and read all other parameters; None without a series."""
     workloads = kept.scaling_out_workloads(shared)
     if not workloads:
-        widgets.no_run("scaling-out")
+        widgets.nothing(
+            "No run was timed on several device counts.",
+            "Measure the same batch on one device and on two.",
+            "Look again",
+            lambda: None,
+            key="scaling-out.again",
+        )
         return None
     short = link.choice("workload", workloads, next(iter(workloads)))
     boxes = workload_choice.offer(link, shared, workloads)

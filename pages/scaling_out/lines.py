@@ -138,7 +138,8 @@ def _step_line(
     series: Series, count: int, grid: Floats, slot: int, label: str, *, is_driver: bool
 ) -> figures.StepLine:
     here = [p for p in series.points if p.devices == count]
-    value = np.array([_ends(series.step(float(b), count))[0] for b in grid])
+    step = series.step(grid, count)
+    value = np.asarray(step.value) if isinstance(step, Estimate) else np.full(grid.shape, np.nan)
     return figures.StepLine(
         label=label,
         short=label,

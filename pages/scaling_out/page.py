@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Final
 
 import streamlit as st
 
@@ -19,6 +20,22 @@ from planner.core import Estimate, Record, Report, csv_text, html_page, percent,
 from planner.figures.frame import LIGHT_THEME
 from planner.scaling_out import Answer, UnevenAnswer, uneven_sentence
 from planner.store import Store
+
+FORMULAS: Final = (
+    ("step", "T = t + b/v0 + a1 + a2 g(n)", "Article 000; link classes of this product"),
+    ("crossover batch", "(f_n - f_d)/(s_d - s_n)", "Article 000's law for article 003's question"),
+    ("idle device-hours", "n (start-up + training (1 - efficiency))", "A definition"),
+    ("synchronous step", "E[max(T_1 ... T_n)]", "David and Nagaraja 2003, section 3.1"),
+    ("asynchronous updates/s", "sum of 1/T_i", "Article 004; workers do not wait"),
+    ("staleness", "n - 1 updates in the mean", "Counting updates in a steady state"),
+    ("updates to a target", "at most Smin (1 + Bcrit/b + s)", "Arjevani, Shamir, Srebro 2020"),
+    ("parameter server", "updates/s = servers x link/(2 x bytes)", "Weights down, gradients up"),
+    ("bubble", "(p - 1)/(m + p - 1)", "Huang et al. 2019; Narayanan et al. 2021"),
+    ("tensor traffic", "4 all-reduces a layer, 2(t - 1)/t b s d", "Shoeybi et al. 2019"),
+    ("memory of a cut", "(weights + gradients)/(t p) + optimiser/(t p d)", "ZeRO stage 1, 2020"),
+    ("bytes of images", "batch x side^2", "Article 003"),
+)
+"""Name, formula and source of each model."""
 
 
 def show() -> None:
@@ -54,6 +71,7 @@ def show() -> None:
     _uneven(link, result.answer)
     _split(link, record)
     _stated(record)
+    _formulas()
     _errors()
     _sources(record)
 
@@ -362,6 +380,21 @@ def _errors() -> None:
             "median. Made by `python -m planner backtest --what-if`."
         )
         st.caption("Staleness is below n - 1 where workers share cores, as here.")
+
+
+def _formulas() -> None:
+    """Draw the formula and the source of every model."""
+    box = widgets.folded("Formulas and sources", "function", "scaling-out.formulas")
+    if box.open:
+        with box:
+            widgets.table(
+                [
+                    {"Model": name, "Formula": formula, "Source": source}
+                    for name, formula, source in FORMULAS
+                ],
+                key="scaling-out.formula_table",
+                alt="Formula and source of every what-if model",
+            )
 
 
 def _stated(record: ScalingOut) -> None:

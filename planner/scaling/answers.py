@@ -38,6 +38,11 @@ TANGLED: Final = Refusal(
     reason="These runs do not determine it: batch, devices and launch mode changed together.",
     measure_next="Measure a second batch per device at a measured device count.",
 )
+ROUGH_RUNS: Final = Refusal(
+    reason="At the same batch per device these steps often get shorter with more devices, so no "
+    "scaling law continues them.",
+    measure_next="Measure one run at the device count that you need.",
+)
 NO_SHARES: Final = Refusal(
     reason="These runs cannot separate the cost of the link from the overhead of a step.",
     measure_next="Measure a single device.",
@@ -222,7 +227,16 @@ def _steps(curve: ScalingCurve, at: Places) -> _Steps:
         variance = np.where(by_law, np.square(sd), variance)
         left = [(where & ~by_law, refusal) for where, refusal in withheld]
         withheld = [(where, refusal) for where, refusal in left if where.any()]
+    beyond = _beyond(curve, at)
+    if beyond.any():
+        withheld = [*withheld, (beyond, ROUGH_RUNS)]
     return _Steps(at=at, seconds=seconds, variance=variance, by_law=by_law, withheld=withheld)
+
+
+def _beyond(curve: ScalingCurve, at: Places) -> NDArray[np.bool_]:
+    """Return where rough runs have no answer: above the measured counts of the link."""
+    most = curve.most_devices[at.link]
+    return np.asarray(curve.rough & (at.devices > np.where(np.isnan(most), np.inf, most)))
 
 
 def _by_law(curve: ScalingCurve, at: Places, withheld: Withheld) -> NDArray[np.bool_]:
@@ -348,6 +362,7 @@ def grid(
     fixed_s = np.where(np.isnan(curve.most_devices)[at.link], np.nan, fixed_s)
     shared = batch / count
     held = _near(curve, shared)
+    held &= ~np.broadcast_to(_beyond(curve, at), shared.shape)
     if terms.fit.unknown.size:
         whole = Places(
             batch=shared,

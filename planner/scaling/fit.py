@@ -24,6 +24,7 @@ Evidence: docs/evidence.md#scaling-over-devices. Reasons: docs/decisions/0014-sc
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -84,7 +85,7 @@ class ScalingCurve:
     `answers_up_to_batch` have answers; `limit` says why not beyond. `fewest_devices` and
     `most_devices` are those measured on the three link classes, shape (3,), NaN without runs.
     `published` predicts step times and speed-ups that the runs do not determine; None with several
-    launch modes.
+    launch modes. `rough` runs have no answer above the measured counts (`is_rough`).
     """
 
     overhead_s: Estimate | Refusal
@@ -105,6 +106,7 @@ class ScalingCurve:
     terms: Terms
     level: float
     published: LargestCount | None = None
+    rough: bool = False
 
     @property
     def n(self) -> int:
@@ -243,6 +245,12 @@ FADING: Final = 0.85
 ASSUMED: Final = "One device count was measured: half of the cost is assumed to grow with it."
 NO_FORM: Final = 0.3
 """Relative scatter above which the form is rejected: the worst of 15 public workloads has 29 %."""
+FALLEN: Final = 0.05
+"""Share by which a step gets shorter with more devices at one batch per device to have fallen."""
+ROUGH: Final = 0.2
+"""Share of neighbouring counts with fallen steps above which nothing is extrapolated."""
+ROUGH_PAIRS: Final = 4
+"""Fewest pairs of neighbouring counts that show it."""
 UNCHECKED: Final = "There are no more runs than terms: nothing checks this fit."
 
 
@@ -315,7 +323,25 @@ def fit_scaling(
         terms=terms,
         level=level,
         published=largest_count(runs, times, only=scattered) if len(modes) == 1 else None,
+        rough=is_rough(runs, times),
     )
+
+
+def is_rough(runs: Places, step_s: Floats) -> bool:
+    """Return whether steps at one batch per device often get shorter with more devices.
+
+    Neighbouring counts on one link under one launch mode are compared, where at least
+    `ROUGH_PAIRS` of them were measured. Every form assumes that a step does not get shorter.
+    """
+    falls, pairs = 0, 0
+    keys = np.stack([runs.batch, runs.link, runs.mode], axis=-1)
+    for key in np.unique(keys, axis=0):
+        here = (keys == key).all(axis=1)
+        counts = np.unique(runs.devices[here])
+        steps = [float(np.median(step_s[here & (runs.devices == n)])) for n in counts]
+        pairs += len(steps) - 1
+        falls += sum(b < (1.0 - FALLEN) * a for a, b in itertools.pairwise(steps))
+    return pairs >= ROUGH_PAIRS and falls > ROUGH * pairs
 
 
 def _fastest(terms: Terms) -> int:

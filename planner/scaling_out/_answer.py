@@ -219,14 +219,20 @@ def _common(series: Series) -> list[float]:
 
 
 def _batches(series: Series, hold: Hold) -> tuple[float, ...]:
-    """Return the default batches, rising: at most `MOST_BATCHES`, the largest ones."""
+    """Return the default batches, rising: at most `MOST_BATCHES`, the largest ones.
+
+    Batches per device are those that were measured on most device counts.
+    """
     if series.is_published:
         return (float(USUAL_BATCH),)
     if hold == "global":
         common = _common(series) or [float(series.points[-1].batch)]
         return tuple(common[-MOST_BATCHES:])
-    each = sorted({p.batch / p.devices for p in series.points if p.devices == series.counts[-1]})
-    return tuple(each[-MOST_BATCHES:])
+    counts: dict[float, set[int]] = {}
+    for point in series.points:
+        counts.setdefault(point.batch / point.devices, set()).add(point.devices)
+    most = max(len(found) for found in counts.values())
+    return tuple(sorted(b for b, found in counts.items() if len(found) == most)[-MOST_BATCHES:])
 
 
 def _counts(series: Series, question: Question) -> tuple[int, ...]:

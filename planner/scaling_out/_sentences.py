@@ -75,7 +75,7 @@ def _headline(answer: Answer) -> str:
     if best.devices == base or isinstance(best.speed_up, Refusal):
         return f"No: {where}, {devices(base)} {_are(base)} fastest.{_slower(last)}{host}"
     gain = best.speed_up
-    words = f"{float(gain.value):.3g} times as fast as {base}{_ends(gain)}"
+    words = f"{plain(float(gain.value), 3)} times as fast as {base}{_ends(gain)}"
     if float(gain.low) <= 1.0 <= float(gain.high):  # never of a published law, without interval
         return f"Too close to call: {where}, {devices(best.devices)} are {words}.{host}"
     return f"Yes{_from(answer, best)}: {where}, {devices(best.devices)} are {words}.{host}"
@@ -96,7 +96,7 @@ def _ends(estimate: Estimate) -> str:
     low, high = float(estimate.low), float(estimate.high)
     if not low <= high:
         return ""
-    return f" ({percent(estimate.level)}: {low:.3g} to {high:.3g})"
+    return f" ({percent(estimate.level)}: {plain(low, 3)} to {plain(high, 3)})"
 
 
 def _slower(last: CountAnswer) -> str:
@@ -242,8 +242,11 @@ def uneven_sentence(row: UnevenAnswer) -> str:
 
 
 def _guess(answer: Answer) -> str:
-    """Return which counts are far beyond the measured ones."""
-    most = answer.series.counts[-1]
+    """Return that the headline's step was not measured, or which counts are far from measured."""
+    best, most = best_of(answer), answer.series.counts[-1]
+    if best is not None and isinstance(best.step, Estimate) and not best.measured_s:
+        where = f"No run of {devices(best.devices)} was {_where(answer)}"
+        return "" if answer.series.is_published else f"{where}: the step is {best.step.basis}."
     far = [r.devices for r in answer.shown if r.devices > 2 * most]
     if not far:
         return ""

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from planner.core import Estimate, Refusal
+from planner.core import Estimate, Floats, Refusal
 from planner.runs import Placement, Run
 from planner.scaling import CountCurve, Scaled, scaling_of
 from planner.throughput import ThroughputCurve, fit_throughput, published_curve
@@ -74,8 +74,8 @@ class Series:
                 return law
         return self.laws.get(devices, self._refusal())
 
-    def step(self, batch: float, devices: int) -> Estimate | Refusal:
-        """Return the step time at a global `batch` [samples]."""
+    def step(self, batch: float | Floats, devices: int) -> Estimate | Refusal:
+        """Return the step time [s] at a global `batch` [samples], scalar or array."""
         if isinstance(self.scaled, Scaled):
             scaled = self.scaled
             each = batch / devices

@@ -152,8 +152,11 @@ def test_no_term_is_negative_and_no_answer_is_not_positive(fading: float, seed: 
     curve = curve_of(step_s, fading=fading)
     assert (curve.terms.value >= 0.0).all()
     result = answer(curve.step_time(BATCH, DEVICES * 4, NODES * 4))
-    assert (np.asarray(result.low) > 0.0).all()
-    assert (np.asarray(result.low) < np.asarray(result.high)).all()
+    low, high = np.asarray(result.low), np.asarray(result.high)
+    answered = np.isfinite(low)
+    assert answered.all() or curve.rough
+    assert (low[answered] > 0.0).all()
+    assert (low[answered] < high[answered]).all()
 
 
 # -- invariances ---------------------------------------------------------------------------------

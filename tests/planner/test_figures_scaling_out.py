@@ -1,0 +1,96 @@
+"""The charts of Scaling out are valid and show what was put into them."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from planner import figures
+from planner.figures.frame import DARK_THEME, LIGHT_THEME, Theme
+
+COUNTS = np.array([1.0, 2, 4, 8])
+STEP = np.array([0.1, 0.06, 0.05, 0.048])
+
+
+def line(slot: int = 0, *, refused: bool = False) -> figures.CountLine:
+    value = np.where([refused] * 4, np.nan, STEP)
+    return figures.CountLine(
+        label=f"global batch {slot}",
+        short=str(slot),
+        slot=slot,
+        devices=COUNTS,
+        nodes=np.ones(4),
+        value=value,
+        low=value / 1.2,
+        high=value * 1.2,
+        measured=COUNTS[:3],
+        points=STEP[:3],
+        most=4.0,
+    )
+
+
+def steps(slot: int, *, is_driver: bool) -> figures.StepLine:
+    batch = np.geomspace(16, 1024, 9)
+    return figures.StepLine(
+        label=f"{slot} devices",
+        short=f"{slot} devices",
+        slot=slot,
+        batch=batch,
+        value=0.01 * (slot + 1) + batch / 1000.0,
+        measured=batch[:2],
+        points=batch[:2] / 900.0,
+        is_driver=is_driver,
+    )
+
+
+def charts(theme: Theme) -> dict[str, figures.ChartSpec]:
+    slow = np.linspace(0, 0.9, 5)
+    parts = tuple((n, np.array([0.5, 0.25])) for n in ("work", "overhead", "interconnect"))
+    cuts = figures.Cuts(names=("1 x 1 x 2", "2 x 1 x 1"), state_gb=np.array([90.0, 45.0]),
+                        activations_gb=np.array([5.0, 9.0]), memory_gb=75.0,
+                        bubble=np.zeros(2))  # fmt: skip
+    return {
+        "steps": figures.step_by_devices([line(), line(1, refused=True)], theme),
+        "efficiency": figures.efficiency_by_devices([line()], theme),
+        "shares": figures.shares(figures.StepShares(counts=("1", "2"), parts=parts), theme),
+        "batch": figures.step_by_batch([steps(0, is_driver=True), steps(1, is_driver=False)],
+                                       theme, 100.0),
+        "uneven": figures.uneven(slow, 100.0 * (1 - slow), 100.0 - 20.0 * slow, 0.5, theme),
+        "cuts": figures.memory_of_cuts(cuts, theme),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("theme", [LIGHT_THEME, DARK_THEME])
+def test_every_chart_is_one_that_plotly_accepts(theme: Theme) -> None:
+    for chart in charts(theme).values():
+        assert go.Figure(chart).to_dict()["data"]
+
+
+def test_counts_beyond_the_measured_ones_are_dashed_and_grey() -> None:
+    data = charts(LIGHT_THEME)["steps"]["data"]
+    grey = [t for t in data if t.get("line", {}).get("color") == LIGHT_THEME.quiet]
+    assert list(grey[0]["x"]) == [4.0, 8.0]
+    assert all(t["line"]["dash"] == "dash" for t in grey)
+
+
+def test_a_crossover_outside_the_chart_is_not_marked() -> None:
+    lines = [steps(0, is_driver=True)]
+    inside = figures.step_by_batch(lines, LIGHT_THEME, 100.0)
+    outside = figures.step_by_batch(lines, LIGHT_THEME, 1e6)
+    assert len(inside["layout"]["shapes"]) == 1
+    assert outside["layout"]["shapes"] == []
+
+
+def test_the_memory_of_a_device_is_a_level_across_the_cuts() -> None:
+    [shape] = charts(LIGHT_THEME)["cuts"]["layout"]["shapes"]
+    assert (shape["y0"], shape["y1"], shape["xref"]) == (75.0, 75.0, "paper")
+
+
+def test_charts_without_lines_are_empty_and_valid() -> None:
+    for chart in (
+        figures.step_by_devices([], LIGHT_THEME),
+        figures.efficiency_by_devices([], LIGHT_THEME),
+        figures.step_by_batch([], LIGHT_THEME, None),
+    ):
+        assert go.Figure(chart)
