@@ -149,14 +149,20 @@ def _launch_options(sub: argparse.ArgumentParser) -> None:
     add("--host-python", metavar="PATH", help="interpreter on the hosts (default: as here)")
 
 
+def _links_options(sub: argparse.ArgumentParser) -> None:
+    add = sub.add_argument
+    add("--results", type=Path, help="folder of result sets to store the runs in")
+    add("--name", help="name of the result set (default: links and system)")
+    add("--licence", help="terms of the numbers (default: the owner decides)")
+
+
 def _options(name: str, sub: argparse.ArgumentParser) -> None:
     add = sub.add_argument
     if name in {"plan", "status", "sweeps", "describe", "links"}:
         add("--json", action="store_true", help="print one JSON value")
-    if name == "describe":
-        _describe_options(sub)
-        return
-    if name in {"sweeps", "links"}:
+    own = {"describe": _describe_options, "links": _links_options, "sweeps": lambda _: None}
+    if name in own:
+        own[name](sub)
         return
     add("spec", metavar="SPEC", nargs="?" if name == "status" else None)
     add("--results", type=Path, default=Path(os.environ.get("EPOCHWISE_RESULTS") or "results"),

@@ -9,21 +9,26 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from planner.core import plain
+from planner.core import plain, slug
+from planner.runs import Row
 from planner.scaling import ring_step_s
+from planner.store.disk.files import write_once
 from planner.store.disk.sweeps import state_folder
 from runners.commands.console import FAILED, OK, Stop, refuse, say
 from runners.launch.launcher import Launcher
 from runners.launch.namespaces import NotPossibleError, Pair, pair
+from runners.machine import facts
 from runners.plan.cases import Case
 from runners.plan.expand import Expanded
 from runners.plan.host import Python, pythons
 from runners.plan.placement import placed
+from runners.sweep.destination import Folder
 from runners.sweep.measure import Bench, Hooks, measure
+from runners.sweep.result_set import describe
 from runners.sweep.rows import extra_of
 
 RATES: Final = (10e9, 1e9, 100e6)
@@ -70,9 +75,10 @@ def links_command(args: argparse.Namespace, stop: Stop) -> int:
     python = pythons({}, os.environ).get("tensorflow")
     if python is None:
         return refuse(args, [text := "Not run: TensorFlow is not installed here."], text)
+    rows: list[Row] = []
     try:
         with pair() as namespaces:
-            found = compared(namespaces, python, RATES, stop=stop)
+            found = compared(namespaces, python, RATES, stop=stop, keep=rows.append)
     except NotPossibleError as error:
         text = f"Not run: this machine has no network namespaces for you. {error}"
         return refuse(args, [text], text)
@@ -80,6 +86,8 @@ def links_command(args: argparse.Namespace, stop: Stop) -> int:
         refuse(args, [str(error)], str(error))
         return FAILED
     missed = any(one.misses_bar for one in found)
+    if args.results:
+        _store(args, rows)
     if args.json:
         say(json.dumps({"links": [_as_json(one) for one in found], "within_bar": not missed}))
     else:
@@ -89,9 +97,11 @@ def links_command(args: argparse.Namespace, stop: Stop) -> int:
 
 def compared(
     namespaces: Pair, python: Python, rates: Sequence[float], *, steps: int = STEPS,
-    stop: Stop = lambda: False,
+    stop: Stop = lambda: False, keep: Callable[[Row], None] = lambda _: None,
 ) -> list[Measured]:  # fmt: skip
     """Return the runs over the unlimited link and each rate [bit/s], in this order.
+
+    `keep` is called with the row of each run.
 
     Raises:
         FailedRunError: a run did not end well.
@@ -100,11 +110,36 @@ def compared(
     launcher = Launcher(launcher="command", hosts=namespaces.hosts, prefix=namespaces.prefix)
     namespaces.unlimit()
     free = _measured(launcher, python, steps, stop)
+    keep(_named(free, None))
     found = [_compared(free, None, free)]
     for rate in rates:
         namespaces.shape(rate)
-        found.append(_compared(_measured(launcher, python, steps, stop), rate, free))
+        row = _measured(launcher, python, steps, stop)
+        keep(_named(row, rate))
+        found.append(_compared(row, rate, free))
     return found
+
+
+def _named(row: Row, rate: float | None) -> Row:
+    """Return a row whose system names its link: another link is another system."""
+    link = "an unlimited link" if rate is None else f"a link of {_rate(rate)}"
+    return {**row, "system_name": f"{row['system_name']}, two namespaces with {link}",
+            "host_networking": rate and f"{_rate(rate)}, limited by tc"}  # fmt: skip
+
+
+def _store(args: argparse.Namespace, rows: Sequence[Row]) -> None:
+    """Store the runs as a result set."""
+    here = facts.facts()
+    folder = args.results / slug(args.name or f"links {here['system_name']}")
+    folder.mkdir(parents=True, exist_ok=True)
+    about = "Two synchronous workers in network namespaces, over links limited by tc."
+    text = describe("links", "Workers over links of a set rate", about,
+                    {**here, "licence": args.licence})  # fmt: skip
+    write_once(folder / "set.toml", text)
+    for row in rows:
+        licensed = {**row, "licence": args.licence} if args.licence else row
+        Folder(folder).put({**licensed, "result_set": folder.name})
+    say(f"{len(rows)} runs are in {folder}.")
 
 
 def _measured(launcher: Launcher, python: Python, steps: int, stop: Stop) -> Mapping[str, Any]:
