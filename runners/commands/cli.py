@@ -160,9 +160,10 @@ def _options(name: str, sub: argparse.ArgumentParser) -> None:
     add = sub.add_argument
     if name in {"plan", "status", "sweeps", "describe", "links"}:
         add("--json", action="store_true", help="print one JSON value")
-    own = {"describe": _describe_options, "links": _links_options, "sweeps": lambda _: None}
+    own = {"describe": _describe_options, "links": _links_options}
     if name in own:
         own[name](sub)
+    if name in {*own, "sweeps"}:
         return
     add("spec", metavar="SPEC", nargs="?" if name == "status" else None)
     add("--results", type=Path, default=Path(os.environ.get("EPOCHWISE_RESULTS") or "results"),
