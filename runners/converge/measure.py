@@ -287,9 +287,21 @@ def converge(
         done = [search for search in every if not search.goes_on]
         on_size(len(done), sum(search.best is None for search in done))
 
+    for optimizers in _stages(plans):
+        for bench, own in zip(benches, searches, strict=True):
+            _measure_network(bench, [s for s in own if s.optimizer in optimizers], run_child, ended)
     for bench, own in zip(benches, searches, strict=True):
-        _measure_network(bench, own, run_child, ended)
+        _summarise(bench.plan, {(s.optimizer, s.batch): s.best for s in own}, bench.say)
     return OK if all(search.best for search in every) else FAILED
+
+
+def _stages(plans: Sequence[Plan]) -> list[frozenset[str]]:
+    """Return the optimisers of each pass over the networks.
+
+    With several networks each pass has one optimiser, so a stopped sweep can compare networks.
+    """
+    every = dict.fromkeys(name for plan in plans for name in plan.optimizers)
+    return [frozenset(every)] if len(plans) == 1 else [frozenset({name}) for name in every]
 
 
 def _named(plan: Plan, plans: Sequence[Plan], say: Callable[[str], None]) -> Callable[[str], None]:
@@ -317,7 +329,6 @@ def _measure_network(
 
     for part in range(bench.plan.learning_rates.widenings + 1):
         _part([s for s in searches if s.goes_on and s.part == part], bench, run_child, took)
-    _summarise(bench.plan, {(s.optimizer, s.batch): s.best for s in searches}, bench.say)
 
 
 _OTHER: Final = (

@@ -165,7 +165,7 @@ GROUPS: Final[dict[str, dict[str, Any]]] = {
 }
 OTHERS: Final[dict[str, dict[str, Any]]] = {
     "simple-cnn": {"width": 4},
-    "resnet8-unnormalised": {"width": 4},
+    "resnet8-unnormalised": {"width": 8},
     "row-lstm": {"units": 8},
     "row-transformer": {"layers": 1, "width": 8, "heads": 2},
     **({"vgg5": {"width": 4}} if FULL else {}),

@@ -204,6 +204,8 @@ def test_a_sweep_of_two_networks_is_one_set_that_resumes(spec: Path) -> None:
         _run(spec, Child(stop_after=5))
     rest, said = Child(), list[str]()
     assert _run(spec, rest, said) == 0
-    assert [r["workload"] for r in rest.asked] == ["vgg5"] * 3
+    assert [(r["workload"], r["optimizer"]) for r in rest.asked] == [
+        ("mlp", "adam"), ("vgg5", "adam"), ("vgg5", "adam"),
+    ]  # fmt: skip
     assert {r["model"] for r in _rows(spec)} == {"MLP 512-512", "VGG-5 width 8"}
     assert "VGG-5 width 8: sgd, batch 8: 90 steps (median of 3 seeds) at rate 0.5" in said
