@@ -79,6 +79,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         catalog.live_offers:MAX_PRICE_USD_PER_HOUR core.parameters:LEAST_BEGUN
         published.configurations:MOST_ALIKE time_to_target._reference:_MOST_BYTES
         answers.parameters:MOST_BESIDE answers.parameters:MOST_BATCHES
+        time_to_target.families:MOST_FAMILIES
         answers.parameters:MOST_LISTED answers.parameters:LISTED catalog._combine:MAX_TEXT
         answers.comparison.question:EPOCHS answers.comparison.question:MOST_EPOCHS
         answers.comparison.question:MOST_OPTIONS
