@@ -83,6 +83,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         answers.parameters:MOST_BATCHES_SHOWN answers.parameters:MOST_COUNTS
         scaling_out._answer:MOST_BATCHES scaling_out._answer:USUAL_BATCH
         splits._splits:USUAL_BATCH
+        time_to_target.families:MOST_FAMILIES
         answers.parameters:MOST_LISTED answers.parameters:LISTED catalog._combine:MAX_TEXT
         answers.comparison.question:EPOCHS answers.comparison.question:MOST_EPOCHS
         answers.comparison.question:MOST_OPTIONS

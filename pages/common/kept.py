@@ -36,7 +36,7 @@ from planner.answers import (
 )
 from planner.answers.runs import Suspects, priors_of, suspects_of, with_priors
 from planner.catalog import Catalog
-from planner.convergence import targets_of, usual_target
+from planner.convergence import goal_text, targets_of, usual_target
 from planner.core.slugs import slugs
 from planner.effects import FactorEffect, effects_of
 from planner.epochs import EpochSize
@@ -46,7 +46,15 @@ from planner.store import Store, folders_from_environment, queries
 from planner.store.kept import Kept
 from planner.store.queries import KnownWorkload, TimedSystem
 from planner.throughput import SystemCurve, curves_of, systems_of, usual_systems, with_step_times
-from planner.time_to_target import Comparison, compare
+from planner.time_to_target import (
+    Comparison,
+    Families,
+    Goal,
+    alike,
+    compare,
+    easiest_target,
+    families_of,
+)
 
 Answer = TypeVar("Answer")
 _TABLES: Final = Kept(32)
@@ -215,6 +223,32 @@ def optimizer_comparison(
     """Return the comparison of optimisers of these trials, cached until one changes."""
     question = ("compared", of, target, optimizers, trials_version(shared, of))
     return shared.kept.once(question, lambda: compare(trials(shared, of), target, optimizers))
+
+
+def families(
+    shared: Store, of: TrialSet, target: float, goal: Goal, optimizer: str
+) -> Families | None:
+    """Return the networks on the data of these trials, with one optimiser to `target`."""
+    sets = alike_sets(shared, of)
+    compared = [(s, optimizer_comparison(shared, s, target, (optimizer,))) for s in sets]
+    return families_of(
+        goal,
+        optimizer,
+        family_optimizers(shared, of),
+        compared,
+        easiest=goal_text(trials(shared, of), easiest_target(sets) or target),
+    )
+
+
+def alike_sets(shared: Store, of: TrialSet) -> list[TrialSet]:
+    """Return all sets of trials on the data of `of`, with the same metric."""
+    return alike(of, trial_sets(shared))
+
+
+def family_optimizers(shared: Store, of: TrialSet) -> list[str]:
+    """Return the optimisers of all networks on the data of these trials, those of `of` first."""
+    every = [of, *(s for s in alike_sets(shared, of) if s != of)]
+    return list(dict.fromkeys(o for s in every for o in trials(shared, s).optimizers))
 
 
 def fitted_curves(

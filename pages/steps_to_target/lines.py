@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -15,6 +15,7 @@ from planner.figures.frame import Theme, slots
 from planner.job import StatedTime
 from planner.time_to_target import (
     Comparison,
+    Families,
     Goal,
     OptimizerCurve,
     Timing,
@@ -30,7 +31,8 @@ class View:
 
     `optimizers` are all optimisers; `remarks` and `sources` are those of the steps to target;
     `empty` is title and reason where no optimiser is left; `reached` are times to the target
-    stated by the trials, `stated` the same by accelerator and count.
+    stated by the trials, `stated` the same by accelerator and count; `families` are networks on
+    the same data, if any.
     """
 
     goal: Goal
@@ -44,6 +46,7 @@ class View:
     is_reference: bool = False
     reached: tuple[Record, ...] = ()
     stated: tuple[StatedTime, ...] = ()
+    families: Families | None = None
 
     @property
     def lead(self) -> OptimizerCurve | None:
@@ -89,7 +92,7 @@ def _number(row: Record, key: str) -> float:
 def steps_figure(view: View, look: Theme) -> figures.ChartSpec:
     """Return the chart of steps over batch size, with the lead's regimes and best batch."""
     colour = _colours(view)
-    lines = [_steps_line(c, colour[c.optimizer]) for c in view.comparison.curves]
+    lines = [_steps_line(c, c.optimizer, colour[c.optimizer]) for c in view.comparison.curves]
     lead = view.lead
     timing = view.timings.get(lead.optimizer) if lead else None
     best = timing.best if timing else None
@@ -118,13 +121,28 @@ def _colours(view: View) -> dict[str, int]:
     return slots([c.optimizer for c in view.comparison.curves], view.optimizers)
 
 
-def _steps_line(curve: OptimizerCurve, slot: int) -> figures.StepsLine:
+def families_figure(of: Families, look: Theme) -> figures.ChartSpec | None:
+    """Return the chart of steps over batch size, a line per network; None if none arrived."""
+    lines = [_family_line(f.curve, f.name, slot) for slot, f in enumerate(of.families)]
+    reached = [line for line in lines if np.isfinite(line.measured).any()]
+    return figures.steps_to_target(reached, look) if reached else None
+
+
+def _family_line(curve: OptimizerCurve, label: str, slot: int) -> figures.StepsLine:
+    """Return medians and the law; seeds, bands and perfect scaling would hide other networks."""
+    line, none = _steps_line(curve, label, slot), np.empty(0)
+    return replace(
+        line, seed_batch=none, seed_steps=none, low=line.value, high=line.value, min_samples=np.nan
+    )
+
+
+def _steps_line(curve: OptimizerCurve, label: str, slot: int) -> figures.StepsLine:
     grid = steps_grid(curve)
     value, low, high = _law(curve, grid)
     fitted = curve.curve if isinstance(curve.curve, ConvergenceCurve) else None
     return figures.StepsLine(
-        label=curve.optimizer,
-        short=_short(curve.optimizer),
+        label=label,
+        short=_short(label),
         slot=slot,
         seed_batch=curve.seed_batch,
         seed_steps=curve.seed_steps,

@@ -12,6 +12,7 @@ from pages.common.kept import store
 from pages.common.link import Link
 from pages.common.widgets import File
 from pages.steps_to_target import (
+    families,
     lines,
     question,
     reference_choice,
@@ -40,7 +41,8 @@ def show() -> None:
     shared = store()
     st.title("Steps to target")
     left_out = suspect_switch.left_out(link, shared)
-    link.state("workload", "optimizers", "target", "round", "times", "system", "devices", "pattern")
+    link.state("workload", "optimizers", "target", "round", "times", "system", "devices", "pattern",
+               families.NAME)  # fmt: skip
     view = question.view_of(link, shared, left_out)
     link.write()
     link.warn()
@@ -54,6 +56,8 @@ def show() -> None:
         _stated_card(view, " ".join(texts))
         if view.comparison.curves:
             _steps_card(view, " ".join(texts))
+            if view.families:
+                families.draw(link, view.families)
             _time_card(link, view, shared, " ".join(texts))
         _reached_card(view)
         _tables(view, shared)

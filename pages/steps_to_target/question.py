@@ -14,6 +14,7 @@ from pages.common import hardware, kept, widgets, workload_choice
 from pages.common import targets as target_choice
 from pages.common.link import Link, as_text, slugs
 from pages.steps_to_target import (
+    families,
     reference_choice,
     rows,
     step_times,
@@ -30,6 +31,7 @@ from planner.time_to_target import (
     CAUTION,
     Comparison,
     Edition,
+    Families,
     Goal,
     caution_of,
     comparison_of,
@@ -117,6 +119,7 @@ def _measured(
         empty=_empty(of, trials, target),
         reached=tuple(rows.reached(r) for r in kept.target_times(shared, of)),
         stated=() if aimed is None else hardware.stated(shared, of, aimed),
+        compared=None if target is None else families.offer(link, shared, of, target, goal),
     )
 
 
@@ -158,6 +161,7 @@ def _view(
     is_reference: bool = False,
     reached: tuple[Record, ...] = (),
     stated: tuple[StatedTime, ...] = (),
+    compared: Families | None = None,
 ) -> View:
     return View(
         goal=goal,
@@ -171,6 +175,7 @@ def _view(
         is_reference=is_reference,
         reached=reached,
         stated=stated,
+        families=compared,
     )
 
 

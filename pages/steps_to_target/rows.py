@@ -34,6 +34,12 @@ def fit(row: Record) -> dict[str, object]:
     return shown | {"Basis": row["basis"], "Notes": row["notes"] or ""}
 
 
+def family(row: Record) -> dict[str, object]:
+    """Return the fitted parameters of one network, or the refusal."""
+    shown = {name: text for name, text in fit(row).items() if name != "Optimiser"}
+    return {"Network": row["network"], **shown}
+
+
 def batch(row: Record) -> dict[str, object]:
     """Return one batch of an optimiser at its best learning rate."""
     return {

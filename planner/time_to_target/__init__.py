@@ -1,7 +1,7 @@
 """Throughput and steps-to-target laws combined: the fastest batch and device count.
 
-`goodput` finds the best batch and compares optimisers, `frontier` has the Pareto-optimal device
-counts in time and device-hours. `_reference` has MLPerf's published
+`goodput` finds the best batch and compares optimisers, `families` compares networks, `frontier`
+has the Pareto-optimal device counts in time and device-hours. `_reference` has MLPerf's published
 steps to target. `sentences` and `tables` word the answers, `stated` the times that published
 runs state.
 """
@@ -18,6 +18,16 @@ from planner.time_to_target._reference import (
     point_rows,
     read_points,
     summary_of,
+)
+from planner.time_to_target.families import (
+    Families,
+    Family,
+    alike,
+    easiest_target,
+    families_of,
+    family_batch_rows,
+    family_rows,
+    family_sentences,
 )
 from planner.time_to_target.frontier import (
     Frontier,
@@ -52,6 +62,8 @@ __all__ = [
     "PACKAGE",
     "Comparison",
     "Edition",
+    "Families",
+    "Family",
     "Frontier",
     "Goal",
     "OptimizerCurve",
@@ -60,13 +72,19 @@ __all__ = [
     "ReferencePoints",
     "StandIn",
     "Timing",
+    "alike",
     "benchmark_of",
     "best_batch",
     "caution_of",
     "compare",
     "comparison_of",
+    "easiest_target",
     "editions_of",
     "efficiency_sentence",
+    "families_of",
+    "family_batch_rows",
+    "family_rows",
+    "family_sentences",
     "goal_of",
     "goal_of_reference",
     "minimum_time",

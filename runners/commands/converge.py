@@ -33,19 +33,21 @@ from runners.process.supervise import Stopped
 from runners.sweep import sweep
 from runners.sweep.context import named_pythons, results_folder
 from runners.sweep.sweep import Journal
+from runners.workloads import model_title
 
 
 def converge_command(args: argparse.Namespace, stop: Stop) -> int:
     """Measure steps to a target against batch size, queued with this machine's sweeps."""
     path = spec.find(args.spec)
-    plan = target_spec.read(path)
+    plans = target_spec.read(path)
+    plan = plans[0]
     python = pythons(named_pythons(args.python), os.environ).get("tensorflow")
     if python is None:
         text = "Steps to a target need TensorFlow here. Install it (requirements.txt)."
         return refuse(args, [text], text)
     facts = {**machine.facts("cpu", devices=1), "licence": args.licence}
     results = results_folder(args)
-    pairs = len(groups.first(plan))
+    pairs = sum(len(groups.first(plan)) for plan in plans)
     ticket = args.ticket or new_ticket(plan.name)
     state = state_folder(os.environ)
     facts |= identity(state)
@@ -88,21 +90,30 @@ def converge_status(args: argparse.Namespace) -> int:
 
 
 def _status(args: argparse.Namespace) -> dict[str, Any]:
-    plan = target_spec.read(spec.find(args.spec))
+    plans = target_spec.read(spec.find(args.spec))
+    plan = plans[0]
     name = args.name or f"{plan.name} {machine.facts('cpu', devices=1)['system_name']}"
     folder = results_folder(args) / sweep.slug(name)
     kept = groups.kept_in(folder, plan.name)
-    settled = {
-        g: kept.settled(groups.key_of(groups.request_of(plan, g))) for g in groups.first(plan)
-    }
-    bad = [(g.words, r[0]["status"], r[0].get("status_reason")) for g, r in settled.items()
+    several = len(plans) > 1
+    settled = [
+        (_words(p, g, several=several), kept.settled(groups.key_of(groups.request_of(p, g))))
+        for p in plans
+        for g in groups.first(p)
+    ]
+    bad = [(words, r[0]["status"], r[0].get("status_reason")) for words, r in settled
            if r and r[0]["status"] not in {"ok", "nan"}]  # fmt: skip
     return {
         "title": plan.title, "result_set": folder.name, "planned": len(settled),
-        "finished": sum(bool(r) for r in settled.values()),
+        "finished": sum(bool(r) for _, r in settled),
         "trials": len(settled) * plan.learning_rates.count * plan.seeds,
-        "left": [g.words for g, r in settled.items() if not r], "failed": bad,
+        "left": [words for words, r in settled if not r], "failed": bad,
     }  # fmt: skip
+
+
+def _words(plan: target_spec.Plan, group: groups.Group, *, several: bool) -> str:
+    """Return the group in words, with its network if the sweep has several."""
+    return f"{model_title(plan.workload, plan.options)}, {group.words}" if several else group.words
 
 
 def _converge(
@@ -115,7 +126,7 @@ def _converge(
     turn = Turn(book.state)
     limit = int(args.memory_limit * 1e9) if args.memory_limit else None
     run_child = supervised(
-        os.environ, timeout_s=target_spec.read(spec.find(args.spec)).limits.timeout_s,
+        os.environ, timeout_s=target_spec.read(spec.find(args.spec))[0].limits.timeout_s,
         memory_bytes=limit, python=python, beat=book.beat, stop=stop,
     )  # fmt: skip
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from runners.workloads import CATALOGUE, DATASETS, OPTIMIZERS
+from runners.workloads import CATALOGUE, DATASETS, OPTIMIZERS, model_title
 
 Table = Mapping[str, Any]
 SAMPLINGS: Final = ("epochwise", "with replacement")
@@ -64,6 +64,7 @@ TOP: Final[Table] = MappingProxyType(
         "target": Entry(_above(0, 1), "a validation error between 0 and 1", required=True),
         "sampling": Entry(lambda v: v in SAMPLINGS, f"one of {', '.join(SAMPLINGS)}"),
         "evaluate_every": COUNT,
+        "fine_batch": COUNT,
         "together": Entry(lambda v: isinstance(v, bool), "true or false"),
         "learning_rates": Entry(_table, "a table"),
         "optimizers": Entry(
@@ -92,6 +93,44 @@ LIMITS: Final[Table] = MappingProxyType(
 OPTIMIZER: Final[Table] = MappingProxyType(
     {"lowest_rate": Entry(_above(0), "a number above 0", required=True)}
 )
+
+
+NETWORK: Final[Table] = MappingProxyType(
+    {
+        "workload": Entry(lambda v: v in CATALOGUE, f"one of {', '.join(CATALOGUE)}", True),
+        "options": Entry(_table, "a table"),
+        "optimizers": Entry(_table, "tables, as [networks.optimizers.sgd]"),
+    }
+)
+
+
+def per_network(body: Table) -> list[Table]:
+    """Return the table of each entry of `networks`, which replaces entries of the whole."""
+    shared = {k: v for k, v in body.items() if k != "networks"}
+    return [{**shared, **entry} for entry in body["networks"]]
+
+
+def problems_of_networks(body: Table) -> list[str]:
+    """Return all problems of a sweep of several networks; an empty list if it can run."""
+    entries = body["networks"]
+    if not (isinstance(entries, list) and entries and all(map(_table, entries))):
+        return ["networks: must be tables, as [[networks]]."]
+    messages = [
+        message
+        for number, entry in enumerate(entries, 1)
+        for message in _of_table(entry, NETWORK, f"networks {number}: ")
+    ]
+    if messages:
+        return messages
+    messages = [message for whole in per_network(body) for message in problems(whole)]
+    if messages:
+        return list(dict.fromkeys(messages))
+    titles = [model_title(e["workload"], e.get("options", {})) for e in per_network(body)]
+    return [
+        f"networks: {title} is listed twice. Remove one or change its options."
+        for title in dict.fromkeys(titles)
+        if titles.count(title) > 1
+    ]
 
 
 def problems(body: Table) -> list[str]:

@@ -269,26 +269,66 @@ def converge(
         SpecError: the sweep is invalid, or the set holds trials under other settings.
         CommitError: the disk refuses a group.
     """
-    plan = spec.read(spec_path)
-    folder = results / slug(name or f"{plan.name} {facts['system_name']}")
-    kept = groups.kept_in(folder, plan.name)
-    if kept.plans - {plan.digest}:
-        raise SpecError(plan.name, [_OTHER.format(folder=folder.name)])
-    bench = _Bench(plan=plan, folder=folder, kept=kept, facts=facts, say=say)
-    write_once(folder / "set.toml", describe(plan.name, plan.title, plan.about, facts))
-    searches = [
+    plans = spec.read(spec_path)
+    first = plans[0]
+    folder = results / slug(name or f"{first.name} {facts['system_name']}")
+    kept = groups.kept_in(folder, first.name)
+    if kept.plans - {plan.digest for plan in plans}:
+        raise SpecError(first.name, [_OTHER.format(folder=folder.name)])
+    write_once(folder / "set.toml", describe(first.name, first.title, first.about, facts))
+    benches = [
+        _Bench(plan=plan, folder=folder, kept=kept, facts=facts, say=_named(plan, plans, say))
+        for plan in plans
+    ]
+    searches = [_searches(plan) for plan in plans]
+    every = [search for own in searches for search in own]
+
+    def ended() -> None:
+        done = [search for search in every if not search.goes_on]
+        on_size(len(done), sum(search.best is None for search in done))
+
+    for optimizers in _stages(plans):
+        for bench, own in zip(benches, searches, strict=True):
+            _measure_network(bench, [s for s in own if s.optimizer in optimizers], run_child, ended)
+    for bench, own in zip(benches, searches, strict=True):
+        _summarise(bench.plan, {(s.optimizer, s.batch): s.best for s in own}, bench.say)
+    return OK if all(search.best for search in every) else FAILED
+
+
+def _stages(plans: Sequence[Plan]) -> list[frozenset[str]]:
+    """Return the optimisers of each pass over the networks.
+
+    With several networks each pass has one optimiser, so a stopped sweep can compare networks.
+    """
+    every = dict.fromkeys(name for plan in plans for name in plan.optimizers)
+    return [frozenset(every)] if len(plans) == 1 else [frozenset({name}) for name in every]
+
+
+def _named(plan: Plan, plans: Sequence[Plan], say: Callable[[str], None]) -> Callable[[str], None]:
+    """Return `say`, with the network before each line if the sweep has several."""
+    if len(plans) == 1:
+        return say
+    title = model_title(plan.workload, plan.options)
+    return lambda text: say(f"{title}: {text}")
+
+
+def _searches(plan: Plan) -> list[_Search]:
+    return [
         _Search(optimizer=g.optimizer, batch=g.batch, rates=g.rates) for g in groups.first(plan)
     ]
 
+
+def _measure_network(
+    bench: _Bench, searches: Sequence[_Search], run_child: RunChild, ended: Callable[[], None]
+) -> None:
+    """Measure all groups of one network; `ended` is called after each."""
+
     def took(search: _Search, fresh: Sequence[Row]) -> None:
         _judge(bench, search, fresh)
-        ended = [s for s in searches if not s.goes_on]
-        on_size(len(ended), sum(s.best is None for s in ended))
+        ended()
 
-    for part in range(plan.learning_rates.widenings + 1):
+    for part in range(bench.plan.learning_rates.widenings + 1):
         _part([s for s in searches if s.goes_on and s.part == part], bench, run_child, took)
-    _summarise(plan, {(s.optimizer, s.batch): s.best for s in searches}, say)
-    return OK if all(s.best for s in searches) else FAILED
 
 
 _OTHER: Final = (

@@ -4,12 +4,13 @@ title, about          workload, options, dataset, train_samples, validation_samp
 batch = [8, 16]       seeds = 5          target = 0.025 (validation error, share of samples)
 sampling              "epochwise" (default: each epoch a new order, its remainder dropped), or
                       "with replacement", required for a batch larger than the set
-evaluate_every        steps; default: every step from batch 128 on, at most every 8
+evaluate_every        steps; default: every step from batch `fine_batch` (128) on, at most every 8
 together              false: train trials one after the other instead of at once
 [learning_rates]      factor, count, widenings, widen_by
 [optimizers.NAME]     lowest_rate: this optimiser's lowest learning rate
 [limits]              steps + epochs: a trial ends after steps + epochs x samples / batch;
                       patience: or at this many times the best median; timeout_s; threads
+[[networks]]          instead of one workload: workload, and options and optimizers of its own
 """
 
 from __future__ import annotations
@@ -25,10 +26,12 @@ from runners.converge import checks
 from runners.plan.spec import SpecError, table
 from runners.workloads import CATALOGUE, DATASETS
 
-TOGETHER: Final = frozenset({"mlp", "simple-cnn"})
+TOGETHER: Final = frozenset(
+    {"mlp", "simple-cnn", "vgg5", "resnet8-unnormalised", "row-lstm", "row-transformer"}
+)
 """Networks whose trials train side by side; others train one after the other."""
 FINE_BATCH: Final = 128
-"""From this batch on every step is evaluated: such a training has a few dozen steps."""
+"""From this batch on every step is evaluated, unless a sweep has its own `fine_batch`."""
 COARSEST: Final = 8
 """Steps between evaluations at the smallest batches: about 1 % of a training."""
 
@@ -77,6 +80,7 @@ class Plan:
     target: float
     sampling: str = "epochwise"
     evaluate_every: int | None = None
+    fine_batch: int | None = None
     together: bool = True
     learning_rates: Rates = field(default_factory=Rates)
     limits: Limits = field(default_factory=Limits)
@@ -89,6 +93,8 @@ class Plan:
         for name in ("title", "about", "batch"):
             del body[name]
         del body["limits"]["timeout_s"]
+        if self.fine_batch is None:  # sweeps without this entry keep their digest
+            del body["fine_batch"]
         text = json.dumps(body, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -99,16 +105,29 @@ class Plan:
 
     def interval(self, batch: int) -> int:
         """Return steps between evaluations: the resolution of steps to the target."""
-        return self.evaluate_every or min(COARSEST, max(1, FINE_BATCH // batch))
+        fine = self.fine_batch or FINE_BATCH
+        return self.evaluate_every or min(COARSEST, max(1, fine // batch))
 
     def steps_limit(self, batch: int) -> int:
         """Return the step limit of a trial."""
         return self.limits.steps + int(self.limits.epochs * self.train_samples / batch)
 
 
-def read(path: Path) -> Plan:
-    """Return the sweep in a TOML file; SpecError lists all its problems."""
-    return from_table(path.stem, table(path))
+def read(path: Path) -> tuple[Plan, ...]:
+    """Return the sweep in a TOML file, a plan per network; SpecError lists all its problems."""
+    return of_networks(path.stem, table(path))
+
+
+def of_networks(name: str, body: Mapping[str, Any]) -> tuple[Plan, ...]:
+    """Return a plan per entry of `networks`, or one for a table with a single workload.
+
+    An entry's own workload, options and optimisers replace those of the table.
+    """
+    if "networks" not in body:
+        return (from_table(name, body),)
+    if problems := checks.problems_of_networks(body):
+        raise SpecError(name, problems)
+    return tuple(from_table(name, whole) for whole in checks.per_network(body))
 
 
 def from_table(name: str, body: Mapping[str, Any]) -> Plan:

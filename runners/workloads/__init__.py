@@ -133,6 +133,28 @@ CATALOGUE: Final[Mapping[str, Workload]] = _by_name(
         options={"layers": 2, "width": 128, "heads": 4},
         about="Causal language model, pre-norm; layers 12, width 768, heads 12 are GPT-2 small's.",
     ),
+    Workload(
+        name="vgg5", title="VGG-5 width {width}", file="vgg5", task="images", dataset="digits",
+        options={"width": 8},
+        about="Two stages of VGG without normalisation, so that its trials train side by side.",
+    ),
+    Workload(
+        name="resnet8-unnormalised", title="ResNet-8 width {width} without normalisation",
+        file="resnet8_unnormalised", task="images", dataset="digits", options={"width": 8},
+        about="ResNet-8 with biases instead of batch normalisation, so that its trials train side "
+        "by side.",
+    ),
+    Workload(
+        name="row-lstm", title="LSTM {units} over rows", file="row_lstm", task="images",
+        dataset="digits", options={"units": 32},
+        about="An LSTM that reads an image row by row.",
+    ),
+    Workload(
+        name="row-transformer", title="Transformer {layers}x{width}, {heads} heads, over rows",
+        file="row_transformer", task="images", dataset="digits",
+        options={"layers": 1, "width": 32, "heads": 4},
+        about="A Transformer encoder whose places are the rows of an image.",
+    ),
 )  # fmt: skip
 
 OPTIMIZERS: Final[Mapping[str, str]] = MappingProxyType(

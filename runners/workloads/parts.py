@@ -25,6 +25,13 @@ def images(data: DataSet, *, least: int = 1) -> tuple[keras.KerasTensor, keras.K
     return inputs, layers.Rescaling(1 / 255, name="scaled")(inputs)
 
 
+def rows(data: DataSet) -> tuple[keras.KerasTensor, keras.KerasTensor]:
+    """Return the input as `images` does, and its rows scaled to 0..1, (batch, height, values)."""
+    inputs, x = images(data)
+    height, width, channels = data.shape
+    return inputs, layers.Reshape((height, width * channels), name="rows")(x)
+
+
 def tokens(data: DataSet) -> keras.KerasTensor:
     """Return the input (batch, length) int32; ValueError if the data set holds images."""
     if data.task != "tokens":
@@ -48,3 +55,10 @@ def convolution(
         filters, kernel, strides, "same", use_bias=False, kernel_initializer="he_normal"
     )(x)
     return layers.BatchNormalization()(x)
+
+
+def biased_convolution(
+    x: keras.KerasTensor, filters: int, kernel: int = 3, strides: int = 1
+) -> keras.KerasTensor:
+    """Return a convolution with bias and no normalisation; He initialisation suits ReLU."""
+    return layers.Conv2D(filters, kernel, strides, "same", kernel_initializer="he_normal")(x)

@@ -12,21 +12,29 @@ from runners.workloads.parts import logits, tokens
 
 def build(data: DataSet, *, layers: int, width: int, heads: int) -> keras.Model:
     """Return embeddings, `layers` blocks, logits: (batch, length, vocabulary)."""
-    if width % heads:
-        raise ValueError(f"width {width} is not a multiple of {heads} heads. Use a multiple.")
+    require_multiple(width, heads)
     inputs = tokens(data)
     x = Places()(keras.layers.Embedding(data.classes, width)(inputs))
     for _ in range(layers):
-        x = _block(x, width, heads)
+        x = block(x, width, heads, causal=True)
     x = keras.layers.LayerNormalization()(x)
     return keras.Model(inputs, logits(x, data.classes), name="transformer")
 
 
-def _block(x: keras.KerasTensor, width: int, heads: int) -> keras.KerasTensor:
-    """Return attention to earlier places, then two dense layers of 4 `width` and `width`."""
+def require_multiple(width: int, heads: int) -> None:
+    """Raise ValueError if `width` cannot be divided among `heads`."""
+    if width % heads:
+        raise ValueError(f"width {width} is not a multiple of {heads} heads. Use a multiple.")
+
+
+def block(x: keras.KerasTensor, width: int, heads: int, *, causal: bool) -> keras.KerasTensor:
+    """Return attention, then two dense layers of 4 `width` and `width`.
+
+    Attention is to all places, or with `causal` to earlier ones.
+    """
     normed = keras.layers.LayerNormalization()(x)
     attention = keras.layers.MultiHeadAttention(heads, width // heads)
-    x = keras.layers.Add()([x, attention(normed, normed, use_causal_mask=True)])
+    x = keras.layers.Add()([x, attention(normed, normed, use_causal_mask=causal)])
     normed = keras.layers.LayerNormalization()(x)
     hidden = keras.layers.Dense(4 * width, activation="gelu")(normed)
     return keras.layers.Add()([x, keras.layers.Dense(width)(hidden)])

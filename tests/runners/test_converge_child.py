@@ -163,7 +163,13 @@ GROUPS: Final[dict[str, dict[str, Any]]] = {
     "one by one": {"at_once": False},
     "diverged": {"optimizer": "sgd", "rates": [0.1, 1e20]},
 }
-CNN: Final = {"workload": "simple-cnn", "options": {"width": 4}}
+OTHERS: Final[dict[str, dict[str, Any]]] = {
+    "simple-cnn": {"width": 4},
+    "resnet8-unnormalised": {"width": 8},
+    "row-lstm": {"units": 8},
+    "row-transformer": {"layers": 1, "width": 8, "heads": 2},
+    **({"vgg5": {"width": 4}} if FULL else {}),
+}
 Rows = list[dict[str, Any]]
 
 
@@ -174,19 +180,19 @@ def mlp() -> dict[str, Rows]:
     return {name: result[place][-1]["rows"] for place, name in enumerate(GROUPS)}
 
 
-@pytest.fixture(scope="module")
-def cnn() -> dict[str, Rows]:
+def _other(workload: str) -> dict[str, Rows]:
     """The same of another network."""
+    network = {"workload": workload, "options": OTHERS[workload]}
     names = ("side by side", "one by one")
-    result = _told(_child(), [{**REQUEST, **CNN, **GROUPS[name]} for name in names])
+    result = _told(_child(), [{**REQUEST, **network, **GROUPS[name]} for name in names])
     return {name: result[place][-1]["rows"] for place, name in enumerate(names)}
 
 
-@pytest.mark.parametrize("network", ["mlp", "cnn"])
+@pytest.mark.parametrize("network", ["mlp", *OTHERS])
 def test_trials_side_by_side_have_the_curves_of_trials_alone(
-    network: str, request: pytest.FixtureRequest
+    network: str, mlp: dict[str, Rows]
 ) -> None:
-    rows: dict[str, Rows] = request.getfixturevalue(network)
+    rows = mlp if network == "mlp" else _other(network)
     together, alone = rows["side by side"], rows["one by one"]
     for a, b in zip(together, alone, strict=True):
         assert (a["learning_rate"], a["seed"]) == (b["learning_rate"], b["seed"])

@@ -195,3 +195,17 @@ def test_the_side_that_plans_and_keeps_imports_no_framework() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_a_sweep_of_two_networks_is_one_set_that_resumes(spec: Path) -> None:
+    text = stand_in.TOML.format(sgd=0.25).replace('workload = "mlp"\n', "")
+    spec.write_text(f'{text}\n[[networks]]\nworkload = "mlp"\n[[networks]]\nworkload = "vgg5"\n')
+    with pytest.raises(Stopped):
+        _run(spec, Child(stop_after=5))
+    rest, said = Child(), list[str]()
+    assert _run(spec, rest, said) == 0
+    assert [(r["workload"], r["optimizer"]) for r in rest.asked] == [
+        ("mlp", "adam"), ("vgg5", "adam"), ("vgg5", "adam"),
+    ]  # fmt: skip
+    assert {r["model"] for r in _rows(spec)} == {"MLP 512-512", "VGG-5 width 8"}
+    assert "VGG-5 width 8: sgd, batch 8: 90 steps (median of 3 seeds) at rate 0.5" in said

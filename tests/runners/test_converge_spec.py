@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from runners.converge.spec import Plan, from_table, read
+from runners.converge.spec import Plan, from_table, of_networks, read
 from runners.plan.spec import SWEEPS, SpecError
 from tests.runners.converge_stand_in import BODY
 
@@ -80,7 +80,7 @@ def test_a_file_that_is_no_toml_is_told_by_name(tmp_path: Path) -> None:
 
 
 def test_shipped_sweeps_can_be_read() -> None:
-    plans = [read(p) for p in sorted(SWEEPS.glob("digits-steps*.toml"))]
+    plans = [plan for p in sorted(SWEEPS.glob("digits-steps*.toml")) for plan in read(p)]
     full = next(p for p in plans if p.name == "digits-steps-to-target")
     assert len(plans) == 2
     assert (len(full.optimizers), full.batch[0], full.batch[-1]) == (3, 8, 2048)
@@ -106,3 +106,50 @@ def test_more_batch_sizes_belong_to_the_same_set_but_another_target_does_not() -
 
 def _plan() -> Plan:
     return from_table("sweep", BODY)
+
+
+def test_the_families_of_the_article_share_their_batch_sizes_and_target() -> None:
+    plans = read(SWEEPS / "digits-families.toml")
+    assert [p.workload for p in plans] == [
+        "mlp", "row-lstm", "simple-cnn", "row-transformer", "vgg5", "resnet8-unnormalised",
+    ]  # fmt: skip
+    assert {(p.batch, p.seeds, p.target) for p in plans} == {
+        ((4, 8, 16, 32, 64, 128, 256, 512, 1024), 5, 0.05)
+    }
+    assert all(p.at_once and len(p.optimizers) == 3 for p in plans)
+    assert len({p.digest for p in plans}) == 6
+
+
+def test_a_network_has_its_own_options_and_optimisers_and_the_rest_of_the_table() -> None:
+    shared = {k: v for k, v in BODY.items() if k != "workload"}
+    own = {"workload": "row-lstm", "optimizers": {"momentum": {"lowest_rate": 0.5}}}
+    wide = {"workload": "mlp", "options": {"units": 8}}
+    first, second = of_networks("several", {**shared, "networks": [wide, own]})
+    assert (first.workload, first.options, list(first.optimizers)) == (
+        "mlp", {"units": 8}, ["sgd", "adam"],
+    )  # fmt: skip
+    assert (second.workload, dict(second.optimizers)) == ("row-lstm", {"momentum": 0.5})
+    assert first.batch == second.batch
+
+
+@pytest.mark.parametrize(
+    ("networks", "words"),
+    [
+        ([], "networks: must be tables, as [[networks]]."),
+        ([{"workload": "mpl"}], "networks 1: workload: is 'mpl'"),
+        ([{"workload": "mlp", "seeds": 3}], "networks 1: seeds: is unknown."),
+        ([{"workload": "mlp"}, {"workload": "lstm"}], "lstm takes tokens"),
+        ([{"workload": "mlp"}, {"workload": "mlp"}], "MLP 512-512 is listed twice."),
+    ],
+)
+def test_problems_of_networks_are_reported(networks: list[dict[str, Any]], words: str) -> None:
+    shared = {k: v for k, v in BODY.items() if k != "workload"}
+    with pytest.raises(SpecError) as result:
+        of_networks("broken", {**shared, "networks": networks})
+    assert words in "\n".join(result.value.problems)
+
+
+def test_a_sweep_can_name_the_batch_from_which_every_step_is_evaluated() -> None:
+    plan = from_table("fine", {**BODY, "fine_batch": 512})
+    assert [plan.interval(b) for b in (4, 64, 128, 512)] == [8, 8, 4, 1]
+    assert plan.digest != _plan().digest

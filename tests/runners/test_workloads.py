@@ -29,6 +29,10 @@ def test_the_article_s_network_has_the_title_of_the_published_runs() -> None:
         ("wide-resnet", {"k": 2, "n": 2, "kernel": 3}, "WideResNet-1M N=2 3x3"),
         ("lstm", {"units": 256}, "LSTM 1x256"),
         ("transformer", {"heads": 8}, "Transformer 2x128, 8 heads"),
+        ("vgg5", {}, "VGG-5 width 8"),
+        ("resnet8-unnormalised", {}, "ResNet-8 width 8 without normalisation"),
+        ("row-lstm", {"units": 16}, "LSTM 16 over rows"),
+        ("row-transformer", {"layers": 2}, "Transformer 2x32, 4 heads, over rows"),
     ],
 )
 def test_a_title_tells_a_network_from_its_sisters(
@@ -93,6 +97,7 @@ def result(request: pytest.FixtureRequest) -> Told:
 VGG = 9 * (3 * 64 + 64 * 128 + 128 * 256 + 256 * 256 + 256 * 512 + 3 * 512 * 512)
 RESNET8 = 9 * (3 * 16 + 2 * 16 * 16 + 16 * 32 + 32 * 32 + 32 * 64 + 64 * 64)
 BLOCK = 4 * (128 * 128 + 128) + (128 * 512 + 512) + (512 * 128 + 128) + 2 * (128 + 128)
+ROW_BLOCK = 4 * (32 * 32 + 32) + (32 * 128 + 128) + (128 * 32 + 32) + 2 * (32 + 32)
 BY_HAND: list[tuple[str, str, dict[str, Any], int]] = [
     ("mlp", "synthetic-cifar10", {},
      (3_072 * 512 + 512) + (512 * 512 + 512) + (512 * 10 + 10)),
@@ -111,6 +116,15 @@ BY_HAND: list[tuple[str, str, dict[str, Any], int]] = [
      8_192 * 128 + 4 * 128 * (128 + 128 + 1) + (128 * 8_192 + 8_192)),
     ("transformer", "synthetic-tokens", {},
      8_192 * 128 + 128 * 128 + 2 * BLOCK + 2 * 128 + (128 * 8_192 + 8_192)),
+    ("vgg5", "digits", {},
+     (9 * 8 + 8) + (72 * 8 + 8) + (72 * 16 + 16) + (144 * 16 + 16) + (64 * 10 + 10)),
+    ("resnet8-unnormalised", "digits", {},
+     (9 * 8 + 8) + 2 * (72 * 8 + 8)
+     + (72 * 16 + 16) + (144 * 16 + 16) + (8 * 16 + 16)
+     + (144 * 32 + 32) + (288 * 32 + 32) + (16 * 32 + 32) + (32 * 10 + 10)),
+    ("row-lstm", "digits", {}, 4 * 32 * (8 + 32 + 1) + (32 * 10 + 10)),
+    ("row-transformer", "digits", {},
+     (8 * 32 + 32) + 8 * 32 + ROW_BLOCK + 2 * 32 + (32 * 10 + 10)),
 ]  # fmt: skip
 
 ON_JAX = ("mlp", "simple-cnn", "lstm", "transformer") if FULL else ("mlp", "lstm")
@@ -159,10 +173,12 @@ EVERY: dict[str, dict[str, int]] = {
     "mlp": {"units": 32}, "simple-cnn": {"width": 8}, "vgg11": {"width": 4},
     "resnet8": {"width": 8}, "wide-resnet": {"k": 1, "n": 1, "kernel": 3},
     "lstm": {"units": 32}, "transformer": {"layers": 1, "width": 32},
+    "vgg5": {"width": 4}, "resnet8-unnormalised": {"width": 4}, "row-lstm": {"units": 32},
+    "row-transformer": {"layers": 1, "width": 32},
 }  # fmt: skip
-DEEP = {"vgg11", "resnet8", "wide-resnet"}
+DEEP = {"vgg11", "resnet8", "wide-resnet", "vgg5", "resnet8-unnormalised", "row-lstm"}
 SMALL = EVERY if FULL else {n: o for n, o in EVERY.items() if n not in DEEP}
-"""Deep networks of convolutions take longest to trace: `make faults` has them."""
+"""Networks of many layers or steps take longest to trace: `make faults` has them."""
 SMALL_JAX: dict[str, dict[str, int]] = {name: {} for name in ON_JAX}
 """Of the sizes that were built before: initialisers of other shapes would be compiled anew."""
 

@@ -29,6 +29,8 @@ from runners.child.samples.datasets import Data
 
 MOMENTUM: Final = 0.9
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-7
+SMALL_PIXELS: Final = 64
+"""Up to this image size [pixels] a convolution is one product with a full matrix."""
 SLOTS: Final = {"sgd": 0, "momentum": 1, "nesterov": 1, "adam": 2}
 """Number of optimiser variables per parameter."""
 
@@ -82,34 +84,95 @@ def _adam(
 _RULES: Final = {"sgd": _sgd, "momentum": _momentum, "nesterov": _nesterov, "adam": _adam}
 
 
-class PatchConv2D(keras.layers.Conv2D):  # type: ignore[misc] # Keras ships no types
-    """The same numbers as Conv2D with stride 1 and padding "same", to float32 rounding."""
+class StackableConv2D(keras.layers.Conv2D):  # type: ignore[misc] # Keras ships no types
+    """The same numbers as Conv2D with padding "same", to float32 rounding."""
 
     def call(self, x: Any) -> Any:  # noqa: ANN401 - a tensor
-        """Return (batch, height, width, filters) for x (batch, height, width, channels)."""
-        patches = _patches(x, *self.kernel_size)
-        kernel = tf.reshape(self.kernel, (-1, self.filters))
-        flat = tf.matmul(tf.reshape(patches, (-1, patches.shape[-1])), kernel)
-        y = tf.reshape(flat, (-1, *patches.shape[1:3], self.filters))
+        """Return (batch, rows, columns, filters) for x (batch, height, width, channels)."""
+        small = x.shape[1] * x.shape[2] <= SMALL_PIXELS and self.kernel_size != (1, 1)
+        y = (_by_matrix if small else _by_patches)(x, self.kernel, self.strides)
         return self.activation(y + self.bias if self.use_bias else y)
 
 
-def _patches(x: tf.Tensor, rows: int, columns: int) -> tf.Tensor:
-    """Return the input patch of each pixel; last axis: rows, columns, channels of a kernel."""
-    height, width = x.shape[1:3]
-    above, left = (rows - 1) // 2, (columns - 1) // 2
-    around = [[0, 0], [above, rows - 1 - above], [left, columns - 1 - left], [0, 0]]
-    padded = tf.pad(x, around)
+def _by_patches(x: tf.Tensor, kernel: tf.Tensor, strides: tuple[int, int]) -> tf.Tensor:
+    """Return the convolution as one matrix product per patch of the input."""
+    patches = _patches(x, tuple(kernel.shape[:2]), strides)
+    filters = kernel.shape[-1]
+    flat = tf.matmul(
+        tf.reshape(patches, (-1, patches.shape[-1])), tf.reshape(kernel, (-1, filters))
+    )
+    return tf.reshape(flat, (-1, *patches.shape[1:3], filters))
+
+
+def _by_matrix(x: tf.Tensor, kernel: tf.Tensor, strides: tuple[int, int]) -> tf.Tensor:
+    """Return the convolution as one product with a matrix of all inputs by all outputs.
+
+    It multiplies zeros too, but moves far less memory than patches do.
+    """
+    height, width, channels = x.shape[1:]
+    places = _placement(height, width, tuple(kernel.shape[:2]), strides)
+    rows, columns = -(-height // strides[0]), -(-width // strides[1])
+    filters = kernel.shape[-1]
+    spread = tf.matmul(
+        tf.constant(places.reshape(-1, places.shape[-1])),
+        tf.reshape(kernel, (places.shape[-1], channels * filters)),
+    )
+    matrix = tf.transpose(
+        tf.reshape(spread, (height * width, rows * columns, channels, filters)), (0, 2, 1, 3)
+    )
+    size = height * width * channels
+    flat = tf.matmul(tf.reshape(x, (-1, size)), tf.reshape(matrix, (size, -1)))
+    return tf.reshape(flat, (-1, rows, columns, filters))
+
+
+def _placement(
+    height: int, width: int, kernel: tuple[int, int], strides: tuple[int, int]
+) -> np.ndarray:
+    """Return 1 where an input and an output meet in a place of the kernel, otherwise 0.
+
+    The shape is (height x width, rows x columns, places of the kernel).
+    """
+    down, across = (
+        _line(size, k, s) for size, k, s in zip((height, width), kernel, strides, strict=True)
+    )
+    whole: np.ndarray = np.einsum("hri,wcj->hwrcij", down, across)
+    return whole.reshape(height * width, -1, kernel[0] * kernel[1])
+
+
+def _line(size: int, kernel: int, stride: int) -> np.ndarray:
+    """Return `_placement` along one axis: (size, outputs, kernel)."""
+    outputs, before, _ = _same(size, kernel, stride)
+    inputs, places = np.arange(size)[:, None, None], np.arange(kernel)
+    reached = np.arange(outputs)[:, None] * stride - before + places
+    return np.asarray(inputs == reached, np.float32)
+
+
+def _patches(x: tf.Tensor, kernel: tuple[int, int], strides: tuple[int, int]) -> tf.Tensor:
+    """Return the input patch of each output; last axis: rows, columns, channels of a kernel."""
+    (rows, above, below), (columns, left, right) = (
+        _same(size, k, s) for size, k, s in zip(x.shape[1:3], kernel, strides, strict=True)
+    )
+    padded = tf.pad(x, [[0, 0], [above, below], [left, right], [0, 0]])
+    down, across = strides
     shifted = [
-        padded[:, i : i + height, j : j + width] for i in range(rows) for j in range(columns)
+        padded[:, i : i + (rows - 1) * down + 1 : down, j : j + (columns - 1) * across + 1 : across]
+        for i in range(kernel[0])
+        for j in range(kernel[1])
     ]
     return tf.concat(shifted, axis=-1)
+
+
+def _same(size: int, kernel: int, stride: int) -> tuple[int, int, int]:
+    """Return outputs and the zeros before and after an axis, as TensorFlow's padding "same"."""
+    outputs = -(-size // stride)
+    zeros = max((outputs - 1) * stride + kernel - size, 0)
+    return outputs, zeros // 2, zeros - zeros // 2
 
 
 def stackable(model: keras.Model) -> keras.Model:
     """Return the network with convolutions as matrix products; weights keep their order.
 
-    ValueError for a convolution with strides, groups, dilation or other padding.
+    ValueError for a convolution with groups, dilation or other padding.
     """
     return keras.models.clone_model(model, clone_function=_clone)
 
@@ -117,10 +180,10 @@ def stackable(model: keras.Model) -> keras.Model:
 def _clone(layer: keras.layers.Layer) -> keras.layers.Layer:
     if type(layer) is not keras.layers.Conv2D:
         return layer.__class__.from_config(layer.get_config())
-    plain = (layer.strides, layer.dilation_rate, layer.groups, layer.padding)
-    if plain != ((1, 1), (1, 1), 1, "same"):
+    plain = (layer.dilation_rate, layer.groups, layer.padding)
+    if plain != ((1, 1), 1, "same"):
         raise ValueError(f"{layer.name} is not a plain convolution: train its trials one by one")
-    return PatchConv2D.from_config(layer.get_config())
+    return StackableConv2D.from_config(layer.get_config())
 
 
 PART: Final = 1024
@@ -161,7 +224,7 @@ def make(model: keras.Model, data: Data, optimizer: str, size: int) -> Trials:
     ValueError if the network cannot be trained at once: its weights change outside of gradients
     (batch normalisation), or TensorFlow cannot vectorise it.
     """
-    if size > 1 and model.non_trainable_variables:
+    if size > 1 and model.non_trainable_weights:
         raise ValueError(f"{model.name} has a state: train its trials one after the other")
     state = _state(model, optimizer, size)
     network = _together(stackable(model), state) if size > 1 else _alone(model, state)
@@ -228,19 +291,22 @@ class _Network:
 
 
 def _together(model: keras.Model, state: _State) -> _Network:
+    # A recurrent layer has the seed of a dropout that it does not use.
+    unused = [v.value for v in model.non_trainable_variables]
+
     def over_trials(function: Callable[..., tf.Tensor], *more: tf.Tensor) -> tf.Tensor:
         # A fallback loop would be slower than trials in sequence: raise instead.
         return tf.vectorized_map(function, [*state.weights, *more], fallback_to_while_loop=False)
 
     def trained(x: tf.Tensor) -> tf.Tensor:
         def single(arguments: Sequence[tf.Tensor]) -> tf.Tensor:
-            return model.stateless_call(arguments[:-1], [], arguments[-1], training=True)[0]
+            return model.stateless_call(arguments[:-1], unused, arguments[-1], training=True)[0]
 
         return over_trials(single, x)
 
     def evaluated(x: tf.Tensor) -> tf.Tensor:
         def single(arguments: Sequence[tf.Tensor]) -> tf.Tensor:
-            return model.stateless_call(arguments, [], x, training=False)[0]
+            return model.stateless_call(arguments, unused, x, training=False)[0]
 
         return over_trials(single)
 

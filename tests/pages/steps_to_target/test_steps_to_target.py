@@ -392,3 +392,40 @@ def test_the_default_system_is_that_of_the_most_device_counts() -> None:
     shown = show("steps-to-target", workload="gpt-3-175b-mlperf-c4")
     assert shown.selectbox(key="steps-to-target.system").value == "h100-sxm5-80gb"
     assert shown.number_input(key="steps-to-target.count").value is None
+
+
+# -- families ------------------------------------------------------------------------------------
+
+
+def test_networks_on_the_same_data_are_compared(alone: Path) -> None:
+    together(a_set(alone), [*sweep(model="narrow", smin=50.0, bcrit=16.0),
+                            *sweep(model="wide", smin=400.0, bcrit=256.0)])  # fmt: skip
+    shown = sound(show(PAGE))
+    said = texts(shown)
+    assert "**Network families on Data**" in said
+    assert "wide scales to the largest batch on Data with SGD to 2.5" in said
+    assert "narrow needs the fewest steps at large batches: Smin is" in said
+    table = next(d.value for d in shown.dataframe if "Network" in d.value)
+    assert list(table["Network"]) == ["narrow", "wide"]
+    assert "Optimiser" not in table
+    assert set(lines(shown, 1)) == {"narrow", "wide"}
+
+
+def test_the_optimiser_of_the_families_is_chosen_and_in_the_link(alone: Path) -> None:
+    rows = [
+        trial
+        for model, bcrit in (("narrow", 16.0), ("wide", 256.0))
+        for name in ("SGD", "Adam")
+        for trial in sweep(model=model, optimizer=name, bcrit=bcrit)
+    ]
+    together(a_set(alone), rows)
+    shown = show(PAGE)
+    shown.selectbox(key=f"{PAGE}.families").set_value("sgd").run()
+    assert "on Data with SGD to 2.5" in texts(sound(shown))
+    assert "on Data with SGD to 2.5" in texts(show(PAGE, families="sgd"))
+    assert "on Data with Adam to 2.5" in texts(show(PAGE, families="adam"))
+
+
+def test_a_network_alone_has_no_families(alone: Path) -> None:
+    together(a_set(alone), sweep())
+    assert "Network families" not in texts(show(PAGE))

@@ -1,0 +1,71 @@
+"""The card that compares networks on the same data at the same target."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.common import kept, widgets
+from pages.common.link import Link, slugs
+from pages.common.widgets import File
+from pages.steps_to_target import lines, rows
+from planner.core import csv_text
+from planner.runs import TrialSet
+from planner.store import Store
+from planner.time_to_target import (
+    Families,
+    Goal,
+    family_batch_rows,
+    family_rows,
+    family_sentences,
+)
+
+NAME = "families"
+"""The link's parameter: the optimiser of the comparison."""
+
+
+def offer(link: Link, shared: Store, of: TrialSet, target: float, goal: Goal) -> Families | None:
+    """Return the comparison with the link's optimiser, by default the first of these trials."""
+    optimizers = slugs(kept.family_optimizers(shared, of))
+    if len(kept.alike_sets(shared, of)) < 2 or not optimizers:
+        return None
+    chosen = link.choice(NAME, optimizers, next(iter(optimizers)))
+    return kept.families(shared, of, target, goal, optimizers[chosen])
+
+
+def draw(link: Link, of: Families) -> None:
+    """Draw the card."""
+    by_slug = slugs(of.optimizers)
+    texts = family_sentences(of)
+    with st.container(border=True):
+        st.markdown(f"**Network families on {widgets.answer_text(of.dataset)}**")
+        st.selectbox(
+            "Optimiser of the families",
+            list(by_slug),
+            link.place(NAME, list(by_slug)),
+            key=link.key(NAME),
+            format_func=by_slug.__getitem__,
+        )
+        for text in texts:
+            st.markdown(widgets.answer_text(text))
+        if drawn := lines.families_figure(of, widgets.theme()):
+            widgets.chart(drawn, "steps-to-target.families_chart", " ".join(texts))
+            st.caption(
+                "Markers are medians of the seeds at the best learning rate of each batch, lines "
+                "are fitted; grey dashes lie beyond what was measured."
+            )
+        records = family_rows(of)
+        widgets.table(
+            [rows.family(r) for r in records],
+            key="steps-to-target.families_table",
+            alt="Critical batch size and least steps of every network",
+        )
+        if of.unshown:
+            st.caption(f"{of.unshown:,} more networks are not shown.")
+        widgets.row(
+            [
+                File("Families as CSV", lambda: csv_text(records), "epochwise-families.csv",
+                     "steps-to-target.families_csv"),
+                File("Family batches as CSV", lambda: csv_text(family_batch_rows(of)),
+                     "epochwise-family-batches.csv", "steps-to-target.family_batches_csv"),
+            ]
+        )  # fmt: skip
