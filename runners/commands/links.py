@@ -131,14 +131,13 @@ def _store(args: argparse.Namespace, rows: Sequence[Row]) -> None:
     """Store the runs as a result set."""
     here = facts.facts()
     folder = args.results / slug(args.name or f"links {here['system_name']}")
-    folder.mkdir(parents=True, exist_ok=True)
     about = "Two synchronous workers in network namespaces, over links limited by tc."
     text = describe("links", "Workers over links of a set rate", about,
                     {**here, "licence": args.licence})  # fmt: skip
-    write_once(folder / "set.toml", text)
     for row in rows:
         licensed = {**row, "licence": args.licence} if args.licence else row
         Folder(folder).put({**licensed, "result_set": folder.name})
+    write_once(folder / "set.toml", text)
     say(f"{len(rows)} runs are in {folder}.")
 
 

@@ -7,12 +7,15 @@ import os
 import shutil
 import subprocess
 import sys
+from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from planner.runs import Row
 from planner.scaling import ring_traffic_bytes
+from planner.store.summaries import summaries
 from runners.commands import links
 from runners.launch.namespaces import NotPossibleError, Pair, pair
 from runners.plan.host import Python
@@ -52,7 +55,8 @@ def test_a_link_of_100_mbit_s_limits_two_workers(
 ) -> None:
     monkeypatch.setenv("EPOCHWISE_STATE", str(tmp_path))
     here = Python(path=sys.executable, python_version="3.11", versions={})
-    free, limited = links.compared(namespaces, here, (100e6,), steps=8)
+    rows: list[Row] = []
+    free, limited = links.compared(namespaces, here, (100e6,), steps=8, keep=rows.append)
     assert (free.rate_bits_per_s, free.predicted_s, free.error) == (None, None, None)
     assert free.gradient_bytes == limited.gradient_bytes == 1_204_264
     # A load of the machine makes steps longer, never shorter than the transfer.
@@ -61,6 +65,11 @@ def test_a_link_of_100_mbit_s_limits_two_workers(
     assert limited.all_reduce_bits_per_s < 1.05 * 100e6
     assert limited.predicted_s
     assert limited.predicted_s >= free.step_s + transfer_s
+    links._store(Namespace(results=tmp_path, name="over links", licence="CC0 1.0"), rows)
+    stored = list(summaries(tmp_path / "over-links"))
+    assert {(row.get("host_networking"), row["licence"]) for row in stored} == {
+        (None, "CC0 1.0"), ("100 Mbit/s, limited by tc", "CC0 1.0")}  # fmt: skip
+    assert len({row["system_name"] for row in stored}) == 2
     body = json.loads(json.dumps(links._as_json(limited)))
     assert body["error"] == pytest.approx(limited.predicted_s / limited.step_s - 1.0)
 
