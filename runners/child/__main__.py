@@ -17,7 +17,7 @@ from typing import Any
 
 from runners.child import place
 from runners.child.ending import leave
-from runners.child.engines.jax_distribution import set_cpu_devices
+from runners.child.engines.jax_distribution import check_divided, set_cpu_devices
 from runners.child.engines.lean import import_keras
 from runners.plan.cases import PLACED, Case, from_json
 from runners.process.events import EventWriter
@@ -66,6 +66,7 @@ def measure(case: Case, request: Mapping[str, Any], writer: EventWriter) -> None
     with backend.place_to_build(case):
         made = variants.make(case)
     model = made.model
+    check_divided(case, model)
     writer.send("built", columns=made.columns,
                 extra={"dataset_sha256": data.sha256, **made.extra, **_gradients(case, model),
                        **({"png_folder_s": written_s} if images else {})})  # fmt: skip
@@ -151,9 +152,9 @@ def _shares(case: Case, epoch: Any) -> dict[str, float]:  # noqa: ANN401 - an Ep
     """Return the shares of a step on several devices; every worker takes the same steps."""
     if case.strategy in {"none", "parameter server", "tpu"}:
         return {}
-    from runners.child.engines import shares
+    from runners.child.engines import backend, shares
 
-    return shares.measured(epoch.calls, epoch.arrived)
+    return shares.measured(epoch.calls, epoch.arrived, traced=backend.task()[1] == 0)
 
 
 def _asynchronous(case: Case, model: Any, data: Any, _images: Any, send: Any) -> dict[str, Any]:  # noqa: ANN401

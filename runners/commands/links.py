@@ -138,7 +138,8 @@ def _store(args: argparse.Namespace, rows: Sequence[Row]) -> None:
         licensed = {**row, "licence": args.licence} if args.licence else row
         Folder(folder).put({**licensed, "result_set": folder.name})
     write_once(folder / "set.toml", text)
-    say(f"{len(rows)} runs are in {folder}.")
+    if not args.json:
+        say(f"{len(rows)} runs are in {folder}.")
 
 
 def _measured(launcher: Launcher, python: Python, steps: int, stop: Stop) -> Mapping[str, Any]:

@@ -94,6 +94,12 @@ class Launcher:
                 f"devices = {workers} cannot be spread evenly over {nodes} hosts. "
                 f"Take a multiple of {nodes}, or name fewer hosts."
             )
+        ports, needed = port_range(self.ports) or range(0), workers + 2 * server
+        if self.launcher == "command" and len(ports) < needed:
+            yield (
+                f"launch.ports: {self.ports} has {len(ports)} ports for {needed} processes. "
+                "Give a longer range."
+            )
         if slow_share and self.launcher != LOCAL:
             yield f"slow_share needs the local launcher, not {self.launcher}. Leave it out."
         if server and self.launcher not in {LOCAL, "command"}:

@@ -285,10 +285,6 @@ def _strategy_rules(f: Table) -> Iterator[tuple[bool, str]]:
     )
     yield split and batch == "auto", f"strategy {strategy} needs batch sizes. Give a list."
     yield (
-        strategy in cases.OF_PROCESSES and f["device"] != "cpu",
-        f'strategy {strategy} on one machine is for its CPU. Set strategy = "mirrored".',
-    )
-    yield (
         f["slow_share"] > 0.0 and (strategy not in cases.OF_PROCESSES or devices < 2),
         "slow_share slows one of several workers. Set strategy to "
         f"{' or '.join(sorted(cases.OF_PROCESSES))}, and devices to 2 or more.",

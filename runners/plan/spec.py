@@ -96,7 +96,7 @@ FACTORS: Final[Mapping[str, Factor]] = MappingProxyType(
         "threads": Factor(_WHOLE, 1, at_most=4096),
         "timing": Factor(_TEXT),
         "seed": Factor(_WHOLE, 0, at_most=2**32 - 1),
-        "devices": Factor(_WHOLE, 1),
+        "devices": Factor(_WHOLE, 1, at_most=65_536),
         "nodes": Factor(_WHOLE, 1),
         "strategy": Factor(_TEXT),
         "slow_share": Factor((int, float), 0.0, at_most=0.95),

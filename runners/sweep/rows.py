@@ -101,12 +101,18 @@ def planned(case: Case) -> dict[str, Any]:
         "multiprocessing": case.multiprocessing, "feed": case.feed if training else None,
         "drop_remainder": case.drop_remainder, "steps_per_execution": case.steps_per_execution,
         "threads": case.threads, "seed": case.seed, "timing": case.timing,
-        "note": _UNTRIED if case.strategy == "tpu" else None,
+        "note": _note(case),
         "epochs_planned": case.epochs, "position_in_session": 1,
     }  # fmt: skip
 
 
-_UNTRIED: Final = "Epochwise's authors have not tried TensorFlow's TPU strategy on a TPU."
+def _note(case: Case) -> str | None:
+    """Return that the authors had no such hardware to try a strategy on."""
+    if case.strategy == "tpu":
+        return "Epochwise's authors have not tried TensorFlow's TPU strategy on a TPU."
+    if case.strategy in OF_PROCESSES and case.device == "gpu":
+        return "Epochwise's authors have not tried workers on GPUs."
+    return None
 
 
 def _parallelism(case: Case) -> str:

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from runners.child.engines import jax_distribution
+from runners.launch import PLACE
 from runners.plan.cases import OF_PROCESSES, PLACED, Case
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def prepare(case: Case) -> float | None:
     if case.backend == "tensorflow":
         startup_s = _prepare_tensorflow(case)
     elif case.backend == "jax" and case.strategy != "none":
-        startup_s = jax_distribution.prepare(case)
+        startup_s = jax_distribution.prepare(case, place_on_host())
     kind = device_kind()
     if kind != case.device:
         raise RuntimeError(
@@ -58,11 +59,36 @@ def _prepare_tensorflow(case: Case) -> float | None:
         _devices(case)
     if case.strategy in {"none", *PLACED}:
         return None
+    if case.strategy in OF_PROCESSES and case.device == "gpu":
+        _take_own_gpu()
     began_s = time.perf_counter()
     make = {"mirrored": _mirrored, "multi-worker mirrored": _multi_worker, "tpu": _tpu}
     strategy = make.get(case.strategy, _parameter_server)(case)
     tf.distribute.experimental_set_strategy(strategy)
     return time.perf_counter() - began_s if case.strategy in OF_PROCESSES else None
+
+
+def place_on_host() -> int:
+    """Return the place of this worker among those of its host: hosts get workers in turn."""
+    local = os.environ.get("SLURM_LOCALID")
+    nodes = json.loads(os.environ.get(PLACE) or "{}").get("nodes", 1)
+    return int(local) if local else task()[1] // nodes
+
+
+def _take_own_gpu() -> None:
+    """Let this process see one GPU, its own; the chief and the server see none.
+
+    RuntimeError where the host has fewer GPUs than workers.
+    """
+    import tensorflow as tf
+
+    gpus, kind, place = tf.config.list_physical_devices("GPU"), task()[0], place_on_host()
+    if kind == "worker" and place >= len(gpus):
+        raise RuntimeError(
+            f"worker {place + 1} of a host needs a GPU of its own; the host has {len(gpus)}. "
+            "Set devices to the number of GPUs."
+        )
+    tf.config.set_visible_devices(gpus[place : place + 1] if kind == "worker" else [], "GPU")
 
 
 def _multi_worker(case: Case) -> tf.distribute.Strategy:

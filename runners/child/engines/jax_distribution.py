@@ -30,15 +30,17 @@ def set_cpu_devices(case: Case) -> None:
         os.environ["XLA_FLAGS"] = f"{flags} {CPU_DEVICES}={case.devices}".strip()
 
 
-def prepare(case: Case) -> float | None:
+def prepare(case: Case, place_on_host: int) -> float | None:
     """Set the distribution; return how long the workers took to join [s], None without others.
+
+    Each worker of a host with GPUs takes one: that of its place on the host.
 
     Raises:
         RuntimeError: JAX sees fewer devices than the case asks for.
     """
     import keras
 
-    startup_s = _join(case) if case.strategy == "multi-worker mirrored" else None
+    startup_s = _join(case, place_on_host) if case.strategy == "multi-worker mirrored" else None
     found = keras.distribution.list_devices()
     if len(found) < case.devices:
         raise RuntimeError(
@@ -53,6 +55,16 @@ def prepare(case: Case) -> float | None:
     return startup_s
 
 
+def check_divided(case: Case, model: Any) -> None:  # noqa: ANN401 - a keras.Model
+    """Raise ValueError where `tensor` divides no matrix of a network."""
+    sizes = [v.shape[-1] for v in model.trainable_variables if len(v.shape) > 1]
+    if case.strategy == "tensor" and not any(size % case.devices == 0 for size in sizes):
+        raise ValueError(
+            f"no weight matrix of {model.name} can be divided by {case.devices} devices: their "
+            f"last dimensions are {', '.join(map(str, sorted(set(sizes))))}."
+        )
+
+
 def end(case: Case) -> Callable[[], None]:
     """Return to one device; what this returns waits until all workers of a run leave."""
     import jax
@@ -63,7 +75,7 @@ def end(case: Case) -> Callable[[], None]:
     return jax.distributed.shutdown if several else lambda: None
 
 
-def _join(case: Case) -> float:
+def _join(case: Case, place_on_host: int) -> float:
     """Wait until all workers have joined, and return how long that took [s]."""
     import jax
 
@@ -72,7 +84,8 @@ def _join(case: Case) -> float:
     began_s = time.perf_counter()
     place, count = share(case)
     first = json.loads(os.environ["TF_CONFIG"])["cluster"]["worker"][0]
-    jax.distributed.initialize(first, num_processes=count, process_id=place)
+    own = None if case.device == "cpu" else [place_on_host]
+    jax.distributed.initialize(first, num_processes=count, process_id=place, local_device_ids=own)
     jax.devices()  # the workers meet here
     return time.perf_counter() - began_s
 

@@ -27,12 +27,16 @@ Interval = tuple[float, float]
 
 
 def measured(
-    calls: Sequence[Callable[[], Any]], arrived: Callable[[Any], float]
+    calls: Sequence[Callable[[], Any]], arrived: Callable[[Any], float], *, traced: bool
 ) -> dict[str, float]:
     """Return the shares of a step as entries of `extra`; empty where the profiler gives none.
 
-    Every worker of a run must make the same calls.
+    Every worker of a run must make the same calls; only the first one is `traced`.
     """
+    if not traced:
+        for call in calls[:TRACED]:
+            arrived(call())
+        return {}
     with tempfile.TemporaryDirectory() as folder:
         try:
             tf.profiler.experimental.start(folder)
