@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -246,9 +246,10 @@ def alike_sets(shared: Store, of: TrialSet) -> list[TrialSet]:
 
 
 def family_optimizers(shared: Store, of: TrialSet) -> list[str]:
-    """Return the optimisers of all networks on the data of these trials, those of `of` first."""
+    """Return the optimisers of all networks on the data of these trials, most networks first."""
     every = [of, *(s for s in alike_sets(shared, of) if s != of)]
-    return list(dict.fromkeys(o for s in every for o in trials(shared, s).optimizers))
+    networks = Counter(o for s in every for o in trials(shared, s).optimizers)
+    return [name for name, _ in networks.most_common()]
 
 
 def fitted_curves(

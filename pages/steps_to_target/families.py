@@ -24,7 +24,12 @@ NAME = "families"
 
 
 def offer(link: Link, shared: Store, of: TrialSet, target: float, goal: Goal) -> Families | None:
-    """Return the comparison with the link's optimiser, by default the first of these trials."""
+    """Return the comparison with the link's optimiser, by default that of the most networks.
+
+    None for published trials: they state single values, without curves.
+    """
+    if of.basis != "measured":
+        return None
     optimizers = slugs(kept.family_optimizers(shared, of))
     if len(kept.alike_sets(shared, of)) < 2 or not optimizers:
         return None

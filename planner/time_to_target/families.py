@@ -162,7 +162,8 @@ def _first(
         names = "All networks" if len(ranked) > 2 else f"{name} and {equal[0]}"
     else:
         *before, last = [name, *equal]
-        names = f"{', '.join(before)} and {last}"
+        comma = "; " if any(", " in each for each in before) else ", "
+        names = f"{comma.join(before)} and {last}"
     return f"{names} {tied} their intervals overlap, led by {name} with {_written(best, write)}."
 
 

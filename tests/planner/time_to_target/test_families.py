@@ -74,6 +74,14 @@ def test_of_three_networks_only_those_whose_intervals_overlap_are_tied() -> None
     assert second.startswith("narrow needs the fewest steps")
 
 
+def test_names_with_commas_are_listed_with_semicolons() -> None:
+    laws = {"smin": 200.0, "bcrit": 256.0}
+    networks = [_network(name, **laws) for name in ("deep, wide", "again", "third")]
+    first, _ = family_sentences(_families(NARROW, *networks))
+    assert first.count("; ") == 1
+    assert " are tied for the largest critical batch size" in first
+
+
 def test_a_target_that_one_network_reaches_is_no_comparison() -> None:
     few = _network("few", smin=50.0, bcrit=16.0)
     short = (few[0], replace(few[1], value=few[1].value + 0.02))
