@@ -89,11 +89,7 @@ def _problems(context: Context, left: Sequence[Case], nodes: Sequence[Node]) -> 
         "there with `max-batch`, then list batch sizes in the sweep."
         for name in sorted(automatic)
     ]
-    launched = [] if context.launcher.launcher == "local" else [
-        f"launcher {context.launcher.launcher} and --engine ray exclude each other: Ray places "
-        "whole runs. Leave one of them out."
-    ]  # fmt: skip
-    return [*launched, *searched, *unplaceable(left, nodes)]
+    return [*searched, *unplaceable(left, nodes)]
 
 
 def _allowed(args: argparse.Namespace) -> bool:

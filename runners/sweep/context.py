@@ -16,7 +16,7 @@ from planner.store.disk.files import write_once
 from planner.store.disk.folders import folders_from_environment
 from planner.store.disk.sweeps import state_folder
 from planner.store.summaries import summaries
-from runners.launch.launcher import FIELDS, Launcher, from_table
+from runners.launch.launcher import FIELDS, LOCAL, Launcher, from_table
 from runners.machine import facts as machine
 from runners.machine.identity import identity
 from runners.plan import spec
@@ -101,6 +101,10 @@ def read_context(args: argparse.Namespace, cluster: Host | None = None) -> Conte
     place = facts["system_name"] if cluster is None else CLUSTER
     limit = getattr(args, "memory_limit", None)
     launcher = _launcher(args, read)
+    if cluster is not None and launcher.launcher != LOCAL:
+        text = (f"launcher {launcher.launcher} and --engine ray exclude each other: Ray places "
+                "whole runs. Leave one of them out.")  # fmt: skip
+        raise SpecError("the launcher", [text])
     return Context(
         spec=read,
         host=host,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -18,7 +19,9 @@ import pytest
 from runners.plan.cases import Case
 from runners.plan.host import Python
 from runners.process.events import Event
+from runners.process.supervise import ROOT
 from runners.sweep.measure import Bench, Hooks, measure
+from runners.sweep.rows import planned
 from tests.fork_server import JAX
 from tests.runners.stubs import HANG_S
 
@@ -157,6 +160,32 @@ def test_replicas_workers_and_shards_on_jax_have_the_losses_of_one_device(on_jax
     assert (rows["tensor"]["tensor_parallel"], rows["tensor"]["per_device_batch_size"]) == (2, 32)
     assert rows["workers"]["startup_s"] > 0.0
     assert rows["tensor"]["system_name"].startswith("shard on a ")
+
+
+def test_a_network_without_a_matrix_for_so_many_shards_says_so(on_jax: Bench) -> None:
+    row = measure(replace(JAX_CASE, strategy="tensor", devices=3), on_jax, "strategies")
+    assert row["status"] == "crashed"
+    assert "can be divided by 3 devices: their last dimensions are 10, 16" in row["status_reason"]
+
+
+def test_workers_on_gpus_are_marked_as_untried() -> None:
+    """No GPU exists here, so only the planned columns are looked at."""
+    on_gpus = replace(CASE, strategy="multi-worker mirrored", devices=2, device="gpu")
+    assert planned(on_gpus)["note"] == "Epochwise's authors have not tried workers on GPUs."
+    assert planned(replace(on_gpus, device="cpu"))["note"] is None
+
+
+def test_workers_are_placed_on_their_host_in_turn() -> None:
+    program = "from runners.child.engines.backend import place_on_host; print(place_on_host())"
+    found = []
+    for index, place in ((0, None), (1, None), (2, {"nodes": 2}), (3, {"nodes": 2})):
+        config = {"task": {"type": "worker", "index": index}}
+        environ = {**os.environ, "TF_CONFIG": json.dumps(config)}
+        environ |= {"EPOCHWISE_PLACE": json.dumps(place)} if place else {}
+        done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environ,
+                              capture_output=True, text=True, check=True)  # fmt: skip
+        found.append(int(done.stdout))
+    assert found == [0, 1, 1, 1]
 
 
 def test_a_killed_worker_on_jax_ends_the_run_as_peer_lost(on_jax: Bench) -> None:

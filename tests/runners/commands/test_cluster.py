@@ -14,7 +14,10 @@ import pytest
 
 from runners.cluster.connection import archive
 from runners.commands import cli
+from runners.plan.expand import Host
+from runners.plan.spec import SpecError
 from runners.process.supervise import ROOT
+from runners.sweep.context import read_context
 
 SPEC = """
 title = "On a V100"
@@ -86,6 +89,12 @@ def test_an_accelerator_in_a_local_sweep_is_refused_with_the_engine_that_has_the
 ) -> None:
     text = refused(spec, capsys)
     assert "accelerator = 'v100' chooses a node of a cluster. Add --engine ray" in text
+
+
+def test_a_launcher_beside_ray_is_refused(spec: Path) -> None:
+    args = cli._parser().parse_args(["run", str(spec), "--engine", "ray", "--launcher", "slurm"])
+    with pytest.raises(SpecError, match="launcher slurm and --engine ray exclude each other"):
+        read_context(args, Host(device="cpu", backends=("tensorflow",)))
 
 
 def test_the_program_for_the_nodes_is_whole_and_the_same_each_time() -> None:

@@ -221,6 +221,8 @@ def test_cases_of_several_processes_get_their_launcher_and_nodes() -> None:
         (replace(CASE, slow_share=0.5), ENV, "slow_share needs the local launcher, not command."),
         (replace(CASE, strategy="parameter server"), Launcher(launcher="ray"),
          "launcher ray starts synchronous workers only."),
+        (replace(CASE, devices=4), replace(ENV, ports="20000-20001"),
+         "launch.ports: 20000-20001 has 2 ports for 4 processes. Give a longer range."),
         (replace(CASE, strategy="mirrored"), ENV,
          "launcher command starts runs of several processes; this sweep has none."),
     ],
