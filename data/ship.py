@@ -96,7 +96,9 @@ def spread(rows: Sequence[dict[str, Any]]) -> str:
     shares = [
         r["later_epoch_sd_s"] / r["later_epoch_mean_s"]
         for r in rows
-        if r["later_epoch_sd_s"] is not None and r["later_epoch_mean_s"]
+        if r["later_epoch_sd_s"] is not None
+        and r["later_epoch_mean_s"]
+        and (r["epochs_measured"] or 0) > 2  # one later epoch has no scatter
     ]
     if not shares:
         return ""

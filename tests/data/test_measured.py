@@ -15,6 +15,7 @@ import pytest
 from data.ship import MOST_BYTES, ship
 from planner.core import Refusal
 from planner.runs import SUMMARY, run_id
+from planner.scaling import ring_step_s
 from planner.store.sealed.commit import commit_runs
 from planner.store.sealed.result_set import read_set
 from planner.throughput import fit_throughput
@@ -37,7 +38,11 @@ DIGITS: Final = "digits-2-core-epyc"
 TARGET: Final = "steps-to-target-digits-2-core-epyc"
 STRATEGIES: Final = "strategies-2-core-xeon"
 TO_FIVE_PER_CENT: Final = "steps-to-target-families-2-core-xeon"
-ON_XEON: Final = {STRATEGIES, TO_FIVE_PER_CENT}
+SPLIT: Final = "model-parallel-2-core-intel-xeon"
+ON_JAX: Final = "jax-devices-2-core-intel-xeon"
+LINKS: Final = "links-2-core-intel-xeon"
+ON_RAY: Final = "quick-two-ray-nodes-2-core-xeon"
+ON_XEON: Final = {STRATEGIES, TO_FIVE_PER_CENT, SPLIT, ON_JAX, LINKS, ON_RAY}
 TRIALS: Final = {TARGET, TO_FIVE_PER_CENT}
 """Sets of trials that trained side by side, so they were not timed."""
 
@@ -55,7 +60,7 @@ def _good(slug: str) -> list[dict[str, Any]]:
     return [r for r in _rows(slug) if r["status"] == "ok"]
 
 
-@pytest.mark.parametrize("slug", [s for s in SETS if s not in TRIALS])
+@pytest.mark.parametrize("slug", [s for s in SETS if s not in {*TRIALS, LINKS}])
 def test_a_set_holds_the_runs_of_the_shipped_sweep_and_no_others(slug: str) -> None:
     """Who runs the sweep again measures the very same cases."""
     [name] = {r["sweep"] for r in _rows(slug)}
@@ -71,9 +76,35 @@ def test_steps_to_target_are_those_of_the_shipped_sweep(slug: str) -> None:
     assert plans == {plan.digest for plan in target_spec.read(spec.find(name))}
 
 
-def test_all_nine_sets_are_there() -> None:
-    sets = {FAMILIES, BACKENDS, PATTERNS, FEEDS, INFERENCE, DIGITS, TARGET, STRATEGIES}
-    assert set(SETS) == sets | {TO_FIVE_PER_CENT}
+def test_all_thirteen_sets_are_there() -> None:
+    sets = {FAMILIES, BACKENDS, PATTERNS, FEEDS, INFERENCE, DIGITS, TARGET}
+    assert set(SETS) == sets | ON_XEON
+
+
+def test_the_link_of_100_mbit_s_is_predicted_within_15_per_cent() -> None:
+    """The prediction is that of `runners links`, from the run over the unlimited link."""
+    by_link = {r["host_networking"]: r for r in _good(LINKS)}
+    free, limited = by_link[None], by_link["100 Mbit/s, limited by tc"]
+    size = json.loads(limited["extra"])["gradient_bytes"]
+    predicted_s = ring_step_s(free["step_p50_s"], 2, size, 100e6, 0.0)
+    assert predicted_s == pytest.approx(limited["step_p50_s"], rel=0.15)
+    assert len(by_link) == 4
+
+
+def test_micro_batches_fill_the_bubble_of_two_stages() -> None:
+    speeds = {
+        r["micro_batch_size"]: r["throughput"] for r in _good(SPLIT) if r["pipeline_parallel"] == 2
+    }
+    assert speeds[4] > 1.3 * speeds[16]
+    shares = [json.loads(r["extra"])["bubble_share"] for r in _good(SPLIT)
+              if r["parallelism"] == "stage"]  # fmt: skip
+    assert min(shares) == 0.0
+    assert max(shares) == 0.75
+
+
+def test_runs_over_ray_are_on_both_nodes_once_each() -> None:
+    cases = [json.loads(r["extra"])["case_id"] for r in _good(ON_RAY)]
+    assert len(set(cases)) == len(cases) == 12
 
 
 @each_set
@@ -90,7 +121,7 @@ def test_its_title_names_the_machine_and_the_day_and_its_text_the_load(slug: str
     assert re.search(r": 2-core (AMD EPYC|Intel Xeon), \d+ \w+ 20\d\d$", result.title)
     assert result.basis == "measured"
     assert all((result.licence, result.source, result.citation, result.author))
-    if slug not in TRIALS:
+    if slug not in {*TRIALS, LINKS}:
         assert "Load average before the runs" in result.about
 
 
