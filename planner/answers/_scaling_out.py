@@ -48,6 +48,7 @@ from planner.scaling_out import (
     Series,
     UnevenAnswer,
     answer_of,
+    batch_text,
     sentences,
     series_of,
 )
@@ -126,7 +127,12 @@ def scaling_out_answered(store: Store, question: Given, catalog: Catalog) -> Sca
     size = epoch_size_of(store, workloads[short], runs, values["samples_per_epoch"])
     facts = queries.all_columns(store, runs[0].run_id)
     split = split_answered(catalog, values, problems)
-    answer = answer_of(series, _question(values, size.samples, facts), every.get(driver))
+    answer = answer_of(
+        series,
+        _question(values, size.samples, facts),
+        every.get(driver),
+        is_asynchronous=facts.get("sync") == "asynchronous",
+    )
     stated = {"workload": short, "series": chosen, "driver": driver or NO_DRIVER}
     return ScalingOutAnswer(
         answer=answer,
@@ -248,8 +254,8 @@ def _images(facts: Mapping[str, Any], answer: Answer, side: float | None) -> str
     batch = answer.batches[-1] * (answer.series.counts[-1] if answer.hold == "device" else 1)
     other = batch * (own / side) ** 2
     return (
-        f"Batch {batch:,.0f} of {own:g} x {own:g} images has the bytes of batch {other:,.3g} at "
-        f"{side:g} x {side:g}."
+        f"Batch {batch_text(batch)} of {own:g} x {own:g} images has the bytes of batch "
+        f"{batch_text(other)} at {side:g} x {side:g}."
     )
 
 

@@ -19,6 +19,7 @@ from planner.commands import words
 from planner.commands.words import print_answer, print_table
 from planner.core import percent
 from planner.core import plain as plain_number
+from planner.scaling_out import batch_text
 from planner.store import Store
 
 NONE: Final = "–"
@@ -61,7 +62,8 @@ def _print(record: ScalingOut) -> None:
                     [_crossover(c) for c in record.crossovers], ["Devices"])  # fmt: skip
     totals = [_total(r) for r in record.rows if r.total_s is not None]
     if totals:
-        head = ["Devices", "Batch", "Start-up (s)", "Total (s)", "Device-hours", "Idle", "USD"]
+        head = ["Devices", "Batch", "Start-up (s)", "Total (s)", "Device-hours",
+                "Idle device-hours", "USD"]  # fmt: skip
         print_table(head, totals, head)
     if record.uneven:
         head = ["Devices", "Even step (s)", "Uneven step (s)", "Synchronous/s", "Asynchronous/s",
@@ -75,7 +77,7 @@ def _print(record: ScalingOut) -> None:
 
 
 def _row(row: ScalingRow) -> list[str]:
-    first = [f"{row.devices:,}", f"{row.nodes:,}", f"{row.global_batch_size:,.0f}"]
+    first = [f"{row.devices:,}", f"{row.nodes:,}", batch_text(float(row.global_batch_size))]
     if row.refused is not None:
         return [*first, *[NONE] * 4, f"{row.refused} {row.measure_next}"]
     efficiency = NONE if row.efficiency is None else percent(float(row.efficiency))
@@ -88,14 +90,14 @@ def _crossover(row: CrossoverRow) -> list[str]:
     against = f"{row.against_devices:,} ({'driver' if row.is_driver else 'same series'})"
     batch = row.refused or _number(row.from_batch, row.from_batch_low, row.from_batch_high)
     lost, won = row.measured_slower_at, row.measured_faster_at
-    runs = [f"slower at {lost:,.0f}"] if lost is not None else []
-    runs += [f"faster at {won:,.0f}"] if won is not None else []
+    runs = [f"slower at {batch_text(float(lost))}"] if lost is not None else []
+    runs += [f"faster at {batch_text(float(won))}"] if won is not None else []
     return [f"{row.devices:,}", against, batch, ", ".join(runs) or NONE]
 
 
 def _total(row: ScalingRow) -> list[str]:
     cells = (row.startup_s, row.total_s, row.device_hours, row.idle_device_hours, row.cost_usd)
-    return [f"{row.devices:,}", f"{row.global_batch_size:,.0f}", *map(_number, cells)]
+    return [f"{row.devices:,}", batch_text(float(row.global_batch_size)), *map(_number, cells)]
 
 
 def _uneven(row: UnevenRow) -> list[str]:
