@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from planner import figures
-from planner.answers.records import SplitOut
+from planner.answers.records import ScalingOut, SplitOut
 from planner.core import Estimate, Floats, Refusal
 from planner.scaling_out import Answer, Series, UnevenAnswer, batch_text, devices, slow_answer
 
@@ -96,6 +96,23 @@ def shares(answer: Answer) -> figures.StepShares | None:
     return figures.StepShares(
         counts=tuple(f"{r.devices:,}" for r in rows),
         parts=tuple(zip(PARTS, parts.T, strict=True)),
+    )
+
+
+def profiled(record: ScalingOut) -> figures.StepShares | None:
+    """Return the shares that a profiler measured; None where no run states them."""
+    rows = record.profiled
+    if not rows:
+        return None
+    parts = {
+        "compute": [r.compute_share for r in rows],
+        "communication": [r.communication_share for r in rows],
+        "input": [r.input_share for r in rows],
+        "host": [r.host_share for r in rows],
+    }
+    return figures.StepShares(
+        counts=tuple(f"{r.devices:,}" for r in rows),
+        parts=tuple((name, np.array(shares, float)) for name, shares in parts.items()),
     )
 
 

@@ -16,10 +16,12 @@ from typing import Any, Final
 
 from planner.answers import parameters
 from planner.answers._asking import NO_RUN, looked_up_slug
+from planner.answers._profiled import ProfiledShares, profiled_shares
 from planner.answers._splits import SplitAnswer, split_answered, split_out
 from planner.answers.comparison import epoch_size_of
 from planner.answers.records import (
     CrossoverRow,
+    ProfiledRow,
     RankRow,
     ScalingOut,
     ScalingRow,
@@ -86,6 +88,7 @@ class ScalingOutAnswer:
     stated: tuple[queries.RankedCase, ...] = ()
     images: str = ""
     split: SplitAnswer | None = None
+    profiled: tuple[ProfiledShares, ...] = ()
 
 
 def scaling_out_workloads(store: Store) -> dict[str, str]:
@@ -146,6 +149,7 @@ def scaling_out_answered(store: Store, question: Given, catalog: Catalog) -> Sca
         stated=tuple(queries.ranks(store)),
         images=_images(facts, answer, values["image_px"]),
         split=split,
+        profiled=profiled_shares(store, series),
     )
 
 
@@ -279,6 +283,7 @@ def scaling_out(result: ScalingOutAnswer, sets: Sequence[ResultSet]) -> ScalingO
         rows=rows_of(ScalingRow, [_scaling_row(r) for r in answer.rows]),
         crossovers=rows_of(CrossoverRow, [_crossover_row(c) for c in answer.crossings]),
         uneven=rows_of(UnevenRow, [_uneven_row(u) for u in answer.uneven]),
+        profiled=rows_of(ProfiledRow, [_profiled_row(p) for p in result.profiled]),
         stated=rows_of(RankRow, [_rank_row(r) for r in result.stated]),
         split=None if result.split is None else split_out(result.split),
         sources=tuple(scaling_sources(answer, sets)),
@@ -361,6 +366,18 @@ def _uneven_row(row: UnevenAnswer) -> Record:
         "server_limits": free.server_limits,
         "least_time_ratio": _optional(row.least_ratio),
         "most_time_ratio": _optional(row.most_ratio),
+    }
+
+
+def _profiled_row(shares: ProfiledShares) -> Record:
+    return {
+        "devices": shares.devices,
+        "global_batch_size": cell(shares.batch),
+        "compute_share": cell(shares.compute),
+        "communication_share": cell(shares.communication),
+        "input_share": cell(shares.given),
+        "host_share": cell(shares.host),
+        "runs": shares.runs,
     }
 
 

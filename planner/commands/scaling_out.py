@@ -14,7 +14,14 @@ from planner.answers import (
     scaling_out_workloads,
     series_by_slug,
 )
-from planner.answers.records import CrossoverRow, ScalingOut, ScalingRow, SplitRow, UnevenRow
+from planner.answers.records import (
+    CrossoverRow,
+    ProfiledRow,
+    ScalingOut,
+    ScalingRow,
+    SplitRow,
+    UnevenRow,
+)
 from planner.commands import words
 from planner.commands.words import print_answer, print_table
 from planner.core import percent
@@ -69,6 +76,9 @@ def _print(record: ScalingOut) -> None:
         head = ["Devices", "Even step (s)", "Uneven step (s)", "Synchronous/s", "Asynchronous/s",
                 "Staleness", "Time ratio"]  # fmt: skip
         print_table(head, [_uneven(u) for u in record.uneven], head)
+    if record.profiled:
+        head = ["Devices", "Batch", "Compute", "Communication", "Input", "Host", "Runs"]
+        print_table(head, [_profiled(r) for r in record.profiled], head)
     if record.split is not None:
         print_answer(record.split.sentences)
         head = ["Tensor x pipeline x data", "State (GB)", "Activations (GB)", "Of (GB)", "Bubble",
@@ -109,6 +119,12 @@ def _uneven(row: UnevenRow) -> list[str]:
         row.asynchronous_samples_per_s, row.staleness,
     )  # fmt: skip
     return [f"{row.devices:,}", *map(_number, cells), ratio]
+
+
+def _profiled(row: ProfiledRow) -> list[str]:
+    shares = (row.compute_share, row.communication_share, row.input_share, row.host_share)
+    return [f"{row.devices:,}", batch_text(float(row.global_batch_size)),
+            *(percent(float(s)) for s in shares), f"{row.runs:,}"]  # fmt: skip
 
 
 def _split(row: SplitRow) -> list[str]:
