@@ -326,7 +326,7 @@ def _scaling_row(row: CountAnswer) -> Record:
         "startup_s": None if total is None else cell(total.startup_s),
         **_ends("total_s", None if total is None else total.total),
         "device_hours": None if total is None else cell(total.device_hours),
-        "idle_device_hours": None if total is None else cell(total.idle_hours),
+        "idle_device_hours": _optional(None if total is None else total.idle_hours),
         "cost_usd": _optional(None if total is None else total.cost_usd),
         "idle_usd": _optional(None if total is None else total.idle_usd),
         "basis": None if isinstance(row.step, Refusal) else row.step.basis,

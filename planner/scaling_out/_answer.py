@@ -77,12 +77,15 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Total:
-    """The training at a device count: start-up and total [s], device-hours, idle ones, and cost."""
+    """The training at a device count: start-up and total [s], device-hours, idle ones, and cost.
+
+    Idle device-hours are None where the efficiency is unknown.
+    """
 
     startup_s: float
     total: Estimate
     device_hours: float
-    idle_hours: float
+    idle_hours: float | None
     cost_usd: float | None
     idle_usd: float | None
 
@@ -394,8 +397,10 @@ def _total(series: Series, question: Question, row: CountAnswer) -> Total | None
         high=float(training.high) + start,
     )
     hours = row.devices * float(total.value) / HOUR_S
-    share = 1.0 if isinstance(row.efficiency, Refusal) else min(float(row.efficiency.value), 1.0)
-    idle = row.devices * (start + float(training.value) * (1.0 - share)) / HOUR_S
+    idle = None
+    if isinstance(row.efficiency, Estimate):
+        share = min(float(row.efficiency.value), 1.0)
+        idle = row.devices * (start + float(training.value) * (1.0 - share)) / HOUR_S
     price = question.price_usd_per_hour
     return Total(
         startup_s=start,
@@ -403,7 +408,7 @@ def _total(series: Series, question: Question, row: CountAnswer) -> Total | None
         device_hours=hours,
         idle_hours=idle,
         cost_usd=None if price is None else hours * price,
-        idle_usd=None if price is None else idle * price,
+        idle_usd=None if price is None or idle is None else idle * price,
     )
 
 

@@ -126,6 +126,7 @@ def test_start_up_and_idle_devices_are_in_the_total() -> None:
         hours = row.devices * float(row.total.total.value) / 3600.0
         assert row.total.device_hours == pytest.approx(hours)
         assert row.total.cost_usd == pytest.approx(2.0 * hours)
+        assert row.total.idle_hours is not None
         assert 0.0 < row.total.idle_hours <= row.total.device_hours
         assert float(row.total.total.low) > 300.0
 
@@ -202,6 +203,7 @@ def test_every_shipped_series_has_sentences_at_both_kinds_of_batch() -> None:
 def test_a_batch_beyond_the_smallest_count_has_workers_where_steps_are_estimated() -> None:
     found = answer(batch="5000")
     assert {u.devices for u in found.uneven} == {4, 8}
+    assert all(r.total.idle_hours is None for r in found.shown if r.total)
     assert texts(batch="5000").startswith("No comparison at global batch 5,000.")
 
 
