@@ -65,6 +65,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         throughput.curves:GIGA
         answers.comparison._parameters:HOUR_S
         answers._scaling_out:GIGABIT scaling_out._answer:BYTES splits._splits:HALF_BYTES
+        splits._splits:FULL_BYTES
         compare.rent_or_buy:HOUR_S cost._own:WATTS_PER_KILOWATT
         cost.payback:MONTHS_PER_YEAR cost._records:HOURS_PER_YEAR
         cost._records:HOURS_PER_MONTH cost._records:SECONDS_PER_HOUR core._durations:DAY_S

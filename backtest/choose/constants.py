@@ -124,6 +124,9 @@ scaling._terms:DOF | degrees of freedom | of the interval | clusters | before
 scaling.answers:KAPPA | relative sd per octave
     | uncertainty per doubling of devices outside the measured
     | clusters | both
+scaling.crossover:WIDE | factor
+    | upper over lower end of an interval from which a crossover is refused
+    | round | none
 scaling_out._sentences:HOST_SHARE | share | of overhead in a step from which the host sets the pace
     | definition | none
 scaling_out._sentences:SEEN | share | of overhead in a step below which no ratio to it is stated

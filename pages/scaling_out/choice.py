@@ -100,8 +100,12 @@ def _numbers(link: Link) -> list[str]:
 
 
 def language_models() -> dict[str, str]:
-    """Return the names of the networks that can be cut, by id."""
-    return {n.id: n.name for n in networks().values() if n.of_tokens and n.sequence}
+    """Return the names of the networks that can be cut, by id: no mixtures of experts."""
+    return {
+        n.id: n.name
+        for n in networks().values()
+        if n.of_tokens and n.sequence and n.family != "moe"
+    }
 
 
 def accelerators() -> dict[str, str]:

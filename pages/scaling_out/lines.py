@@ -8,10 +8,9 @@ from typing import Final
 import numpy as np
 
 from planner import figures
-from planner.answers.records import SplitOut
+from planner.answers.records import ScalingOut, SplitOut
 from planner.core import Estimate, Floats, Refusal
-from planner.scaling_out import Answer, Series, UnevenAnswer, devices, slow_answer
-from planner.throughput import size
+from planner.scaling_out import Answer, Series, UnevenAnswer, batch_text, devices, slow_answer
 
 GRID: Final = 41
 MOST_COUNTS: Final = 4
@@ -31,7 +30,9 @@ def by_devices(answer: Answer, *, efficiency: bool) -> list[figures.CountLine]:
 
 def _count_line(answer: Answer, batch: float, slot: int, *, efficiency: bool) -> figures.CountLine:
     series, rows = answer.series, answer.at(batch)
-    steps = [series.step(r.batch, r.devices) for r in rows]
+    steps = [
+        r.step if isinstance(r.step, Refusal) else series.step(r.batch, r.devices) for r in rows
+    ]
     ends = np.array([_ends(s) for s in steps]).T
     counts = np.array([r.devices for r in rows], float)
     together = np.array([r.batch for r in rows])
@@ -40,14 +41,17 @@ def _count_line(answer: Answer, batch: float, slot: int, *, efficiency: bool) ->
     where = np.array([float(r.devices) for r in measured])
     value, low, high = ends
     if efficiency:
-        value, low, high = _efficiencies(together / counts, ends)
+        first = [r.devices for r in rows].index(series.base)
+        value, low, high = _efficiencies(together / counts, ends, first)
         points = np.array([_percent(r.efficiency) for r in measured])
     label = (
-        f"global batch {size(batch)}" if answer.hold == "global" else f"{size(batch)} per device"
+        f"global batch {batch_text(batch)}"
+        if answer.hold == "global"
+        else f"{batch_text(batch)} per device"
     )
     return figures.CountLine(
         label=label,
-        short=size(batch),
+        short=batch_text(batch),
         slot=slot,
         devices=counts,
         nodes=np.array([r.nodes for r in rows], float),
@@ -66,13 +70,13 @@ def _ends(step: Estimate | Refusal) -> tuple[float, float, float]:
     return float(step.value), float(step.low), float(step.high)
 
 
-def _efficiencies(each: Floats, ends: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return efficiencies [%] of fitted steps against the first; the band is that of the step."""
+def _efficiencies(each: Floats, ends: Floats, first: int) -> tuple[Floats, Floats, Floats]:
+    """Return efficiencies [%] of fitted steps against one row; the band is that of the step."""
     value, low, high = ends
-    base = each[0] / value[0]
+    base = each[first] / value[first]
     share = 100.0 * each / base
     low_share, high_share = share / high, share / low
-    low_share[0] = high_share[0] = 100.0  # by definition
+    low_share[first] = high_share[first] = 100.0  # by definition
     return share / value, low_share, high_share
 
 
@@ -92,6 +96,23 @@ def shares(answer: Answer) -> figures.StepShares | None:
     return figures.StepShares(
         counts=tuple(f"{r.devices:,}" for r in rows),
         parts=tuple(zip(PARTS, parts.T, strict=True)),
+    )
+
+
+def profiled(record: ScalingOut) -> figures.StepShares | None:
+    """Return the shares that a profiler measured; None where no run states them."""
+    rows = record.profiled
+    if not rows:
+        return None
+    parts = {
+        "compute": [r.compute_share for r in rows],
+        "communication": [r.communication_share for r in rows],
+        "input": [r.input_share for r in rows],
+        "host": [r.host_share for r in rows],
+    }
+    return figures.StepShares(
+        counts=tuple(f"{r.devices:,}" for r in rows),
+        parts=tuple((name, np.array(shares, float)) for name, shares in parts.items()),
     )
 
 

@@ -65,7 +65,7 @@ def show() -> None:
     record = scaling_out(result, shared.sets)
     _headline(link, result.answer, record, shared)
     _counts(link, chosen, result.answer, record)
-    _shares(result.answer)
+    _shares(result.answer, record)
     _crossovers(result.answer, record)
     _totals(link, record)
     _uneven(link, result.answer)
@@ -174,25 +174,47 @@ def _plain(row: object) -> Record:
     return {name: getattr(row, name) for name in names}
 
 
-def _shares(answer: Answer) -> None:
+def _shares(answer: Answer, record: ScalingOut) -> None:
     with st.container(border=True):
         st.markdown("**Shares of a step**")
-        drawn = lines.shares(answer)
-        if drawn is None:
-            st.caption(
-                "These runs do not separate the interconnect from overhead. Measure one device "
-                "and a second batch."
-            )
-            return
-        widgets.chart(
-            figures.shares(drawn, widgets.theme()),
-            "scaling-out.shares",
-            "Shares of work on samples, overhead and interconnect in a step, by device count",
-        )
+        _fitted_shares(answer)
+        _profiled_shares(record)
+
+
+def _fitted_shares(answer: Answer) -> None:
+    drawn = lines.shares(answer)
+    if drawn is None:
         st.caption(
-            "Work is b/v0, overhead t, and the interconnect the rest of a fitted step. Input is "
-            "part of both: these runs do not time it."
+            "These runs do not separate the interconnect from overhead. Measure one device "
+            "and a second batch."
         )
+        return
+    widgets.chart(
+        figures.shares(drawn, widgets.theme()),
+        "scaling-out.shares",
+        "Shares of work on samples, overhead and interconnect in a step, by device count",
+    )
+    st.caption(
+        "Work is b/v0, overhead t, and the interconnect the rest of a fitted step. Input is "
+        "part of both."
+    )
+
+
+def _profiled_shares(record: ScalingOut) -> None:
+    """Draw the shares that runs measured, where they state them."""
+    drawn = lines.profiled(record)
+    if drawn is None:
+        return
+    st.markdown("**Measured by TensorFlow's profiler**")
+    widgets.chart(
+        figures.shares(drawn, widgets.theme()),
+        "scaling-out.profiled",
+        "Measured shares of compute, communication, input and host in a step, by device count",
+    )
+    st.caption(
+        "Medians at the largest batch of each count. Communication counts beside no compute, and "
+        "input beside neither."
+    )
 
 
 def _crossovers(answer: Answer, record: ScalingOut) -> None:

@@ -16,10 +16,12 @@ from typing import Any, Final
 
 from planner.answers import parameters
 from planner.answers._asking import NO_RUN, looked_up_slug
+from planner.answers._profiled import ProfiledShares, profiled_shares
 from planner.answers._splits import SplitAnswer, split_answered, split_out
 from planner.answers.comparison import epoch_size_of
 from planner.answers.records import (
     CrossoverRow,
+    ProfiledRow,
     RankRow,
     ScalingOut,
     ScalingRow,
@@ -48,6 +50,7 @@ from planner.scaling_out import (
     Series,
     UnevenAnswer,
     answer_of,
+    batch_text,
     sentences,
     series_of,
 )
@@ -85,6 +88,7 @@ class ScalingOutAnswer:
     stated: tuple[queries.RankedCase, ...] = ()
     images: str = ""
     split: SplitAnswer | None = None
+    profiled: tuple[ProfiledShares, ...] = ()
 
 
 def scaling_out_workloads(store: Store) -> dict[str, str]:
@@ -126,7 +130,12 @@ def scaling_out_answered(store: Store, question: Given, catalog: Catalog) -> Sca
     size = epoch_size_of(store, workloads[short], runs, values["samples_per_epoch"])
     facts = queries.all_columns(store, runs[0].run_id)
     split = split_answered(catalog, values, problems)
-    answer = answer_of(series, _question(values, size.samples, facts), every.get(driver))
+    answer = answer_of(
+        series,
+        _question(values, size.samples, facts),
+        every.get(driver),
+        is_asynchronous=facts.get("sync") == "asynchronous",
+    )
     stated = {"workload": short, "series": chosen, "driver": driver or NO_DRIVER}
     return ScalingOutAnswer(
         answer=answer,
@@ -140,6 +149,7 @@ def scaling_out_answered(store: Store, question: Given, catalog: Catalog) -> Sca
         stated=tuple(queries.ranks(store)),
         images=_images(facts, answer, values["image_px"]),
         split=split,
+        profiled=profiled_shares(store, series),
     )
 
 
@@ -248,8 +258,8 @@ def _images(facts: Mapping[str, Any], answer: Answer, side: float | None) -> str
     batch = answer.batches[-1] * (answer.series.counts[-1] if answer.hold == "device" else 1)
     other = batch * (own / side) ** 2
     return (
-        f"Batch {batch:,.0f} of {own:g} x {own:g} images has the bytes of batch {other:,.3g} at "
-        f"{side:g} x {side:g}."
+        f"Batch {batch_text(batch)} of {own:g} x {own:g} images has the bytes of batch "
+        f"{batch_text(other)} at {side:g} x {side:g}."
     )
 
 
@@ -273,6 +283,7 @@ def scaling_out(result: ScalingOutAnswer, sets: Sequence[ResultSet]) -> ScalingO
         rows=rows_of(ScalingRow, [_scaling_row(r) for r in answer.rows]),
         crossovers=rows_of(CrossoverRow, [_crossover_row(c) for c in answer.crossings]),
         uneven=rows_of(UnevenRow, [_uneven_row(u) for u in answer.uneven]),
+        profiled=rows_of(ProfiledRow, [_profiled_row(p) for p in result.profiled]),
         stated=rows_of(RankRow, [_rank_row(r) for r in result.stated]),
         split=None if result.split is None else split_out(result.split),
         sources=tuple(scaling_sources(answer, sets)),
@@ -315,7 +326,7 @@ def _scaling_row(row: CountAnswer) -> Record:
         "startup_s": None if total is None else cell(total.startup_s),
         **_ends("total_s", None if total is None else total.total),
         "device_hours": None if total is None else cell(total.device_hours),
-        "idle_device_hours": None if total is None else cell(total.idle_hours),
+        "idle_device_hours": _optional(None if total is None else total.idle_hours),
         "cost_usd": _optional(None if total is None else total.cost_usd),
         "idle_usd": _optional(None if total is None else total.idle_usd),
         "basis": None if isinstance(row.step, Refusal) else row.step.basis,
@@ -355,6 +366,18 @@ def _uneven_row(row: UnevenAnswer) -> Record:
         "server_limits": free.server_limits,
         "least_time_ratio": _optional(row.least_ratio),
         "most_time_ratio": _optional(row.most_ratio),
+    }
+
+
+def _profiled_row(shares: ProfiledShares) -> Record:
+    return {
+        "devices": shares.devices,
+        "global_batch_size": cell(shares.batch),
+        "compute_share": cell(shares.compute),
+        "communication_share": cell(shares.communication),
+        "input_share": cell(shares.given),
+        "host_share": cell(shares.host),
+        "runs": shares.runs,
     }
 
 

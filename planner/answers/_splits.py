@@ -8,10 +8,10 @@ from typing import Any
 
 from planner.answers.records import SplitOut, SplitRow, rows_of
 from planner.catalog import Accelerator, Catalog, accelerator_named
-from planner.core import Problem, Record, Refusal
+from planner.core import Problem, Record, Refusal, plain
 from planner.job import Job
 from planner.networks import Network, network_named, operations_of
-from planner.splits import Split, advice, split_sentences, splits
+from planner.splits import Split, advice, batched_cuts, split_sentences, splits
 from planner.throughput import cell
 
 
@@ -35,7 +35,7 @@ def split_answered(
     accelerator = accelerator_named(catalog, values["accelerator"])
     for name, named in (("network", network), ("accelerator", accelerator)):
         if isinstance(named, Refusal):
-            message = f"{named.reason} {named.measure_next}"
+            message = f"{named.reason.rstrip('.')}. {named.measure_next}"
             problems.append(Problem(parameter=name, message=message))
     if isinstance(network, Refusal) or isinstance(accelerator, Refusal):
         return None
@@ -44,12 +44,28 @@ def split_answered(
         message = f"{network.name} is no transformer of tokens. Choose a language model."
         problems.append(Problem(parameter="network", message=message))
         return None
+    if network.family == "moe":
+        message = (
+            f"{network.name} is a mixture of experts; cuts are those of dense transformers. "
+            "Choose a dense language model."
+        )
+        problems.append(Problem(parameter="network", message=message))
+        return None
     batch, micro = values["network_batch"], values["micro_batch"]
+    count = values["count"]
+    if not batched_cuts(count, batch=batch, micro_batch=micro, layers=network.layers):
+        message = (
+            f"No cut of {count:,} devices has a micro-batch of {plain(micro, 4)} for each copy in "
+            f"a step of {plain(batch, 7)}. Enter a larger batch, or another count."
+        )
+        name = "micro_batch" if micro > batch else "count"
+        problems.append(Problem(parameter=name, message=message))
+        return None
     found = tuple(
         splits(
             job,
             accelerator,
-            values["count"],
+            count,
             batch=batch,
             micro_batch=micro,
             layers=network.layers,
@@ -62,7 +78,7 @@ def split_answered(
     return SplitAnswer(
         job=job,
         accelerator=accelerator,
-        count=values["count"],
+        count=count,
         batch=batch,
         found=found,
         chosen=advice(found),

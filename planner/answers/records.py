@@ -375,6 +375,18 @@ class RankRow(_Record, frozen=True, kw_only=True):
     result_set: str
 
 
+class ProfiledRow(_Record, frozen=True, kw_only=True):
+    """Shares of a step [1] by TensorFlow's profiler, medians of `runs`; the rest is the host's."""
+
+    devices: int
+    global_batch_size: Number
+    compute_share: Number
+    communication_share: Number
+    input_share: Number
+    host_share: Number
+    runs: int
+
+
 class SplitRow(_Record, frozen=True, kw_only=True):
     """A network cut over tensor x pipeline x data devices: memory of a device, shares of a step.
 
@@ -424,6 +436,7 @@ class ScalingOut(_Record, frozen=True, kw_only=True):
     rows: tuple[ScalingRow, ...]
     crossovers: tuple[CrossoverRow, ...]
     uneven: tuple[UnevenRow, ...]
+    profiled: tuple[ProfiledRow, ...]
     stated: tuple[RankRow, ...]
     split: SplitOut | None
     sources: tuple[Source, ...]

@@ -14,11 +14,19 @@ from planner.answers import (
     scaling_out_workloads,
     series_by_slug,
 )
-from planner.answers.records import CrossoverRow, ScalingOut, ScalingRow, SplitRow, UnevenRow
+from planner.answers.records import (
+    CrossoverRow,
+    ProfiledRow,
+    ScalingOut,
+    ScalingRow,
+    SplitRow,
+    UnevenRow,
+)
 from planner.commands import words
 from planner.commands.words import print_answer, print_table
 from planner.core import percent
 from planner.core import plain as plain_number
+from planner.scaling_out import batch_text
 from planner.store import Store
 
 NONE: Final = "–"
@@ -61,12 +69,16 @@ def _print(record: ScalingOut) -> None:
                     [_crossover(c) for c in record.crossovers], ["Devices"])  # fmt: skip
     totals = [_total(r) for r in record.rows if r.total_s is not None]
     if totals:
-        head = ["Devices", "Batch", "Start-up (s)", "Total (s)", "Device-hours", "Idle", "USD"]
+        head = ["Devices", "Batch", "Start-up (s)", "Total (s)", "Device-hours",
+                "Idle device-hours", "USD"]  # fmt: skip
         print_table(head, totals, head)
     if record.uneven:
         head = ["Devices", "Even step (s)", "Uneven step (s)", "Synchronous/s", "Asynchronous/s",
                 "Staleness", "Time ratio"]  # fmt: skip
         print_table(head, [_uneven(u) for u in record.uneven], head)
+    if record.profiled:
+        head = ["Devices", "Batch", "Compute", "Communication", "Input", "Host", "Runs"]
+        print_table(head, [_profiled(r) for r in record.profiled], head)
     if record.split is not None:
         print_answer(record.split.sentences)
         head = ["Tensor x pipeline x data", "State (GB)", "Activations (GB)", "Of (GB)", "Bubble",
@@ -75,7 +87,7 @@ def _print(record: ScalingOut) -> None:
 
 
 def _row(row: ScalingRow) -> list[str]:
-    first = [f"{row.devices:,}", f"{row.nodes:,}", f"{row.global_batch_size:,.0f}"]
+    first = [f"{row.devices:,}", f"{row.nodes:,}", batch_text(float(row.global_batch_size))]
     if row.refused is not None:
         return [*first, *[NONE] * 4, f"{row.refused} {row.measure_next}"]
     efficiency = NONE if row.efficiency is None else percent(float(row.efficiency))
@@ -88,14 +100,14 @@ def _crossover(row: CrossoverRow) -> list[str]:
     against = f"{row.against_devices:,} ({'driver' if row.is_driver else 'same series'})"
     batch = row.refused or _number(row.from_batch, row.from_batch_low, row.from_batch_high)
     lost, won = row.measured_slower_at, row.measured_faster_at
-    runs = [f"slower at {lost:,.0f}"] if lost is not None else []
-    runs += [f"faster at {won:,.0f}"] if won is not None else []
+    runs = [f"slower at {batch_text(float(lost))}"] if lost is not None else []
+    runs += [f"faster at {batch_text(float(won))}"] if won is not None else []
     return [f"{row.devices:,}", against, batch, ", ".join(runs) or NONE]
 
 
 def _total(row: ScalingRow) -> list[str]:
     cells = (row.startup_s, row.total_s, row.device_hours, row.idle_device_hours, row.cost_usd)
-    return [f"{row.devices:,}", f"{row.global_batch_size:,.0f}", *map(_number, cells)]
+    return [f"{row.devices:,}", batch_text(float(row.global_batch_size)), *map(_number, cells)]
 
 
 def _uneven(row: UnevenRow) -> list[str]:
@@ -107,6 +119,12 @@ def _uneven(row: UnevenRow) -> list[str]:
         row.asynchronous_samples_per_s, row.staleness,
     )  # fmt: skip
     return [f"{row.devices:,}", *map(_number, cells), ratio]
+
+
+def _profiled(row: ProfiledRow) -> list[str]:
+    shares = (row.compute_share, row.communication_share, row.input_share, row.host_share)
+    return [f"{row.devices:,}", batch_text(float(row.global_batch_size)),
+            *(percent(float(s)) for s in shares), f"{row.runs:,}"]  # fmt: skip
 
 
 def _split(row: SplitRow) -> list[str]:

@@ -18,6 +18,7 @@ one question to it; two fits are independent.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -30,6 +31,8 @@ from planner.throughput import FAR, ThroughputCurve, crossover_batch
 
 Law = CountCurve | ThroughputCurve
 """Step times over the global batch at one device count."""
+WIDE: Final = 1_000.0
+"""Upper over lower end of an interval from which a crossover is refused."""
 NEVER: Refusal = Refusal(
     reason="They are slower at every batch: a step has a higher overhead and no less time a "
     "sample.",
@@ -38,6 +41,12 @@ NEVER: Refusal = Refusal(
 ALWAYS: Refusal = Refusal(
     reason="They are faster at every batch: a step has no higher overhead.",
     measure_next="Measure both at the smallest batch that you would use.",
+)
+
+TOO_WIDE: Refusal = Refusal(
+    reason=f"The crossover is uncertain by more than a factor of {WIDE:,.0f}: the step times are "
+    "too close together.",
+    measure_next="Measure both at a small and at a large batch, several times.",
 )
 
 
@@ -63,9 +72,16 @@ def crossover(driver: Law, workers: Law) -> Estimate | Refusal:
         workers: those of the others.
 
     Returns:
-        The batch with its interval, or a `Refusal`: they are faster or slower at every batch, or
-        the runs determine no straight line.
+        The batch with its interval, or a `Refusal`: they are faster or slower at every batch, the
+        interval is too wide, or the runs determine no straight line.
     """
+    found = _crossover(driver, workers)
+    if isinstance(found, Refusal) or not np.isfinite(float(found.low)):
+        return found  # a published law has no interval
+    return TOO_WIDE if float(found.high) > WIDE * float(found.low) else found
+
+
+def _crossover(driver: Law, workers: Law) -> Estimate | Refusal:
     if isinstance(driver, ThroughputCurve) and isinstance(workers, ThroughputCurve):
         return _of_lines(driver, workers)
     lines = _line(driver), _line(workers)

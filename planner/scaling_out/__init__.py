@@ -17,6 +17,7 @@ from planner.scaling_out._answer import (
     slow_answer,
 )
 from planner.scaling_out._sentences import (
+    batch_text,
     best_of,
     crossing_sentence,
     devices,
@@ -39,6 +40,7 @@ __all__ = [
     "Total",
     "UnevenAnswer",
     "answer_of",
+    "batch_text",
     "best_of",
     "crossing_sentence",
     "devices",

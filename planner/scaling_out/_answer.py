@@ -14,12 +14,13 @@ with the interval of one new measurement.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import isclose
 from statistics import median
 from typing import Final, Literal
 
 import numpy as np
 
-from planner.core import HOUR_S, LEVEL, Estimate, Refusal, t_quantile
+from planner.core import HOUR_S, LEVEL, Estimate, Refusal, plain, t_quantile
 from planner.fits import SD0, ratio
 from planner.scaling import (
     DOF,
@@ -76,12 +77,15 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Total:
-    """The training at a device count: start-up and total [s], device-hours, idle ones, and cost."""
+    """The training at a device count: start-up and total [s], device-hours, idle ones, and cost.
+
+    Idle device-hours are None where the efficiency is unknown.
+    """
 
     startup_s: float
     total: Estimate
     device_hours: float
-    idle_hours: float
+    idle_hours: float | None
     cost_usd: float | None
     idle_usd: float | None
 
@@ -90,13 +94,15 @@ class Total:
 class CountAnswer:
     """The step at a device count and global `batch` [samples], against the smallest count.
 
-    `measured_s` are measured steps there [s]. `speed` is in samples/s. `parts` is None where the
-    runs do not separate them, `total` where the epoch's samples are unknown.
+    `held` is the batch that all counts share: global, or per device. `measured_s` are measured
+    steps there [s]. `speed` is in samples/s. `parts` is None where the runs do not separate them,
+    `total` where the epoch's samples are unknown.
     """
 
     devices: int
     nodes: int
     batch: float
+    held: float
     measured_s: tuple[float, ...]
     step: Estimate | Refusal
     speed: Estimate | Refusal
@@ -127,6 +133,7 @@ class Crossing:
 class UnevenAnswer:
     """Workers with one slow: synchronous and asynchronous training at a device count.
 
+    `slow` and `spread` are those of the question. `is_asynchronous` says how the runs trained.
     `even_step_s` and `step_s` are synchronous steps without and with scatter and the slow worker
     [s]. `least_ratio` and `most_ratio` are the time to a target of asynchronous over synchronous
     training; None without Bcrit.
@@ -140,6 +147,9 @@ class UnevenAnswer:
     free: Asynchronous
     least_ratio: float | None
     most_ratio: float | None
+    slow: float = 0.0
+    spread: float = 0.0
+    is_asynchronous: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,23 +180,31 @@ class Answer:
 
     def at(self, batch: float) -> tuple[CountAnswer, ...]:
         """Return the rows of one of the batches, fewest devices first."""
-        return tuple(r for r in self.rows if _held(r, self.hold) == batch)
+        return tuple(r for r in self.rows if r.held == batch)
 
 
-def _held(row: CountAnswer, hold: Hold) -> float:
-    """Return the batch of a row as it is held: global, or per device."""
-    return row.batch if hold == "global" else row.batch / row.devices
+def answer_of(
+    series: Series,
+    question: Question,
+    driver: Series | None = None,
+    *,
+    is_asynchronous: bool = False,
+) -> Answer:
+    """Return the answer about a series.
 
-
-def answer_of(series: Series, question: Question, driver: Series | None = None) -> Answer:
-    """Return the answer about a series; `driver` is compared with all of its device counts."""
+    Args:
+        series: runs on several device counts.
+        question: batches, counts, epochs, limits and workers.
+        driver: compared with every device count of the series.
+        is_asynchronous: whether workers of these runs do not wait for each other.
+    """
     hold = question.hold or _hold(series)
     batches = question.batches or _batches(series, hold)
     counts = _counts(series, question)
     rows = tuple(
         row for batch in batches for row in _rows(series, question, counts, batch=batch, hold=hold)
     )
-    last = [r for r in rows if _held(r, hold) == batches[-1]]
+    last = [r for r in rows if r.held == batches[-1]]
     tried = [r for r in last if r.devices in (*series.counts, *question.devices)]
     driver_devices = 0 if driver is None else driver.counts[-1]
     return Answer(
@@ -197,7 +215,9 @@ def answer_of(series: Series, question: Question, driver: Series | None = None) 
         rows=rows,
         crossings=tuple(_crossings(series, driver, counts)),
         uneven=tuple(
-            u for r in last if r.devices > 1 and r.parts for u in [slow_answer(r, question)]
+            slow_answer(r, question, is_asynchronous=is_asynchronous)
+            for r in last
+            if r.devices > 1 and r.parts and isinstance(r.step, Estimate)
         ),
         driver=driver,
         driver_devices=driver_devices,
@@ -246,21 +266,22 @@ def _rows(
 ) -> list[CountAnswer]:
     """Return a row per device count at one batch."""
     rows: list[CountAnswer] = []
-    base: Estimate | Refusal | None = None
+    first = _together(batch, series.base, hold)
+    base = _speed(_step(series, first, series.base), first)
+    contradiction = _contradiction(series, batch, hold)
     for devices in counts:
-        together = batch if hold == "global" else batch * devices
-        measured_s = tuple(
-            p.step_s for p in series.points if (p.devices, p.batch) == (devices, together)
-        )
-        step = _measured(measured_s) if measured_s else series.step(together, devices)
-        speed = step if isinstance(step, Refusal) else _speed(step, together)
-        if devices == series.base:
-            base = speed
+        together = _together(batch, devices, hold)
+        measured_s = _measured_steps(series, together, devices)
+        step = _step(series, together, devices)
+        if contradiction and devices > series.counts[-1] and devices not in question.devices:
+            step = contradiction
+        speed = _speed(step, together)
         up = _speed_up(speed, base, same=devices == series.base)
         row = CountAnswer(
             devices=devices,
             nodes=series.nodes_for(devices),
             batch=together,
+            held=batch,
             measured_s=measured_s,
             step=step,
             speed=speed,
@@ -273,6 +294,47 @@ def _rows(
     return rows
 
 
+def _together(batch: float, devices: int, hold: Hold) -> float:
+    """Return the global batch at a device count [samples]."""
+    return batch if hold == "global" else batch * devices
+
+
+def _measured_steps(series: Series, together: float, devices: int) -> tuple[float, ...]:
+    """Return the measured steps at a device count and global batch [s]."""
+    return tuple(
+        p.step_s
+        for p in series.points
+        if p.devices == devices and isclose(p.batch, together)  # 10/3 x 3 is not always 10
+    )
+
+
+def _step(series: Series, together: float, devices: int) -> Estimate | Refusal:
+    """Return the measured step [s] where there is one, else the fitted one."""
+    measured_s = _measured_steps(series, together, devices)
+    return _measured(measured_s) if measured_s else series.step(together, devices)
+
+
+def _contradiction(series: Series, batch: float, hold: Hold) -> Refusal | None:
+    """Return why the fit does not reach above the counts: it misses the largest measured one.
+
+    None where the measured step is within the interval of the fit, or where there is none.
+    """
+    most = series.counts[-1]
+    together = _together(batch, most, hold)
+    measured_s = _measured_steps(series, together, most)
+    fit = series.step(together, most) if measured_s else None
+    if not isinstance(fit, Estimate) or not np.isfinite([float(fit.low), float(fit.high)]).all():
+        return None
+    seen = median(measured_s)
+    if float(fit.low) <= seen <= float(fit.high):
+        return None
+    return Refusal(
+        reason=f"The fit contradicts the run on {most:,} devices: {plain(float(fit.value), 3)} s, "
+        f"measured {plain(seen, 3)} s.",
+        measure_next="Measure more devices.",
+    )
+
+
 def _measured(steps_s: tuple[float, ...]) -> Estimate:
     """Return the median of measured steps [s], with the interval of one new measurement."""
     value, q = median(steps_s), float(t_quantile(LEVEL, DOF) * SD0)
@@ -281,7 +343,9 @@ def _measured(steps_s: tuple[float, ...]) -> Estimate:
     )
 
 
-def _speed(step: Estimate, batch: float) -> Estimate:
+def _speed(step: Estimate | Refusal, batch: float) -> Estimate | Refusal:
+    if isinstance(step, Refusal):
+        return step
     value, low, high = (float(v) for v in (step.value, step.low, step.high))
     return replace(step, value=batch / value, low=batch / high, high=batch / low)
 
@@ -292,14 +356,14 @@ def _scaled(estimate: Estimate, factor: float) -> Estimate:
 
 
 def _speed_up(
-    speed: Estimate | Refusal, base: Estimate | Refusal | None, *, same: bool
+    speed: Estimate | Refusal, base: Estimate | Refusal, *, same: bool
 ) -> Estimate | Refusal:
     """Return v(n)/v(m); exactly 1 for the smallest count itself."""
     if isinstance(speed, Refusal):
         return speed
     if isinstance(base, Refusal):
         return base
-    if same or base is None:
+    if same:
         return replace(speed, value=1.0, low=1.0, high=1.0, reasons=())
     if not np.isfinite(float(speed.low)) or not np.isfinite(float(base.low)):
         by = float(speed.value) / float(base.value)
@@ -333,8 +397,10 @@ def _total(series: Series, question: Question, row: CountAnswer) -> Total | None
         high=float(training.high) + start,
     )
     hours = row.devices * float(total.value) / HOUR_S
-    share = 1.0 if isinstance(row.efficiency, Refusal) else min(float(row.efficiency.value), 1.0)
-    idle = row.devices * (start + float(training.value) * (1.0 - share)) / HOUR_S
+    idle = None
+    if isinstance(row.efficiency, Estimate):
+        share = min(float(row.efficiency.value), 1.0)
+        idle = row.devices * (start + float(training.value) * (1.0 - share)) / HOUR_S
     price = question.price_usd_per_hour
     return Total(
         startup_s=start,
@@ -342,15 +408,23 @@ def _total(series: Series, question: Question, row: CountAnswer) -> Total | None
         device_hours=hours,
         idle_hours=idle,
         cost_usd=None if price is None else hours * price,
-        idle_usd=None if price is None else idle * price,
+        idle_usd=None if price is None or idle is None else idle * price,
     )
 
 
 def _in_time(rows: list[CountAnswer], deadline_s: float | None) -> CountAnswer | None:
-    """Return the fewest devices whose total is within the deadline, upper end included."""
+    """Return the fewest devices whose total is within the deadline, upper end included.
+
+    A published law has no interval: there the total itself is compared.
+    """
     if deadline_s is None:
         return None
-    return next((r for r in rows if r.total and float(r.total.total.high) <= deadline_s), None)
+    return next((r for r in rows if r.total and _latest(r.total.total) <= deadline_s), None)
+
+
+def _latest(total: Estimate) -> float:
+    """Return the upper end of a total [s], the total itself where it has no interval."""
+    return float(total.high) if np.isfinite(float(total.high)) else float(total.value)
 
 
 def _in_budget(rows: list[CountAnswer], budget_usd: float | None) -> CountAnswer | None:
@@ -413,7 +487,9 @@ def _measured_at(series: Series, devices: int) -> dict[float, float]:
     return {batch: median(times) for batch, times in steps.items()}
 
 
-def slow_answer(row: CountAnswer, question: Question) -> UnevenAnswer:
+def slow_answer(
+    row: CountAnswer, question: Question, *, is_asynchronous: bool = False
+) -> UnevenAnswer:
     """Return synchronous and asynchronous training of a row's devices as workers.
 
     Raises:
@@ -437,6 +513,9 @@ def slow_answer(row: CountAnswer, question: Question) -> UnevenAnswer:
         free=free,
         least_ratio=least,
         most_ratio=most,
+        slow=question.slow,
+        spread=question.spread,
+        is_asynchronous=is_asynchronous,
     )
 
 

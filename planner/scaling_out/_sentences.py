@@ -42,7 +42,7 @@ def best_of(answer: Answer) -> CountAnswer | None:
 
 def host_share(answer: Answer) -> float | None:
     """Return the share of overhead in the step of the smallest count; None where unknown."""
-    first = next(iter(answer.shown), None)
+    first = next((r for r in answer.shown if r.devices == answer.series.base), None)
     if first is None or first.parts is None or not first.parts.total_s:
         return None
     return first.parts.overhead_s / first.parts.total_s
@@ -71,9 +71,11 @@ def _headline(answer: Answer) -> str:
         why = "" if refused is None else f" {refused.reason} {refused.measure_next}"
         return f"No answer {where}.{why}"
     host = _host(answer)
-    last = answer.shown[len(answer.series.counts) - 1]
-    if best.devices == base or isinstance(best.speed_up, Refusal):
-        return f"No: {where}, {devices(base)} {_are(base)} fastest.{_slower(last)}{host}"
+    if isinstance(best.speed_up, Refusal):
+        missing = best.speed_up
+        return f"No comparison {where}. {missing.reason} {missing.measure_next}"
+    if best.devices == base:
+        return f"No: {where}, {devices(base)} {_are(base)} fastest.{_slower(answer)}{host}"
     gain = best.speed_up
     words = f"{plain(float(gain.value), 3)} times as fast as {base}{_ends(gain)}"
     if float(gain.low) <= 1.0 <= float(gain.high):  # never of a published law, without interval
@@ -99,14 +101,15 @@ def _ends(estimate: Estimate) -> str:
     return f" ({percent(estimate.level)}: {plain(low, 3)} to {plain(high, 3)})"
 
 
-def _slower(last: CountAnswer) -> str:
-    """Return how much slower the most devices are; "" without a number."""
-    if isinstance(last.speed_up, Refusal) or last.devices == 1:
+def _slower(answer: Answer) -> str:
+    """Return how much slower the most measured devices are; "" without a number."""
+    last = next((r for r in answer.shown if r.devices == answer.series.counts[-1]), None)
+    if last is None or isinstance(last.speed_up, Refusal) or last.devices == 1:
         return ""
     gain = float(last.speed_up.value)
     if gain >= 1.0 or gain <= 0.0:
         return ""
-    return f" {last.devices} take {1.0 / gain:.3g} times as long a sample."
+    return f" {devices(last.devices)} take {plain(1.0 / gain, 3)} times as long per sample."
 
 
 def _host(answer: Answer) -> str:
@@ -121,7 +124,7 @@ def _host(answer: Answer) -> str:
 
 
 def _where(answer: Answer) -> str:
-    batch = size(answer.batches[-1])
+    batch = batch_text(answer.batches[-1])
     return f"at global batch {batch}" if answer.hold == "global" else f"at batch {batch} per device"
 
 
@@ -201,7 +204,7 @@ def _limits(answer: Answer) -> list[str]:
         row = answer.best_in_time
         limit = in_words(question.deadline_s)
         texts.append(
-            f"No count finishes within {limit} with its interval."
+            _unmet(answer, f"No count finishes within {limit}", f"Deadline of {limit}")
             if row is None or row.total is None
             else f"{devices(row.devices)}: the fewest that finish within {limit}, in "
             f"{_time(row.total.total)}."
@@ -210,12 +213,28 @@ def _limits(answer: Answer) -> list[str]:
         row = answer.best_in_budget
         money = f"{question.budget_usd:,.2f} USD"
         texts.append(
-            f"No count costs at most {money}, or the price is missing."
+            _no_cost(answer, money)
             if row is None or row.total is None
             else f"{devices(row.devices)}: the fastest for at most {money}, "
             f"{_time(row.total.total)} at {row.total.cost_usd:,.2f} USD."
         )
     return texts
+
+
+def _unmet(answer: Answer, unmet: str, limit: str) -> str:
+    """Return that no count meets a limit, or which number is missing to compare with it."""
+    if answer.question.samples_per_epoch is None:
+        return f"{limit}: samples per epoch are missing. Enter them."
+    if not any(r.total for r in answer.shown):
+        return f"{limit}: no device count has a step time."
+    return f"{unmet}."
+
+
+def _no_cost(answer: Answer, money: str) -> str:
+    """Return that no count costs as little, or which number is missing."""
+    if answer.question.price_usd_per_hour is None:
+        return f"Budget of {money}: the price is missing. Enter the price of a device-hour."
+    return _unmet(answer, f"No count costs at most {money}", f"Budget of {money}")
 
 
 def _time(total: Estimate) -> str:
@@ -235,10 +254,25 @@ def uneven_sentence(row: UnevenAnswer) -> str:
     slower = row.step_s / row.even_step_s
     faster = row.free.samples_per_s / row.synchronous_samples_per_s
     limit = "; the parameter server sets the pace" if row.free.server_limits else ""
+    if row.is_asynchronous:
+        left = row.free.samples_per_s * row.even_step_s / row.batch
+        return (
+            f"{_cause(row)}, {devices(row.devices)} without waiting have {plain(left, 3)} times "
+            f"their samples/s{limit}. Synchronous steps would have {plain(1.0 / slower, 3)} times."
+        )
     return (
-        f"With uneven workers a synchronous step of {devices(row.devices)} takes {slower:.3g} "
-        f"times as long. Asynchronous training has {faster:.3g} times its samples/s{limit}."
+        f"{_cause(row)} a synchronous step of {devices(row.devices)} takes {plain(slower, 3)} "
+        f"times as long. Asynchronous training has {plain(faster, 3)} times its samples/s{limit}."
     )
+
+
+def _cause(row: UnevenAnswer) -> str:
+    """Return how the workers are uneven: one stopped, scatter, both or neither."""
+    scatter = f"a scatter of {percent(row.spread)}" if row.spread else ""
+    if not row.slow:
+        return f"With {scatter}" if scatter else "With even workers"
+    also = f" and {scatter}" if scatter else ""
+    return f"With one worker stopped {percent(row.slow)} of the time{also}"
 
 
 def _guess(answer: Answer) -> str:
@@ -251,6 +285,11 @@ def _guess(answer: Answer) -> str:
     if not far:
         return ""
     return f"Low confidence: {far[-1]} devices are more than twice the {most} measured."
+
+
+def batch_text(batch: float) -> str:
+    """Return a batch as it is: whole samples, or three digits of a part: 512, 33.5, 0.47."""
+    return f"{batch:,.0f}" if batch >= 1000.0 or batch == round(batch) else plain(batch, 3)
 
 
 def devices(count: int) -> str:

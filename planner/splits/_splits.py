@@ -6,15 +6,15 @@ t devices share every layer (tensor), p stages share the layers (pipeline), d co
     state on a device [bytes]        (weights + gradients)/(t p) + optimiser state/(t p d)
     activations on a device          b x activations of a sample x min(p, m)/(t p)
     bubble, share of a step          (p - 1)/(m + p - 1)
-    tensor, a micro-batch [s]        4 x 2(t - 1)/t x b s 2 L d/p/link        4 all-reduces a layer
-    data, a step [s]                 2(d - 1)/d x 2 params/(t p)/link         one all-reduce
+    tensor, a micro-batch [s]        4 x 2(t - 1)/t x b s v L d/p/link        4 all-reduces a layer
+    data, a step [s]                 2(d - 1)/d x v params/(t p)/link         one all-reduce
     micro-batch on a stage [s]       b FLOPs/(t p)/(efficiency x peak) + tensor
     step [s]                         (m + p - 1) x micro-batch + data
 
-with s tokens a sample and L d layers x width. The optimiser state is sharded over the copies (ZeRO
-stage 1), as usual with Megatron; the first stage holds the activations of min(p, m) micro-batches
-(one forward, one backward). Recomputed activations add a third of the operations. Tensor
-parallelism stays within a machine.
+with s tokens a sample, L d layers x width and v bytes a value (4 of float32, else 2). The optimiser
+state is sharded over the copies (ZeRO stage 1), as usual with Megatron; the first stage holds the
+activations of min(p, m) micro-batches (one forward, one backward). Recomputed activations add a
+third of the operations. Tensor parallelism stays within a machine.
 
 Sources: Huang et al. 2019 (GPipe), section 2.3, and Narayanan et al. 2021, section 2.2 (bubble, one
 forward one backward); Shoeybi et al. 2019, section 3 (four all-reduces a layer); Rajbhandari et al.
@@ -48,6 +48,10 @@ from planner.job import (
 ALL_REDUCES: Final = 4.0
 """Of a transformer layer and micro-batch: two forward, two backward (Shoeybi et al. 2019)."""
 HALF_BYTES: Final = 2.0
+"""Bytes of a value on a link; float8 is a format of products and travels in 16 bits."""
+FULL_BYTES: Final = 4.0
+FULL: Final = frozenset({"float32", "tensorfloat32"})
+"""Precisions whose values travel in 32 bits."""
 RECOMPUTED_WORK: Final = 4.0 / 3.0
 """Operations with recomputed activations over those without: the forward pass twice."""
 NODE_LINK: Final = 25e9
@@ -119,6 +123,18 @@ def cuts_of(count: int, node: int = PER_NODE, layers: int | None = None) -> Iter
             yield Cut(tensor=tensor, pipeline=pipeline, data=left // pipeline)
 
 
+def batched_cuts(
+    count: int,
+    *,
+    batch: float,
+    micro_batch: float = 1.0,
+    node: int = PER_NODE,
+    layers: int | None = None,
+) -> list[Cut]:
+    """Return the cuts of `count` devices with a micro-batch for each copy."""
+    return [c for c in cuts_of(count, node, layers) if c.data * micro_batch <= batch]
+
+
 def cut_of(
     job: Job,
     accelerator: Accelerator,
@@ -162,11 +178,12 @@ def cut_of(
     link = (accelerator.link_bytes_per_s or 2.0 * PCIE) / 2.0 if accelerator.linked else PCIE
     products_s = micro_batch * work / shards / (efficiency * peak)
     each = 2.0 * (cut.tensor - 1) / cut.tensor
-    moved = micro_batch * (tokens or 1.0) * HALF_BYTES * (wide or 0.0) / cut.pipeline
+    value_bytes = FULL_BYTES if job.precision in FULL else HALF_BYTES
+    moved = micro_batch * (tokens or 1.0) * value_bytes * (wide or 0.0) / cut.pipeline
     tensor_s = ALL_REDUCES * each * moved / link
     across = link if shards * cut.data <= PER_NODE else node_link
     copies = 2.0 * (cut.data - 1) / cut.data
-    data_s = copies * HALF_BYTES * job.params / shards / across
+    data_s = copies * value_bytes * job.params / shards / across
     turns = micro + cut.pipeline - 1
     step_s = turns * (products_s + tensor_s) + data_s
     return Split(
@@ -201,8 +218,9 @@ def splits(
     """
     found = [
         cut_of(job, accelerator, cut, batch=batch, micro_batch=micro_batch, node_link=node_link)
-        for cut in cuts_of(count, node, layers)
-        if cut.data * micro_batch <= batch
+        for cut in batched_cuts(
+            count, batch=batch, micro_batch=micro_batch, node=node, layers=layers
+        )
     ]
     known = [s for s in found if isinstance(s, Split)]
     return sorted(known, key=lambda s: (s.cut.shards, -s.samples_per_s))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
 
-from tests.pages.conftest import show, texts
+import pytest
+
+from tests.pages.conftest import figure, show, texts
 from tests.store.build import a_set, row
 
 HOSTILE = "<img src=x onerror=alert(1)> **b** [l](http://evil.example) =CMD()"
@@ -37,3 +40,29 @@ def test_without_several_counts_the_page_says_what_to_measure(alone: Path) -> No
     said = texts(show("scaling-out"))
     assert "No run was timed on several device counts." in said
     assert "Measure the same batch on one device and on two." in said
+
+
+def test_shares_that_a_profiler_measured_are_drawn(alone: Path) -> None:
+    def stated(compute: float) -> str:
+        shares = {"compute_share": compute, "communication_share": 0.25, "input_share": 0.05}
+        return json.dumps(shares)
+
+    runs = [run(n, b, extra=stated(0.1)) for n in (1, 2, 4) for b in (64, 256)]
+    runs += [
+        run(n, 1024, extra=stated(c), repeat=k)
+        for n in (2, 4)
+        for k, c in enumerate((0.5, 0.6, 0.7))
+    ]
+    a_set(alone, [*runs, run(2, 1024, extra='{"compute_share": 0.9}', repeat=3)])
+    shown = show("scaling-out")
+    assert "Measured by TensorFlow's profiler" in texts(shown)
+    bars = {b["name"]: b for b in figure(shown, 3)["data"]}
+    assert list(bars) == ["compute", "communication", "input", "host"]
+    assert bars["compute"]["x"] == ["2", "4"]
+    assert bars["compute"]["y"] == pytest.approx([60.0, 60.0])
+    assert bars["host"]["y"] == pytest.approx([10.0, 10.0])
+
+
+def test_runs_without_a_profile_have_no_such_chart(alone: Path) -> None:
+    a_set(alone, [run(n, b) for n in (1, 2, 4) for b in (64, 256, 1024)])
+    assert "Measured by TensorFlow's profiler" not in texts(show("scaling-out"))

@@ -11,8 +11,18 @@ from planner.answers import (
     scaling_out_answered,
     scaling_out_workloads,
 )
-from planner.core import Estimate
-from planner.scaling_out import Answer, host_share, link_ratio
+from planner.answers._scaling_out import series_by_slug
+from planner.core import Estimate, Refusal
+from planner.scaling_out import (
+    Answer,
+    Question,
+    answer_of,
+    batch_text,
+    host_share,
+    link_ratio,
+    sentences,
+)
+from planner.store import queries
 from planner.store.catalog import read_catalog
 from tests.shipped import ROOT, library
 
@@ -108,12 +118,15 @@ def test_the_order_of_article_003_is_in_every_answer() -> None:
 
 def test_start_up_and_idle_devices_are_in_the_total() -> None:
     known = answer(startup_s="300", price="2", epochs="20")
-    for row in known.shown:
+    measured = [r for r in known.shown if r.devices in known.series.counts]
+    assert len(measured) == 3
+    for row in measured:
         assert row.total is not None
         assert row.total.startup_s == 300.0
         hours = row.devices * float(row.total.total.value) / 3600.0
         assert row.total.device_hours == pytest.approx(hours)
         assert row.total.cost_usd == pytest.approx(2.0 * hours)
+        assert row.total.idle_hours is not None
         assert 0.0 < row.total.idle_hours <= row.total.device_hours
         assert float(row.total.total.low) > 300.0
 
@@ -173,3 +186,98 @@ def test_what_does_not_exist_is_named() -> None:
 def test_without_a_driver_the_smallest_count_is_compared() -> None:
     assert all(not c.is_driver for c in answer(driver="none").crossings)
     assert CNN in scaling_out_workloads(library())
+
+
+def test_every_shipped_series_has_sentences_at_both_kinds_of_batch() -> None:
+    asked_of = 0
+    for workload in queries.scaled_workloads(library()):
+        for series in series_by_slug(library(), workload).values():
+            for question in (Question(slow=0.5), Question(slow=0.5, hold="global", devices=(3,))):
+                found = answer_of(series, question)
+                assert sentences(found)
+                assert {r.devices for r in found.shown} >= set(series.counts)
+                asked_of += 1
+    assert asked_of > 700
+
+
+def test_a_batch_beyond_the_smallest_count_has_workers_where_steps_are_estimated() -> None:
+    found = answer(batch="5000")
+    assert {u.devices for u in found.uneven} == {4, 8}
+    assert all(r.total.idle_hours is None for r in found.shown if r.total)
+    assert texts(batch="5000").startswith("No comparison at global batch 5,000.")
+
+
+def test_a_batch_per_device_that_is_no_whole_number_has_rows() -> None:
+    found = answer(workload="gpt-200b-bloom-prequel-2048-tokens")
+    assert all(len(found.at(b)) == 4 for b in found.batches)
+    assert sum(bool(r.measured_s) for r in found.rows) == 4
+
+
+def test_a_published_total_without_an_interval_is_compared_itself() -> None:
+    question = {"workload": "unnamed-model", "samples_per_epoch": "50000"}
+    found = answer(**question, deadline="0.5")
+    assert found.best_in_time is not None
+    assert found.best_in_time.devices == 2
+    assert "No count finishes within 6 min 0 s." in texts(**question, deadline="0.1")
+
+
+def test_a_limit_names_the_missing_number() -> None:
+    said = texts(workload="unnamed-model", deadline="1", budget="10")
+    assert "Deadline of 1 h 0 min: samples per epoch are missing." in said
+    assert "Budget of 10.00 USD: the price is missing." in said
+    said = texts(budget="0.000001", price="5")
+    assert "No count costs at most 0.00 USD." in said
+
+
+def test_a_crossover_without_a_useful_interval_is_refused() -> None:
+    wide = 0
+    for workload in list(queries.scaled_workloads(library()))[::8]:
+        for series in series_by_slug(library(), workload).values():
+            for crossing in answer_of(series, Question()).crossings:
+                if isinstance(crossing.batch, Refusal):
+                    wide += "a factor of 1,000" in crossing.batch.reason
+                elif float(crossing.batch.low) >= 0.0:  # published ones have no interval
+                    assert float(crossing.batch.high) <= 1000.0 * float(crossing.batch.low)
+    assert wide > 0
+
+
+def test_counts_below_the_smallest_measured_are_compared_with_it() -> None:
+    found = answer(workload="gpt-200b-bloom-prequel-2048-tokens", devices=["160"])
+    row = found.shown[0]
+    assert row.devices == 160
+    assert isinstance(row.speed_up, Estimate)
+    assert 0.4 < float(row.speed_up.value) < 0.6
+    assert isinstance(row.efficiency, Estimate)
+    assert float(row.efficiency.value) == pytest.approx(1.0, abs=0.2)
+    assert sentences(found)[0].startswith("Yes: at batch 6.4 per device, 384 devices")
+
+
+def test_the_slower_count_is_the_most_measured_one() -> None:
+    said = texts(batch="32", devices=["3"])
+    assert "4 devices take 3.8 times as long per sample." in said
+
+
+def test_the_fit_is_not_used_beyond_a_count_that_it_misses() -> None:
+    rows = {(r.batch, r.devices): r for r in answer().rows}
+    beyond = rows[512.0, 8].step
+    assert isinstance(beyond, Refusal)
+    assert beyond.reason.startswith("The fit contradicts the run on 4 devices")
+    assert isinstance(rows[32.0, 8].step, Estimate)
+    requested = {(r.batch, r.devices): r for r in answer(devices=["8"]).rows}
+    assert isinstance(requested[512.0, 8].step, Estimate)
+
+
+def test_the_sentence_on_workers_names_its_assumption() -> None:
+    assert "With one worker stopped 50 % of the time a synchronous step of 4 devices" in texts()
+    assert "stopped 25 % of the time and a scatter of 10 % a" in texts(slow="25", spread="10")
+    server = next(s for s in asked().names if "parameter-server" in s)
+    said = texts(series=server)
+    assert "4 devices without waiting have 0.875 times their samples/s" in said
+    assert "a synchronous step of" not in said
+
+
+def test_batches_are_written_as_they_are() -> None:
+    written = [batch_text(b) for b in (512.0, 10_666.7, 33.5, 0.47, 123_456.0)]
+    assert written == ["512", "10,667", "33.5", "0.47", "123,456"]
+    assert "at global batch 33.5" in texts(batch="33.5")
+    assert "has the bytes of batch 32,768 at 4 x 4." in texts(image_px="4")

@@ -117,3 +117,33 @@ def test_what_cannot_be_cut_is_named(name: str, value: str) -> None:
     problems: list[Problem] = []
     assert split_answered(CATALOG, VALUES | {name: value}, problems) is None
     assert [p.parameter for p in problems] == [name]
+
+
+@pytest.mark.parametrize(
+    ("change", "parameter", "words"),
+    [
+        ({"network_batch": 10.0, "micro_batch": 100.0}, "micro_batch", "a micro-batch of 100"),
+        ({"count": 1031}, "count", "No cut of 1,031 devices has a micro-batch of 1"),
+        ({"accelerator": "foo"}, "accelerator", "'foo' is not in the catalogue. Choose one"),
+        ({"network": "mixtral-8x7b"}, "network", "cuts are those of dense transformers"),
+        ({"network": "deepseek-v3"}, "network", "is a mixture of experts"),
+    ],
+)
+def test_a_question_without_cuts_says_why(
+    change: dict[str, object], parameter: str, words: str
+) -> None:
+    problems: list[Problem] = []
+    assert split_answered(CATALOG, {**VALUES, **change}, problems) is None
+    assert [p.parameter for p in problems] == [parameter]
+    assert words in problems[0].message
+
+
+def test_float32_moves_twice_the_bytes() -> None:
+    cut = Cut(tensor=8, pipeline=1, data=8)
+    half = cut_of(JOB, card(), cut, batch=1024.0)
+    full = cut_of(replace(JOB, precision="float32"), card(), cut, batch=1024.0)
+    assert isinstance(half, Split)
+    assert isinstance(full, Split)
+    for name in ("tensor_share", "data_share"):
+        moved = [getattr(s, name) * s.step_s for s in (half, full)]
+        assert moved[1] == pytest.approx(2.0 * moved[0])
