@@ -157,6 +157,8 @@ NO_DRIVER: Final = "none"
 """Value of the parameter `driver` for no comparison with a driver."""
 
 
+SPLIT: Final = frozenset({"stage", "branch", "tensor"})
+"""Strategies that split the network: no law of replicas describes their steps."""
 _Groups = dict[tuple[str, str, str], tuple[list[Run], Mapping[str, Placement]]]
 """Runs and their placements by system, pattern and software."""
 
@@ -168,6 +170,8 @@ def series_by_slug(
     groups: _Groups = {}
     timed = queries.timed_systems(store, workload)
     for pattern in dict.fromkeys(t.pattern for t in timed):
+        if SPLIT & set(pattern.split(", ")):  # its devices share a network, not a batch
+            continue
         here = {(t.system, t.software): t.system_name for t in timed if t.pattern == pattern}
         placements = queries.placements(store, workload, pattern)
         for run in queries.runs_of(store, workload, pattern):

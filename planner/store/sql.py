@@ -45,6 +45,8 @@ PATTERN: Final = """
       CASE jit WHEN true THEN 'compiled' WHEN false THEN 'not compiled' END,
       CASE WHEN basis = 'measured' THEN 'engine ' || engine END,
       CASE WHEN basis = 'measured' THEN nullif(strategy, 'none') END,
+      CASE WHEN basis = 'measured' AND micro_batch_size < per_device_batch_size
+           THEN (per_device_batch_size // micro_batch_size)::VARCHAR || ' micro-batches' END,
       CASE WHEN basis = 'measured' AND drop_remainder THEN 'whole batches only' END,
       CASE WHEN timing = 'per step' THEN 'every step waited for' END,
       CASE WHEN steps_per_execution > 1
@@ -370,7 +372,8 @@ SCALED_WORKLOADS: Final = f"""
     WITH timed AS (
         SELECT workload, repository IS NULL AS own, launch,
             ({DEVICES})::BIGINT AS devices, (system_name, pattern, software) AS series
-        FROM runs WHERE {_TIMED}),
+        FROM runs WHERE {_TIMED}
+            AND coalesce(parallelism, 'data') NOT IN ('stage', 'branch', 'tensor')),
     counted AS (
         SELECT workload, series, bool_or(own) AS own, count(DISTINCT devices) AS counts,
             bool_or(launch IS NOT NULL) AS launched
