@@ -249,7 +249,7 @@ FALLEN: Final = 0.05
 """Share by which a step gets shorter with more devices at one batch per device to have fallen."""
 ROUGH: Final = 0.2
 """Share of neighbouring counts with fallen steps above which nothing is extrapolated."""
-ROUGH_PAIRS: Final = 4
+ROUGH_PAIRS: Final = 12
 """Fewest pairs of neighbouring counts that show it."""
 UNCHECKED: Final = "There are no more runs than terms: nothing checks this fit."
 

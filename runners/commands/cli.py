@@ -111,7 +111,9 @@ def _parser() -> argparse.ArgumentParser:
     for name, sub in made.items():
         _options(name, sub)
         defaults = {a.dest: a.default for a in sub._actions}  # noqa: SLF001 - no public way
-        sub.set_defaults(command=sweeps.COMMANDS[name], json=False, defaults=defaults, hosts=None)
+        sub.set_defaults(
+            command=sweeps.COMMANDS[name], json=False, defaults=defaults, of_nodes=None
+        )
     return parser
 
 

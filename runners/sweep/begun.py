@@ -28,13 +28,13 @@ def options(args: argparse.Namespace, context: Context) -> dict[str, Any]:
         decided = {"backend": context.host.backends[0], "device": context.host.device}
     else:
         given = {name: value for name in _OF_CLUSTER if (value := getattr(args, name, None))}
-        decided = {**given, "hosts": asdict(context.host)}
+        decided = {**given, "of_nodes": asdict(context.host)}
     return {**kept, **decided, "name": context.folder.name}
 
 
 def cluster(args: argparse.Namespace) -> Host | None:
     """Return what the nodes of a cluster could measure when the sweep started; None without one."""
-    return _host(args.hosts) if args.hosts else None
+    return _host(args.of_nodes) if args.of_nodes else None
 
 
 def _host(body: Mapping[str, Any]) -> Host:

@@ -201,7 +201,7 @@ def test_trials_side_by_side_have_the_curves_of_trials_alone(
             ours = [e[name] for e in a["evaluations"]]
             assert ours == pytest.approx([e[name] for e in b["evaluations"]], rel=1e-3,
                                          abs=tolerance)  # fmt: skip
-        assert a["gradient_noise_scale"] == pytest.approx(b["gradient_noise_scale"], rel=1e-2)
+        assert a["gradient_noise_scale"] == pytest.approx(b["gradient_noise_scale"], rel=4e-2)
     losses = [tuple(e["loss"] for e in t["evaluations"]) for t in together]
     assert len(set(losses)) == 4
 

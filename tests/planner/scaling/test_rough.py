@@ -15,7 +15,7 @@ ROUGH = {1: 0.20, 2: 0.31, 3: 0.26, 4: 0.30}
 
 
 def curve(link: dict[int, float]) -> ScalingCurve:
-    each, n = (x.ravel() for x in np.meshgrid([16.0, 32, 64], COUNTS))
+    each, n = (x.ravel() for x in np.meshgrid([4.0, 8, 16, 24, 32, 64], COUNTS))
     step = [link[int(d)] + 0.001 * b for b, d in zip(each, n, strict=True)]
     found = fit_scaling(each, n, np.ones(n.size), step)
     assert isinstance(found, ScalingCurve)

@@ -65,7 +65,9 @@ def test_a_link_of_100_mbit_s_limits_two_workers(
     assert limited.all_reduce_bits_per_s < 1.05 * 100e6
     assert limited.predicted_s
     assert limited.predicted_s >= free.step_s + transfer_s
-    links._store(Namespace(results=tmp_path, name="over links", licence="CC0 1.0"), rows)
+    links._store(
+        Namespace(results=tmp_path, name="over links", licence="CC0 1.0", json=False), rows
+    )
     stored = list(summaries(tmp_path / "over-links"))
     assert {(row.get("host_networking"), row["licence"]) for row in stored} == {
         (None, "CC0 1.0"), ("100 Mbit/s, limited by tc", "CC0 1.0")}  # fmt: skip
