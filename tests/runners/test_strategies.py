@@ -188,22 +188,6 @@ def test_workers_are_placed_on_their_host_in_turn() -> None:
     assert found == [0, 1, 1, 1]
 
 
-def test_a_killed_worker_on_jax_ends_the_run_as_peer_lost(on_jax: Bench) -> None:
-    killed_s: list[float] = []
-
-    def kill(event: Event) -> None:
-        if event["event"] == "epoch" and not killed_s:
-            for worker in list(_workers()):
-                worker.kill()
-                killed_s.append(time.monotonic())
-
-    case = replace(JAX_CASE, strategy="multi-worker mirrored", devices=2, epochs=100_000)
-    row = measure(case, on_jax, "strategies", Hooks(on_event=kill))
-    assert row["status"] == "peer_lost", row.get("status_reason")
-    assert time.monotonic() - killed_s[0] < LEAST_LOST_S
-    assert list(_workers()) == []
-
-
 def _workers(index: int = 1) -> Iterator[psutil.Process]:
     """One of the workers of a run that this process has started."""
     task = f'"task": {{"type": "worker", "index": {index}}}'
@@ -213,7 +197,10 @@ def _workers(index: int = 1) -> Iterator[psutil.Process]:
                 yield process
 
 
-def test_a_killed_worker_ends_a_synchronous_run_and_leaves_no_process(bench: Bench) -> None:
+@pytest.mark.parametrize(("place", "whole"), [("bench", CASE), ("on_jax", JAX_CASE)])
+def test_a_killed_worker_ends_a_synchronous_run_and_leaves_no_process(
+    place: str, whole: Case, request: pytest.FixtureRequest
+) -> None:
     killed_s: list[float] = []
 
     def kill(event: Event) -> None:
@@ -222,11 +209,12 @@ def test_a_killed_worker_ends_a_synchronous_run_and_leaves_no_process(bench: Ben
                 worker.kill()
                 killed_s.append(time.monotonic())
 
-    case = replace(CASE, strategy="multi-worker mirrored", devices=2, epochs=100_000)
+    case = replace(whole, strategy="multi-worker mirrored", devices=2, epochs=100_000)
+    bench: Bench = request.getfixturevalue(place)
     row = measure(case, bench, "strategies", Hooks(on_event=kill))
     assert len(killed_s) == 1
     assert time.monotonic() - killed_s[0] < LEAST_LOST_S
-    assert row["status"] == "peer_lost"
+    assert row["status"] == "peer_lost", row.get("status_reason")
     assert list(_workers()) == []
 
 

@@ -104,8 +104,8 @@ def _multi_worker(case: Case) -> tf.distribute.Strategy:
 def _tpu(case: Case) -> tf.distribute.Strategy:
     """Return the strategy over the cores of the TPU that TPU_NAME names, or of this machine.
 
-    RuntimeError without a TPU, or without TensorFlow's wheel for TPUs. Nobody has run this on a
-    TPU yet: the rows say so.
+    RuntimeError without a TPU, or without TensorFlow's wheel for TPUs. The authors
+    have not tried it on a TPU, and the rows say so.
     """
     import tensorflow as tf
 
