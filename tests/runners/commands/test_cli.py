@@ -263,6 +263,23 @@ def test_a_backend_that_is_not_here_is_refused_and_none_is_taken_in_its_place(
     assert rows(here) == []
 
 
+def test_problems_of_the_sweep_the_backend_and_the_launcher_are_told_together(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "mine.toml").write_text(SPEC.replace('"mlp"', '"nlp"'), encoding="utf-8")
+    options = ["--launcher", "command", "--python", "torch", "--max-hours", "1"]
+    assert cli.main(["run", str(here / "mine.toml"), *options]) == 2
+    text = capsys.readouterr().err
+    assert "--python: 'torch' is not BACKEND=PATH." in text
+    assert "launch.hosts: is missing." in text
+    assert "workload 'nlp' is unknown" in text
+    (here / "mine.toml").write_text(SPEC.replace("epochs = 3", "epochs = 0"), encoding="utf-8")
+    assert cli.main(["run", str(here / "mine.toml"), *options]) == 2
+    text = capsys.readouterr().err
+    assert "epochs: is 0; it must be a whole number from 1." in text
+    assert "--python: 'torch' is not BACKEND=PATH." in text
+
+
 def test_a_probe_of_two_real_steps_tells_the_hours(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
