@@ -22,6 +22,7 @@ from runners.process.events import Event
 from runners.process.supervise import ROOT
 from runners.sweep.measure import Bench, Hooks, measure
 from runners.sweep.rows import planned
+from tests.faults.outcomes import FULL
 from tests.fork_server import JAX
 from tests.runners.stubs import HANG_S
 
@@ -56,14 +57,17 @@ def test_one_two_and_four_replicas_and_two_workers_have_the_losses_of_one_device
         "four": replace(CASE, strategy="mirrored", devices=4),
         "workers": replace(CASE, strategy="multi-worker mirrored", devices=2),
     }
+    if FULL:  # four more processes of TensorFlow
+        cases["four workers"] = replace(CASE, strategy="multi-worker mirrored", devices=4)
     rows = {name: measure(case, bench, "strategies") for name, case in cases.items()}
     assert {name: row["status"] for name, row in rows.items()} == dict.fromkeys(rows, "ok")
-    for name in ("two", "four", "workers"):
+    for name in list(cases)[1:]:
         assert _losses(rows[name]) == pytest.approx(_losses(rows["one"]), abs=1e-4)
         assert rows[name]["train_flops_per_sample"] == rows["one"]["train_flops_per_sample"]
-    assert [rows[n]["accelerators_per_node"] for n in rows] == [1, 2, 4, 2]
-    assert [rows[n]["per_device_batch_size"] for n in rows] == [32, 16, 8, 16]
-    assert [rows[n]["sync"] for n in rows] == ["none", *["synchronous"] * 3]
+        assert rows[name]["sync"] == "synchronous"
+    assert [row["accelerators_per_node"] for row in rows.values()][:4] == [1, 2, 4, 2]
+    assert [row["per_device_batch_size"] for row in rows.values()][:4] == [32, 16, 8, 16]
+    assert rows["one"]["sync"] == "none"
     assert rows["workers"]["launch"] == "one process per worker"
     assert rows["workers"]["startup_s"] > 0.0
     assert rows["two"].get("startup_s") is None
@@ -75,7 +79,8 @@ def test_one_two_and_four_replicas_and_two_workers_have_the_losses_of_one_device
     assert json.loads(rows["workers"]["extra"])["communication_share"] > 0.0
     extras = {name: json.loads(row["extra"]) for name, row in rows.items()}
     assert {extra["gradient_bytes"] for extra in extras.values()} == {4 * rows["one"]["params"]}
-    assert [name for name, extra in extras.items() if "link_latency_s" in extra] == ["workers"]
+    linked = [name for name, extra in extras.items() if "link_latency_s" in extra]
+    assert linked == [name for name in cases if "workers" in name]
     link = extras["workers"]
     assert 0.0 < link["link_latency_s"] < 4e6 / link["link_4_mb_bytes_per_s"]
     assert link["link_16_mb_bytes_per_s"] > 0.0
