@@ -46,7 +46,7 @@ import json, os, socket, sys
 server = socket.socket(socket.AF_UNIX)
 server.connect({address!r})
 files = [0, 1, 2] + [int(os.environ[name]) for name in [{events!r}] if name in os.environ]
-text = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ), files]).encode()
+text = json.dumps([sys.argv, os.getcwd(), dict(os.environ), files]).encode()
 socket.send_fds(server, [len(text).to_bytes(8, "big")], files)
 server.sendall(text)
 sys.exit(server.recv(1)[0])
@@ -224,8 +224,10 @@ def _take_files(received: list[int], numbers: list[int]) -> None:
 
 def _program(words: list[str]) -> None:
     """Run `-c PROGRAM` or `-m MODULE` as Python does."""
-    kind, what, *rest = words
+    launcher, kind, what, *rest = words
     sys.argv = [kind, *rest]
+    if what == "runners.launch":  # the workers that it starts are forks as well
+        sys.executable = launcher
     if kind == "-c":
         main: dict[str, Any] = {"__name__": "__main__"}
         exec(compile(what, "<string>", "exec"), main)  # noqa: S102 - a test's program
