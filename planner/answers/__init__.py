@@ -15,6 +15,7 @@ from planner.answers._asking import (
     target_note,
 )
 from planner.answers._bodies import curves, hardware_comparison, projection
+from planner.answers._capacity import capacity, stock_of
 from planner.answers._curve_answers import answer_sentences, batch_rows, source_rows
 from planner.answers._documented import PAGES, RULES
 from planner.answers._door import compare
@@ -51,6 +52,7 @@ __all__ = [
     "ScalingOutAnswer",
     "answer_sentences",
     "batch_rows",
+    "capacity",
     "compare",
     "compare_answered",
     "compare_facts",
@@ -76,6 +78,7 @@ __all__ = [
     "scaling_sources",
     "series_by_slug",
     "source_rows",
+    "stock_of",
     "target_note",
     "total_in_words",
     "usual_driver",

@@ -1,0 +1,55 @@
+"""A month of jobs on a fleet of machines: cost, waiting times, and the cheapest fleet in time.
+
+`records` has question and answer. `_queue` simulates runs that arrive, wait and work, `_months` the
+months of a plan, `_spend` their cost; `_answer` puts the answer together.
+"""
+
+from planner.capacity._answer import answer_of
+from planner.capacity._months import Case, RunTime, Times
+from planner.capacity.records import (
+    STANDING,
+    TERMS,
+    Breaks,
+    CapacityAnswer,
+    CostLine,
+    CostLines,
+    Fleet,
+    Horizon,
+    HourCurve,
+    Job,
+    JobRow,
+    Machine,
+    MonthRow,
+    NextMeasurement,
+    RentOrBuyByUse,
+    Stock,
+    StockRow,
+    Tile,
+    Waiting,
+)
+
+__all__ = [
+    "STANDING",
+    "TERMS",
+    "Breaks",
+    "CapacityAnswer",
+    "Case",
+    "CostLine",
+    "CostLines",
+    "Fleet",
+    "Horizon",
+    "HourCurve",
+    "Job",
+    "JobRow",
+    "Machine",
+    "MonthRow",
+    "NextMeasurement",
+    "RentOrBuyByUse",
+    "RunTime",
+    "Stock",
+    "StockRow",
+    "Tile",
+    "Times",
+    "Waiting",
+    "answer_of",
+]
