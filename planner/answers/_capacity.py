@@ -1,7 +1,10 @@
 """A month of jobs on a fleet, answered from the store and the catalogue.
 
 Times and prices are those of Compare hardware: each job is a question of `COMPARE`, each machine
-one of its options.
+one of its options. A text of a fleet is the id of an option, or an own entry: `own|a100-sxm-80gb|8`,
+`buy|h100-sxm|8|260000 total`, `rent|h100-sxm|8|20`, `spot|h100-sxm|8|11`, `reserved-1|h100-sxm|8|15`
+(for 1 year; 3 for 3 years). `2 x` before it is the number of machines, `from 7` behind it the first
+month.
 """
 
 from __future__ import annotations
@@ -10,12 +13,17 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final
 
-from planner.answers._asking import compare_facts
+from planner.answers import parameters
+from planner.answers._asking import NO_RUN, compare_facts
+from planner.answers.capacity_jobs import job_text, jobs_of_texts, presets
 from planner.answers.comparison import Facts, compare_parameters
+from planner.answers.comparison._parameters import display_of
 from planner.answers.comparison.question import Request, offered, question_of
 from planner.capacity import (
+    MOST_MACHINES,
     CapacityAnswer,
     Case,
     Fleet,
@@ -24,20 +32,61 @@ from planner.capacity import (
     Machine,
     RunTime,
     Stock,
-    answer_of,
+    Term,
+    plan,
 )
-from planner.capacity.records import Term
 from planner.catalog import Catalog
+from planner.compare import entry_id, entry_of, part_of
 from planner.compare.comparison import Question, Row
 from planner.compare.evaluation import row_of
-from planner.core import Estimate, Given, Problem, Refusal, or_refusal, text_of
-from planner.cost import DOLLARS, Display
+from planner.core import (
+    Estimate,
+    Given,
+    Problem,
+    Refusal,
+    or_refusal,
+    query_of,
+    read,
+    text_of,
+)
+from planner.core.parameters import missing
+from planner.cost import DOLLARS, HOURS_PER_MONTH, Display, Rental, in_usd
 from planner.job import Candidate
 from planner.store.reader import Store
 
-STOCK: Final = re.compile(r"(?:([0-9]{1,4}) ?x )?(.+?)(?: from ([0-9]{1,2}))?")
-_WHOLE: Final = re.compile(r"([a-z]+)\|([^|]+)\|([0-9]+)(\|.*)?")
-_TERM_OF: Final[Mapping[str, Term]] = {"own": "owned", "buy": "bought", "rent": "on demand"}
+_STOCK: Final = re.compile(r"(?:([0-9]{1,3})\s*x\s+)?(.+?)(?:\s+from\s+([0-9]{1,2}))?")
+_ENTRY: Final = re.compile(r"(own|buy|rent|spot|reserved-1|reserved-3)\|([^|]+)\|([^|]+)((?:\|.*)?)")
+_FORM: Final = (
+    "Write 1 x buy|h100-sxm|8|260000 total, 3 x rent|h100-sxm|8|20, 3 x spot|h100-sxm|8|11, or an "
+    "id of --list options."
+)
+_TERMS: Final[Mapping[str, Term]] = MappingProxyType(
+    {"own": "owned", "buy": "bought", "rent": "on demand", "spot": "spot",
+     "reserved-1": "reserved", "reserved-3": "reserved"}
+)  # fmt: skip
+FIND_WITH: Final = "preset"
+VIEW_ONLY: Final = frozenset({"chart", "tab", "scale", "view", "saved"})
+"""Parameters of the page's link that only change the view."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityQuestion:
+    """A parsed question; `assumed` are texts for Compare hardware that all jobs share."""
+
+    jobs: tuple[Job, ...]
+    fleet: Fleet
+    horizon: Horizon
+    assumed: Given
+    display: Display
+    values: Mapping[str, Any]
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def query(self) -> str:
+        """The query string of the same question, its jobs written out."""
+        jobs = tuple(job_text(j) for j in self.jobs)
+        values = {**self.values, "jobs": jobs, "preset": None}
+        return query_of(parameters.CAPACITY, values, ("find", "months", "probability"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +98,105 @@ class _Asked:
     facts: Facts
     question: Question
     options: Mapping[str, Candidate]
+
+
+def capacity_answered(
+    store: Store, catalog: Catalog, question: Given, today: date
+) -> CapacityAnswer:
+    """Return the answer to texts by name, as the page, the command and the HTTP interface ask."""
+    asked = capacity_question(question, today)
+    if asked.problems or not asked.jobs:
+        problems = asked.problems or (Problem(parameter="jobs", message=_NO_JOB),)
+        return CapacityAnswer(sentence="", keeps=False, problems=problems, query=asked.query,
+                              horizon=asked.horizon)  # fmt: skip
+    answer = capacity(
+        store, catalog, asked.jobs, asked.fleet, asked.horizon, today=today, assumed=asked.assumed,
+        display=asked.display,
+    )  # fmt: skip
+    return replace(answer, query=asked.query)
+
+
+def capacity_question(question: Given, today: date) -> CapacityQuestion:
+    """Return a question with its jobs, fleet and horizon, and all of its problems."""
+    parsed = read(parameters.CAPACITY, question, VIEW_ONLY)
+    values, problems = parsed.values, list(parsed.problems)
+    jobs, wrong = jobs_of_texts(values["jobs"])
+    problems += wrong
+    if values["preset"] and not values["jobs"]:
+        found = presets().get(values["preset"])
+        if found is None:
+            message = missing("preset", values["preset"], list(presets()))
+            problems.append(Problem(parameter="preset", message=message))
+        jobs = found or ()
+    display, strange = display_of(values, today)
+    problems += strange
+    stocks = [_owned_stock(text, problems) for text in values["owned"]]
+    stocks += [_stock(text, problems) for text in values["fleet"]]
+    limit = values["purchases"]
+    fleet = Fleet(
+        stocks=tuple(s for s in stocks if s is not None),
+        find=values["find"],
+        purchases_usd=None
+        if limit is None
+        else in_usd(limit, display) / (1.0 + display.tax_share),
+        rent_most=values["rent_most"],
+    )
+    share = values["utilisation"]
+    horizon = Horizon(
+        months=values["months"],
+        probability=values["probability"] / 100.0,
+        years=values["years"],
+        utilisation=None if share is None else share / 100.0,
+        variation=values["variation"] / 100.0,
+        seed=values["seed"],
+    )
+    return CapacityQuestion(
+        jobs=jobs, fleet=fleet, horizon=horizon, assumed=_assumed(values), display=display,
+        values=values, problems=tuple(problems),
+    )  # fmt: skip
+
+
+def _assumed(values: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return what all jobs share as texts for Compare hardware: money and assumptions."""
+    own = {p.name for p in parameters.JOB} | _NOT_SHARED
+    shared = [p.name for p in parameters.CAPACITY if p.name not in own]
+    return {n: [text_of(values[n])] for n in shared if values[n] is not None}
+
+
+def _owned_stock(text: str, problems: list[Problem]) -> Stock | None:
+    match = _STOCK.fullmatch(text.strip())
+    if match is None or match[2].count("|") > 1:
+        message = f"{text[:60]!r} is no machine. Write 2 x a100-sxm-80gb|8."
+        problems.append(Problem(parameter="owned", message=message))
+        return None
+    count, machine, _ = match.groups()
+    whole = machine if "|" in machine else f"{machine}|1"
+    return Stock(machine=f"own|{whole}", count=min(int(count or 1), MOST_MACHINES))
+
+
+def _stock(text: str, problems: list[Problem]) -> Stock | None:
+    stock = stock_of(text)
+    if "|" in stock.machine and not _ENTRY.fullmatch(stock.machine):
+        problems.append(Problem(parameter="fleet", message=f"{text[:60]!r} is no line. {_FORM}"))
+        return None
+    if stock.count > MOST_MACHINES:
+        message = f"{text[:60]!r} has {stock.count} machines. Give {MOST_MACHINES} at most."
+        problems.append(Problem(parameter="fleet", message=message))
+        return None
+    return stock
+
+
+def stock_of(text: str) -> Stock:
+    """Return a line of a fleet: '2 x own|a100-sxm-80gb|8', '1 x buy|h100-sxm|8|9 total from 12'."""
+    match = _STOCK.fullmatch(text.strip())
+    count, machine, start = match.groups() if match else (None, text, None)
+    return Stock(machine=machine, count=int(count or 1), from_month=max(int(start or 1), 1))
+
+
+def stock_text(stock: Stock) -> str:
+    """Return a line of a fleet as `stock_of` reads it."""
+    start = "" if stock.from_month == 1 else f" from {stock.from_month}"
+    return f"{stock.count} x {stock.machine}{start}"
 
 
 def capacity(
@@ -75,19 +223,24 @@ def capacity(
         display: currency and tax of the sentences and tiles.
     """
     texts = tuple(dict.fromkeys(s.machine for s in fleet.stocks))
-    asked, problems = [], list[Problem]()
-    for job in jobs:
-        found = _asked(store, catalog, job, texts, assumed or {}, today, problems)
-        asked += [found] if found else []
+    problems: list[Problem] = []
+    found = [_asked(_Shop(store, catalog, today), j, texts, assumed or {}, problems) for j in jobs]
+    asked = [a for a in found if a is not None]
     if problems or not asked:
-        first = str(problems[0]) if problems else "There is no job. Add one."
-        return CapacityAnswer(sentence=first, keeps=False, problems=tuple(problems),
-                              horizon=horizon)  # fmt: skip
+        problems = problems or [Problem(parameter="jobs", message=_NO_JOB)]
+        return CapacityAnswer(sentence="", keeps=False, problems=tuple(problems), horizon=horizon)
     machines = _machines(asked, texts, problems)
-    times = {(a.job.name, m.id): _time(a, m) for a in asked for m in machines}
-    stocks = [s for s in fleet.stocks if s.machine in {m.id for m in machines}]
-    case = Case(jobs=tuple(jobs), machines=tuple(machines), times=times, months=horizon.months)
-    return replace(answer_of(case, stocks, horizon, display), problems=tuple(problems))
+    if problems:
+        return CapacityAnswer(sentence="", keeps=False, problems=tuple(problems), horizon=horizon)
+    case = Case(
+        jobs=tuple(jobs),
+        machines=tuple(machines),
+        times={(a.job.name, m.id): _time(a, m) for a in asked for m in machines},
+        months=horizon.months,
+        variation=horizon.variation,
+        seed=horizon.seed,
+    )
+    return plan(case, fleet, horizon, display)
 
 
 def question_texts(job: Job, assumed: Given) -> dict[str, list[str]]:
@@ -102,73 +255,118 @@ def question_texts(job: Job, assumed: Given) -> dict[str, list[str]]:
     return {**{k: list(v) for k, v in assumed.items()}, **given, **{k: [v] for k, v in job.more}}
 
 
+@dataclass(frozen=True, slots=True)
+class _Shop:
+    store: Store
+    catalog: Catalog
+    today: date
+
+
 def _asked(
-    store: Store, catalog: Catalog, job: Job, texts: Sequence[str], assumed: Given, today: date,
-    problems: list[Problem],
-) -> _Asked | None:  # fmt: skip
-    question = question_texts(job, assumed)
-    parts = []
-    if job.accelerators is not None:
-        parts = [f"own|{m[2]}|{job.accelerators}" for t in texts if (m := _WHOLE.fullmatch(t))]
-    entries = [t for t in texts if "|" in t]
-    asking, wrong = compare_parameters(question)
-    wrong_here = list(wrong)
-    facts = compare_facts(store, catalog, asking, wrong_here)
-    problems += [Problem(parameter=job.name, message=str(p)) for p in wrong_here]
-    if facts is None or wrong_here:
+    shop: _Shop, job: Job, texts: Sequence[str], assumed: Given, problems: list[Problem]
+) -> _Asked | None:
+    """Return a job as a question to Compare hardware; None with a problem, which is added."""
+    asking, wrong = compare_parameters(question_texts(job, assumed))
+    here = list(wrong)
+    facts = compare_facts(shop.store, shop.catalog, asking, here)
+    if facts is None and not here:
+        here.append(NO_RUN)
+    problems += [Problem(parameter="jobs", message=f"{job.name}: {p}") for p in here]
+    if facts is None or here:
         return None
-    request = replace(asking.request, entries=tuple(dict.fromkeys([*entries, *parts])))
-    shown = offered(request, facts, today)
-    problems += [Problem(parameter=job.name, message=p) for p in shown.problems]
-    by_id = {c.id: c for c in shown.candidates}
-    return _Asked(job=job, request=request, facts=facts, options=by_id,
-                  question=question_of(request, facts, today))  # fmt: skip
+    entries = [_entry_text(t) for t in texts if "|" in t]
+    # more entries than a comparison shows: they are priced, not compared with one another
+    request = asking.request
+    options: dict[str, Candidate] = {}
+    parts = [entries[k : k + 12] for k in range(0, len(entries), 12)] or [[]]
+    for part in parts:
+        request = replace(asking.request, entries=tuple(dict.fromkeys(part)))
+        options |= {c.id: c for c in offered(request, facts, shop.today).candidates}
+    return _Asked(job=job, request=request, facts=facts, options=options,
+                  question=question_of(request, facts, shop.today))  # fmt: skip
+
+
+def _entry_text(text: str) -> str:
+    """Return the own entry of Compare hardware for the text of a machine."""
+    match = _ENTRY.fullmatch(text)
+    if match is None:
+        return text
+    way = match[1] if match[1] in ("own", "buy") else "rent"
+    return f"{way}|{match[2]}|{match[3]}{match[4]}"
+
+
+def _option_id(text: str, asked: _Asked) -> str:
+    """Return the id of the option that a text of a fleet means; the text where it is one."""
+    if "|" not in text:
+        return text
+    entry = entry_of(_entry_text(text), asked.facts.catalog, dict(asked.request.usd_per))
+    return text if isinstance(entry, str) else entry_id(entry)
 
 
 def _machines(
     asked: Sequence[_Asked], texts: Sequence[str], problems: list[Problem]
 ) -> list[Machine]:
-    from planner.compare import entry_id, entry_of
-
     machines = []
     for text in texts:
-        catalog, entry = asked[0].facts.catalog, None
         if "|" in text:
-            entry = entry_of(text, catalog)
-        name = entry_id(entry) if entry is not None and not isinstance(entry, str) else text
+            parsed = entry_of(_entry_text(text), asked[0].facts.catalog,
+                              dict(asked[0].request.usd_per))  # fmt: skip
+            if isinstance(parsed, str):
+                problems.append(Problem(parameter="fleet", message=parsed))
+                continue
+        name = _option_id(text, asked[0])
         option = next((a.options[name] for a in asked if name in a.options), None)
         if option is None:
-            problems.append(Problem(parameter="fleet", message=f"There is no option {text!r}."))
+            message = missing("option", text, list(asked[0].options))
+            problems.append(Problem(parameter="fleet", message=message))
             continue
-        machines.append(_machine(option, text))
+        machines.append(_machine(option, text, asked[0].question))
     return machines
 
 
-def _machine(option: Candidate, text: str) -> Machine:
-    offer, card = option.offer, option.hardware.accelerator
-    term: Term = _TERM_OF[option.way]
+def _machine(option: Candidate, text: str, question: Question) -> Machine:
+    offer, card, entry = option.offer, option.hardware.accelerator, _ENTRY.fullmatch(text)
+    term: Term = _TERMS[entry[1] if entry else option.way]
+    years, rental = 0, option.rental
     if offer is not None:
-        term = "spot" if offer.terms == "spot" else "reserved" if offer.committed_years else term
+        years = offer.committed_years
+        term = "spot" if offer.terms == "spot" else "reserved" if years else term
+    elif entry is not None and rental is not None:
+        years = int(entry[1][-1]) if term == "reserved" else 0
+        rental = _on_terms(rental, term, question)
     return Machine(
-        id=text, label=option.what, term=term, accelerator="" if card is None else card.id,
-        accelerators=option.hardware.count, owned=option.owned, rental=option.rental,
-        committed_years=offer.committed_years if offer else 0, price=option.price,
-        stale=option.stale, source=option.source,
+        id=text, label=option.hardware.label, term=term, accelerator="" if card is None else card.id,
+        accelerators=option.hardware.count, owned=option.owned, rental=rental,
+        committed_years=years, price=option.price, stale=option.stale, source=option.source,
     )  # fmt: skip
 
 
-def _time(asked: _Asked, machine: Machine) -> RunTime:
-    from planner.compare import entry_id, entry_of
+def _on_terms(rental: Rental, term: Term, question: Question) -> Rental:
+    """Return an entered rental with the interruptions of spot, or all hours of a reservation."""
+    assumed = question.assumed
+    if term == "spot":
+        return replace(
+            rental, interruptions_per_hour=assumed.interruptions_per_hour,
+            lost_work_s=assumed.lost_work_s, restart_s=assumed.restart_s,
+        )  # fmt: skip
+    if term == "reserved":
+        return replace(rental, committed_hours_per_month=HOURS_PER_MONTH)
+    return rental
 
-    name = machine.id
-    if "|" in name:
-        entry = entry_of(name, asked.facts.catalog)
-        name = name if isinstance(entry, str) else entry_id(entry)
-    option = asked.options.get(name)
-    if option is None:
-        refused = Refusal(reason=f"{machine.label} is no option for it.", measure_next="")
-        return RunTime(time=refused)
+
+def _time(asked: _Asked, machine: Machine) -> RunTime:
+    """Return a job's time on a machine, or on the part of it that a run uses."""
     part = asked.job.accelerators
+    name = _option_id(machine.id, asked)
+    if part is not None and part > machine.accelerators:
+        reason = f"It needs {part} accelerators; {machine.label} has {machine.accelerators}."
+        return RunTime(time=Refusal(reason=reason, measure_next="Choose a larger machine."))
+    option = asked.options.get(name)
+    if option is not None and part is not None and part < machine.accelerators:
+        option = part_of(option, asked.question.job, part, asked.question.goal)
+    if option is None:
+        reason = f"{machine.label} is no option for it."
+        return RunTime(time=Refusal(reason=reason, measure_next="Choose another machine."))
     row = or_refusal(machine.label, lambda: row_of(asked.question, option))
     if isinstance(row, Refusal):
         return RunTime(time=row)
@@ -182,8 +380,9 @@ def _run_time(row: Row, accelerators: int) -> RunTime:
                    measure_next=row.timed.measure_next)  # fmt: skip
 
 
-def stock_of(text: str) -> Stock:
-    """Return a line of a fleet: '2 x own|a100-sxm-80gb|8', '1 x buy|h100-sxm|8 from 12'."""
-    match = STOCK.fullmatch(text.strip())
-    count, machine, start = match.groups() if match else (None, text, None)
-    return Stock(machine=machine, count=int(count or 1), from_month=int(start or 1))
+_NO_JOB: Final = "There is no job. Add one, or choose a preset."
+_NOT_SHARED: Final = frozenset({
+    "jobs", "preset", "owned", "fleet", "find", "months", "probability", "purchases", "rent_most",
+    "years", "utilisation", "variation", "seed",
+})  # fmt: skip
+"""Parameters of the plan, which no job has."""

@@ -4,9 +4,15 @@
 months of a plan, `_spend` their cost; `_answer` puts the answer together.
 """
 
-from planner.capacity._answer import answer_of
+from planner.capacity._answer import answer_of, plan
 from planner.capacity._months import Case, RunTime, Times
 from planner.capacity.records import (
+    COMMON,
+    MOST_ACCELERATORS,
+    MOST_JOBS,
+    MOST_MACHINES,
+    MOST_STOCKS,
+    PLAN_MONTHS,
     STANDING,
     TERMS,
     Breaks,
@@ -24,11 +30,18 @@ from planner.capacity.records import (
     RentOrBuyByUse,
     Stock,
     StockRow,
+    Term,
     Tile,
     Waiting,
 )
 
 __all__ = [
+    "COMMON",
+    "MOST_ACCELERATORS",
+    "MOST_JOBS",
+    "MOST_MACHINES",
+    "MOST_STOCKS",
+    "PLAN_MONTHS",
     "STANDING",
     "TERMS",
     "Breaks",
@@ -48,8 +61,10 @@ __all__ = [
     "RunTime",
     "Stock",
     "StockRow",
+    "Term",
     "Tile",
     "Times",
     "Waiting",
     "answer_of",
+    "plan",
 ]

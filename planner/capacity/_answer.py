@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
+from planner.capacity._judge import keeps, late_shares
 from planner.capacity._months import Case, Simulated, simulate
+from planner.capacity._search import cheapest
 from planner.capacity._spend import Spend, spend
 from planner.capacity.records import (
     STANDING,
     CapacityAnswer,
+    Fleet,
     Horizon,
     JobRow,
     MonthRow,
@@ -23,36 +27,19 @@ from planner.capacity.records import (
 from planner.core import Estimate, Floats, Refusal, percent
 from planner.cost import DOLLARS, HOURS_PER_MONTH, Display, money, money_ends, quantiles, shown
 
-QUARTER: Final = 3
-"""Months whose runs are taken together to judge a deadline."""
 EDGES: Final = tuple(float(e) for e in np.geomspace(36.0, 3.6e6, 41))
 """Bins of waiting times, from 36 s to 1,000 h [s]."""
 HOUR_S: Final = 3600.0
 
 
-def late_shares(simulated: Simulated) -> tuple[Floats, Floats]:
-    """Return late share of each job over the horizon, and in its worst quarter, shape (jobs,)."""
-    ones = np.ones(simulated.load.job.shape)
-    runs = simulated.by_job_and_month(ones).sum(axis=2)
-    late = simulated.by_job_and_month(simulated.served.late).sum(axis=2)
-    # every scenario of a month has the same mean: a month counts with its runs
-    whole = _share(late.sum(axis=1), runs.sum(axis=1))
-    months = runs.shape[1]
-    starts = range(0, months, QUARTER)
-    parts = [
-        _share(late[:, s : s + QUARTER].sum(axis=1), runs[:, s : s + QUARTER].sum(axis=1))
-        for s in starts
-    ]
-    return whole, np.max(parts, axis=0)
-
-
-def _share(part: Floats, whole: Floats) -> Floats:
-    return np.divide(part, whole, out=np.zeros(np.shape(whole)), where=whole > 0.0)
-
-
-def keeps(simulated: Simulated, probability: float) -> bool:
-    """Return whether every job with a deadline ends in time often enough in every quarter."""
-    return bool((late_shares(simulated)[1] <= 1.0 - probability + 1e-12).all())
+def plan(
+    case: Case, fleet: Fleet, horizon: Horizon, display: Display = DOLLARS
+) -> CapacityAnswer:
+    """Return the answer for a fleet, or for the cheapest one."""
+    if not fleet.find:
+        return answer_of(case, fleet.stocks, horizon, display)
+    found = cheapest(case, fleet, horizon)
+    return replace(answer_of(case, found.stocks, horizon, display), compared=found.compared)
 
 
 def answer_of(

@@ -18,21 +18,29 @@ from typing import Final
 import numpy as np
 
 from planner.capacity._queue import NONE, Flags, Ints, Load, Served, Work, Yard, arrivals, serve
-from planner.capacity.records import Job, Machine, Stock
+from planner.capacity.records import STANDING, Job, Machine, Stock
 from planner.core import Estimate, Floats, Refusal
-from planner.cost import HOURS_PER_MONTH, likely, lost_share
+from planner.cost import (
+    HOURS_PER_MONTH,
+    busy_energy_per_hour,
+    idle_energy_per_hour,
+    likely,
+    lost_share,
+)
 
 HOUR_S: Final = 3600.0
+ENDLESS_USD: Final = 1e18
 SEED: Final = 1
 COLUMNS: Final = 1000
 """Simulated months at least."""
 SCENARIOS: Final = 40
 """Draws of times and prices at least: the 5 % and 95 % points of fewer are one draw each."""
-MOST_RUNS: Final = 3000
-"""Mean runs of a column; a plan with more runs a month simulates a part of each month."""
+MOST_RUNS: Final = 1500.0
+"""Mean runs of a column; of a month with more runs a part is simulated."""
 WARM_UPS: Final = 8.0
 """Longest durations before the counted month starts."""
 LEAST_WARM_UP_H: Final = 50.0
+MOST_WARM_UP_H: Final = 1460.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +68,10 @@ class Case:
     """Everything a simulation needs, apart from the fleet.
 
     machines: kinds, in a fixed order; `times` are by their ids.
+    months: of the plan.
     variation: standard deviation of ln of a run's own duration.
-    growth: factor of all runs, for what breaks first.
+    only: months that are simulated, from 0; all of them where empty.
+    columns, least_scenarios: simulated months, and draws of everything uncertain, at least.
     """
 
     jobs: tuple[Job, ...]
@@ -71,11 +81,18 @@ class Case:
     variation: float = 0.0
     seed: int = SEED
     columns: int = COLUMNS
+    least_scenarios: int = SCENARIOS
+    only: tuple[int, ...] = ()
+
+    @cached_property
+    def at(self) -> Ints:
+        """Simulated months, from 0."""
+        return np.array(self.only or range(self.months), dtype=np.intp)
 
     @cached_property
     def scenarios(self) -> int:
         """Number of scenarios: at least `SCENARIOS`, and enough for all columns."""
-        return max(math.ceil(self.columns / self.months), SCENARIOS)
+        return max(math.ceil(self.columns / len(self.at)), self.least_scenarios)
 
     @cached_property
     def draws(self) -> Ints:
@@ -104,11 +121,9 @@ class Case:
 
     @cached_property
     def runs(self) -> Floats:
-        """Mean runs of each job in each month, shape (jobs, months)."""
-        month = np.arange(self.months)
-        return np.array([j.runs_a_month * (1.0 + j.growth) ** month for j in self.jobs]).reshape(
-            len(self.jobs), self.months
-        )
+        """Mean runs of each job in each simulated month, shape (jobs, months)."""
+        grown = [j.runs_a_month * (1.0 + j.growth) ** self.at for j in self.jobs]
+        return np.array(grown).reshape(len(self.jobs), len(self.at))
 
     @cached_property
     def needs(self) -> Ints:
@@ -129,7 +144,7 @@ def wall_hours(job: Job, machine: Machine, time: RunTime | None, draws: Ints) ->
         return np.asarray(work)
     if machine.term == "spot" and not job.interruptible:
         return never
-    left = 1.0 - float(likely(machine.rental.startup_s) * 0.0 + lost_share(machine.rental))
+    left = 1.0 - float(lost_share(machine.rental))
     if left <= 0.0:
         return never
     return np.asarray(work / left + float(likely(machine.rental.startup_s)) / HOUR_S)
@@ -144,7 +159,7 @@ class Simulated:
     """The simulated months of a fleet.
 
     Arrays over columns are months x scenarios, the month changing slowest. `counted` marks runs of
-    the month itself; `scale` is the month over the simulated part of it.
+    the month itself; `scale` is the month over its simulated part, shape (months, scenarios).
     """
 
     case: Case
@@ -154,13 +169,13 @@ class Simulated:
     counted: Flags
     kind: Ints
     stock: Ints
-    scale: float
+    scale: Floats
     index: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def month(self) -> Ints:
         """Month of each column, from 0."""
-        return np.repeat(np.arange(self.case.months), self.case.scenarios)
+        return np.repeat(np.arange(len(self.case.at)), self.case.scenarios)
 
     def by_job_and_month(self, what: Floats | Flags) -> Floats:
         """Return the sum over counted runs, shape (jobs, months, scenarios)."""
@@ -173,7 +188,7 @@ class Simulated:
 
     def by_job_and_stock(self, what: Floats | Flags) -> Floats:
         """Return the sum over counted runs and columns, shape (jobs, stocks, months)."""
-        jobs, stocks, months = len(self.case.jobs), len(self.stocks), self.case.months
+        jobs, stocks, months = len(self.case.jobs), len(self.stocks), len(self.case.at)
         there = self.counted & (self.served.machine != NONE)
         month = np.broadcast_to(self.month, there.shape)[there]
         key = (self.load.job[there] * stocks + self.stock[self.served.machine[there]]) * months
@@ -182,13 +197,13 @@ class Simulated:
         return np.asarray(total.reshape(jobs, stocks, months))
 
     def _sum(self, what: Floats | Flags, group: Ints, groups: int) -> Floats:
-        columns = self.case.months * self.case.scenarios
+        columns = len(self.case.at) * self.case.scenarios
         there = self.counted & (group != NONE)
         column = np.broadcast_to(np.arange(columns), there.shape)[there]
         total = np.bincount(group[there] * columns + column,
                             weights=np.asarray(what, dtype=np.float64)[there],
                             minlength=groups * columns)  # fmt: skip
-        return np.asarray(total.reshape(groups, self.case.months, self.case.scenarios))
+        return np.asarray(total.reshape(groups, len(self.case.at), self.case.scenarios))
 
 
 def simulate(case: Case, stocks: Sequence[Stock], factor: float = 1.0) -> Simulated:
@@ -204,52 +219,52 @@ def simulate(case: Case, stocks: Sequence[Stock], factor: float = 1.0) -> Simula
     counts = [s.count for s in stocks]
     stock = np.repeat(np.arange(len(stocks)), counts)
     kind = np.repeat(np.array([index[s.machine] for s in stocks], dtype=np.intp), counts)
-    hours = np.repeat(case.hours[:, :, None, :], case.months, axis=2)
+    months = len(case.at)
+    hours = np.repeat(case.hours[:, :, None, :], months, axis=2)
     hours = hours.reshape(len(case.machines), len(case.jobs), -1)
-    month = np.repeat(np.arange(case.months), case.scenarios)
-    from_month = np.repeat([s.from_month for s in stocks], counts)
+    month = np.repeat(case.at, case.scenarios)
+    from_month = np.repeat(np.array([s.from_month for s in stocks], dtype=np.intp), counts)
     opens = np.where(month >= from_month[:, None] - 1, 0.0, np.inf)
     runs = np.repeat(case.runs, case.scenarios, axis=1) * factor
     window, warm_up = _window(case, runs)
-    load = arrivals(runs * (window + warm_up) / HOURS_PER_MONTH, window + warm_up, case.seed,
-                    case.variation)  # fmt: skip
-    size, slots, need = _slots(case, kind)
+    length = window + warm_up
+    load = arrivals(runs * length / HOURS_PER_MONTH, length, case.seed, case.variation)
+    slots, need = _slots(case, kind)
+    often = [m.rental.interruptions_per_hour if m.rental else 0.0 for m in case.machines]
     work = Work(
         plan_h=hours,
         need=need,
         rank=_rank(case),
         within_h=np.array([np.inf if j.within_h is None else j.within_h for j in case.jobs]),
         starts_h=_of_rental(case, "startup_s"),
-        interruptions_per_hour=np.array(
-            [float(likely(m.rental.interruptions_per_hour)) if m.rental else 0.0
-             for m in case.machines]
-        ),
+        interruptions_per_hour=np.array([float(likely(o)) for o in often]),
         lost_h=_of_rental(case, "lost_work_s") + _of_rental(case, "restart_s"),
-    )  # fmt: skip
-    del size
-    served = serve(load, Yard(kind=kind, slots=slots, opens_h=opens), work)
-    counted = load.real & (load.arrival_h >= warm_up)
-    return Simulated(case=case, stocks=stocks, load=load, served=served, counted=counted, kind=kind,
-                     stock=stock, scale=HOURS_PER_MONTH / window, index=index)  # fmt: skip
-
-
-def _window(case: Case, runs: Floats) -> tuple[float, float]:
-    """Return hours that are counted, and hours before them."""
-    shortest = np.where(np.isfinite(case.hours), case.hours, np.nan)
-    known = shortest[np.isfinite(shortest)]
-    longest = float(known.max()) if known.size else 0.0
-    busiest = float(runs.sum(axis=0).max(initial=0.0))
-    part = min(1.0, MOST_RUNS / busiest) if busiest > 0.0 else 1.0
-    window = HOURS_PER_MONTH * part
-    warm_up = min(
-        max(WARM_UPS * longest, LEAST_WARM_UP_H),
-        2.0 * HOURS_PER_MONTH,
     )
-    return window, min(warm_up, max(window, LEAST_WARM_UP_H, 2.0 * longest))
+    return Simulated(
+        case=case,
+        stocks=stocks,
+        load=load,
+        served=serve(load, Yard(kind=kind, slots=slots, opens_h=opens), work),
+        counted=load.real & (load.arrival_h >= warm_up),
+        kind=kind,
+        stock=stock,
+        scale=(HOURS_PER_MONTH / window).reshape(months, case.scenarios),
+        index=index,
+    )
 
 
-def _slots(case: Case, kind: Ints) -> tuple[int, Ints, Ints]:
-    """Return accelerators of a slot, slots of each machine, and slots that each job needs.
+def _window(case: Case, runs: Floats) -> tuple[Floats, float]:
+    """Return hours of each column that are counted, and hours before them."""
+    finite = case.hours[np.isfinite(case.hours)]
+    longest = float(finite.max()) if finite.size else 0.0
+    total = runs.sum(axis=0)
+    part = np.minimum(1.0, np.divide(MOST_RUNS, total, out=np.ones(len(total)), where=total > 0.0))
+    warm_up = min(max(WARM_UPS * longest, LEAST_WARM_UP_H), MOST_WARM_UP_H)
+    return np.asarray(HOURS_PER_MONTH * part), warm_up
+
+
+def _slots(case: Case, kind: Ints) -> tuple[Ints, Ints]:
+    """Return slots of each machine, and slots that each job needs.
 
     A slot is the largest part that all runs are multiples of.
     """
@@ -257,8 +272,8 @@ def _slots(case: Case, kind: Ints) -> tuple[int, Ints, Ints]:
     used = np.unique(np.concatenate([case.needs.ravel(), sizes[kind]])) if kind.size else sizes
     size = math.gcd(*(int(u) for u in used)) if used.size else 1
     if (case.needs == sizes[:, None]).all():
-        return size, np.ones(len(kind), dtype=np.intp), np.ones_like(case.needs)
-    return size, sizes[kind] // size, -(-case.needs // size)
+        return np.ones(len(kind), dtype=np.intp), np.ones_like(case.needs)
+    return sizes[kind] // size, -(-case.needs // size)
 
 
 def _rank(case: Case) -> Floats:
@@ -270,15 +285,22 @@ def _rank(case: Case) -> Floats:
 def run_cost(case: Case, kind: int) -> Floats:
     """Return the usual cost of one more run of each job on a machine, shape (jobs,) [USD].
 
-    Standing machines cost their electricity, which is less than any rent here: they come first.
+    Of standing machines it is the electricity of work above that of waiting. Where a run shares a
+    rented machine it counts its part of the price.
     """
     machine = case.machines[kind]
     hours = np.median(case.hours[kind], axis=-1)
-    if machine.term in ("owned", "bought", "reserved"):
-        return np.where(np.isfinite(hours), 1e-9 * hours, 1e18)
-    price = float(likely(machine.rental.price_per_hour)) if machine.rental else 0.0
     part = case.needs[kind] / machine.accelerators
-    return np.where(np.isfinite(hours), price * part * hours, 1e18)
+    if machine.owned is not None:
+        hour = float(busy_energy_per_hour(machine.owned) - idle_energy_per_hour(machine.owned))
+    elif machine.rental is not None and machine.term not in STANDING:
+        hour = float(likely(machine.rental.price_per_hour))
+    else:
+        hour = 0.0
+    around = 0.0
+    if machine.rental is not None:
+        around = float(likely(machine.rental.setup_usd) + likely(machine.rental.egress_usd))
+    return np.where(np.isfinite(hours), hour * part * hours + around, ENDLESS_USD)
 
 
 def _of_rental(case: Case, name: str) -> Floats:

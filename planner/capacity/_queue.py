@@ -115,12 +115,12 @@ class Served:
     late: Flags
 
 
-def arrivals(runs: Floats, hours: float, seed: int, variation: float = 0.0) -> Load:
+def arrivals(runs: Floats, hours: Floats, seed: int, variation: float = 0.0) -> Load:
     """Return runs that arrive at random: a Poisson process, split among the jobs by their rates.
 
     Args:
         runs: mean number of each job in that time, shape (jobs, columns).
-        hours: simulated time [h].
+        hours: simulated time of each column, shape (columns,) [h].
         seed: of the draws; equal seeds and `runs` give equal arrivals.
         variation: standard deviation of ln of a run's own duration.
     """

@@ -72,7 +72,7 @@ def spend(simulated: Simulated) -> Spend:
     part = case.needs / sizes[:, None]
     kind = simulated.kind[np.maximum(served.machine, 0)] if simulated.kind.size else None
     if kind is None:
-        shape = (0, case.months, case.scenarios)
+        shape = (0, len(case.at), case.scenarios)
         return Spend(by_stock=np.zeros(shape), hours=np.zeros(shape), busy=np.zeros(shape),
                      utilisation=None)  # fmt: skip
     job = np.maximum(simulated.load.job, 0)
@@ -107,7 +107,7 @@ def _cost(
     """Return the cost of one stock, shape (months, scenarios) [USD]."""
     case = simulated.case
     machine = case.machines[simulated.index[stock.machine]]
-    month = np.arange(case.months)[:, None]
+    month = case.at[:, None]
     there = month >= stock.from_month - 1
     del n
     if machine.rental is not None:
@@ -146,6 +146,6 @@ def _utilisation(simulated: Simulated, busy: Floats) -> float | None:
     for n, stock in enumerate(simulated.stocks):
         if case.machines[simulated.index[stock.machine]].term in STANDING:
             worked += float(busy[n].mean(axis=1).sum())
-            held = max(case.months - stock.from_month + 1, 0)
+            held = int((case.at >= stock.from_month - 1).sum())
             there += stock.count * held * HOURS_PER_MONTH
     return worked / there if there else None

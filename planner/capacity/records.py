@@ -20,8 +20,21 @@ TERMS: Final[tuple[Term, ...]] = ("owned", "bought", "reserved", "on demand", "s
 STANDING: Final[frozenset[Term]] = frozenset({"owned", "bought", "reserved"})
 """Terms that cost money whether the machine works or not."""
 Line = Literal["fleet", "buy only", "rent only"]
-MONTHS: Final = (12, 36)
+PLAN_MONTHS: Final = (12, 36)
 """Fewest and most months of a plan."""
+MOST_JOBS: Final = 24
+MOST_STOCKS: Final = 24
+"""Lines of a fleet."""
+MOST_MACHINES: Final = 64
+"""Of one line."""
+MOST_ACCELERATORS: Final = 1024
+COMMON: Final = frozenset({
+    "tariff_usd_per_kwh", "kg_co2_per_kwh", "pue", "host_watts_share", "idle_watts_share",
+    "host_price_share", "life_years", "residual_share", "rate_of_capital", "upkeep_share",
+    "setup_usd", "minimum_s", "startup_s", "egress_usd", "interruptions_per_hour", "lost_work_s",
+    "restart_s", "price_doubt", "stale_price_doubt", "capital_doubt",
+})  # fmt: skip
+"""Assumptions of Compare hardware that all jobs share; a job has its own runs a month."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,11 +127,13 @@ class Fleet:
     stocks: what is there, bought or may be rented, by id or text of an option.
     find: look for the cheapest fleet; `stocks` with terms owned then stay, others are limits.
     purchases_usd: most that purchases may cost [USD]; None without a limit.
+    rent_most: rented machines of one kind at the same time, where find chooses the kinds.
     """
 
     stocks: tuple[Stock, ...] = ()
     find: bool = True
     purchases_usd: float | None = None
+    rent_most: int = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,12 +144,16 @@ class Horizon:
     probability: of each job to end in time [share].
     years: of the cost lines of one machine.
     utilisation: busy share of that machine; None takes that of the fleet.
+    variation: standard deviation of ln of the time of equal runs.
+    seed: of the simulation.
     """
 
     months: int = 36
     probability: float = 0.95
     years: float = 3.0
     utilisation: float | None = None
+    variation: float = 0.0
+    seed: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
