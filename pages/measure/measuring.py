@@ -180,9 +180,9 @@ def repeat(ticket: str) -> str:
         folder=str(results()), installation=str(ROOT), phase="waiting", finished=0, failed=0,
         nodes=(), started_at=None,
     )  # fmt: skip
-    start_as = ("converge",) if old.command == "converge" else ("run", "--yes")
-    named = ("--name", again.result_set)
-    _launch(again, (*start_as, _spec_of(old), *named, *_settings(old.options)))
+    confirmed = () if old.command == "converge" else ("--yes",)
+    named = (_spec_of(old), "--name", again.result_set, *confirmed)
+    _launch(again, (old.command, *named, *_settings(old.options)))
     return again.ticket
 
 

@@ -347,6 +347,7 @@ def test_a_finished_sweep_is_repeated_as_a_new_set(sweeping: Path, own: Path) ->
     _open(sweeping, "all")
     _until(_is(sweeping, "finished", 4))
     sound(shown.run()).button(key=f"measure.repeat.{first}").click().run()
+    assert [t.value for t in shown.toast] == ["Started again as a new result set."]
     _until(lambda: [s.phase for s in _all(sweeping)] == ["finished"] * 2)
     assert len(list((own / "small-repeat-2").glob("*.parquet"))) == 4
     assert len(list((own / "small").glob("*.parquet"))) == 4
