@@ -335,10 +335,18 @@ def _machine(option: Candidate, text: str, question: Question) -> Machine:
         years = int(entry[1][-1]) if term == "reserved" else 0
         rental = _on_terms(rental, term, question)
     return Machine(
-        id=text, label=option.hardware.label, term=term, accelerator="" if card is None else card.id,
+        id=text, label=_label(option, term, years), term=term, accelerator="" if card is None else card.id,
         accelerators=option.hardware.count, owned=option.owned, rental=rental,
         committed_years=years, price=option.price, stale=option.stale, source=option.source,
     )  # fmt: skip
+
+
+def _label(option: Candidate, term: Term, years: int) -> str:
+    """Return '8 x H100 SXM5 80GB (bought)', or with the provider of an offer."""
+    if option.offer is not None:
+        return option.what
+    terms = f"reserved {years} year{'' if years == 1 else 's'}" if years else term
+    return f"{option.hardware.label} ({terms})"
 
 
 def _on_terms(rental: Rental, term: Term, question: Question) -> Rental:

@@ -4,7 +4,7 @@
 months of a plan, `_spend` their cost; `_answer` puts the answer together.
 """
 
-from planner.capacity._answer import answer_of, plan
+from planner.capacity._answer import plan
 from planner.capacity._months import Case, RunTime, Times
 from planner.capacity.records import (
     COMMON,
@@ -65,6 +65,5 @@ __all__ = [
     "Tile",
     "Times",
     "Waiting",
-    "answer_of",
     "plan",
 ]

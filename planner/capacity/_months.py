@@ -33,9 +33,9 @@ ENDLESS_USD: Final = 1e18
 SEED: Final = 1
 COLUMNS: Final = 1000
 """Simulated months at least."""
-SCENARIOS: Final = 40
+SCENARIOS: Final = 28
 """Draws of times and prices at least: the 5 % and 95 % points of fewer are one draw each."""
-MOST_RUNS: Final = 1500.0
+MOST_RUNS: Final = 700.0
 """Mean runs of a column; of a month with more runs a part is simulated."""
 WARM_UPS: Final = 8.0
 """Longest durations before the counted month starts."""
@@ -71,6 +71,7 @@ class Case:
     months: of the plan.
     variation: standard deviation of ln of a run's own duration.
     only: months that are simulated, from 0; all of them where empty.
+    most_runs: mean runs of a simulated month; of a busier one a part is simulated.
     columns, least_scenarios: simulated months, and draws of everything uncertain, at least.
     """
 
@@ -83,6 +84,7 @@ class Case:
     columns: int = COLUMNS
     least_scenarios: int = SCENARIOS
     only: tuple[int, ...] = ()
+    most_runs: float = MOST_RUNS
 
     @cached_property
     def at(self) -> Ints:
@@ -172,6 +174,10 @@ class Simulated:
     scale: Floats
     index: Mapping[str, int] = field(default_factory=dict)
 
+    def machine(self, stock: Stock) -> Machine:
+        """Return the kind of machine of a stock."""
+        return self.case.machines[self.index[stock.machine]]
+
     @cached_property
     def month(self) -> Ints:
         """Month of each column, from 0."""
@@ -253,14 +259,20 @@ def simulate(case: Case, stocks: Sequence[Stock], factor: float = 1.0) -> Simula
     )
 
 
-def _window(case: Case, runs: Floats) -> tuple[Floats, float]:
-    """Return hours of each column that are counted, and hours before them."""
-    finite = case.hours[np.isfinite(case.hours)]
-    longest = float(finite.max()) if finite.size else 0.0
+def _window(case: Case, runs: Floats) -> tuple[Floats, Floats]:
+    """Return hours of each column that are counted, and hours before them.
+
+    Both are shortened in months with more than `most_runs` runs, the hours before to no less than
+    the longest of the jobs' shortest durations.
+    """
+    fastest = case.hours.min(axis=0, initial=np.inf)
+    longest = np.where(np.isfinite(fastest), fastest, 0.0).max(axis=0, initial=0.0)
+    longest = np.tile(longest, len(case.at))
     total = runs.sum(axis=0)
-    part = np.minimum(1.0, np.divide(MOST_RUNS, total, out=np.ones(len(total)), where=total > 0.0))
-    warm_up = min(max(WARM_UPS * longest, LEAST_WARM_UP_H), MOST_WARM_UP_H)
-    return np.asarray(HOURS_PER_MONTH * part), warm_up
+    most = np.divide(case.most_runs, total, out=np.full(len(total), np.inf), where=total > 0.0)
+    warm_up = np.clip(WARM_UPS * longest, LEAST_WARM_UP_H, MOST_WARM_UP_H)
+    warm_up = np.minimum(warm_up, np.maximum(HOURS_PER_MONTH * most, longest))
+    return np.asarray(HOURS_PER_MONTH * np.minimum(1.0, most)), warm_up
 
 
 def _slots(case: Case, kind: Ints) -> tuple[Ints, Ints]:

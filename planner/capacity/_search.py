@@ -26,7 +26,7 @@ import numpy as np
 
 from planner.capacity._judge import late_shares
 from planner.capacity._months import ENDLESS_USD, Case, run_cost, simulate
-from planner.capacity._spend import monthly_capital, spend
+from planner.capacity._spend import MONTHS_PER_YEAR, monthly_capital, months_paid, spend
 from planner.capacity.records import STANDING, Fleet, Horizon, Machine, Stock, Term
 from planner.core import Floats
 from planner.cost import HOURS_PER_MONTH, capex, idle_energy_per_hour, likely
@@ -35,9 +35,11 @@ LOADED: Final = 0.85
 """Largest planned utilisation of a machine, before simulation."""
 PERIOD: Final = 6
 """Months between two dates at which machines may be added."""
-FEW_SCENARIOS: Final = 16
+FEW_SCENARIOS: Final = 8
 """Scenarios of a fleet that is only compared with others."""
 MOST_ROUNDS: Final = 6
+FEW_RUNS: Final = 300.0
+"""Mean runs of a month of a fleet that is only compared."""
 MOST_ENLARGED: Final = 12
 SECONDS: Final = 3.0
 """Longest time of the program; the best fleet until then counts."""
@@ -69,7 +71,7 @@ class _Fast:
             simulated = simulate(self.case, key)
             worst = late_shares(simulated)[1]
             late = bool((worst > 1.0 - self.probability + 1e-12).any())
-            cost = float(np.median(spend(simulated).total.mean(axis=0)))
+            cost = float(spend(simulated).total[::2].mean())  # ends of periods judge lateness only
             self.known[key] = late, cost
         return self.known[key]
 
@@ -80,6 +82,14 @@ def merged(stocks: Sequence[Stock]) -> tuple[Stock, ...]:
     for s in stocks:
         counts[s.machine, s.from_month] = counts.get((s.machine, s.from_month), 0) + s.count
     return tuple(Stock(machine=m, count=n, from_month=f) for (m, f), n in counts.items() if n > 0)
+
+
+def few(case: Case) -> Case:
+    """Return the case with few scenarios, in the middle and at the end of each period."""
+    starts = range(0, case.months, PERIOD)
+    ends = [min(p + PERIOD, case.months) - 1 for p in starts]
+    only = tuple(m for p, end in zip(starts, ends, strict=True) for m in ((p + end) // 2, end))
+    return replace(case, only=only, columns=1, least_scenarios=FEW_SCENARIOS, most_runs=FEW_RUNS)
 
 
 def cheapest(
@@ -95,9 +105,7 @@ def cheapest(
     """
     limits = _limits(case, fleet, terms)
     there = tuple(s for s in fleet.stocks if _machine(case, s.machine).term == "owned")
-    middles = tuple(min(p + PERIOD - 1, case.months - 1) for p in range(0, case.months, PERIOD))
-    few = replace(case, only=middles, columns=1, least_scenarios=FEW_SCENARIOS)
-    fast = _Fast(few, horizon.probability, {})
+    fast = _Fast(few(case), horizon.probability, {})
     begin = _program(case, fleet, horizon, limits, there)
     rented = _rentals(case, limits)
     best = merged([*there, *begin, *rented])
@@ -112,7 +120,7 @@ def cheapest(
         if larger is None:
             break
         best, n = larger, n + 1
-    return Found(stocks=_trimmed(case, best), keeps=kept, compared=len(fast.known) + n + 1)
+    return Found(stocks=best, keeps=kept, compared=len(fast.known) + n + 1)
 
 
 def _machine(case: Case, name: str) -> Machine:
@@ -192,7 +200,7 @@ def _program(
                     high[x(j, k, p)] = 0.0
     for n, k in enumerate(added):
         for p, start in enumerate(starts):
-            cost[b(n, p)] = held_cost(case, case.machines[k], case.months - start)
+            cost[b(n, p)] = held_cost(case.machines[k], case.months - start)
             high[b(n, p)] = limits[case.machines[k].id]
     rows = jobs * periods + kinds * periods + 1 + len(added)
     matrix = lil_matrix((rows, total))
@@ -243,22 +251,16 @@ def _program(
     )
 
 
-def held_cost(case: Case, machine: Machine, months: int) -> float:
+def held_cost(machine: Machine, months: int) -> float:
     """Return what a standing machine costs for so many months without any run [USD]."""
-    del case
     if machine.rental is not None:
         paid = months_paid(machine, months)
         return float(likely(machine.rental.price_per_hour)) * HOURS_PER_MONTH * paid
     if machine.owned is None:
         return 0.0
     idle = float(idle_energy_per_hour(machine.owned)) * HOURS_PER_MONTH
-    return months * (float(monthly_capital(machine.owned, months)) + idle)
-
-
-def months_paid(machine: Machine, months: int) -> int:
-    """Return the months that a reservation is paid for: whole terms."""
-    term = 12 * machine.committed_years
-    return math.ceil(months / term) * term if term else months
+    upkeep = float(likely(machine.owned.upkeep_usd_per_year)) / MONTHS_PER_YEAR
+    return months * (float(monthly_capital(machine.owned, months)) + idle + upkeep)
 
 
 def _improved(
@@ -332,11 +334,5 @@ def _enlarged(
             continue
         more = merged([*stocks, Stock(machine=machine.id)])
         if _allowed(case, more, limits, fleet):
-            costs.append((held_cost(case, machine, case.months), more))
+            costs.append((held_cost(machine, case.months), more))
     return min(costs, key=lambda found: found[0])[1] if costs else None
-
-
-def _trimmed(case: Case, stocks: tuple[Stock, ...]) -> tuple[Stock, ...]:
-    """Return the fleet; rented kinds keep their limit."""
-    del case
-    return stocks
