@@ -195,6 +195,17 @@ def curves(
     return _of(shared, workload, ("curves", samples), query)
 
 
+def curves_of_set(shared: Store, result_set: str) -> list[SystemCurve]:
+    """Return the curves of a result set, without runs that failed; those of most points first."""
+
+    def query() -> list[SystemCurve]:
+        ids = queries.which(shared, {"result_set": [result_set], "status": ["ok"]})
+        runs = [run for i in ids[: queries.MOST_ROWS] if (run := queries.run(shared, i))]
+        return sorted(curves_of(runs), key=lambda curve: -curve.batch.size)
+
+    return _once(shared, ("curves of set", result_set), query)
+
+
 def forms(shared: Store, workload: str) -> list[FormRun]:
     """Return `planner.store.queries.forms`, cached until its runs change."""
     return _of(shared, workload, "forms", lambda: queries.forms(shared, workload))

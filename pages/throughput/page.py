@@ -13,11 +13,11 @@ from pages.common import (
     suspect_switch,
     widgets,
 )
+from pages.common.curve_lines import lines
 from pages.common.kept import store
 from pages.common.link import Link, as_text
 from pages.throughput import choice as curve_choice
 from pages.throughput import factor
-from pages.throughput.lines import lines
 from planner import figures
 from planner.answers import answer_sentences, batch_rows, source_rows
 from planner.answers.parameters import BATCH

@@ -15,6 +15,14 @@ from planner.answers._asking import (
     target_note,
 )
 from planner.answers._bodies import curves, hardware_comparison, projection
+from planner.answers._capacity import (
+    CapacityQuestion,
+    capacity,
+    capacity_answered,
+    capacity_question,
+    stock_of,
+    stock_text,
+)
 from planner.answers._curve_answers import answer_sentences, batch_rows, source_rows
 from planner.answers._documented import PAGES, RULES
 from planner.answers._door import compare
@@ -47,10 +55,14 @@ __all__ = [
     "NO_RUN",
     "PAGES",
     "RULES",
+    "CapacityQuestion",
     "CompareAnswer",
     "ScalingOutAnswer",
     "answer_sentences",
     "batch_rows",
+    "capacity",
+    "capacity_answered",
+    "capacity_question",
     "compare",
     "compare_answered",
     "compare_facts",
@@ -76,6 +88,8 @@ __all__ = [
     "scaling_sources",
     "series_by_slug",
     "source_rows",
+    "stock_of",
+    "stock_text",
     "target_note",
     "total_in_words",
     "usual_driver",

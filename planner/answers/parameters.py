@@ -8,8 +8,19 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
+from planner.answers.comparison import COMPARE
+from planner.answers.comparison._parameters import ASSUMED, DISPLAY
+from planner.capacity import (
+    COMMON,
+    MOST_ACCELERATORS,
+    MOST_JOBS,
+    MOST_MACHINES,
+    MOST_STOCKS,
+    PLAN_MONTHS,
+)
 from planner.core import MOST_VALUES, Parameter
 from planner.epochs import EPOCHS, MOST_CHOSEN, MOST_EPOCHS, MOST_LINES, SAMPLES_PER_EPOCH
+from planner.epochs.projection import SESSION_SD
 from planner.suspects import ANY, NAMES, NONE
 
 MOST_BESIDE: Final = 4
@@ -112,6 +123,61 @@ SCALING_OUT: Final = (
     Parameter(name="precision", words="precision of that model", kind="choice",
               default="bfloat16", choices=("float32", "float16", "bfloat16", "float8")),
     _WITHOUT,
+)  # fmt: skip
+_NAMES_A_JOB: Final = (
+    "workload", "pattern", "goal", "epochs", "samples_per_epoch", "target", "optimizer", "network",
+    "samples", "total_tokens", "params", "active_params", "layers", "width", "tokens", "image_px",
+    "flops", "family", "training", "recompute", "assumed_mfu", "precision", "network_optimizer",
+    "batch",
+)  # fmt: skip
+"""Parameters of Compare hardware that say what a job trains."""
+JOB: Final = (
+    Parameter(name="name", words="unique name of the job", longest=80),
+    Parameter(name="runs", words="mean runs a month, in the first month; they arrive at random",
+              kind="number", unit="1/month", default=4.0, least=0.0, most=1e6),
+    Parameter(name="within", words="longest time from a run's arrival to its end; without it no "
+              "deadline", kind="number", unit="h", least=1e-3, most=1e5),
+    Parameter(name="interruptible", words="it may run on spot machines", kind="flag",
+              default=False),
+    Parameter(name="growth", words="growth of the runs a month, 5 for 5 %", kind="number",
+              unit="%", default=0.0, least=-50.0, most=100.0),
+    Parameter(name="accelerators", words="accelerators that a run uses; without it the whole "
+              "machine", kind="whole", least=1, most=MOST_ACCELERATORS),
+    *(next(p for p in COMPARE if p.name == name) for name in _NAMES_A_JOB),
+)  # fmt: skip
+"""Parameters of one job: the columns of a jobs file, and the parts of a text of `jobs`."""
+_FIRST_MONTH, _LAST_MONTH = PLAN_MONTHS
+CAPACITY: Final = (
+    Parameter(name="jobs", words="jobs, each a text of its parameters: name=Fine-tune; "
+              "network=llama-3-8b; total_tokens=100M; runs=120; within=4", many=MOST_JOBS),
+    Parameter(name="preset", words="a table of example jobs, in place of jobs"),
+    Parameter(name="owned", words="machines already owned: 2 x a100-sxm-80gb|8 is two of eight "
+              "accelerators each", many=MOST_STOCKS),
+    Parameter(name="fleet", words="machines to buy or rent: 1 x buy|h100-sxm|8|260000 total, "
+              "3 x rent|h100-sxm|8|20, 3 x spot|h100-sxm|8|11, reserved-1|h100-sxm|8|15, or an "
+              "id of --list options; `from 7` behind it is the first month. With find these are "
+              "the machines to choose from, each up to its count", many=MOST_STOCKS),
+    Parameter(name="find", words="find the cheapest fleet that keeps every deadline", kind="flag",
+              default=True),
+    Parameter(name="months", words="months of the plan", kind="whole", unit="months",
+              default=_LAST_MONTH, least=_FIRST_MONTH, most=_LAST_MONTH),
+    Parameter(name="probability", words="probability that a run ends in time, for each job",
+              kind="number", unit="%", default=95.0, least=50.0, most=99.9),
+    Parameter(name="purchases", words="most that purchases may cost, in the currency shown",
+              kind="number", least=0.0, most=1e12),
+    Parameter(name="rent_most", words="most rented machines of one kind at the same time, where "
+              "the fleet states none", kind="whole", default=8, least=0, most=MOST_MACHINES),
+    Parameter(name="years", words="years of the cost lines of one machine", kind="number",
+              unit="years", default=3.0, least=1.0, most=10.0),
+    Parameter(name="utilisation", words="busy share of that machine; default: that of the fleet",
+              kind="number", unit="%", least=0.0, most=100.0),
+    Parameter(name="variation", words="standard deviation of the time of equal runs",
+              kind="number", unit="%", default=100.0 * SESSION_SD, least=0.0, most=100.0),
+    Parameter(name="seed", words="seed of the simulation", kind="whole", default=1, least=0,
+              most=1_000_000),
+    Parameter(name="country", words="country of the electricity, by code or name"),
+    *DISPLAY,
+    *(p for p in ASSUMED if p.name in COMMON),
 )  # fmt: skip
 STATED: Final = ("workload", "pattern", "epochs", "patterns", "systems", "baseline")
 """Parameters of every shared link of totals and curves, even at their current defaults."""

@@ -32,6 +32,7 @@ from planner.compare._candidates import (
     entry_text,
     entry_words,
     left_out,
+    part_of,
     usual,
     wrong_in_form,
 )
@@ -106,6 +107,7 @@ __all__ = [
     "misses_limits",
     "monthly_cost",
     "next_step",
+    "part_of",
     "pays_up_front",
     "probability_help",
     "probability_titles",

@@ -232,6 +232,14 @@ def own_rows(context: Context) -> list[Row]:
     return [row for folder in sorted(folders) if folder.is_dir() for row in summaries(folder)]
 
 
+@cache
+def shipped_rows(sweep: str) -> tuple[Row, ...]:
+    """Return the summaries of the shipped runs of a sweep, which other machines measured."""
+    [place] = (f.path for f in folders_from_environment(ROOT, {}) if f.kind == "shipped")
+    folders = sorted(p for p in place.iterdir() if p.is_dir()) if place.is_dir() else []
+    return tuple(r for path in folders for r in summaries(path) if r.get("sweep") == sweep)
+
+
 def name_result_set(context: Context) -> None:
     """Write the set's set.toml, unless it exists."""
     facts = {**context.facts, "licence": context.licence}

@@ -1,0 +1,338 @@
+"""The cheapest fleet that keeps every deadline: a mixed-integer program, then simulation.
+
+Program, with runs x[j, k, p] a month of job j on kind k in period p, and b[k, p] machines of a
+standing kind k that are added at the start of p:
+
+    minimise    sum_p months[p] * sum_jk x[j, k, p]*run_cost[j, k] + sum_kp b[k, p]*held_cost[k, p]
+    such that   sum_k x[j, k, p] = runs[j, p]                               every run somewhere
+                sum_j x[j, k, p]*hours[j, k]*part[j, k] <= 730*u*(there[k] + sum_{q<=p} b[k, q])
+                sum_kp b[k, p]*price[k] <= purchases
+                x[j, k, p] = 0 where a run on k alone is in time less often than required
+
+solved by `scipy.optimize.milp`. `u` (`LOADED`) leaves room for the queue, which the program does
+not see. Then every fleet that differs by one machine is simulated, on a few months with few
+scenarios; the cheapest that keeps the deadlines counts, until none is cheaper. The chosen fleet is
+simulated in full, and enlarged until it keeps them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from planner.capacity._judge import late_shares
+from planner.capacity._months import ENDLESS_USD, Case, run_cost, simulate
+from planner.capacity._spend import MONTHS_PER_YEAR, monthly_capital, months_paid, spend
+from planner.capacity.records import STANDING, Fleet, Horizon, Machine, Stock, Term
+from planner.core import Floats
+from planner.cost import HOURS_PER_MONTH, capex, idle_energy_per_hour, likely
+
+LOADED: Final = 0.85
+"""Largest planned utilisation of a machine, before simulation."""
+PERIOD: Final = 6
+"""Months between two dates at which machines may be added."""
+FEW_SCENARIOS: Final = 8
+"""Scenarios of a fleet that is only compared with others."""
+MOST_ROUNDS: Final = 6
+FEW_RUNS: Final = 300.0
+"""Mean runs of a month of a fleet that is only compared."""
+MOST_ENLARGED: Final = 12
+SECONDS: Final = 3.0
+"""Longest time of the program; the best fleet until then counts."""
+GAP: Final = 0.005
+"""Share of the cost within which the program may stop."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A fleet, whether it keeps every deadline, and how many fleets were simulated."""
+
+    stocks: tuple[Stock, ...]
+    keeps: bool
+    compared: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Fast:
+    """Few months and scenarios, for many fleets; cost and worst lateness by fleet."""
+
+    case: Case
+    probability: float
+    known: dict[tuple[Stock, ...], tuple[bool, float]]
+
+    def look(self, stocks: Sequence[Stock]) -> tuple[bool, float]:
+        """Return how late a fleet is beyond its limit, 0 within; and its cost [USD]."""
+        key = tuple(sorted(merged(stocks), key=lambda s: (s.machine, s.from_month)))
+        if key not in self.known:
+            simulated = simulate(self.case, key)
+            worst = late_shares(simulated)[1]
+            late = bool((worst > 1.0 - self.probability + 1e-12).any())
+            cost = float(spend(simulated).total[::2].mean())  # ends of periods judge lateness only
+            self.known[key] = late, cost
+        return self.known[key]
+
+
+def merged(stocks: Sequence[Stock]) -> tuple[Stock, ...]:
+    """Return stocks of one machine and month together; empty ones are left out."""
+    counts: dict[tuple[str, int], int] = {}
+    for s in stocks:
+        counts[s.machine, s.from_month] = counts.get((s.machine, s.from_month), 0) + s.count
+    return tuple(Stock(machine=m, count=n, from_month=f) for (m, f), n in counts.items() if n > 0)
+
+
+def few(case: Case) -> Case:
+    """Return the case with few scenarios, in the middle and at the end of each period."""
+    starts = range(0, case.months, PERIOD)
+    ends = [min(p + PERIOD, case.months) - 1 for p in starts]
+    only = tuple(m for p, end in zip(starts, ends, strict=True) for m in ((p + end) // 2, end))
+    return replace(case, only=only, columns=1, least_scenarios=FEW_SCENARIOS, most_runs=FEW_RUNS)
+
+
+def cheapest(
+    case: Case, fleet: Fleet, horizon: Horizon, terms: Collection[Term] = ()
+) -> Found:
+    """Return the cheapest fleet that keeps every deadline.
+
+    Args:
+        case: jobs, times, and the kinds of machines to choose from.
+        fleet: owned machines stay; stocks of other terms are the most of their kinds.
+        horizon: with the probability.
+        terms: the only ones to add; empty for all.
+    """
+    limits = _limits(case, fleet, terms)
+    there = tuple(s for s in fleet.stocks if _machine(case, s.machine).term == "owned")
+    fast = _Fast(few(case), horizon.probability, {})
+    begin = _program(case, fleet, horizon, limits, there)
+    rented = _rentals(case, limits)
+    best = merged([*there, *begin, *rented])
+    best = _improved(fast, best, limits, fleet)
+    kept, n = False, 0
+    while n <= MOST_ENLARGED:
+        simulated = simulate(case, best)
+        late = late_shares(simulated)[1] > 1.0 - horizon.probability + 1e-12
+        if kept := not late.any():
+            break
+        larger = _enlarged(case, best, limits, fleet, int(np.argmax(late_shares(simulated)[1])))
+        if larger is None:
+            break
+        best, n = larger, n + 1
+    return Found(stocks=best, keeps=kept, compared=len(fast.known) + n + 1)
+
+
+def _machine(case: Case, name: str) -> Machine:
+    return next(m for m in case.machines if m.id == name)
+
+
+def _limits(case: Case, fleet: Fleet, terms: Collection[Term]) -> dict[str, int]:
+    """Return the most machines of each kind that may be added."""
+    named: dict[str, int] = {}
+    for s in fleet.stocks:
+        named[s.machine] = named.get(s.machine, 0) + s.count
+    limits = {}
+    for machine in case.machines:
+        if machine.term == "owned" or (terms and machine.term not in terms):
+            continue
+        usual = 64 if machine.term in STANDING else fleet.rent_most
+        limits[machine.id] = named.get(machine.id, usual)
+    return limits
+
+
+def _rentals(case: Case, limits: dict[str, int]) -> list[Stock]:
+    """Return every rental by the hour up to its limit: unused ones cost nothing."""
+    return [
+        Stock(machine=m.id, count=limits[m.id])
+        for m in case.machines
+        if m.term not in STANDING and limits.get(m.id, 0) > 0
+    ]
+
+
+def _eligible(case: Case, probability: float) -> Floats:
+    """Return where a run alone is in time often enough, shape (jobs, kinds).
+
+    A job that no kind can do in time may use the kinds that are in time most often.
+    """
+    within = np.array([math.inf if j.within_h is None else j.within_h for j in case.jobs])
+    share = (case.hours <= within[:, None]).mean(axis=2).T
+    finite = np.isfinite(case.hours).all(axis=2).T
+    share = np.where(finite, share, -1.0)
+    best = share.max(axis=1, initial=-1.0)
+    least = np.minimum(probability, np.maximum(best, 0.0))
+    return np.asarray(share >= least[:, None] - 1e-12)
+
+
+def _program(
+    case: Case, fleet: Fleet, horizon: Horizon, limits: dict[str, int], there: Sequence[Stock]
+) -> tuple[Stock, ...]:
+    """Return the standing machines of the program's solution; () where it has none."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import lil_matrix
+
+    starts = list(range(0, case.months, PERIOD))
+    jobs, kinds, periods = len(case.jobs), len(case.machines), len(starts)
+    lengths = [min(PERIOD, case.months - s) for s in starts]
+    standing = [k for k, m in enumerate(case.machines) if m.term in STANDING]
+    added = [k for k in standing if case.machines[k].id in limits]
+    hours = np.where(np.isfinite(case.hours), case.hours, 0.0).mean(axis=2)
+    part = case.needs / np.array([m.accelerators for m in case.machines])[:, None]
+    runs = case.runs
+    number = jobs * kinds * periods
+    total = number + len(added) * periods
+    cost, high = np.zeros(total), np.full(total, np.inf)
+    can = _eligible(case, horizon.probability)
+    each = np.array([run_cost(case, k) for k in range(kinds)])
+
+    def x(j: int, k: int, p: int) -> int:
+        return (j * kinds + k) * periods + p
+
+    def b(n: int, p: int) -> int:
+        return number + n * periods + p
+
+    usable = {m.id for m in case.machines if m.id in limits} | {s.machine for s in there}
+    for j in range(jobs):
+        for k, machine in enumerate(case.machines):
+            for p in range(periods):
+                cost[x(j, k, p)] = min(each[k, j], ENDLESS_USD / 1e9) * lengths[p]
+                if not can[j, k] or machine.id not in usable:
+                    high[x(j, k, p)] = 0.0
+    for n, k in enumerate(added):
+        for p, start in enumerate(starts):
+            cost[b(n, p)] = held_cost(case.machines[k], case.months - start)
+            high[b(n, p)] = limits[case.machines[k].id]
+    rows = jobs * periods + kinds * periods + 1 + len(added)
+    matrix = lil_matrix((rows, total))
+    low, most = np.full(rows, -np.inf), np.full(rows, np.inf)
+    row = 0
+    for j in range(jobs):
+        for p, start in enumerate(starts):
+            for k in range(kinds):
+                matrix[row, x(j, k, p)] = 1.0
+            # capacity must do for the busiest month of a period
+            low[row] = most[row] = runs[j, start : start + lengths[p]].max()
+            row += 1
+    have = {s.machine: s.count for s in there}
+    for k, machine in enumerate(case.machines):
+        for p in range(periods):
+            for j in range(jobs):
+                matrix[row, x(j, k, p)] = hours[k, j] * part[k, j] / (HOURS_PER_MONTH * LOADED)
+            if k in added:
+                for q in range(p + 1):
+                    matrix[row, b(added.index(k), q)] = -1.0
+            rented = limits.get(machine.id, 0) if machine.term not in STANDING else 0
+            most[row] = have.get(machine.id, 0) + rented
+            row += 1
+    for n, k in enumerate(added):
+        owned = case.machines[k].owned
+        for p in range(periods):
+            matrix[row, b(n, p)] = 0.0 if owned is None else float(capex(owned))
+    most[row] = np.inf if fleet.purchases_usd is None else fleet.purchases_usd
+    row += 1
+    for n, k in enumerate(added):
+        for p in range(periods):
+            matrix[row, b(n, p)] = 1.0
+        most[row] = limits[case.machines[k].id]
+        row += 1
+    whole = np.concatenate([np.zeros(number), np.ones(total - number)])
+    solved = milp(
+        cost, integrality=whole, bounds=Bounds(0.0, high),
+        constraints=LinearConstraint(matrix.tocsr(), low, most),
+        options={"time_limit": SECONDS, "mip_rel_gap": GAP},
+    )  # fmt: skip
+    if solved.x is None:
+        return ()
+    return tuple(
+        Stock(machine=case.machines[k].id, count=round(solved.x[b(n, p)]), from_month=start + 1)
+        for n, k in enumerate(added)
+        for p, start in enumerate(starts)
+        if round(solved.x[b(n, p)]) > 0
+    )
+
+
+def held_cost(machine: Machine, months: int) -> float:
+    """Return what a standing machine costs for so many months without any run [USD]."""
+    if machine.rental is not None:
+        paid = months_paid(machine, months)
+        return float(likely(machine.rental.price_per_hour)) * HOURS_PER_MONTH * paid
+    if machine.owned is None:
+        return 0.0
+    idle = float(idle_energy_per_hour(machine.owned)) * HOURS_PER_MONTH
+    upkeep = float(likely(machine.owned.upkeep_usd_per_year)) / MONTHS_PER_YEAR
+    return months * (float(monthly_capital(machine.owned, months)) + idle + upkeep)
+
+
+def _improved(
+    fast: _Fast, best: tuple[Stock, ...], limits: dict[str, int], fleet: Fleet
+) -> tuple[Stock, ...]:
+    """Return the cheapest fleet in time that single changes lead to."""
+    late, cost = fast.look(best)
+    for _ in range(MOST_ROUNDS):
+        tried = [(fast.look(s), s) for s in _neighbours(fast.case, best, limits, fleet)]
+        better = [(c, s) for (wrong, c), s in tried if not wrong and (late or c < cost * 0.999)]
+        if not better:
+            break
+        cost, best = min(better, key=lambda found: found[0])
+        late = False
+    return best
+
+
+def _neighbours(
+    case: Case, stocks: tuple[Stock, ...], limits: dict[str, int], fleet: Fleet
+) -> Iterator[tuple[Stock, ...]]:
+    """Yield the fleets with one standing machine less, later, or more."""
+    for n, stock in enumerate(stocks):
+        if _machine(case, stock.machine).term in ("owned", "on demand", "spot"):
+            continue
+        rest = [*stocks[:n], *stocks[n + 1 :], replace(stock, count=stock.count - 1)]
+        yield merged(rest)
+        later = stock.from_month + PERIOD
+        if later <= case.months:
+            yield merged([*rest, Stock(machine=stock.machine, from_month=later)])
+    for machine in case.machines:
+        if machine.term in STANDING and machine.id in limits:
+            more = merged([*stocks, Stock(machine=machine.id)])
+            if _allowed(case, more, limits, fleet):
+                yield more
+
+
+def _allowed(
+    case: Case, stocks: Sequence[Stock], limits: dict[str, int], fleet: Fleet
+) -> bool:
+    """Return whether a fleet keeps the limits of its kinds and of purchases."""
+    counts: dict[str, int] = {}
+    for s in stocks:
+        counts[s.machine] = counts.get(s.machine, 0) + s.count
+    paid = purchases(case, stocks)
+    within = all(counts[m] <= most for m, most in limits.items() if m in counts)
+    return within and (fleet.purchases_usd is None or paid <= fleet.purchases_usd)
+
+
+def purchases(case: Case, stocks: Sequence[Stock]) -> float:
+    """Return what the bought machines of a fleet cost at first [USD]."""
+    total = 0.0
+    for s in stocks:
+        machine = _machine(case, s.machine)
+        if machine.term == "bought" and machine.owned is not None:
+            total += s.count * float(capex(machine.owned))
+    return total
+
+
+def _enlarged(
+    case: Case, stocks: tuple[Stock, ...], limits: dict[str, int], fleet: Fleet, job: int
+) -> tuple[Stock, ...] | None:
+    """Return the fleet with one more machine for a job that is late; None where none may be added.
+
+    The cheapest kind that can run the job counts.
+    """
+    costs = []
+    for k, machine in enumerate(case.machines):
+        if machine.id not in limits or not np.isfinite(case.hours[k, job]).all():
+            continue
+        if machine.term not in STANDING:
+            continue
+        more = merged([*stocks, Stock(machine=machine.id)])
+        if _allowed(case, more, limits, fleet):
+            costs.append((held_cost(machine, case.months), more))
+    return min(costs, key=lambda found: found[0])[1] if costs else None
