@@ -41,6 +41,10 @@ MOST_ROUNDS: Final = 6
 FEW_RUNS: Final = 300.0
 """Mean runs of a month of a fleet that is only compared."""
 MOST_ENLARGED: Final = 12
+MOST_RENTALS: Final = 3
+"""Kinds that are rented by the hour in one fleet."""
+MOST_OF_KIND: Final = 16
+"""Machines of a kind in a fleet that is only compared with."""
 SECONDS: Final = 3.0
 """Longest time of the program; the best fleet until then counts."""
 GAP: Final = 0.005
@@ -92,31 +96,43 @@ def few(case: Case) -> Case:
     return replace(case, only=only, columns=1, least_scenarios=FEW_SCENARIOS, most_runs=FEW_RUNS)
 
 
-def cheapest(
-    case: Case, fleet: Fleet, horizon: Horizon, terms: Collection[Term] = ()
-) -> Found:
+def cheapest(case: Case, fleet: Fleet, horizon: Horizon) -> Found:
     """Return the cheapest fleet that keeps every deadline.
 
     Args:
         case: jobs, times, and the kinds of machines to choose from.
         fleet: owned machines stay; stocks of other terms are the most of their kinds.
         horizon: with the probability.
-        terms: the only ones to add; empty for all.
     """
-    limits = _limits(case, fleet, terms)
+    return _cheapest(case, fleet, horizon, _limits(case, fleet, ()), case)
+
+
+def alternative(
+    case: Case, fleet: Fleet, horizon: Horizon, terms: Collection[Term], most: int = MOST_OF_KIND
+) -> Found:
+    """Return the cheapest fleet of owned machines and these terms, whatever the fleet's limits.
+
+    It is checked on few months and scenarios only: it is compared with, not advised.
+    """
+    limits = dict.fromkeys(_limits(case, Fleet(), terms), most)
+    free = replace(fleet, purchases_usd=None)
+    return _cheapest(case, free, horizon, limits, few(case))
+
+
+def _cheapest(
+    case: Case, fleet: Fleet, horizon: Horizon, limits: dict[str, int], exact: Case
+) -> Found:
     there = tuple(s for s in fleet.stocks if _machine(case, s.machine).term == "owned")
+    limits = _few_rentals(case, limits, horizon.probability)
     fast = _Fast(few(case), horizon.probability, {})
     begin = _program(case, fleet, horizon, limits, there)
-    rented = _rentals(case, limits)
-    best = merged([*there, *begin, *rented])
-    best = _improved(fast, best, limits, fleet)
+    best = _improved(fast, merged([*there, *begin, *_rentals(case, limits)]), limits, fleet)
     kept, n = False, 0
     while n <= MOST_ENLARGED:
-        simulated = simulate(case, best)
-        late = late_shares(simulated)[1] > 1.0 - horizon.probability + 1e-12
-        if kept := not late.any():
+        worst = late_shares(simulate(exact, best))[1]
+        if kept := bool((worst <= 1.0 - horizon.probability + 1e-12).all()):
             break
-        larger = _enlarged(case, best, limits, fleet, int(np.argmax(late_shares(simulated)[1])))
+        larger = _enlarged(case, best, limits, fleet, int(np.argmax(worst)))
         if larger is None:
             break
         best, n = larger, n + 1
@@ -139,6 +155,35 @@ def _limits(case: Case, fleet: Fleet, terms: Collection[Term]) -> dict[str, int]
         usual = 64 if machine.term in STANDING else fleet.rent_most
         limits[machine.id] = named.get(machine.id, usual)
     return limits
+
+
+def _few_rentals(case: Case, limits: dict[str, int], probability: float) -> dict[str, int]:
+    """Return the limits with `MOST_RENTALS` rentals by the hour at most.
+
+    They are added one by one: that with which renting for all runs would cost least, those that
+    leave fewest jobs without a machine first.
+    """
+    hourly = [k for k, m in enumerate(case.machines)
+              if m.id in limits and m.term not in STANDING]  # fmt: skip
+    if len(hourly) <= MOST_RENTALS:
+        return limits
+    can = _eligible(case, probability)
+    runs = case.runs.mean(axis=1)
+    each = np.array([run_cost(case, k) for k in range(len(case.machines))])
+    kept: list[int] = []
+
+    def cost(kinds: list[int]) -> tuple[int, float]:
+        prices = np.where(can[:, kinds].T, each[kinds], np.inf).min(axis=0)
+        rentable = np.isfinite(prices)
+        return int((~rentable).sum()), float((prices[rentable] * runs[rentable]).sum())
+
+    for _ in range(MOST_RENTALS):
+        best = min((k for k in hourly if k not in kept), key=lambda k: cost([*kept, k]))
+        if kept and cost([*kept, best]) >= cost(kept):
+            break
+        kept.append(best)
+    gone = {case.machines[k].id for k in hourly if k not in kept}
+    return {name: most for name, most in limits.items() if name not in gone}
 
 
 def _rentals(case: Case, limits: dict[str, int]) -> list[Stock]:
@@ -297,9 +342,7 @@ def _neighbours(
                 yield more
 
 
-def _allowed(
-    case: Case, stocks: Sequence[Stock], limits: dict[str, int], fleet: Fleet
-) -> bool:
+def _allowed(case: Case, stocks: Sequence[Stock], limits: dict[str, int], fleet: Fleet) -> bool:
     """Return whether a fleet keeps the limits of its kinds and of purchases."""
     counts: dict[str, int] = {}
     for s in stocks:

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from planner.capacity._judge import late_shares
-from planner.capacity._months import HOUR_S, Case, Simulated, simulate
+from planner.capacity._months import Case, Simulated, simulate
 from planner.capacity._search import few, held_cost, merged
 from planner.capacity._spend import MONTHS_PER_YEAR, monthly_capital
 from planner.capacity.records import (
@@ -37,7 +37,6 @@ from planner.cost import (
     draw_record,
     idle_energy_per_hour,
     likely,
-
     money_ends,
     quantiles,
     sensitivity,
@@ -49,6 +48,9 @@ FACTOR_STEP: Final = 0.05
 """What breaks first is found to this step of the factor."""
 DEMAND: Final = 0.2
 """The demand varies by this share in the sensitivity, up and down."""
+LEAST_SWING: Final = 0.01
+"""Inputs that move the cost less than this share of the first one are left out."""
+MOST_INPUTS: Final = 10
 RUNS: Final = "Runs of all jobs"
 POWER: Final = "Electricity"
 
@@ -204,7 +206,9 @@ def _inputs(simulated: Simulated, work: Floats) -> dict[str, Floats]:
 
 def influences(model: _Model) -> tuple[Influence, ...]:
     """Return how far each input moves the cost of a month, the largest first."""
-    return sensitivity(model.cost, model.inputs)
+    every = sensitivity(model.cost, model.inputs)
+    least = LEAST_SWING * max(every[0].swing, 1e-9) if every else 0.0
+    return tuple(i for i in every if i.swing > least)[:MOST_INPUTS]
 
 
 def measure_next(
@@ -235,6 +239,3 @@ def measure_next(
     narrows = f"The cost of a month narrows from {low}–{high} to {less}–{more} {display.currency}."
     return NextMeasurement(sentence=f"{advice} {narrows}", job=job_name, before=before,
                            after=after)  # fmt: skip
-
-
-
