@@ -1,10 +1,12 @@
 """A month of jobs on a fleet, answered from the store and the catalogue.
 
 Times and prices are those of Compare hardware: each job is a question of `COMPARE`, each machine
-one of its options. A text of a fleet is the id of an option, or an own entry: `own|a100-sxm-80gb|8`,
-`buy|h100-sxm|8|260000 total`, `rent|h100-sxm|8|20`, `spot|h100-sxm|8|11`, `reserved-1|h100-sxm|8|15`
-(for 1 year; 3 for 3 years). `2 x` before it is the number of machines, `from 7` behind it the first
-month.
+one of its options. A text of a fleet is the id of an option, or an own entry:
+
+    own|a100-sxm-80gb|8   buy|h100-sxm|8|260000 total   rent|h100-sxm|8|20   spot|h100-sxm|8|11
+    reserved-1|h100-sxm|8|15 (for 1 year; reserved-3 for 3 years)
+
+`2 x` before it is the number of machines, `from 7` behind it the first month.
 """
 
 from __future__ import annotations

@@ -30,6 +30,7 @@ from planner.capacity.records import (
     JobRow,
     MonthRow,
     StockRow,
+    Term,
     Tile,
     Waiting,
 )
@@ -112,7 +113,7 @@ def plan(case: Case, fleet: Fleet, horizon: Horizon, display: Display = DOLLARS)
     result = _result(simulated, horizon, display)
     course = course_of(simulated, result.spent, keeps=result.keeps)
     rent = alternative(case, fleet, horizon, ("on demand", "spot"))
-    buy = alternative(case, fleet, horizon, ("bought",))
+    buy = alternative(case, fleet, horizon, frozenset[Term]({"bought"}))
     rent_course, buy_course = (rough_course(case, f) for f in (rent, buy))
     lines = [line_of("This fleet", "fleet", course, "" if result.keeps else _LATE)]
     if any(m.term not in STANDING for m in case.machines):
@@ -132,7 +133,7 @@ def plan(case: Case, fleet: Fleet, horizon: Horizon, display: Display = DOLLARS)
         stocks=_stocks(result),
         months=_months(result),
         waiting=_waiting(simulated),
-        breaks=breaks_first(case, found.stocks, fleet, horizon) if case.jobs else None,
+        breaks=breaks_first(case, found.stocks, horizon) if case.jobs else None,
         rent_or_buy=by_use(case.machines, by_machine, use, display),
         costs=compared_lines(course, lines, rent_course if rent.keeps else None, display),
         side_by_side=side_by_side(
@@ -243,15 +244,15 @@ def _chips(course: Course, rent: Course | None) -> tuple[str, ...]:
 def _tiles(result: _Result) -> tuple[Tile, ...]:
     display, horizon = result.display, result.horizon
     cost = result.cost
-    value, low, high = money_ends(cost, display)
+    value = money_ends(cost, display)[0]
     whole = quantiles(result.spent.total.mean(axis=0) * result.simulated.case.months)
     total = money_with_interval(whole, display)
     used, limit = result.spent.utilisation, 100.0 * (1.0 - horizon.probability)
     months = [m for m in _months(result) if m.utilisation is not None]
     ends = ""
     if months:
-        ends = (f"{percent(months[0].utilisation or 0.0)} in month 1, "
-                f"{percent(months[-1].utilisation or 0.0)} in month {months[-1].month}")  # fmt: skip
+        first, last = (percent(m.utilisation or 0.0) for m in (months[0], months[-1]))
+        ends = f"{first} in month 1, {last} in month {months[-1].month}"
     rented = f"own + 0 to {result.rented} rented" if result.rented else "own"
     worst = 100.0 * float(result.worst.max(initial=0.0))
     return (

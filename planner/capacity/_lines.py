@@ -176,8 +176,8 @@ def _since(month: float) -> str:
 
 def _alike(machines: Sequence[Machine], like: Machine) -> list[Machine]:
     """Return the machines with the same accelerators."""
-    return [m for m in machines
-            if m.accelerator == like.accelerator and m.accelerators == like.accelerators]  # fmt: skip
+    of = (like.accelerator, like.accelerators)
+    return [m for m in machines if (m.accelerator, m.accelerators) == of]
 
 
 def by_use(
@@ -209,8 +209,8 @@ def by_use(
 def _by_use(
     machine: Machine, owned: Owned, rivals: Sequence[Machine], now: float | None, display: Display
 ) -> RentOrBuyByUse:
-    curves = [HourCurve(machine=machine.label, term=machine.term,
-                        usd_per_hour=tuple(float(cost_per_busy_hour(owned, u)) for u in SHARES))]  # fmt: skip
+    own = tuple(float(cost_per_busy_hour(owned, u)) for u in SHARES)
+    curves = [HourCurve(machine=machine.label, term=machine.term, usd_per_hour=own)]
     curves += [HourCurve(machine=m.label, term=m.term, usd_per_hour=_rented(m)) for m in rivals]
     hourly = [m for m in rivals if m.term == "on demand"] or list(rivals)
     best = min(hourly, key=lambda m: float(likely(m.rental.price_per_hour)) if m.rental else 0.0)
@@ -311,8 +311,9 @@ def _own_course(machine: Machine, months: int, utilisation: float) -> Course:
     waiting = replace(owned, power_watts=likely(owned.idle_watts), idle_watts=0.0)
     kwh = float(energy_kwh(owned, busy * hours) + energy_kwh(waiting, idle * hours))
     grid = owned.kg_co2_per_kwh
-    return Course(spent=spent, left=left, total=spent[-1] - left, energy_kwh=kwh,
-                  co2_kg=None if grid is None else kwh * float(likely(grid)), keeps=True)  # fmt: skip
+    carbon = None if grid is None else kwh * float(likely(grid))
+    return Course(spent=spent, left=left, total=spent[-1] - left, energy_kwh=kwh, co2_kg=carbon,
+                  keeps=True)  # fmt: skip
 
 
 def _rent_course(machine: Machine, months: int, utilisation: float) -> Course:
