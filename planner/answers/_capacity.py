@@ -1,10 +1,12 @@
 """A month of jobs on a fleet, answered from the store and the catalogue.
 
 Times and prices are those of Compare hardware: each job is a question of `COMPARE`, each machine
-one of its options. A text of a fleet is the id of an option, or an own entry: `own|a100-sxm-80gb|8`,
-`buy|h100-sxm|8|260000 total`, `rent|h100-sxm|8|20`, `spot|h100-sxm|8|11`, `reserved-1|h100-sxm|8|15`
-(for 1 year; 3 for 3 years). `2 x` before it is the number of machines, `from 7` behind it the first
-month.
+one of its options. A text of a fleet is the id of an option, or an own entry:
+
+    own|a100-sxm-80gb|8   buy|h100-sxm|8|260000 total   rent|h100-sxm|8|20   spot|h100-sxm|8|11
+    reserved-1|h100-sxm|8|15 (for 1 year; reserved-3 for 3 years)
+
+`2 x` before it is the number of machines, `from 7` behind it the first month.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ from planner.capacity import (
     plan,
 )
 from planner.catalog import Catalog
-from planner.compare import entry_id, entry_of, part_of
+from planner.compare import entry_id, entry_of, part_of, price_of_peak
 from planner.compare.comparison import Question, Row
 from planner.compare.evaluation import row_of
 from planner.core import (
@@ -51,11 +53,13 @@ from planner.core import (
 )
 from planner.core.parameters import missing
 from planner.cost import DOLLARS, HOURS_PER_MONTH, Display, Rental, in_usd
-from planner.job import Candidate
+from planner.job import OWN_ENTRY, Candidate, fit_of
 from planner.store.reader import Store
 
 _STOCK: Final = re.compile(r"(?:([0-9]{1,3})\s*x\s+)?(.+?)(?:\s+from\s+([0-9]{1,2}))?")
-_ENTRY: Final = re.compile(r"(own|buy|rent|spot|reserved-1|reserved-3)\|([^|]+)\|([^|]+)((?:\|.*)?)")
+_ENTRY: Final = re.compile(
+    r"(own|buy|rent|spot|reserved-1|reserved-3)\|([^|]+)\|([^|]+)((?:\|.*)?)"
+)
 _FORM: Final = (
     "Write 1 x buy|h100-sxm|8|260000 total, 3 x rent|h100-sxm|8|20, 3 x spot|h100-sxm|8|11, or an "
     "id of --list options."
@@ -64,7 +68,8 @@ _TERMS: Final[Mapping[str, Term]] = MappingProxyType(
     {"own": "owned", "buy": "bought", "rent": "on demand", "spot": "spot",
      "reserved-1": "reserved", "reserved-3": "reserved"}
 )  # fmt: skip
-FIND_WITH: Final = "preset"
+MOST_HARDWARE: Final = 6
+"""Kinds of hardware that a fleet is chosen from, where the question names none."""
 VIEW_ONLY: Final = frozenset({"chart", "tab", "scale", "view", "saved"})
 """Parameters of the page's link that only change the view."""
 
@@ -136,9 +141,7 @@ def capacity_question(question: Given, today: date) -> CapacityQuestion:
     fleet = Fleet(
         stocks=tuple(s for s in stocks if s is not None),
         find=values["find"],
-        purchases_usd=None
-        if limit is None
-        else in_usd(limit, display) / (1.0 + display.tax_share),
+        purchases_usd=None if limit is None else in_usd(limit, display) / (1.0 + display.tax_share),
         rent_most=values["rent_most"],
     )
     share = values["utilisation"]
@@ -229,6 +232,8 @@ def capacity(
     if problems or not asked:
         problems = problems or [Problem(parameter="jobs", message=_NO_JOB)]
         return CapacityAnswer(sentence="", keeps=False, problems=tuple(problems), horizon=horizon)
+    if fleet.find and all(s.machine.startswith("own|") for s in fleet.stocks):
+        texts = (*texts, *_choice(asked))
     machines = _machines(asked, texts, problems)
     if problems:
         return CapacityAnswer(sentence="", keeps=False, problems=tuple(problems), horizon=horizon)
@@ -324,6 +329,55 @@ def _machines(
     return machines
 
 
+def _choice(asked: Sequence[_Asked]) -> list[str]:
+    """Return the options to choose a fleet from, by id.
+
+    Of the `MOST_HARDWARE` accelerators with the cheapest peak whose machines have room for every
+    job: a purchase, and the cheapest current offer of each term and size.
+    """
+    options = [c for c in asked[0].options.values() if _on_offer(c, asked)]
+    precision = asked[0].question.job.precision
+
+    def place(option: Candidate) -> tuple[bool, float]:
+        return option.stale, price_of_peak(option, precision)
+
+    rented = [c for c in options if c.offer is not None and c.offer.terms == "on demand"]
+    names = list(dict.fromkeys(_hardware_name(c) for c in sorted(rented, key=place)))
+    names = names[:MOST_HARDWARE]
+    cards = {name[0] for name in names}
+    bought = [_hardware_name(c) for c in options if c.way == "buy" and c.hardware.count > 1]
+    names += [name for name in bought if name[0] in cards]
+    chosen: dict[tuple[object, ...], Candidate] = {}
+    for option in sorted(options, key=place):
+        if _hardware_name(option) in names:
+            terms = option.offer.terms if option.offer else option.way
+            chosen.setdefault((*_hardware_name(option), terms), option)
+    return [c.id for c in chosen.values()]
+
+
+def _hardware_name(option: Candidate) -> tuple[str, int]:
+    card = option.hardware.accelerator
+    return ("" if card is None else card.id), option.hardware.count
+
+
+def _on_offer(option: Candidate, asked: Sequence[_Asked]) -> bool:
+    """Return whether an option is one whole machine, on the market, with room for every job."""
+    card = option.hardware.accelerator
+    if card is None or card.kind == "cpu" or option.way == "own" or option.hardware.nodes > 1:
+        return False
+    if option.source == OWN_ENTRY:
+        return False
+    return all(_has_room(option, a) for a in asked)
+
+
+def _has_room(option: Candidate, asked: _Asked) -> bool:
+    part = asked.job.accelerators
+    if part is not None and part > option.hardware.count:
+        return False
+    whole = option if part is None else part_of(option, asked.question.job, part)
+    return fit_of(asked.question.job, whole.hardware, asked.question.job.batch).fits is not False
+
+
 def _machine(option: Candidate, text: str, question: Question) -> Machine:
     offer, card, entry = option.offer, option.hardware.accelerator, _ENTRY.fullmatch(text)
     term: Term = _TERMS[entry[1] if entry else option.way]
@@ -335,7 +389,8 @@ def _machine(option: Candidate, text: str, question: Question) -> Machine:
         years = int(entry[1][-1]) if term == "reserved" else 0
         rental = _on_terms(rental, term, question)
     return Machine(
-        id=text, label=_label(option, term, years), term=term, accelerator="" if card is None else card.id,
+        id=text, label=_label(option, term, years), term=term,
+        hardware=option.hardware.label, accelerator="" if card is None else card.id,
         accelerators=option.hardware.count, owned=option.owned, rental=rental,
         committed_years=years, price=option.price, stale=option.stale, source=option.source,
     )  # fmt: skip

@@ -26,6 +26,8 @@ from planner.core import Parameter, Problem, parsed, text_of
 
 BY_NAME: Final = MappingProxyType({p.name: p for p in JOB})
 MOST_BYTES: Final = 200_000
+USUAL_RUNS: Final = 4.0
+"""Runs a month where a job states none."""
 _OWN: Final = frozenset({"name", "runs", "within", "interruptible", "growth", "accelerators",
                          "workload", "network", "epochs", "total_tokens", "target"})  # fmt: skip
 """Parameters with a field of their own in a `Job`."""
@@ -214,8 +216,9 @@ def _row(
     """Return the job of a row; None with a problem, which is added to `problems`."""
     before = len(problems)
     if len(line) > len(head):
-        problems.append(_problem(number, "", f"{len(line)} cells, but {len(head)} columns.",
-                                 "Put a text with the separator into quotation marks."))  # fmt: skip
+        rule = f"{len(line)} cells, but {len(head)} columns."
+        fix = "Put a text with the separator into quotation marks."
+        problems.append(_problem(number, "", rule, fix))
     values: dict[str, Any] = {}
     more: list[tuple[str, str]] = []
     for name, cell in cells.items():
@@ -245,7 +248,7 @@ def _row(
         target=values.get("target"),
         more=tuple(more),
         accelerators=values.get("accelerators"),
-        runs_a_month=values.get("runs", BY_NAME["runs"].default),
+        runs_a_month=values.get("runs", USUAL_RUNS),
         within_h=values.get("within"),
         interruptible=values.get("interruptible", False),
         growth=values.get("growth", 0.0) / 100.0,

@@ -19,7 +19,7 @@ from planner.capacity._lines import (
 )
 from planner.capacity._months import Case, Simulated, simulate
 from planner.capacity._queue import NONE, Ints
-from planner.capacity._search import Found, cheapest, merged
+from planner.capacity._search import Found, alternative, cheapest, merged, purchases
 from planner.capacity._spend import Spend, spend
 from planner.capacity._what_if import breaks_first, influences, measure_next, model_of
 from planner.capacity.records import (
@@ -30,6 +30,7 @@ from planner.capacity.records import (
     JobRow,
     MonthRow,
     StockRow,
+    Term,
     Tile,
     Waiting,
 )
@@ -102,9 +103,7 @@ class _Result:
                    if self.simulated.machine(s).term not in STANDING)  # fmt: skip
 
 
-def plan(
-    case: Case, fleet: Fleet, horizon: Horizon, display: Display = DOLLARS
-) -> CapacityAnswer:
+def plan(case: Case, fleet: Fleet, horizon: Horizon, display: Display = DOLLARS) -> CapacityAnswer:
     """Return the answer for a fleet, or for the cheapest one."""
     if fleet.find:
         found = cheapest(case, fleet, horizon)
@@ -113,14 +112,14 @@ def plan(
     simulated = simulate(case, found.stocks)
     result = _result(simulated, horizon, display)
     course = course_of(simulated, result.spent, keeps=result.keeps)
-    rent = cheapest(case, fleet, horizon, ("on demand", "spot"))
-    buy = cheapest(case, fleet, horizon, ("bought",))
+    rent = alternative(case, fleet, horizon, ("on demand", "spot"))
+    buy = alternative(case, fleet, horizon, frozenset[Term]({"bought"}))
     rent_course, buy_course = (rough_course(case, f) for f in (rent, buy))
     lines = [line_of("This fleet", "fleet", course, "" if result.keeps else _LATE)]
     if any(m.term not in STANDING for m in case.machines):
         lines.append(line_of("Rent only", "rent only", rent_course, "" if rent.keeps else _LATE))
     if any(m.term == "bought" for m in case.machines):
-        lines.append(line_of("Buy only", "buy only", buy_course, "" if buy.keeps else _LATE))
+        lines.append(line_of("Buy only", "buy only", buy_course, _problem(case, fleet, buy)))
     model = model_of(simulated, _paid_hours(simulated, result.spent))
     by_machine = _hours_by_kind(simulated, result.spent)
     use = result.spent.utilisation
@@ -134,16 +133,30 @@ def plan(
         stocks=_stocks(result),
         months=_months(result),
         waiting=_waiting(simulated),
-        breaks=breaks_first(case, found.stocks, fleet, horizon) if case.jobs else None,
+        breaks=breaks_first(case, found.stocks, horizon) if case.jobs else None,
         rent_or_buy=by_use(case.machines, by_machine, use, display),
-        costs=compared_lines(course, lines, rent_course if rent.keeps else None),
-        side_by_side=side_by_side(case.machines, horizon, USUAL_USE if share is None else share),
+        costs=compared_lines(course, lines, rent_course if rent.keeps else None, display),
+        side_by_side=side_by_side(
+            case.machines, horizon, USUAL_USE if share is None else share, display
+        ),
         sensitivity=influences(model),
         measure_next=measure_next(case, model, simulated.stocks, display),
         compared=found.compared,
         notes=_notes(result),
         horizon=horizon,
         sources=_sources(result),
+    )
+
+
+def _problem(case: Case, fleet: Fleet, buy: Found) -> str:
+    """Return why buying only is no answer; "" where it is one."""
+    limit = fleet.purchases_usd
+    if not buy.keeps:
+        return _LATE
+    return (
+        "above the purchase limit"
+        if limit is not None and purchases(case, buy.stocks) > limit
+        else ""
     )
 
 
@@ -193,19 +206,26 @@ def _sentence(result: _Result) -> str:
 
 
 def _fleet_words(result: _Result) -> str:
-    """Return 'Use 1 x A, buy 2 x B, rent up to 3 x C'."""
+    """Return 'Use 1 machine with 8 x A, buy 2 with 8 x B, rent up to 3 with 8 x B'."""
     counts: dict[tuple[str, str], int] = {}
     for n, stock in enumerate(result.simulated.stocks):
         machine = result.simulated.machine(stock)
         count = stock.count if machine.term in STANDING else int(result.used[n])
-        key = (_ACTS[machine.term], machine.label)
-        counts[key] = counts.get(key, 0) + count
-    words = [f"{act} {n} x {label}" for (act, label), n in counts.items() if n]
+        if count:
+            key = (_ACTS[machine.term], machine.hardware or machine.label)
+            counts[key] = counts.get(key, 0) + count
+    words = [
+        f"{act} {n}{'' if k else ' machine' if n == 1 else ' machines'} with {hardware}"
+        for k, ((act, hardware), n) in enumerate(counts.items())
+    ]
     return sentence_case(", ".join(words)) if words else "No machine"
 
 
 def _late_words(share: float) -> str:
-    return "< 0.1 %" if 0.0 < share < 0.001 else percent(share) if share else "none"
+    """Return '1.5 %' with two digits, '< 0.1 %', or 'none'."""
+    if share <= 0.0:
+        return "none"
+    return "< 0.1 %" if share < 0.001 else f"{float(f'{100.0 * share:.2g}'):g} %"
 
 
 def _chips(course: Course, rent: Course | None) -> tuple[str, ...]:
@@ -224,15 +244,15 @@ def _chips(course: Course, rent: Course | None) -> tuple[str, ...]:
 def _tiles(result: _Result) -> tuple[Tile, ...]:
     display, horizon = result.display, result.horizon
     cost = result.cost
-    value, low, high = money_ends(cost, display)
+    value = money_ends(cost, display)[0]
     whole = quantiles(result.spent.total.mean(axis=0) * result.simulated.case.months)
     total = money_with_interval(whole, display)
     used, limit = result.spent.utilisation, 100.0 * (1.0 - horizon.probability)
     months = [m for m in _months(result) if m.utilisation is not None]
     ends = ""
     if months:
-        ends = (f"{percent(months[0].utilisation or 0.0)} in month 1, "
-                f"{percent(months[-1].utilisation or 0.0)} in month {months[-1].month}")  # fmt: skip
+        first, last = (percent(m.utilisation or 0.0) for m in (months[0], months[-1]))
+        ends = f"{first} in month 1, {last} in month {months[-1].month}"
     rented = f"own + 0 to {result.rented} rented" if result.rented else "own"
     worst = 100.0 * float(result.worst.max(initial=0.0))
     return (
@@ -244,7 +264,7 @@ def _tiles(result: _Result) -> tuple[Tile, ...]:
              text="–" if used is None else f"{100.0 * used:.0f}", unit="" if used is None else "%",
              note=ends, value=None if used is None else 100.0 * used),
         Tile(title="Runs late", text=_late_words(result.late).removesuffix(" %"),
-             unit="%" if result.late else "", note=f"{worst:.2g} % in the worst quarter of a job",
+             unit="%" if result.late else "", note=f"{worst:.2g} % in a job's worst quarter",
              value=100.0 * result.late, high=worst, limit=limit),
     )  # fmt: skip
 
@@ -281,7 +301,9 @@ def _sources(result: _Result) -> tuple[dict[str, str | None], ...]:
     rows = []
     for machine in dict.fromkeys(result.simulated.machine(s).id for s in result.simulated.stocks):
         of = result.simulated.case.machines[result.simulated.index[machine]]
-        rows.append({"Machine": of.label, "Price": of.price or None, "Price from": of.source or None})
+        rows.append(
+            {"Machine": of.label, "Price": of.price or None, "Price from": of.source or None}
+        )
     return tuple(rows)
 
 
@@ -340,7 +362,7 @@ def _stocks(result: _Result) -> tuple[StockRow, ...]:
         rows.append(StockRow(
             machine=machine, count=stock.count if standing else int(result.used[n]),
             used=int(result.used[n]), from_month=stock.from_month,
-            cost_a_month=float(np.median(cost)), hours_a_month=float(result.spent.hours[n].mean()),
+            cost_a_month=float(cost.mean()), hours_a_month=float(result.spent.hours[n].mean()),
             utilisation=share if standing else None,
         ))  # fmt: skip
     return tuple(rows)
@@ -350,7 +372,9 @@ def _months(result: _Result) -> tuple[MonthRow, ...]:
     simulated, spent = result.simulated, result.spent
     runs = simulated.by_job_and_month(np.ones(simulated.load.job.shape)).sum(axis=(0, 2))
     late = simulated.by_job_and_month(simulated.served.late).sum(axis=(0, 2))
-    standing = np.array([simulated.machine(s).term in STANDING for s in simulated.stocks], dtype=bool)
+    standing = np.array(
+        [simulated.machine(s).term in STANDING for s in simulated.stocks], dtype=bool
+    )
     busy = spent.busy.mean(axis=2)
     rows = []
     for m, month in enumerate(simulated.case.at):
@@ -392,4 +416,3 @@ def _waiting(simulated: Simulated) -> tuple[Waiting, ...]:
 
 
 _LATE: Final = "does not keep every deadline"
-

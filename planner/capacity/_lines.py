@@ -50,6 +50,7 @@ from planner.cost import (
     energy_kwh,
     idle_energy_per_hour,
     likely,
+    money,
     quantiles,
     wall_s,
 )
@@ -110,6 +111,7 @@ def line_of(name: str, kind: Line | Literal["machine"], course: Course, problem:
         low=tuple(map(float, low)),
         high=tuple(map(float, high)),
         resale=float(np.median(course.left)),
+        net=float(np.median(course.spent[-1] - course.left)),
         energy_kwh=course.energy_kwh,
         co2_kg=course.co2_kg,
         problem=problem,
@@ -143,7 +145,9 @@ def crossing(first: Floats, other: Floats) -> Estimate | Refusal:
     )
 
 
-def compared_lines(fleet: Course, lines: Sequence[CostLine], rent: Course | None) -> CostLines:
+def compared_lines(
+    fleet: Course, lines: Sequence[CostLine], rent: Course | None, display: Display = DOLLARS
+) -> CostLines:
     """Return the lines of the fleet and its alternatives, with the break-even against renting."""
     nothing = Refusal(reason="No fleet of rented machines keeps the deadlines.",
                       measure_next="Allow more rented machines.")  # fmt: skip
@@ -151,7 +155,12 @@ def compared_lines(fleet: Course, lines: Sequence[CostLine], rent: Course | None
         return CostLines(title="Cost over the plan", lines=tuple(lines), break_even=nothing,
                          sentence=nothing.reason)  # fmt: skip
     even = crossing(fleet.spent, rent.spent)
+    own = next(line for line in lines if line.kind == "fleet")
+    rented = next(line for line in lines if line.kind == "rent only")
     sentence = even.reason if isinstance(even, Refusal) else _since(float(even.value))
+    if isinstance(even, Refusal) and own.net < rented.net:
+        worth = money(own.resale, display)
+        sentence = f"The fleet costs less than renting only with its resale value of {worth}."
     return CostLines(title="Cost over the plan", lines=tuple(lines), break_even=even,
                      sentence=sentence)  # fmt: skip
 
@@ -167,8 +176,8 @@ def _since(month: float) -> str:
 
 def _alike(machines: Sequence[Machine], like: Machine) -> list[Machine]:
     """Return the machines with the same accelerators."""
-    return [m for m in machines
-            if m.accelerator == like.accelerator and m.accelerators == like.accelerators]  # fmt: skip
+    of = (like.accelerator, like.accelerators)
+    return [m for m in machines if (m.accelerator, m.accelerators) == of]
 
 
 def by_use(
@@ -200,8 +209,8 @@ def by_use(
 def _by_use(
     machine: Machine, owned: Owned, rivals: Sequence[Machine], now: float | None, display: Display
 ) -> RentOrBuyByUse:
-    curves = [HourCurve(machine=machine.label, term=machine.term,
-                        usd_per_hour=tuple(float(cost_per_busy_hour(owned, u)) for u in SHARES))]  # fmt: skip
+    own = tuple(float(cost_per_busy_hour(owned, u)) for u in SHARES)
+    curves = [HourCurve(machine=machine.label, term=machine.term, usd_per_hour=own)]
     curves += [HourCurve(machine=m.label, term=m.term, usd_per_hour=_rented(m)) for m in rivals]
     hourly = [m for m in rivals if m.term == "on demand"] or list(rivals)
     best = min(hourly, key=lambda m: float(likely(m.rental.price_per_hour)) if m.rental else 0.0)
@@ -233,8 +242,9 @@ def _rented(machine: Machine) -> tuple[float, ...]:
 
 
 def side_by_side(
-    machines: Sequence[Machine], horizon: Horizon, utilisation: float
-) -> CostLines | None:
+    machines: Sequence[Machine], horizon: Horizon, utilisation: float,
+    display: Display = DOLLARS,
+) -> CostLines | None:  # fmt: skip
     """Return each bought machine and each rented one like it, over some years.
 
     The break-even is that of the bought machine with the smallest cost against its cheapest rental.
@@ -242,33 +252,42 @@ def side_by_side(
     months = round(12.0 * horizon.years)
     bought = [m for m in machines if m.term == "bought" and m.owned is not None]
     lines: list[CostLine] = []
-    best: tuple[float, Estimate | Refusal, str] | None = None
+    best: tuple[float, Estimate | Refusal, CostLine, CostLine] | None = None
     shown: set[str] = set()
     for machine in bought:
         rivals = [m for m in _alike(machines, machine) if m.rental is not None]
         course = _own_course(machine, months, utilisation)
-        lines.append(line_of(machine.label, "machine", course, ""))
+        own_line = line_of(machine.label, "machine", course, "")
+        lines.append(own_line)
         for rival in rivals:
             other = _rent_course(rival, months, utilisation)
+            other_line = line_of(rival.label, "machine", other, "")
             if rival.id not in shown:
-                lines.append(line_of(rival.label, "machine", other, ""))
+                lines.append(other_line)
                 shown.add(rival.id)
             if rival.term != "on demand":
                 continue
             even = crossing(course.spent, other.spent)
             place = even.value if isinstance(even, Estimate) else np.inf
             if best is None or float(place) < best[0]:
-                best = float(place), even, f"{machine.label} against {rival.label}"
+                best = float(place), even, own_line, other_line
     if not lines:
         return None
     title = f"{horizon.years:g} years at {percent(utilisation)} utilisation"
     if best is None:
         none = Refusal(reason="No machine here can be bought and rented.", measure_next="")
         return CostLines(title=title, lines=tuple(lines), break_even=none, sentence=none.reason)
-    even, words = best[1], best[2]
-    sentence = f"{words}: renting stays cheaper for {months} months."
+    _, even, bought_line, rented_line = best
+    sentence = f"{bought_line.name} has cost less than {rented_line.name} since month "
     if isinstance(even, Estimate):
-        sentence = f"{words}: buying has cost less since month {float(even.value):.0f}."
+        sentence += f"{float(even.value):.0f}."
+    elif bought_line.net < rented_line.net:
+        sentence = (
+            f"{bought_line.name} costs less than {rented_line.name} only with its resale value of "
+            f"{money(bought_line.resale, display)}."
+        )
+    else:
+        sentence = f"{rented_line.name} stays cheaper for {months} months."
     return CostLines(title=title, lines=tuple(lines), break_even=even, sentence=sentence)
 
 
@@ -292,8 +311,9 @@ def _own_course(machine: Machine, months: int, utilisation: float) -> Course:
     waiting = replace(owned, power_watts=likely(owned.idle_watts), idle_watts=0.0)
     kwh = float(energy_kwh(owned, busy * hours) + energy_kwh(waiting, idle * hours))
     grid = owned.kg_co2_per_kwh
-    return Course(spent=spent, left=left, total=spent[-1] - left, energy_kwh=kwh,
-                  co2_kg=None if grid is None else kwh * float(likely(grid)), keeps=True)  # fmt: skip
+    carbon = None if grid is None else kwh * float(likely(grid))
+    return Course(spent=spent, left=left, total=spent[-1] - left, energy_kwh=kwh, co2_kg=carbon,
+                  keeps=True)  # fmt: skip
 
 
 def _rent_course(machine: Machine, months: int, utilisation: float) -> Course:

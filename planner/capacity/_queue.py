@@ -59,7 +59,7 @@ class Load:
     @property
     def real(self) -> Flags:
         """Runs that are no padding."""
-        return self.job != NONE
+        return np.asarray(self.job != NONE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

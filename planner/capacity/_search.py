@@ -18,7 +18,7 @@ simulated in full, and enlarged until it keeps them.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -26,6 +26,7 @@ import numpy as np
 
 from planner.capacity._judge import late_shares
 from planner.capacity._months import ENDLESS_USD, Case, run_cost, simulate
+from planner.capacity._queue import Flags
 from planner.capacity._spend import MONTHS_PER_YEAR, monthly_capital, months_paid, spend
 from planner.capacity.records import STANDING, Fleet, Horizon, Machine, Stock, Term
 from planner.core import Floats
@@ -41,6 +42,10 @@ MOST_ROUNDS: Final = 6
 FEW_RUNS: Final = 300.0
 """Mean runs of a month of a fleet that is only compared."""
 MOST_ENLARGED: Final = 12
+MOST_RENTALS: Final = 3
+"""Kinds that are rented by the hour in one fleet."""
+MOST_OF_KIND: Final = 16
+"""Machines of a kind in a fleet that is only compared with."""
 SECONDS: Final = 3.0
 """Longest time of the program; the best fleet until then counts."""
 GAP: Final = 0.005
@@ -92,31 +97,43 @@ def few(case: Case) -> Case:
     return replace(case, only=only, columns=1, least_scenarios=FEW_SCENARIOS, most_runs=FEW_RUNS)
 
 
-def cheapest(
-    case: Case, fleet: Fleet, horizon: Horizon, terms: Collection[Term] = ()
-) -> Found:
+def cheapest(case: Case, fleet: Fleet, horizon: Horizon) -> Found:
     """Return the cheapest fleet that keeps every deadline.
 
     Args:
         case: jobs, times, and the kinds of machines to choose from.
         fleet: owned machines stay; stocks of other terms are the most of their kinds.
         horizon: with the probability.
-        terms: the only ones to add; empty for all.
     """
-    limits = _limits(case, fleet, terms)
+    return _cheapest(case, fleet, horizon, _limits(case, fleet, ()), case)
+
+
+def alternative(
+    case: Case, fleet: Fleet, horizon: Horizon, terms: Collection[Term], most: int = MOST_OF_KIND
+) -> Found:
+    """Return the cheapest fleet of owned machines and these terms, whatever the fleet's limits.
+
+    It is checked on few months and scenarios only: it is compared with, not advised.
+    """
+    limits = dict.fromkeys(_limits(case, Fleet(), terms), most)
+    free = replace(fleet, purchases_usd=None)
+    return _cheapest(case, free, horizon, limits, few(case))
+
+
+def _cheapest(
+    case: Case, fleet: Fleet, horizon: Horizon, limits: dict[str, int], exact: Case
+) -> Found:
     there = tuple(s for s in fleet.stocks if _machine(case, s.machine).term == "owned")
+    limits = _few_rentals(case, limits, horizon.probability)
     fast = _Fast(few(case), horizon.probability, {})
     begin = _program(case, fleet, horizon, limits, there)
-    rented = _rentals(case, limits)
-    best = merged([*there, *begin, *rented])
-    best = _improved(fast, best, limits, fleet)
+    best = _improved(fast, merged([*there, *begin, *_rentals(case, limits)]), limits, fleet)
     kept, n = False, 0
     while n <= MOST_ENLARGED:
-        simulated = simulate(case, best)
-        late = late_shares(simulated)[1] > 1.0 - horizon.probability + 1e-12
-        if kept := not late.any():
+        worst = late_shares(simulate(exact, best))[1]
+        if kept := bool((worst <= 1.0 - horizon.probability + 1e-12).all()):
             break
-        larger = _enlarged(case, best, limits, fleet, int(np.argmax(late_shares(simulated)[1])))
+        larger = _enlarged(case, best, limits, fleet, int(np.argmax(worst)))
         if larger is None:
             break
         best, n = larger, n + 1
@@ -141,6 +158,35 @@ def _limits(case: Case, fleet: Fleet, terms: Collection[Term]) -> dict[str, int]
     return limits
 
 
+def _few_rentals(case: Case, limits: dict[str, int], probability: float) -> dict[str, int]:
+    """Return the limits with `MOST_RENTALS` rentals by the hour at most.
+
+    They are added one by one: that with which renting for all runs would cost least, those that
+    leave fewest jobs without a machine first.
+    """
+    hourly = [k for k, m in enumerate(case.machines)
+              if m.id in limits and m.term not in STANDING]  # fmt: skip
+    if len(hourly) <= MOST_RENTALS:
+        return limits
+    can = _eligible(case, probability)
+    runs = case.runs.mean(axis=1)
+    each = np.array([run_cost(case, k) for k in range(len(case.machines))])
+    kept: list[int] = []
+
+    def cost(kinds: list[int]) -> tuple[int, float]:
+        prices = np.where(can[:, kinds].T, each[kinds], np.inf).min(axis=0)
+        rentable = np.isfinite(prices)
+        return int((~rentable).sum()), float((prices[rentable] * runs[rentable]).sum())
+
+    for _ in range(MOST_RENTALS):
+        best = min((k for k in hourly if k not in kept), key=lambda k: cost([*kept, k]))
+        if kept and cost([*kept, best]) >= cost(kept):
+            break
+        kept.append(best)
+    gone = {case.machines[k].id for k in hourly if k not in kept}
+    return {name: most for name, most in limits.items() if name not in gone}
+
+
 def _rentals(case: Case, limits: dict[str, int]) -> list[Stock]:
     """Return every rental by the hour up to its limit: unused ones cost nothing."""
     return [
@@ -150,7 +196,7 @@ def _rentals(case: Case, limits: dict[str, int]) -> list[Stock]:
     ]
 
 
-def _eligible(case: Case, probability: float) -> Floats:
+def _eligible(case: Case, probability: float) -> Flags:
     """Return where a run alone is in time often enough, shape (jobs, kinds).
 
     A job that no kind can do in time may use the kinds that are in time most often.
@@ -164,90 +210,115 @@ def _eligible(case: Case, probability: float) -> Floats:
     return np.asarray(share >= least[:, None] - 1e-12)
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Program:
+    """The sizes and numbers of the program; variables are x[j, k, p], then b[n, p].
+
+    added: numbers of the standing kinds that may be added.
+    starts: first months of the periods, from 0.
+    """
+
+    case: Case
+    limits: Mapping[str, int]
+    added: tuple[int, ...]
+    starts: tuple[int, ...]
+
+    @property
+    def lengths(self) -> list[int]:
+        """Months of each period."""
+        return [min(PERIOD, self.case.months - s) for s in self.starts]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Jobs, kinds, periods."""
+        return len(self.case.jobs), len(self.case.machines), len(self.starts)
+
+    def costs(self) -> Floats:
+        """Return the cost of each variable [USD]."""
+        case = self.case
+        each = np.array([run_cost(case, k) for k in range(len(case.machines))]).T
+        x = np.minimum(each, ENDLESS_USD / 1e9)[:, :, None] * np.array(self.lengths)
+        b = [[held_cost(case.machines[k], case.months - s) for s in self.starts]
+             for k in self.added]  # fmt: skip
+        return np.concatenate([x.ravel(), np.array(b, dtype=np.float64).ravel()])
+
+    def most(self, can: Flags) -> Floats:
+        """Return the largest value of each variable; `can` has shape (jobs, kinds)."""
+        runs = np.broadcast_to(np.where(can, np.inf, 0.0)[:, :, None], self.shape)
+        machines = [self.limits[self.case.machines[k].id] for k in self.added]
+        return np.concatenate(
+            [runs.ravel(), np.repeat(np.array(machines, float), len(self.starts))]
+        )
+
+    def every_run(self) -> tuple[Floats, Floats]:
+        """Return rows and right sides: all runs of a job in a period, in its busiest month."""
+        jobs, kinds, periods = self.shape
+        rows = np.kron(np.eye(jobs), np.kron(np.ones((1, kinds)), np.eye(periods)))
+        none = np.zeros((len(rows), len(self.added) * periods))
+        busiest = [self.case.runs[:, s : s + n].max(axis=1)
+                   for s, n in zip(self.starts, self.lengths, strict=True)]  # fmt: skip
+        return np.hstack([rows, none]), np.array(busiest).T.ravel()
+
+    def capacity(self, have: Mapping[str, int]) -> tuple[Floats, Floats]:
+        """Return rows and right sides: work on a kind in a period, in machines."""
+        jobs, kinds, periods = self.shape
+        case = self.case
+        hours = np.where(np.isfinite(case.hours), case.hours, 0.0).mean(axis=2)
+        size = np.array([m.accelerators for m in case.machines])
+        machines = hours * case.needs / size[:, None] / (HOURS_PER_MONTH * LOADED)
+        rows = np.hstack([
+            np.kron(np.diag(machines[:, j]), np.eye(periods)) for j in range(jobs)
+        ])  # fmt: skip
+        which = np.zeros((kinds, len(self.added)))
+        which[list(self.added), range(len(self.added))] = -1.0
+        until = np.tril(np.ones((periods, periods)))
+        there = [have.get(m.id, 0) + (0 if m.term in STANDING else self.limits.get(m.id, 0))
+                 for m in case.machines]  # fmt: skip
+        return np.hstack([rows, np.kron(which, until)]), np.repeat(np.array(there, float), periods)
+
+    def purchases(self, limit: float | None) -> tuple[Floats, Floats]:
+        """Return rows and right sides: price of all purchases, machines of a kind."""
+        jobs, kinds, periods = self.shape
+        machines = [self.case.machines[k] for k in self.added]
+        price = [0.0 if m.owned is None else float(capex(m.owned)) for m in machines]
+        counts = np.kron(np.eye(len(machines)), np.ones((1, periods)))
+        rows = np.vstack([np.repeat(np.array(price, float), periods)[None, :], counts])
+        most = [np.inf if limit is None else limit, *(self.limits[m.id] for m in machines)]
+        return np.hstack([np.zeros((len(rows), jobs * kinds * periods)), rows]), np.array(
+            most, float
+        )
+
+
 def _program(
     case: Case, fleet: Fleet, horizon: Horizon, limits: dict[str, int], there: Sequence[Stock]
 ) -> tuple[Stock, ...]:
     """Return the standing machines of the program's solution; () where it has none."""
     from scipy.optimize import Bounds, LinearConstraint, milp
-    from scipy.sparse import lil_matrix
+    from scipy.sparse import csr_array
 
-    starts = list(range(0, case.months, PERIOD))
-    jobs, kinds, periods = len(case.jobs), len(case.machines), len(starts)
-    lengths = [min(PERIOD, case.months - s) for s in starts]
-    standing = [k for k, m in enumerate(case.machines) if m.term in STANDING]
-    added = [k for k in standing if case.machines[k].id in limits]
-    hours = np.where(np.isfinite(case.hours), case.hours, 0.0).mean(axis=2)
-    part = case.needs / np.array([m.accelerators for m in case.machines])[:, None]
-    runs = case.runs
-    number = jobs * kinds * periods
-    total = number + len(added) * periods
-    cost, high = np.zeros(total), np.full(total, np.inf)
-    can = _eligible(case, horizon.probability)
-    each = np.array([run_cost(case, k) for k in range(kinds)])
-
-    def x(j: int, k: int, p: int) -> int:
-        return (j * kinds + k) * periods + p
-
-    def b(n: int, p: int) -> int:
-        return number + n * periods + p
-
-    usable = {m.id for m in case.machines if m.id in limits} | {s.machine for s in there}
-    for j in range(jobs):
-        for k, machine in enumerate(case.machines):
-            for p in range(periods):
-                cost[x(j, k, p)] = min(each[k, j], ENDLESS_USD / 1e9) * lengths[p]
-                if not can[j, k] or machine.id not in usable:
-                    high[x(j, k, p)] = 0.0
-    for n, k in enumerate(added):
-        for p, start in enumerate(starts):
-            cost[b(n, p)] = held_cost(case.machines[k], case.months - start)
-            high[b(n, p)] = limits[case.machines[k].id]
-    rows = jobs * periods + kinds * periods + 1 + len(added)
-    matrix = lil_matrix((rows, total))
-    low, most = np.full(rows, -np.inf), np.full(rows, np.inf)
-    row = 0
-    for j in range(jobs):
-        for p, start in enumerate(starts):
-            for k in range(kinds):
-                matrix[row, x(j, k, p)] = 1.0
-            # capacity must do for the busiest month of a period
-            low[row] = most[row] = runs[j, start : start + lengths[p]].max()
-            row += 1
+    added = tuple(k for k, m in enumerate(case.machines) if m.term in STANDING and m.id in limits)
+    program = _Program(case=case, limits=limits, added=added,
+                       starts=tuple(range(0, case.months, PERIOD)))  # fmt: skip
     have = {s.machine: s.count for s in there}
-    for k, machine in enumerate(case.machines):
-        for p in range(periods):
-            for j in range(jobs):
-                matrix[row, x(j, k, p)] = hours[k, j] * part[k, j] / (HOURS_PER_MONTH * LOADED)
-            if k in added:
-                for q in range(p + 1):
-                    matrix[row, b(added.index(k), q)] = -1.0
-            rented = limits.get(machine.id, 0) if machine.term not in STANDING else 0
-            most[row] = have.get(machine.id, 0) + rented
-            row += 1
-    for n, k in enumerate(added):
-        owned = case.machines[k].owned
-        for p in range(periods):
-            matrix[row, b(n, p)] = 0.0 if owned is None else float(capex(owned))
-    most[row] = np.inf if fleet.purchases_usd is None else fleet.purchases_usd
-    row += 1
-    for n, k in enumerate(added):
-        for p in range(periods):
-            matrix[row, b(n, p)] = 1.0
-        most[row] = limits[case.machines[k].id]
-        row += 1
-    whole = np.concatenate([np.zeros(number), np.ones(total - number)])
+    usable = np.array([m.id in limits or m.id in have for m in case.machines], dtype=np.bool_)
+    costs, most = program.costs(), program.most(_eligible(case, horizon.probability) & usable)
+    runs, every = program.every_run()
+    constraints = [LinearConstraint(csr_array(runs), every, every)]
+    for rows, right in (program.capacity(have), program.purchases(fleet.purchases_usd)):
+        constraints.append(LinearConstraint(csr_array(rows), -np.inf, right))
+    whole = np.arange(len(costs)) >= math.prod(program.shape)
     solved = milp(
-        cost, integrality=whole, bounds=Bounds(0.0, high),
-        constraints=LinearConstraint(matrix.tocsr(), low, most),
+        costs, integrality=whole.astype(np.intp), bounds=Bounds(0.0, most), constraints=constraints,
         options={"time_limit": SECONDS, "mip_rel_gap": GAP},
     )  # fmt: skip
     if solved.x is None:
         return ()
+    counts = np.round(solved.x[whole]).astype(int).reshape(len(added), len(program.starts))
     return tuple(
-        Stock(machine=case.machines[k].id, count=round(solved.x[b(n, p)]), from_month=start + 1)
+        Stock(machine=case.machines[k].id, count=int(counts[n, p]), from_month=start + 1)
         for n, k in enumerate(added)
-        for p, start in enumerate(starts)
-        if round(solved.x[b(n, p)]) > 0
+        for p, start in enumerate(program.starts)
+        if counts[n, p] > 0
     )
 
 
@@ -297,9 +368,7 @@ def _neighbours(
                 yield more
 
 
-def _allowed(
-    case: Case, stocks: Sequence[Stock], limits: dict[str, int], fleet: Fleet
-) -> bool:
+def _allowed(case: Case, stocks: Sequence[Stock], limits: dict[str, int], fleet: Fleet) -> bool:
     """Return whether a fleet keeps the limits of its kinds and of purchases."""
     counts: dict[str, int] = {}
     for s in stocks:

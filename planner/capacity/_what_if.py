@@ -7,20 +7,19 @@ another machine.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from planner.capacity._judge import late_shares
-from planner.capacity._months import HOUR_S, Case, Simulated, simulate
+from planner.capacity._months import Case, Simulated, simulate
 from planner.capacity._search import few, held_cost, merged
 from planner.capacity._spend import MONTHS_PER_YEAR, monthly_capital
 from planner.capacity.records import (
     STANDING,
     Breaks,
-    Fleet,
     Horizon,
     Machine,
     NextMeasurement,
@@ -37,7 +36,6 @@ from planner.cost import (
     draw_record,
     idle_energy_per_hour,
     likely,
-
     money_ends,
     quantiles,
     sensitivity,
@@ -49,11 +47,14 @@ FACTOR_STEP: Final = 0.05
 """What breaks first is found to this step of the factor."""
 DEMAND: Final = 0.2
 """The demand varies by this share in the sensitivity, up and down."""
+LEAST_SWING: Final = 0.01
+"""Inputs that move the cost less than this share of the first one are left out."""
+MOST_INPUTS: Final = 10
 RUNS: Final = "Runs of all jobs"
 POWER: Final = "Electricity"
 
 
-def breaks_first(case: Case, stocks: Sequence[Stock], fleet: Fleet, horizon: Horizon) -> Breaks:
+def breaks_first(case: Case, stocks: Sequence[Stock], horizon: Horizon) -> Breaks:
     """Return the job that is late first when all runs grow by one factor, and what fixes it."""
     small = replace(few(case), least_scenarios=16)
     limit = 1.0 - horizon.probability
@@ -75,14 +76,13 @@ def breaks_first(case: Case, stocks: Sequence[Stock], fleet: Fleet, horizon: Hor
     at = round(low / FACTOR_STEP) * FACTOR_STEP
     limits = percent(limit)
     when = f"Above {plain(round(at, 2))} x the planned runs" if high > 1.0 else "As planned"
-    fix = _fix(case, stocks, fleet, lambda more: not late(high, more)[0])
+    fix = _fix(case, stocks, lambda more: not late(high, more)[0])
     return Breaks(sentence=f"{when}, more than {limits} of its runs end too late.", job=name,
                   factor=at, fix=fix)  # fmt: skip
 
 
-def _fix(case: Case, stocks: Sequence[Stock], fleet: Fleet, works) -> str:  # type: ignore[no-untyped-def]  # noqa: ANN001
+def _fix(case: Case, stocks: Sequence[Stock], works: Callable[[Sequence[Stock]], bool]) -> str:
     """Return the cheapest single machine more that keeps the deadlines, in one sentence."""
-    del fleet
     kinds = sorted(case.machines, key=lambda m: (m.term in STANDING, held_cost(m, case.months)
                                                  if m.term in STANDING else _price(m)))  # fmt: skip
     there = {s.machine for s in stocks}
@@ -187,16 +187,15 @@ def _inputs(simulated: Simulated, work: Floats) -> dict[str, Floats]:
             inputs[_time(job.name)] = time / float(np.mean(time))
     for stock in simulated.stocks:
         machine = simulated.machine(stock)
-        record = machine.rental or machine.owned
-        if record is None:
-            continue
-        drawn = draw_record(record, machine.id)
-        amount = getattr(drawn, "price_per_hour" if machine.rental is not None else "price_usd")
-        price = np.asarray(amount, dtype=np.float64)
-        if price.ndim and float(np.ptp(price)) > 0.0:
+        price = tariff = np.zeros(0)
+        if machine.rental is not None:
+            price = np.asarray(draw_record(machine.rental, machine.id).price_per_hour)
+        elif machine.owned is not None:
+            owned = draw_record(machine.owned, machine.id)
+            price, tariff = np.asarray(owned.price_usd), np.asarray(owned.tariff_usd_per_kwh)
+        if price.size > 1 and float(np.ptp(price)) > 0.0:
             inputs[_price_of(machine)] = price / float(np.mean(price))
-        tariff = np.asarray(getattr(drawn, "tariff_usd_per_kwh", 0.0), dtype=np.float64)
-        if tariff.ndim and float(np.ptp(tariff)) > 0.0:
+        if tariff.size > 1 and float(np.ptp(tariff)) > 0.0:
             inputs[POWER] = tariff / float(np.mean(tariff))
     inputs[RUNS] = np.linspace(1.0 - DEMAND, 1.0 + DEMAND, DRAWS)
     return inputs
@@ -204,7 +203,9 @@ def _inputs(simulated: Simulated, work: Floats) -> dict[str, Floats]:
 
 def influences(model: _Model) -> tuple[Influence, ...]:
     """Return how far each input moves the cost of a month, the largest first."""
-    return sensitivity(model.cost, model.inputs)
+    every = sensitivity(model.cost, model.inputs)
+    least = LEAST_SWING * max(every[0].swing, 1e-9) if every else 0.0
+    return tuple(i for i in every if i.swing > least)[:MOST_INPUTS]
 
 
 def measure_next(
@@ -235,6 +236,3 @@ def measure_next(
     narrows = f"The cost of a month narrows from {low}–{high} to {less}–{more} {display.currency}."
     return NextMeasurement(sentence=f"{advice} {narrows}", job=job_name, before=before,
                            after=after)  # fmt: skip
-
-
-

@@ -87,6 +87,7 @@ class Machine:
     """A kind of machine with its price.
 
     id: of its option on Compare hardware, or the text of an own entry.
+    hardware: the label without provider and terms.
     accelerators: on one machine; a run may use a part of them.
     owned: costs of an owned or bought machine; None for a rented one.
     rental: costs of a rented machine; None for the others.
@@ -97,6 +98,7 @@ class Machine:
     id: str
     label: str
     term: Term
+    hardware: str = ""
     accelerator: str = ""
     accelerators: int = 1
     owned: Owned | None = None
@@ -302,6 +304,7 @@ class CostLine:
     """Money spent until the end of each month, from 0 to the horizon [USD].
 
     resale: value of what is bought, at the end [USD]; it is not in the line.
+    net: the last point less that value [USD].
     energy_kwh, co2_kg: of own machines over the horizon; CO2 None where the grid is unknown.
     problem: why this line is not an answer, as "above the purchase limit"; "" otherwise.
     """
@@ -313,6 +316,7 @@ class CostLine:
     low: tuple[float, ...]
     high: tuple[float, ...]
     resale: float
+    net: float
     energy_kwh: float | None
     co2_kg: float | None
     problem: str = ""

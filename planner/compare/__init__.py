@@ -47,6 +47,7 @@ from planner.compare._sentences import (
     sentences,
     times_better,
 )
+from planner.compare._shortlist import price_of_peak
 from planner.compare._words import (
     basis_words,
     limits_phrase,
@@ -109,6 +110,7 @@ __all__ = [
     "next_step",
     "part_of",
     "pays_up_front",
+    "price_of_peak",
     "probability_help",
     "probability_titles",
     "problems_of",
