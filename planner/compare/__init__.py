@@ -46,6 +46,7 @@ from planner.compare._sentences import (
     sentences,
     times_better,
 )
+from planner.compare._shortlist import may_fit
 from planner.compare._words import (
     basis_words,
     limits_phrase,
@@ -63,9 +64,14 @@ from planner.compare.ranking import (
     chance_to_meet,
 )
 from planner.compare.rent_or_buy import (
+    Ownership,
     RentOrBuy,
     misses_limits,
     monthly_cost,
+    ownership,
+    ownership_sentences,
+    runs_at,
+    utilisation_at,
 )
 from planner.compare.undecided import next_step, step_note, with_step
 
@@ -79,6 +85,7 @@ __all__ = [
     "Assumptions",
     "Electricity",
     "Entry",
+    "Ownership",
     "Quote",
     "RentOrBuy",
     "Shop",
@@ -103,14 +110,18 @@ __all__ = [
     "left_out",
     "limits_phrase",
     "limits_sentence",
+    "may_fit",
     "misses_limits",
     "monthly_cost",
     "next_step",
+    "ownership",
+    "ownership_sentences",
     "pays_up_front",
     "probability_help",
     "probability_titles",
     "problems_of",
     "runs_a_month",
+    "runs_at",
     "sentence",
     "sentences",
     "session_note",
@@ -118,6 +129,7 @@ __all__ = [
     "times_better",
     "tornado",
     "usual",
+    "utilisation_at",
     "with_electricity",
     "with_step",
     "with_tariff_uncertainty",
