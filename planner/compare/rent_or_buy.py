@@ -53,6 +53,7 @@ from planner.cost import (
 
 HOUR_S: Final = 3600.0
 MONTHS: Final = 12.0
+HARDLY: Final = 0.01
 LEAST_WORK_S: Final = 1e-6
 """A shorter run fills no machine."""
 LEAST_CHANCE: Final = 0.1
@@ -212,8 +213,15 @@ def ownership_sentences(pair: RentOrBuy, totals: Ownership, display: Display) ->
         f"{span} at {percent(totals.utilisation)} utilisation: {pair.rent.candidate.phrase} costs "
         f"{rent}.",
         f"{sentence_case(pair.buy.candidate.phrase)} costs {buy}, electricity included.",
-        f"Buying is cheaper with {percent(totals.buying_cheaper)} probability.",
+        f"Buying is cheaper with {_chance(totals.buying_cheaper)} probability.",
     )
+
+
+def _chance(share: float) -> str:
+    """Return a probability in words: '< 1 %', '40 %', '> 99 %'."""
+    if share < HARDLY:
+        return "< 1 %"
+    return "> 99 %" if share > 1.0 - HARDLY else percent(share)
 
 
 def pays_back(pair: RentOrBuy) -> str:
