@@ -51,6 +51,8 @@ _PRICES: Final = {"rent": "an hour", "buy": "with host"}
 def draw(link: Link, shared: Store, begins: datetime) -> list[str] | None:
     """Draw the chosen options; return their ids, None where there are none to choose."""
     _entries(link)
+    if picker.taken(link):
+        _taken_out(link)
     offered = compare_state.offered(shared, link.parameters(), begins)
     if offered is None or not offered.candidates:
         link.keep("options", "baseline")
@@ -66,7 +68,7 @@ def draw(link: Link, shared: Store, begins: datetime) -> list[str] | None:
 
     chosen = _chips(link, by_id, choices)
     if picker.is_open():
-        picker.draw(link, choices(), lambda: _taken_out(link), shown_in(link).currency)
+        picker.draw(link, choices(), shown_in(link).currency)
     return chosen
 
 

@@ -5,7 +5,7 @@ The dialog draws itself anew at each click, and the page behind it once, when it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from planner.answers.comparison import (
 )
 
 _OPEN: Final = "compare.picker.open"
+_NOW: Final = "compare.picker.now"
 _FULL: Final = "compare.picker.full"
 _WORDS: Final = "compare.picker.words"
 _CHIPS: Final = "compare.picker.chosen"
@@ -45,10 +46,28 @@ class _Begun:
     now: frozenset[str]
 
 
+def taken(link: Link) -> bool:
+    """Put the options of the dialog into the link; return whether one was taken out.
+
+    Before the field of options is drawn: in a run of the dialog alone, the browser would keep what
+    that field held.
+    """
+    now = st.session_state.get(_NOW)
+    if now is None:
+        return False
+    if not is_open():
+        del st.session_state[_NOW]
+    before = list(st.session_state.get(link.key("options")) or [])
+    if now != before:
+        link.put("options", list(now))
+    return not {*before} <= {*now}
+
+
 def ask(words: str = "") -> None:
     """Open the dialog at the end of this run, with these words in its search field (callback)."""
     st.session_state[_OPEN] = True
     st.session_state[_WORDS] = words
+    st.session_state.pop(_NOW, None)
     for name in _FIELDS:
         st.session_state.pop(_key(name), None)
 
@@ -58,19 +77,19 @@ def is_open() -> bool:
     return bool(st.session_state.get(_OPEN))
 
 
-def draw(link: Link, choices: Sequence[Choice], removed: Callable[[], None], currency: str) -> None:
+def draw(link: Link, choices: Sequence[Choice], currency: str) -> None:
     """Draw the dialog.
 
     Args:
-        link: holds the chosen options.
+        link: holds the chosen options, which it begins with.
         choices: all options as rows.
-        removed: called after options were taken out.
         currency: that of the prices.
     """
+    st.session_state.setdefault(_NOW, list(st.session_state[link.key("options")]))
 
     @st.dialog("Choose options", width="large", on_dismiss=_close)
     def dialog() -> None:
-        _dialog(link, choices, removed, currency)
+        _dialog(choices, currency)
 
     dialog()
 
@@ -83,15 +102,13 @@ def _key(name: str) -> str:
     return f"compare.picker.{name}"
 
 
-def _dialog(
-    link: Link, choices: Sequence[Choice], removed: Callable[[], None], currency: str
-) -> None:
+def _dialog(choices: Sequence[Choice], currency: str) -> None:
     labels = {c.id: c.label for c in choices}
-    chosen = [o for o in st.session_state[link.key("options")] if o in labels]
+    chosen = [o for o in st.session_state[_NOW] if o in labels]
     wanted = _filters(choices)
     rows = narrowed_choices(choices, wanted)
     if rows:
-        _table(link, rows, chosen, removed, currency)
+        _table(rows, chosen, currency)
     else:
         widgets.nothing(
             "No option meets all filters.",
@@ -100,7 +117,7 @@ def _dialog(
             _clear,
             key=_key("clear"),
         )
-    _chips(link, chosen, labels, removed)  # below the table, so that its rows stay in place
+    _chips(chosen, labels)  # below the table, so that its rows stay in place
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
@@ -165,15 +182,12 @@ def _filters(choices: Sequence[Choice]) -> ChoiceFilter:
     )
 
 
-def _chips(
-    link: Link, chosen: Sequence[str], labels: dict[str, str], removed: Callable[[], None]
-) -> None:
+def _chips(chosen: Sequence[str], labels: dict[str, str]) -> None:
     """Draw the chosen options, each with a cross to take it out."""
 
     def taken_out() -> None:
         left = list(st.session_state[_CHIPS])
-        link.put("options", [o for o in st.session_state[link.key("options")] if o in left])
-        removed()
+        st.session_state[_NOW] = [o for o in st.session_state[_NOW] if o in left]
 
     if st.session_state.get(_CHIPS) != list(chosen):
         st.session_state[_CHIPS] = list(chosen)
@@ -183,13 +197,7 @@ def _chips(
     )  # fmt: skip
 
 
-def _table(
-    link: Link,
-    rows: Sequence[Choice],
-    chosen: Sequence[str],
-    removed: Callable[[], None],
-    currency: str,
-) -> None:
+def _table(rows: Sequence[Choice], chosen: Sequence[str], currency: str) -> None:
     """Draw the rows with tick boxes.
 
     The table keeps its own ticks while the same rows are shown; it begins anew where an option was
@@ -206,15 +214,13 @@ def _table(
     def ticked() -> None:
         edits = st.session_state[key]["edited_rows"]
         marks = {ids[int(row)]: bool(cells[_TICK]) for row, cells in edits.items()}
-        before = list(st.session_state[link.key("options")])
+        before = list(st.session_state[_NOW])
         left = [o for o in before if marks.get(o, True)]
         every = [*left, *(o for o, mark in marks.items() if mark and o not in left)]
         st.session_state[_FULL] = len(every) > MOST_OPTIONS
-        link.put("options", every[:MOST_OPTIONS])
+        st.session_state[_NOW] = every[:MOST_OPTIONS]
         if len(every) <= MOST_OPTIONS:
             st.session_state[_BEGUN] = replace(begun, now=frozenset(every))
-        if len(left) < len(before):
-            removed()
 
     st.data_editor(
         widgets.columns_of([{_TICK: c.id in begun.first, **_cells(c)} for c in rows]),

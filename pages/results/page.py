@@ -10,13 +10,14 @@ import streamlit as st
 
 from pages.common import hardware, kept, widgets
 from pages.common.kept import store
-from pages.common.link import Link, as_text
+from pages.common.link import Link, as_text, slug
 from pages.common.permission import permission
 from pages.results import filters as run_filters
 from pages.results import one_run, table
 from pages.results.filters import TITLES, Chosen
 from planner.core import csv_text
 from planner.store import Store, queries
+from planner.suspects import ANY
 
 RUN_ID = r"[0-9a-f]{32}"
 _PAGE: Final = "results.page"
@@ -71,12 +72,19 @@ def _list(link: Link, shared: Store, chosen: Chosen) -> None:
         with st.container(
             horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
         ):
-            st.markdown(f"**{counted}** · click a row to open it", width="content")
+            with st.container(horizontal=True, width="content", vertical_alignment="center"):
+                st.markdown(f"**{counted}**", width="content")
+                if 0 < chosen.suspects < shown:
+                    st.button(
+                        "Only suspect runs", key="results.only_suspect", type="tertiary",
+                        icon=":material/flag:", on_click=lambda: link.put("suspect", [slug(ANY)]),
+                    )  # fmt: skip
             with st.container(horizontal=True, width="content"):
                 every = lambda: kept.with_flags(  # noqa: E731
                     shared, kept.with_mfu(queries.listed(shared, filters, most=shown), catalog)
                 )
                 _downloads(link, every, counted)
+        st.caption("Click a row to open its run; by keyboard: Shift and Space.")
         table.draw(link, runs, key)
         if shown > queries.MOST_ROWS:
             _turn(at, runs.num_rows, shown)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -73,8 +74,10 @@ _MARK, _NO_MARK = "!", " "
 _ROW_PX: Final = 66
 """Height of a row: Streamlit breaks long texts into lines from 65 pixels on."""
 _HEADER_PX: Final = 38
-_TALLEST_PX: Final = 632
+_TALLEST_PX: Final = 602
 """Height of the table on a window of 1,000 pixels."""
+_PAUSE_S: Final = 1.0
+"""Longest time between two moves of the keyboard that arrive one by one."""
 _DRAWN: Final = Kept(32)
 
 
@@ -144,20 +147,25 @@ def left() -> None:
 def _clicked(opened: Callable[[int], None]) -> None:
     """Open the run of a clicked cell or of a chosen row.
 
-    The keyboard enters the table in its first column, which opens nothing, and moves along a row or
-    a column; a click may change both. So arrow keys read the table without opening a run.
+    The keyboard enters the table in its first column, which opens nothing. It then moves along a
+    row or a column, and several quick moves arrive as one; a click comes after a pause and may
+    change both. So arrow keys read the table without opening a run.
     """
-    selection = st.session_state[_KEY].selection
+    selection, now = st.session_state[_KEY].selection, time.monotonic()
     if selection.rows:
         opened(selection.rows[0])
     elif selection.cells:
         row, column = selection.cells[0]
         before = st.session_state.get(_AT)
-        by_click = column != FLAG if before is None else row != before[0] and column != before[1]
+        if before is None:
+            by_click = column != FLAG
+        else:
+            both = row != before[0] and column != before[1]
+            by_click = both and now - before[2] > _PAUSE_S
         if by_click:
             opened(row)
         else:
-            st.session_state[_AT] = (row, column)
+            st.session_state[_AT] = (row, column, now)
 
 
 def _drawn(table: pa.Table) -> Drawn:
