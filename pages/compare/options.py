@@ -110,7 +110,8 @@ def _changed(
     link.put("options", kept)
     for text in (o for o in held if o not in by_id):
         words = "" if text == _ALL else text[:80]
-        named = [c.id for c in narrowed_choices(choices(), ChoiceFilter(words=words))]
+        exact = [c.id for c in choices() if c.label.casefold() == text.casefold()]
+        named = exact or [c.id for c in narrowed_choices(choices(), ChoiceFilter(words=words))]
         if len(named) == 1 and len(kept) < MOST_OPTIONS:
             link.put("options", list(dict.fromkeys([*kept, *named])))
         else:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.common import widgets
 from pages.common.link import Link
-from pages.compare import charts
+from pages.compare import charts, state
 from pages.compare.state import Reply
 from planner.compare import (
     ASSUMPTION_TEXTS,
@@ -35,17 +35,22 @@ def draw(link: Link, reply: Reply, comparison: Comparison) -> None:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             _use(link, pair)
             _years(link)
-        totals = ownership(pair)
-        if totals is None:
+        said = state.drawn(reply, "ownership", "", lambda: _sentences(pair, reply))
+        if not said:
             st.caption("The total is unknown, because a cost is.")
             return
-        first, second, third = ownership_sentences(pair, totals, reply.display)
+        first, second, third = said
         st.markdown(f"{widgets.answer_text(first)}  \n{widgets.answer_text(second)}")
         st.caption(
             widgets.answer_text(
                 f"{third} The two are the best rental and the best purchase among the options."
             )
         )
+
+
+def _sentences(pair: RentOrBuy, reply: Reply) -> tuple[str, ...]:
+    totals = ownership(pair)
+    return () if totals is None else ownership_sentences(pair, totals, reply.display)
 
 
 def _use(link: Link, pair: RentOrBuy) -> None:

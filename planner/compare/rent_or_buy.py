@@ -209,9 +209,9 @@ def ownership_sentences(pair: RentOrBuy, totals: Ownership, display: Display) ->
     """Return the totals in words: renting, buying, and how likely buying is cheaper."""
     span = f"{totals.years:g} year{'' if totals.years == 1.0 else 's'}"
     rent, buy = (money_with_interval(e, display) for e in (totals.rent, totals.buy))
+    use = f"{100.0 * totals.utilisation:.2g} %"
     return (
-        f"{span} at {percent(totals.utilisation)} utilisation: {pair.rent.candidate.phrase} costs "
-        f"{rent}.",
+        f"{span} at {use} utilisation: {pair.rent.candidate.phrase} costs {rent}.",
         f"{sentence_case(pair.buy.candidate.phrase)} costs {buy}, electricity included.",
         f"Buying is cheaper with {_chance(totals.buying_cheaper)} probability.",
     )

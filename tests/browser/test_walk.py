@@ -19,7 +19,7 @@ from playwright.sync_api import Locator, Page, expect
 from planner.store import commit_runs
 from planner.store.disk import sweeps
 from tests.browser.conftest import Visit
-from tests.browser.look import dismissed, download, rerun, settled, widget
+from tests.browser.look import HOVER_MS, dismissed, download, rerun, settled, widget
 from tests.browser.server import served, streamlit
 from tests.pages.test_stores import timed
 
@@ -31,10 +31,6 @@ SVG: Final = (
 )
 _ROW_PX: Final = {"results.table": 66}
 """Heights of rows that differ from the usual 35 pixels."""
-
-
-_HOVER_MS: Final = 150
-"""A table hears a click only where the pointer was before, as a hand's always is."""
 
 
 class Walk:
@@ -109,7 +105,7 @@ class Walk:
         height = _ROW_PX.get(key, 35)
         x, y = box["x"] + right_px, box["y"] + 35 + height * (row + 0.5)
         self.page.mouse.move(x, y)
-        self.page.wait_for_timeout(_HOVER_MS)
+        self.page.wait_for_timeout(HOVER_MS)
         with rerun(self.page):
             self.page.mouse.click(x, y)
         return self.page

@@ -375,3 +375,31 @@ def test_throughput_answers_at_the_batch_sizes_of_the_link_as_the_command_does(
 
 def _at_batches(shown: AppTest) -> Any:  # noqa: ANN401 - a table of pandas
     return next(t.value for t in shown.dataframe if "Step (s)" in t.value)
+
+
+def test_columns_of_the_list_are_chosen_and_stand_in_the_link() -> None:
+    shown = show("results", columns=["peak_memory_bytes", "energy_kwh"])
+    first = ["flag", "system", "global_batch_size", "workload"]
+    assert list(shown.dataframe[0].proto.column_order) == [
+        *first,
+        "peak_memory_bytes",
+        "energy_kwh",
+    ]
+    shown.session_state["results.columns_box"] = True
+    sound(shown.run()).button(key="results.columns_usual").click().run()
+    assert "columns" not in shown.query_params
+    usual = list(sound(shown).dataframe[0].proto.column_order)
+    assert {"pre_train_s", "precision", "recorded_at"} <= set(usual)
+    assert "energy_kwh" not in usual  # no run has one
+
+
+def test_an_active_filter_is_a_chip_that_takes_it_out() -> None:
+    shown = show("results", system="gpu", status="ok")
+    chips = shown.button_group(key="results.active")
+    close = ":material/close:"
+    assert list(chips.options) == [f"System: GPU {close}", f"Status: ok {close}"]
+    sound(chips.set_value(["status:ok"]).run())
+    assert "system" not in shown.query_params
+    assert list(shown.query_params["status"]) in (["ok"], list("ok"))
+    shown.button_group(key="results.active").set_value([]).run()
+    assert all_of() in texts(sound(shown))
