@@ -82,8 +82,7 @@ def _chips(
     key = link.key("options")
     chosen = list(st.session_state[key])
     every = f"Choose from all {len(by_id):,} options"
-    row = st.container(horizontal=True, vertical_alignment="bottom")
-    shown: list[str] = row.multiselect(
+    shown: list[str] = st.multiselect(
         "Options",
         [*chosen, _ALL],
         format_func=lambda o: every if o == _ALL else by_id[o].label if o in by_id else o,
@@ -94,11 +93,15 @@ def _chips(
         help=f"At most {MOST_OPTIONS}. Type to search; a cross takes an option out.",
         wrap=True,
     )
-    row.button(
+    return [o for o in shown if o in by_id]
+
+
+def all_button() -> None:
+    """Draw the button that opens the table of all options."""
+    st.button(
         "All options", key="compare.pick", icon=":material/table_rows:", on_click=picker.ask,
         help="Search, filter and tick options in a table",
     )  # fmt: skip
-    return [o for o in shown if o in by_id]
 
 
 def _changed(

@@ -42,6 +42,8 @@ def show() -> None:
         link.pin("workload")
     chosen = options.draw(link, shared, begins)
     with widgets.actions():
+        if chosen is not None:
+            options.all_button()
         options.own_entry(link, shared, begins)
         inputs.draw_deadline(link, begins)
         saved.draw(link)
