@@ -66,7 +66,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         answers.comparison._parameters:HOUR_S
         answers._scaling_out:GIGABIT scaling_out._answer:BYTES splits._splits:HALF_BYTES
         splits._splits:FULL_BYTES
-        compare.rent_or_buy:HOUR_S cost._own:WATTS_PER_KILOWATT
+        compare.rent_or_buy:HOUR_S compare.rent_or_buy:MONTHS cost._own:WATTS_PER_KILOWATT
         cost.payback:MONTHS_PER_YEAR cost._records:HOURS_PER_YEAR
         cost._records:HOURS_PER_MONTH cost._records:SECONDS_PER_HOUR core._durations:DAY_S
         core._durations:HOUR_S core._durations:YEAR_S
@@ -135,6 +135,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         compare.undecided:LONG_MINUTES
         compare.undecided:NAMED compare._sentences:_TINY job._memory:_COUNTABLE
         answers.comparison._snapshot:LIKELIER compare.rent_or_buy:LEAST_CHANCE
+        compare.rent_or_buy:HARDLY compare.rent_or_buy:LEAST_WORK_S
         cost.break_even:EVEN_PERCENT cost._display:DIGITS cost._display:RATE_DIGITS
         throughput.curves:GRID
         epochs.how_long:CHART_POINTS time_to_target.goodput:GRID

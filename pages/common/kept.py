@@ -41,6 +41,7 @@ from planner.core.slugs import slugs
 from planner.effects import FactorEffect, effects_of
 from planner.epochs import EpochSize
 from planner.epochs.epoch_size import epoch_size
+from planner.job import shares
 from planner.runs import FormRun, Placement, Run, Trials, TrialSet
 from planner.store import Store, folders_from_environment, queries
 from planner.store.kept import Kept
@@ -57,6 +58,11 @@ from planner.time_to_target import (
 )
 
 Answer = TypeVar("Answer")
+_WORK: Final = (
+    "stated_mfu", "throughput", "train_flops_per_sample", "accelerator_model_name",
+    "accelerators_per_node", "number_of_nodes", "precision",
+)  # fmt: skip
+"""Columns of listed runs from which their MFU follows."""
 _TABLES: Final = Kept(32)
 """Tables of the Results page; each holds some hundred kilobytes."""
 
@@ -378,10 +384,26 @@ def count(shared: Store, filters: queries.Filters) -> int:
     return _once(shared, ("count", _key(filters)), lambda: queries.count(shared, filters))
 
 
-def table(shared: Store, filters: queries.Filters, skip: int) -> pa.Table:
-    """Return `planner.store.queries.table` with suspect flags, cached until its runs change."""
-    query = lambda: with_flags(shared, queries.table(shared, filters, skip=skip))  # noqa: E731
-    return _TABLES.once((shared.serial, shared.generation, _key(filters), skip), query)
+def listed(
+    shared: Store, filters: queries.Filters, skip: int, catalog: Catalog, stamp: Hashable
+) -> tuple[pa.Table, Hashable]:
+    """Return a page of `planner.store.queries.listed` with flags and MFU, and its key; cached.
+
+    `stamp` changes with the catalogue.
+    """
+    key = (shared.serial, shared.generation, _key(filters), skip, stamp)
+
+    def query() -> pa.Table:
+        return with_flags(shared, with_mfu(queries.listed(shared, filters, skip=skip), catalog))
+
+    return _TABLES.once(key, query), key
+
+
+def with_mfu(runs: pa.Table, catalog: Catalog) -> pa.Table:
+    """Return listed runs with a column of their MFU [0..1], without those it follows from."""
+    values = pa.array(shares(runs.select(_WORK).to_pylist(), catalog), pa.float64())
+    kept = [name for name in runs.column_names if name not in _WORK or name == "precision"]
+    return runs.select(kept).append_column("mfu", values)
 
 
 def with_flags(shared: Store, runs: pa.Table) -> pa.Table:

@@ -13,8 +13,10 @@ from pages.compare import (
     answer,
     catalog,
     charts,
+    currency,
     inputs,
     options,
+    owning,
     saved,
     state,
     table,
@@ -40,9 +42,12 @@ def show() -> None:
         link.pin("workload")
     chosen = options.draw(link, shared, begins)
     with widgets.actions():
+        if chosen is not None:
+            options.all_button()
         options.own_entry(link, shared, begins)
         inputs.draw_deadline(link, begins)
         saved.draw(link)
+        currency.draw(link)
     inputs.draw_assumptions(link)
     saved.made(link)
     reply = _reply(link, shared, chosen, begins)
@@ -80,6 +85,7 @@ def _answered(
     with st.grid(2, min_column_width=380):  # side by side where the names have room
         charts.time_and_cost(reply, comparison, sentence)
         charts.rent_and_buy(link, reply, comparison)
+    owning.draw(link, reply, comparison)
     table.draw(link, reply, comparison, begins)
     with st.grid(2, min_column_width=380):
         charts.what_matters(reply, comparison)

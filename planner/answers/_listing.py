@@ -24,7 +24,7 @@ _CHANGED: Final = "The runs have changed since. Start again without a cursor."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultsAnswer:
-    """A part of the filtered runs, in the order of the Results page.
+    """A part of the filtered runs, by workload, system, pattern and batch size.
 
     `total` counts all filtered runs; `next_cursor` requests the rest, "" where there is none.
     """
@@ -38,7 +38,7 @@ class ResultsAnswer:
 
 def results_answered(store: Store, question: Given) -> ResultsAnswer:
     """Return filtered runs, each with its suspect flags."""
-    parsed = read(parameters.RESULTS, question)
+    parsed = read(parameters.RESULTS, question, parameters.VIEW_OF_RESULTS)
     values, problems = parsed.values, list(parsed.problems)
     suspect = suspects_of(store)
     filters = _filters(store, values, problems)

@@ -209,5 +209,7 @@ RESULTS: Final = (
               default=LISTED, least=1, most=MOST_LISTED),
     Parameter(name="cursor", words="where the last answer ended, its `next_cursor`"),
 )  # fmt: skip
+VIEW_OF_RESULTS: Final = frozenset({"columns"})
+"""Parameters of the Results page's link that only change the view."""
 FOR_THE_EYE: Final = frozenset({"scale", "factor"})
 """Parameters of the links that only change the view."""

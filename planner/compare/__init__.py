@@ -47,7 +47,7 @@ from planner.compare._sentences import (
     sentences,
     times_better,
 )
-from planner.compare._shortlist import price_of_peak
+from planner.compare._shortlist import may_fit, price_of_peak
 from planner.compare._words import (
     basis_words,
     limits_phrase,
@@ -65,9 +65,14 @@ from planner.compare.ranking import (
     chance_to_meet,
 )
 from planner.compare.rent_or_buy import (
+    Ownership,
     RentOrBuy,
     misses_limits,
     monthly_cost,
+    ownership,
+    ownership_sentences,
+    runs_at,
+    utilisation_at,
 )
 from planner.compare.undecided import next_step, step_note, with_step
 
@@ -81,6 +86,7 @@ __all__ = [
     "Assumptions",
     "Electricity",
     "Entry",
+    "Ownership",
     "Quote",
     "RentOrBuy",
     "Shop",
@@ -105,9 +111,12 @@ __all__ = [
     "left_out",
     "limits_phrase",
     "limits_sentence",
+    "may_fit",
     "misses_limits",
     "monthly_cost",
     "next_step",
+    "ownership",
+    "ownership_sentences",
     "part_of",
     "pays_up_front",
     "price_of_peak",
@@ -115,6 +124,7 @@ __all__ = [
     "probability_titles",
     "problems_of",
     "runs_a_month",
+    "runs_at",
     "sentence",
     "sentences",
     "session_note",
@@ -122,6 +132,7 @@ __all__ = [
     "times_better",
     "tornado",
     "usual",
+    "utilisation_at",
     "with_electricity",
     "with_step",
     "with_tariff_uncertainty",

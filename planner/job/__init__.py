@@ -58,6 +58,7 @@ from planner.job.rates import (
 )
 from planner.job.utilization import (
     sentence,
+    shares,
     utilizations,
 )
 
@@ -104,6 +105,7 @@ __all__ = [
     "question_of",
     "runs_words",
     "sentence",
+    "shares",
     "stated_interval",
     "stated_times",
     "timed",

@@ -366,6 +366,14 @@ def table(store: Store, filters: Filters, most: int = MOST_ROWS, skip: int = 0) 
     return store.arrow(sql.TABLE, _parameters(filters) | {"most": most, "skip": skip})
 
 
+def listed(store: Store, filters: Filters, most: int = MOST_ROWS, skip: int = 0) -> pa.Table:
+    """Return the runs that match the filters as `table`, the user's own and the newest first.
+
+    It has the columns from which their MFU follows.
+    """
+    return store.arrow(sql.LISTED, _parameters(filters) | {"most": most, "skip": skip})
+
+
 def retarget(store: Store, file: str, value: float, *, higher_is_better: bool) -> pa.Table:
     """Return each run's steps to reach `value` in a file, NULL if it never did."""
     query = sql.RETARGET_HIGHER if higher_is_better else sql.RETARGET

@@ -246,6 +246,20 @@ TABLE: Final = f"""
         samples_per_s, total_s, result_set, folder, recorded_at, published_on, source_url, licence
     FROM runs WHERE {_where()}
     ORDER BY workload, system, pattern, global_batch_size, run_id LIMIT $most OFFSET $skip"""
+LISTED: Final = f"""
+    SELECT run_id, workload, system, global_batch_size, later_epoch_mean_s, samples_per_s,
+        pre_train_s, first_epoch_s, later_epoch_sd_s, step_time_s, total_s, peak_memory_bytes,
+        energy_kwh, precision, pattern, status, basis, epochs_measured, samples_per_epoch,
+        software, recorded_at, published_on, licence, source_url, result_set, folder, stated_mfu,
+        CASE WHEN mode = 'training' AND status = 'ok' THEN samples_per_s END AS throughput,
+        train_flops_per_sample, accelerator_model_name, accelerators_per_node, number_of_nodes
+    FROM runs WHERE {_where()}
+    ORDER BY precedence = 0, recorded_at::DATE DESC, workload, system, pattern, global_batch_size,
+        run_id LIMIT $most OFFSET $skip"""
+"""Runs as the Results page lists them: the user's own first, then the newest.
+
+The shipped folder has precedence 0.
+"""
 RUN_COLUMNS: Final = (
     "run_id", "result_set", "folder", "file", "status", "status_reason", "basis", "source",
     "source_url", "licence", "note", "recorded_at", "model", "workload", "system", "pattern",

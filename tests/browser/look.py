@@ -55,6 +55,8 @@ _PATIENCE_MS: Final = 90_000
 _POLL_MS: Final = 50
 _PICKED_MS: Final = 8_000
 _ATTEMPTS: Final = 3
+HOVER_MS: Final = 150
+"""A table hears a click only where the pointer was before, as a hand's always is."""
 _SETTLED: Final = """(quiet) => {
     const app = document.querySelector('[data-testid=stApp]')
     const busy = !app || app.dataset.testScriptState !== 'notRunning'
@@ -239,7 +241,10 @@ def click_row(page: Page, key: str, row: int) -> None:
     canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()
     assert box is not None
-    page.mouse.click(box["x"] + 16, box["y"] + 35 * (row + 1) + 17)
+    x, y = box["x"] + 16, box["y"] + 35 * (row + 1) + 17
+    page.mouse.move(x, y)
+    page.wait_for_timeout(HOVER_MS)
+    page.mouse.click(x, y)
 
 
 def download(page: Page, key: str) -> Path:
