@@ -10,7 +10,7 @@ from tests.pages.conftest import show
 
 @pytest.mark.parametrize("view", list(VIEWS))
 def test_each_view_opens_from_its_link(view: str) -> None:
-    shown = show("explore", view=view)
+    shown = show("explore", view=[view])
     assert shown.title[0].value == "Explore"
     assert shown.query_params == {"view": [view]}
     assert not shown.warning
