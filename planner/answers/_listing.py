@@ -41,8 +41,7 @@ def results_answered(store: Store, question: Given) -> ResultsAnswer:
     parsed = read(parameters.RESULTS, question)
     values, problems = parsed.values, list(parsed.problems)
     suspect = suspects_of(store)
-    filters = _filters(store, values, problems)
-    filters |= narrowed(suspect.flags, _flags(values["suspect"], problems))
+    filters = filters_of(store, values, problems)
     if values["run"] is not None:
         filters |= {"only": _one_run(values["run"], problems)}
     begin = _begin(values["cursor"], problems)
@@ -59,6 +58,14 @@ def results_answered(store: Store, question: Given) -> ResultsAnswer:
         query=query_of(parameters.RESULTS, values),
         problems=tuple(problems),
     )
+
+
+def filters_of(
+    store: Store, values: Mapping[str, Any], problems: list[Problem]
+) -> dict[str, list[str]]:
+    """Return the filters of a question by facet, with run ids for those by suspect flag."""
+    filters = _filters(store, values, problems)
+    return filters | narrowed(suspects_of(store).flags, _flags(values["suspect"], problems))
 
 
 def mfu_shares(

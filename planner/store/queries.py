@@ -366,6 +366,11 @@ def table(store: Store, filters: Filters, most: int = MOST_ROWS, skip: int = 0) 
     return store.arrow(sql.TABLE, _parameters(filters) | {"most": most, "skip": skip})
 
 
+def all_runs(store: Store) -> pa.Table:
+    """Return all runs with their summary columns, in order of workload, system and batch."""
+    return store.arrow(sql.EXPLORED)
+
+
 def retarget(store: Store, file: str, value: float, *, higher_is_better: bool) -> pa.Table:
     """Return each run's steps to reach `value` in a file, NULL if it never did."""
     query = sql.RETARGET_HIGHER if higher_is_better else sql.RETARGET
