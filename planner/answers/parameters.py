@@ -140,9 +140,12 @@ _FILTERS: Final = (
     Parameter(name="suspect", words=f"{ANY}, {NONE}, or what is suspect: {', '.join(NAMES)}",
               many=len(NAMES) + 2),
 )  # fmt: skip
+MOST_RUNS_SHOWN: Final = 60
+"""Runs that a link to Results names one by one."""
 RESULTS: Final = (
     *_FILTERS,
     Parameter(name="run", words="the id of one run"),
+    Parameter(name="runs", words="the ids of the runs to list", many=MOST_RUNS_SHOWN),
     Parameter(name="limit", words="most runs of one answer", kind="whole", unit="runs",
               default=LISTED, least=1, most=MOST_LISTED),
     Parameter(name="cursor", words="where the last answer ended, its `next_cursor`"),

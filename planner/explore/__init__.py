@@ -11,6 +11,7 @@ from planner.explore.columns import (
     Category,
     Column,
     category_of,
+    lowest_offer,
     numbers_of,
     with_derived,
 )
@@ -87,6 +88,7 @@ __all__ = [
     "inside",
     "is_grouped",
     "limited",
+    "lowest_offer",
     "measure_of",
     "numbers_of",
     "pair_facts",

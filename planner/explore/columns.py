@@ -288,15 +288,14 @@ def _peak_and_price(row: Mapping[str, object], catalog: Catalog) -> tuple[float,
     machine = placed(catalog, row)
     if machine.accelerator is None:
         return peak, np.nan
-    price = lowest_price(catalog, machine.accelerator)
-    return peak, np.nan if price is None else price * machine.count
+    offer = lowest_offer(catalog, machine.accelerator)
+    price = np.nan if offer is None else offer.price_per_accelerator_hour * machine.count
+    return peak, price
 
 
-def lowest_price(catalog: Catalog, accelerator: Accelerator) -> float | None:
-    """Return the lowest on-demand price of an accelerator for an hour [USD]; None without one."""
-    return min((o.price_per_accelerator_hour for o in _offers(catalog, accelerator)), default=None)
-
-
-def _offers(catalog: Catalog, accelerator: Accelerator) -> list[Offer]:
-    offers = offers_of(catalog, accelerator)
-    return [o for o in offers if o.currency == DOLLARS and o.terms == ON_DEMAND]
+def lowest_offer(catalog: Catalog, accelerator: Accelerator) -> Offer | None:
+    """Return the on-demand offer in USD with the lowest price for an accelerator; None without."""
+    offers = (
+        o for o in offers_of(catalog, accelerator) if o.currency == DOLLARS and o.terms == ON_DEMAND
+    )
+    return min(offers, key=lambda o: o.price_per_accelerator_hour, default=None)

@@ -260,18 +260,28 @@ def stated_counts(runs: pa.Table) -> dict[str, int]:
 def usual_workload(runs: pa.Table, question: Question) -> str:
     """Return the workload with most accelerators among the points of a question; "" without any.
 
-    Of several the one with most runs.
+    Of several the one with most different values on x, then with most runs. A system without an
+    accelerator counts only where no workload has one.
     """
-    x, y = measure_of(runs, question.x), measure_of(runs, question.y)
-    good = np.isfinite(x.values) & np.isfinite(y.values)
-    workloads, cards = category_of(runs, "workload"), category_of(runs, "accelerator")
+    x = None if is_grouped(question) else measure_of(runs, question.x).values
+    good = np.isfinite(measure_of(runs, question.y).values)
+    good &= np.ones(good.shape, np.bool_) if x is None else np.isfinite(x)
     if not good.any():
         return ""
-    codes = workloads.codes[good]
-    counts = np.bincount(codes, minlength=len(workloads.labels))
-    pairs = np.unique(np.stack([codes, cards.codes[good]]), axis=1)[0]
-    kinds = np.bincount(pairs, minlength=len(workloads.labels))
-    return workloads.labels[int(np.lexsort((counts, kinds))[-1])]
+    workloads = category_of(runs, "workload")
+    codes, size = workloads.codes[good], len(workloads.labels)
+    cards = category_of(runs, "accelerator_model_name").codes[good]
+    kinds = _distinct(codes[cards >= 0], cards[cards >= 0], size)
+    values = _distinct(codes, np.zeros(codes.shape) if x is None else x[good], size)
+    counts = np.bincount(codes, minlength=size)
+    return workloads.labels[int(np.lexsort((counts, values, kinds))[-1])]
+
+
+def _distinct(codes: Indices, values: NDArray[np.generic], size: int) -> Indices:
+    """Return the count of different values of each code, shape (size,)."""
+    numbers = np.unique(values, return_inverse=True)[1]
+    pairs = np.unique(np.stack([codes, numbers]), axis=1)[0]
+    return np.bincount(pairs, minlength=size).astype(np.int64)
 
 
 def inside(x: Floats, y: Floats, corners: Sequence[float]) -> Mask:

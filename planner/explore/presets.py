@@ -28,7 +28,7 @@ PRESETS: Final[Mapping[str, Preset]] = MappingProxyType(
             title="Memory vs batch",
             question=Question(
                 x="global_batch_size", y="peak_memory_bytes", colour="accelerator",
-                symbol="device_kind",
+                symbol="accelerator",
             ),
             one_workload=True,
         ),
