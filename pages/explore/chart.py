@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pages.common import hardware, widgets
 from pages.common.kept import ROOT
-from pages.common.link import Link, as_text
+from pages.common.link import Link, as_text, offer
 from pages.explore import doors, state
 from planner import figures
 from planner.answers import explored, plain
@@ -44,6 +44,7 @@ def go_to_opened() -> None:
     """Open the run that was clicked in the last run of the page."""
     run = st.session_state.pop(_OPENED, None)
     if run is not None:
+        offer("explore", {"run": [run]})
         st.switch_page(_RESULTS, query_params={"run": run})
 
 
@@ -65,7 +66,10 @@ def draw(link: Link, shared: Store, answer: state.Reply) -> None:
         for note in answer.answer.notes:
             st.caption(as_text(note))
         if points.n:
-            st.caption("Mark an area to list its runs below. Click a point to open its run.")
+            st.caption(
+                "Click a point to open its run. Mark an area with the box or the lasso above the "
+                "chart to list its runs."
+            )
     if points.n:
         _table(link, shared, answer, points)
 
@@ -196,6 +200,11 @@ def _side_by_side(link: Link, runs: pa.Table, listed: Indices) -> None:
         link.put("pair", [])
         link.put("view", "side")
 
+    def open_run() -> None:
+        st.session_state[_OPENED] = runs["run_id"][int(listed[ticked[0]])].as_py()
+
+    if len(ticked) == 1:
+        st.button("Open run", icon=":material/open_in_new:", key="explore.open", on_click=open_run)
     right = LEAST <= len(ticked) <= MOST
     st.button(
         f"Side by side ({len(ticked)})" if ticked else "Side by side",

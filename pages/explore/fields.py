@@ -37,6 +37,7 @@ CHART: Final = ("x", "y", *LOOKS, "marks", "fit", "log_x", "log_y", "brush", "br
 """Parameters of the chart."""
 _MARKS: Final = {"points": "Points", "lines": "Lines", "box": "Box", "strip": "Strip"}
 _NONE: Final = "None"
+_EMPTY: Final = "no runs"
 _FORMULA: Final = (
     "Choose a column, or type a formula such as peak_memory_bytes / params. "
     f"Functions: {', '.join(FUNCTIONS)}."
@@ -165,14 +166,14 @@ def field(
 
 
 def title(text: str, known: Mapping[str, int]) -> str:
-    """Return a column's title with how many runs state it; a formula as it is."""
+    """Return a column's title, with a note where no run states it; a formula as it is."""
     if text == NONE_CHOSEN:
         return _NONE
     column = CATEGORIES.get(text) if text not in known else NUMBERS.get(text)
     column = column or CATEGORIES.get(text) or NUMBERS.get(text)
     if column is None:
         return text
-    return f"{column.title} · {known[text]:,}" if text in known else column.title
+    return column.title if known.get(text, 1) else f"{column.title} ({_EMPTY})"
 
 
 def _marks_changed(link: Link) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Literal
 
 import streamlit as st
 
@@ -42,7 +42,7 @@ def draw(link: Link, shared: Store) -> None:
     active = sum(bool(chosen[name]) for name in TITLES)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         for name, title in FIRST.items():
-            _field(link, name, title, tables[name], width=360)
+            _field(link, name, title, tables[name], width=320)
         label = f"More filters ({active})" if active else "More filters"
         box = widgets.popover(label, "filter_alt", "explore.more")
         if any(chosen.values()):
@@ -69,7 +69,9 @@ def _clear(link: Link) -> None:
         link.put(name, [])
 
 
-def _field(link: Link, name: str, title: str, names: Mapping[str, str], width: int | Literal["stretch"]) -> None:
+def _field(
+    link: Link, name: str, title: str, names: Mapping[str, str], width: int | Literal["stretch"]
+) -> None:
     st.multiselect(
         title,
         list(names),

@@ -14,7 +14,7 @@ from pages.common import hardware, kept, widgets
 from planner import figures
 from planner.answers import ExploreAnswer, explore_answered, explore_runs
 from planner.core import plain
-from planner.explore import CATEGORIES, NUMBERS, Points, is_grouped, stated_counts
+from planner.explore import CATEGORIES, NUMBERS, Points, category_of, is_grouped, stated_counts
 from planner.figures.frame import LIGHT, escape, slots
 from planner.store import Store
 from planner.store.kept import Kept
@@ -76,7 +76,7 @@ def _drawn(
     assert points is not None  # noqa: S101 - a chart is drawn of points only
     nowhere = np.full(points.n, -1, dtype=np.int64)
     hues = () if points.colour is None else points.colour.labels
-    everything = runs[asked.colour].unique().to_pylist() if asked.colour in CATEGORIES else []
+    everything = _by_frequency(runs, asked.colour) if asked.colour in CATEGORIES else []
     panels = () if points.facet is None else points.facet.labels
     panel = nowhere if points.facet is None else points.facet.codes
     cloud = figures.Cloud(
@@ -85,7 +85,7 @@ def _drawn(
         hover=_hover(runs, points, answer),
         hue=nowhere if points.colour is None else points.colour.codes,
         hues=hues,
-        slots=_slots(hues, sorted(str(name) for name in everything if name is not None)),
+        slots=_slots(hues, everything),
         symbol=nowhere if points.symbol is None else points.symbol.codes,
         symbols=() if points.symbol is None else points.symbol.labels,
         panel=panel,
@@ -118,6 +118,13 @@ def _drawn(
         brush_panel=panels.index(asked.brush_in) if asked.brush_in in panels else 0,
     )
     return cloud, curves, axes
+
+
+def _by_frequency(runs: pa.Table, name: str) -> list[str]:
+    """Return the names of a category, that of most runs first."""
+    category = category_of(runs, name)
+    counts = np.bincount(category.codes[category.codes >= 0], minlength=len(category.labels))
+    return [category.labels[i] for i in np.argsort(-counts, kind="stable")]
 
 
 def _slots(names: Sequence[str], everything: Sequence[str]) -> tuple[int, ...]:

@@ -71,13 +71,11 @@ def pivot_of(
         statistic: a key of `STATISTICS`.
     """
     stated = chosen & np.isfinite(values)
-    rows = limited(rows, stated, MOST_ROWS)
     if columns is None:
-        one = np.zeros(values.shape, dtype=np.int64)
-        columns = Category(codes=one, labels=("All",))
-    else:
-        columns = limited(columns, stated, MOST_COLUMNS)
+        columns = Category(codes=np.zeros(values.shape, dtype=np.int64), labels=("All",))
     used = stated & (rows.codes >= 0) & (columns.codes >= 0)
+    rows = limited(rows, used, MOST_ROWS)
+    columns = limited(columns, used, MOST_COLUMNS)
     down, across, numbers = rows.codes[used], columns.codes[used], values[used]
     shape = (len(rows.labels), len(columns.labels))
     cells, counts = np.full(shape, np.nan), np.zeros(shape, dtype=np.int64)

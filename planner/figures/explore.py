@@ -1,6 +1,6 @@
 """Charts of the page Explore: a cloud of runs with facets, groups and curves; pivot tables.
 
-Above `WEBGL_FROM` points the markers are drawn by WebGL. Each point carries its place among the
+Markers are SVG: plotly's WebGL needs `eval`, which the app's content policy forbids. Each carries its place among the
 points (`customdata`), so that a click or a marked area finds its run.
 """
 
@@ -26,7 +26,6 @@ from planner.figures.frame import (
 )
 
 Indices = NDArray[np.int64]
-WEBGL_FROM: Final = 1_500
 HEIGHT: Final = 520
 PANEL: Final = 300
 """Height of one row of panels [px]."""
@@ -47,6 +46,7 @@ _GAP: Final = 0.06
 EXPLORE_CONFIG: Final[dict[str, Any]] = CONFIG | {
     "modeBarButtonsToRemove": ["sendChartToCloud", "autoScale2d", "zoomIn2d", "zoomOut2d"],
     "scrollZoom": False,
+    "displayModeBar": True,
 }
 """As other charts, with the buttons that mark an area."""
 
@@ -161,13 +161,15 @@ def _points(
         if not part.size:
             continue
         colour = _colour(drawing.theme, cloud, code)
-        legend = {"legendgroup": name, "showlegend": bool(name) and name not in named}
-        named.add(name)
+        same = {"legendgroup": name, "showlegend": False}
+        if name and name not in named:
+            named.add(name)
+            _legend_entry(drawing, name, colour, _own_symbol(cloud, hue), group=name)
         if lines:
             _lines(drawing, cloud, part, at, colour=colour, name=name)
         marker = {"color": colour, "size": _size(cloud, part), "opacity": _opacity(cloud)}
         drawing.points(
-            cloud.x[part], cloud.y[part], **_looks(cloud, part), **at.axes, **legend,
+            cloud.x[part], cloud.y[part], **_looks(cloud, part), **at.axes, **same,
             name=escape(_short(name)), marker=marker | _shapes(cloud, part, colour),
         )  # fmt: skip
 
@@ -202,9 +204,9 @@ def _shaded(drawing: Drawing, cloud: Cloud, part: Indices, at: _Place, *, lines:
 
 
 def _looks(cloud: Cloud, part: Indices) -> dict[str, Any]:
-    """Return the renderer, the place of each point, its hover text and what is marked."""
+    """Return the place of each point, its hover text and what is marked."""
     looks: dict[str, Any] = {
-        "type": "scattergl" if cloud.x.size > WEBGL_FROM else "scatter",
+        "type": "scatter",
         "customdata": part,
         "text": np.array([cloud.hover[i] for i in part]),
         "hovertemplate": "%{text}<extra></extra>",
@@ -304,10 +306,23 @@ def _symbols_of_legend(drawing: Drawing, cloud: Cloud) -> None:
     if cloud.symbols == cloud.hues:
         return
     for place, name in enumerate(cloud.symbols):
-        marker = {"color": drawing.theme.quiet, "size": USUAL,
-                  "symbol": MARKERS[place % len(MARKERS)]}  # fmt: skip
-        drawing.points(np.array([np.nan]), np.array([np.nan]), name=escape(_short(name)),
-                       marker=marker, showlegend=True, hoverinfo="skip")  # fmt: skip
+        symbol = MARKERS[place % len(MARKERS)]
+        _legend_entry(drawing, name, drawing.theme.quiet, symbol, group=f"symbol {name}")
+
+
+def _own_symbol(cloud: Cloud, hue: int) -> str:
+    """Return the symbol of a colour's entry in the legend."""
+    same = cloud.symbols == cloud.hues and hue < len(cloud.hues)
+    return MARKERS[hue % len(MARKERS)] if same else MARKERS[0]
+
+
+def _legend_entry(drawing: Drawing, name: str, colour: str, symbol: str, *, group: str) -> None:
+    """Add an entry without points to the legend: it shows and hides its group."""
+    drawing.points(
+        np.array([np.nan]), np.array([np.nan]), name=escape(_short(name)), legendgroup=group,
+        marker={"color": colour, "size": USUAL, "symbol": symbol}, showlegend=True,
+        hoverinfo="skip",
+    )  # fmt: skip
 
 
 def _axes(drawing: Drawing, cloud: Cloud, axes: CloudAxes, rows: int, across: int) -> None:
@@ -322,7 +337,10 @@ def _axes(drawing: Drawing, cloud: Cloud, axes: CloudAxes, rows: int, across: in
     drawing.layout |= {
         "showlegend": (bool(cloud.hues or cloud.symbols) and cloud.shade is None)
         or bool(cloud.symbols),
-        "legend": legend, "dragmode": "select", "uirevision": f"{axes.x_title}/{axes.y_title}",
+        "legend": legend, "dragmode": "zoom", "uirevision": f"{axes.x_title}/{axes.y_title}",
+        "clickmode": "event+select",
+        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": drawing.theme.quiet,
+                    "activecolor": drawing.theme.text},
         "newselection": {"line": {"color": drawing.theme.colours[0], "width": 1.5}},
         "activeselection": {"fillcolor": drawing.theme.colours[0], "opacity": 0.08},
         "margin": {"l": 70, "r": 24, "t": 56, "b": 60 if not cloud.groups else 120},
