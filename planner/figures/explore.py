@@ -1,7 +1,7 @@
 """Charts of the page Explore: a cloud of runs with facets, groups and curves; pivot tables.
 
-Markers are SVG: plotly's WebGL needs `eval`, which the app's content policy forbids. Each carries its place among the
-points (`customdata`), so that a click or a marked area finds its run.
+Markers are SVG: plotly's WebGL needs `eval`, which the app's content policy forbids. Each point
+carries its place among the points (`customdata`), so that a click finds its run.
 """
 
 from __future__ import annotations
