@@ -15,6 +15,8 @@ from planner.answers import (
     compare_answered,
     curve_answered,
     curves,
+    explore_answered,
+    explored,
     hardware_comparison,
     how_long_answered,
     results_answered,
@@ -128,6 +130,14 @@ def options(sources: Sources, query: Given) -> Answer:
     return Options(query=answer.query, rows=rows), answer.problems
 
 
+def explore(sources: Sources, query: Given) -> Answer:
+    """Return a chart's points, a pivot table, or runs side by side."""
+    answer = explore_answered(sources.store, sources.catalog, query)
+    if answer.problems:
+        return None, answer.problems
+    return explored(sources.store, sources.catalog, answer), ()
+
+
 ANSWERS: Final[Mapping[str, AnswerFunction]] = MappingProxyType(
     {
         "/api/v1": index,
@@ -137,6 +147,7 @@ ANSWERS: Final[Mapping[str, AnswerFunction]] = MappingProxyType(
         "/api/v1/scaling-out": scaling,
         "/api/v1/compare": compare,
         "/api/v1/options": options,
+        "/api/v1/explore": explore,
     }
 )
 """The function of each address."""

@@ -14,6 +14,7 @@ from planner.answers import parameters
 from planner.answers.comparison import COMPARE
 from planner.answers.records import (
     Curves,
+    Explore,
     HardwareComparison,
     Index,
     Options,
@@ -28,7 +29,7 @@ from planner.core import LONGEST_VALUE, Parameter
 Schema = dict[str, Any]
 
 RECORDS: Final = (
-    Index, Results, Projection, Curves, ScalingOut, HardwareComparison, Options, Problem,
+    Index, Results, Projection, Curves, ScalingOut, HardwareComparison, Options, Explore, Problem,
 )  # fmt: skip
 """The answers; their fields are described with them."""
 
@@ -116,6 +117,15 @@ ADDRESSES: Final = (
         about="Takes the same question; `usual` marks the default options.",
         schema="Options",
         parameters=COMPARE,
+    ),
+    Address(
+        path="/api/v1/explore",
+        name="explore",
+        summary="Any number of the runs against any other",
+        about="As on the page Explore: the points of a chart, the cells of a pivot table, or facts "
+        "of runs side by side, as `view` says.",
+        schema="Explore",
+        parameters=parameters.EXPLORE,
     ),
 )
 

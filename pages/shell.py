@@ -66,6 +66,13 @@ def _pages() -> dict[str, list[st.Page]]:
         ],
         "Data": [
             st.Page(
+                PAGES / "explore" / "page.py",
+                title="Explore",
+                icon=":material/scatter_plot:",
+                url_path="explore",
+                help="Any column of the runs against any other",
+            ),
+            st.Page(
                 PAGES / "results" / "page.py",
                 title="Results",
                 icon=":material/table_rows:",

@@ -1,4 +1,4 @@
-"""`python -m planner how-long|compare|curve|scaling-out`: the pages' answers, as text or JSON.
+"""`python -m planner how-long|compare|curve|scaling-out|explore`: the answers of the pages.
 
 `python -m planner report --out FILE.pdf`: a comparison of hardware to hand out.
 `python -m planner docs NAME`: print a page of the documentation that is made from the code.
@@ -22,6 +22,7 @@ QUESTIONS: Final = {
     "compare": "which hardware, rented or bought: time, money and how sure",
     "curve": "throughput against batch size",
     "scaling-out": "whether more devices pay: step, efficiency, crossover batch, uneven workers",
+    "explore": "any number of the runs against any other: points, pivot table, side by side",
     "report": "a comparison as an HTML or PDF file to hand out",
 }
 
@@ -80,9 +81,11 @@ def _add_question(parser: argparse.ArgumentParser, name: str) -> None:
         report.add_arguments(parser)
     else:
         parser.add_argument("--json", action="store_true", help="print the whole answer as JSON")
-        further = ("options", "accelerators", "networks") if name == "compare" else ()
-        lists = ("workloads", *further)
+        further = {"compare": ("options", "accelerators", "networks"), "explore": ("columns",)}
+        lists = further[name] if name == "explore" else ("workloads", *further.get(name, ()))
         parser.add_argument("--list", choices=lists, help="list available values and exit")
+    if name == "explore":
+        parser.add_argument("--csv", action="store_true", help="print the rows as CSV")
     if name in ("report", "compare"):
         parser.add_argument(
             "--anyway",
@@ -93,19 +96,21 @@ def _add_question(parser: argparse.ArgumentParser, name: str) -> None:
         "how-long": parameters.HOW_LONG,
         "curve": parameters.CURVE,
         "scaling-out": parameters.SCALING_OUT,
+        "explore": parameters.EXPLORE,
     }
     words.add_parameters(parser, tables.get(name, COMPARE))
 
 
 def _answer(options: argparse.Namespace, left: list[str]) -> int:
     """Answer a question; unknown arguments (`left`) are reported with all other problems."""
-    from planner.commands import ask, report, scaling_out, words
+    from planner.commands import ask, explore, report, scaling_out, words
 
     run = {
         "how-long": ask.run_how_long,
         "curve": ask.run_curve,
         "scaling-out": scaling_out.run_scaling_out,
         "compare": ask.run_compare,
+        "explore": explore.run_explore,
         "report": report.run_report,
     }[options.command]
     options.strange = words.strange_options(left, options)

@@ -62,7 +62,7 @@ on data."""
 NO_JUDGEMENT: Final[dict[str, str]] = {
     "a unit": """
         job._times:DAY_S catalog._records:HOUR_S compare._shortlist:HOUR_S job._memory:GIGA
-        throughput.curves:GIGA
+        throughput.curves:GIGA explore.columns:GIGA explore.columns:MILLION
         answers.comparison._parameters:HOUR_S
         answers._scaling_out:GIGABIT scaling_out._answer:BYTES splits._splits:HALF_BYTES
         splits._splits:FULL_BYTES
@@ -85,6 +85,13 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         scaling_out._answer:MOST_BATCHES scaling_out._answer:USUAL_BATCH
         splits._splits:USUAL_BATCH
         time_to_target.families:MOST_FAMILIES
+        answers.parameters:MOST_CORNERS answers.parameters:MOST_RUNS_SHOWN
+        explore.formulas:LONGEST explore.formulas:MOST_BRACKETS explore.formulas:MOST_PARTS
+        explore.formulas:LARGEST_EXPONENT explore.formulas:LARGEST explore.pivot:MOST_ROWS
+        explore.pivot:MOST_COLUMNS explore.laws:MOST_CURVES explore.laws:LEAST_BATCHES
+        explore.points:MOST_POINTS explore.points:MOST_COLOURS explore.points:MOST_SYMBOLS
+        explore.points:MOST_PANELS explore.points:MOST_GROUPS explore.side_by_side:LEAST
+        explore.side_by_side:MOST
         answers.parameters:MOST_LISTED answers.parameters:LISTED catalog._combine:MAX_TEXT
         answers.comparison.question:EPOCHS answers.comparison.question:MOST_EPOCHS
         answers.comparison.question:MOST_OPTIONS
@@ -124,6 +131,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         networks._kinds:_NAMES compare._assumptions:_KEPT""",
     "how it is told or drawn": """
         answers.runs._suspect_runs:APART
+        explore.laws:_GRID explore.laws:_BEYOND explore.points:SPREAD explore.side_by_side:DIGITS
         core.slugs:DIGITS core.slugs:LONGEST_FILE core.slugs:MOST_NAMED core.points:SHOWN
         core._durations:IN_DAYS_S
         core._durations:DIGITS answers.comparison._snapshot:DIGITS core._numbers:LEAST_DIGITS

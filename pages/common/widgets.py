@@ -26,6 +26,19 @@ def chart(spec: ChartSpec, key: str, alt: str) -> None:
     st.plotly_chart(UncheckedFigure(spec), theme=None, key=key, config=CONFIG, alt=alt)
 
 
+def marked_chart(
+    spec: ChartSpec, key: str, alt: str, changed: Callable[[], None], config: Mapping[str, Any]
+) -> None:
+    """Draw a chart in which an area or a point can be marked; `changed` is called on each change.
+
+    The marked area is in the session's state under `key`.
+    """
+    st.plotly_chart(
+        UncheckedFigure(spec), theme=None, key=key, config=dict(config), alt=alt,
+        on_select=changed, selection_mode=("points", "box", "lasso"),
+    )  # fmt: skip
+
+
 def table(
     rows: Sequence[Mapping[str, object]],
     key: str,

@@ -15,6 +15,7 @@ from pages.common.permission import permission
 from pages.results import filters as run_filters
 from pages.results import one_run, table
 from pages.results.filters import TITLES, Chosen
+from planner.answers.parameters import MOST_RUNS_SHOWN
 from planner.core import csv_text
 from planner.store import Store, queries
 from planner.suspects import ANY
@@ -38,7 +39,7 @@ def show() -> None:
     run = queries.run(shared, run_id) if run_id else None
     if run is not None:
         table.left()
-        link.keep(*TITLES, "columns")
+        link.keep(*TITLES, "columns", "runs")
         link.ignore("limit", "cursor")
         link.write()
         link.warn()
@@ -48,6 +49,8 @@ def show() -> None:
         link.problems.append("run: this link's run is not in any result folder.")
         link.forget_now("run")
     chosen = run_filters.draw(link, shared)
+    if runs := link.texts("runs", MOST_RUNS_SHOWN):
+        chosen.filters["only"] = sorted({*runs} & {*chosen.filters.get("only", runs)})
     link.write()
     link.warn()
     _list(link, shared, chosen)
@@ -130,7 +133,7 @@ def _none_left(link: Link, chosen: Chosen, total: int) -> None:
         "No run to show.",
         why,
         "Clear all filters",
-        lambda: link.forget(*TITLES),
+        lambda: link.forget(*TITLES, "runs"),
         key="results.clear",
     )
 

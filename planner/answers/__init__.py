@@ -26,6 +26,16 @@ from planner.answers._capacity import (
 from planner.answers._curve_answers import answer_sentences, batch_rows, source_rows
 from planner.answers._documented import PAGES, RULES
 from planner.answers._door import compare
+from planner.answers._explore import (
+    ExploreAnswer,
+    PivotAnswer,
+    explore_answered,
+    explore_runs,
+    explored,
+    point_records,
+    question_of,
+    run_name,
+)
 from planner.answers._listing import mfu_shares, results_answered
 from planner.answers._origins import host_of, is_loopback, is_own
 from planner.answers._scaling_out import (
@@ -57,6 +67,8 @@ __all__ = [
     "RULES",
     "CapacityQuestion",
     "CompareAnswer",
+    "ExploreAnswer",
+    "PivotAnswer",
     "ScalingOutAnswer",
     "answer_sentences",
     "batch_rows",
@@ -68,6 +80,9 @@ __all__ = [
     "compare_facts",
     "curve_answered",
     "curves",
+    "explore_answered",
+    "explore_runs",
+    "explored",
     "facts",
     "half_width",
     "hardware_comparison",
@@ -77,10 +92,13 @@ __all__ = [
     "is_own",
     "mfu_shares",
     "plain",
+    "point_records",
     "projection",
     "question",
+    "question_of",
     "ratio_rows",
     "results_answered",
+    "run_name",
     "saved",
     "scaling_out",
     "scaling_out_answered",

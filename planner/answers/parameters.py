@@ -21,6 +21,7 @@ from planner.capacity import (
 from planner.core import MOST_VALUES, Parameter
 from planner.epochs import EPOCHS, MOST_CHOSEN, MOST_EPOCHS, MOST_LINES, SAMPLES_PER_EPOCH
 from planner.epochs.projection import SESSION_SD
+from planner.explore import MARKS, MOST, STATISTICS
 from planner.suspects import ANY, NAMES, NONE
 
 MOST_BESIDE: Final = 4
@@ -200,16 +201,57 @@ FACETS: Final = MappingProxyType(
     }
 )
 """Filters of runs, in the order of the Results page."""
-RESULTS: Final = (
+_FILTERS: Final = (
     *(Parameter(name=n, words=words, many=MOST_VALUES) for n, words in FACETS.items()),
     Parameter(name="suspect", words=f"{ANY}, {NONE}, or what is suspect: {', '.join(NAMES)}",
               many=len(NAMES) + 2),
+)  # fmt: skip
+MOST_RUNS_SHOWN: Final = 60
+"""Runs that a link to Results names one by one."""
+RESULTS: Final = (
+    *_FILTERS,
     Parameter(name="run", words="the id of one run"),
+    Parameter(name="runs", words="the ids of the runs to list", many=MOST_RUNS_SHOWN),
     Parameter(name="limit", words="most runs of one answer", kind="whole", unit="runs",
               default=LISTED, least=1, most=MOST_LISTED),
     Parameter(name="cursor", words="where the last answer ended, its `next_cursor`"),
 )  # fmt: skip
 VIEW_OF_RESULTS: Final = frozenset({"columns"})
 """Parameters of the Results page's link that only change the view."""
+NONE_CHOSEN: Final = "none"
+"""Written for no colour, symbol, size, facet or columns."""
+EXPLORED: Final = ("chart", "pivot", "side")
+MOST_CORNERS: Final = 60
+EXPLORE: Final = (
+    Parameter(name="view", words="a chart, a pivot table, or runs side by side", kind="choice",
+              choices=EXPLORED, default=EXPLORED[0]),
+    Parameter(name="x", words="column, or a formula over columns as params / 1000; a group such "
+              "as accelerator for box and strip", default="global_batch_size"),
+    Parameter(name="y", words="column, or a formula over columns", default="peak_memory_bytes"),
+    Parameter(name="colour", words="group or column of the colours, or none",
+              default="accelerator"),
+    Parameter(name="symbol", words="group of the symbols, or none", default=NONE_CHOSEN),
+    Parameter(name="size", words="column or formula of the sizes, or none", default=NONE_CHOSEN),
+    Parameter(name="facet", words="group with a panel for each value, or none",
+              default=NONE_CHOSEN),
+    Parameter(name="marks", words="points, lines through the same case, box or strip by group",
+              kind="choice", choices=MARKS, default=MARKS[0]),
+    Parameter(name="fit", words="fitted curves with 90 % bands, where a law applies: throughput "
+              "or step time against batch size", kind="flag", default=True),
+    Parameter(name="log_x", words="logarithmic x axis", kind="flag", default=False),
+    Parameter(name="log_y", words="logarithmic y axis", kind="flag", default=False),
+    Parameter(name="brush", words="corners of the marked area in shown units: x0,y0,x1,y1 of a "
+              "box, or those of a polygon"),
+    Parameter(name="brush_in", words="panel of the marked area, by its title"),
+    Parameter(name="rows", words="group of the rows of the pivot table", default="accelerator"),
+    Parameter(name="columns", words="group of its columns, or none", default="precision"),
+    Parameter(name="measure", words="column or formula of its cells", default="mfu"),
+    Parameter(name="statistic", words="statistic of its cells", kind="choice",
+              choices=tuple(STATISTICS), default=next(iter(STATISTICS))),
+    Parameter(name="run", words="ids of the runs side by side", many=MOST),
+    Parameter(name="pair", words="workload and system side by side, as their slugs with | between",
+              many=MOST),
+    *_FILTERS,
+)  # fmt: skip
 FOR_THE_EYE: Final = frozenset({"scale", "factor"})
 """Parameters of the links that only change the view."""

@@ -179,6 +179,10 @@ class Drawing:
         """Markers."""
         self._traces.append({"type": "scatter", "mode": "markers", "x": x, "y": y} | more)
 
+    def trace(self, **parts: object) -> None:
+        """Draw a trace of another kind."""
+        self._traces.append(parts)
+
     def bars(self, x: Sequence[str], y: Floats, *, slot: int, **more: object) -> None:
         """Draw bars in the colour of a slot."""
         colour = {"marker": {"color": self.theme.colours[slot]}}

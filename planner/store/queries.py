@@ -372,6 +372,9 @@ def listed(store: Store, filters: Filters, most: int = MOST_ROWS, skip: int = 0)
     It has the columns from which their MFU follows.
     """
     return store.arrow(sql.LISTED, _parameters(filters) | {"most": most, "skip": skip})
+def all_runs(store: Store) -> pa.Table:
+    """Return all runs with their summary columns, in order of workload, system and batch."""
+    return store.arrow(sql.EXPLORED)
 
 
 def retarget(store: Store, file: str, value: float, *, higher_is_better: bool) -> pa.Table:

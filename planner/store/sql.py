@@ -461,6 +461,7 @@ FILES_OF: Final = """
     SELECT DISTINCT file FROM runs WHERE run_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY file"""
 WHOLE_ROW: Final = "SELECT * FROM read_parquet(?, hive_partitioning = false) WHERE run_id = ?"
 ALL_RUNS: Final = _SHOWN
+EXPLORED: Final = f"{_SHOWN} ORDER BY workload, system, pattern, global_batch_size, run_id"
 FILES: Final = "SELECT DISTINCT file FROM runs"
 # A diverged evaluation reaches no target; DuckDB sorts NaN above every number.
 RETARGET: Final = """

@@ -31,6 +31,7 @@ EXAMPLES = {
         "?workload=mlp-64-64-digits-sgd-nesterov-0.9-float32&goal=target",
     ],
     "/api/v1/options": [""],
+    "/api/v1/explore": ["", "?x=params&y=peak_memory_bytes/params", "?view=pivot&measure=params"],
 }
 
 

@@ -20,7 +20,7 @@ from tests.browser import chromium
 from tests.browser.server import served
 
 SHELL = Path(__file__).parent.parent.parent / "pages" / "shell.py"
-PAGES = ("how_long", "compare", "throughput", "steps_to_target", "results", "method")
+PAGES = ("how_long", "compare", "throughput", "steps_to_target", "explore", "results", "method")
 TIMES = 15
 
 

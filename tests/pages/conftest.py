@@ -32,6 +32,7 @@ PAGES = {
     "throughput": "Throughput",
     "scaling-out": "Scaling out",
     "steps-to-target": "Steps to target",
+    "explore": "Explore",
     "results": "Results",
     "measure": "Measure",
     "method": "Method & accuracy",
