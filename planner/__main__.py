@@ -1,6 +1,7 @@
 """`python -m planner how-long|compare|curve|scaling-out`: the pages' answers, as text or JSON.
 
 `python -m planner report --out FILE.pdf`: a comparison of hardware to hand out.
+`python -m planner sql "SELECT ..."`: a read-only query of the runs.
 `python -m planner docs NAME`: print a page of the documentation that is made from the code.
 `python -m planner mfu [DIR]`: fit the efficiency of described workloads on published tables.
 `python -m planner backtest [DIR]`: measure how wrong the product is on what was hidden from it.
@@ -22,6 +23,7 @@ QUESTIONS: Final = {
     "compare": "which hardware, rented or bought: time, money and how sure",
     "curve": "throughput against batch size",
     "scaling-out": "whether more devices pay: step, efficiency, crossover batch, uneven workers",
+    "sql": "a SELECT statement over the runs, read-only",
     "report": "a comparison as an HTML or PDF file to hand out",
 }
 
@@ -73,11 +75,13 @@ def _add_question(parser: argparse.ArgumentParser, name: str) -> None:
     """Add the options of a command that answers a question."""
     from planner.answers import parameters
     from planner.answers.comparison import COMPARE
-    from planner.commands import report, words
+    from planner.commands import report, sql, words
 
     words.add_common(parser)
     if name == "report":
         report.add_arguments(parser)
+    elif name == "sql":
+        sql.add_arguments(parser)
     else:
         parser.add_argument("--json", action="store_true", help="print the whole answer as JSON")
         further = ("options", "accelerators", "networks") if name == "compare" else ()
@@ -93,19 +97,21 @@ def _add_question(parser: argparse.ArgumentParser, name: str) -> None:
         "how-long": parameters.HOW_LONG,
         "curve": parameters.CURVE,
         "scaling-out": parameters.SCALING_OUT,
+        "sql": parameters.SQL,
     }
     words.add_parameters(parser, tables.get(name, COMPARE))
 
 
 def _answer(options: argparse.Namespace, left: list[str]) -> int:
     """Answer a question; unknown arguments (`left`) are reported with all other problems."""
-    from planner.commands import ask, report, scaling_out, words
+    from planner.commands import ask, report, scaling_out, sql, words
 
     run = {
         "how-long": ask.run_how_long,
         "curve": ask.run_curve,
         "scaling-out": scaling_out.run_scaling_out,
         "compare": ask.run_compare,
+        "sql": sql.run_sql,
         "report": report.run_report,
     }[options.command]
     options.strange = words.strange_options(left, options)

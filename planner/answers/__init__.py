@@ -30,6 +30,14 @@ from planner.answers._scaling_out import (
     series_by_slug,
     usual_driver,
 )
+from planner.answers._select import (
+    RUN_COLUMNS,
+    RunColumn,
+    SqlAnswer,
+    sql_answered,
+    sql_records,
+    sql_result,
+)
 from planner.answers.comparison import (
     facts,
     question,
@@ -47,8 +55,11 @@ __all__ = [
     "NO_RUN",
     "PAGES",
     "RULES",
+    "RUN_COLUMNS",
     "CompareAnswer",
+    "RunColumn",
     "ScalingOutAnswer",
+    "SqlAnswer",
     "answer_sentences",
     "batch_rows",
     "compare",
@@ -76,6 +87,9 @@ __all__ = [
     "scaling_sources",
     "series_by_slug",
     "source_rows",
+    "sql_answered",
+    "sql_records",
+    "sql_result",
     "target_note",
     "total_in_words",
     "usual_driver",

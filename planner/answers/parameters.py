@@ -10,6 +10,7 @@ from typing import Final
 
 from planner.core import MOST_VALUES, Parameter
 from planner.epochs import EPOCHS, MOST_CHOSEN, MOST_EPOCHS, MOST_LINES, SAMPLES_PER_EPOCH
+from planner.store.select import LONGEST
 from planner.suspects import ANY, NAMES, NONE
 
 MOST_BESIDE: Final = 4
@@ -142,6 +143,10 @@ RESULTS: Final = (
     Parameter(name="limit", words="most runs of one answer", kind="whole", unit="runs",
               default=LISTED, least=1, most=MOST_LISTED),
     Parameter(name="cursor", words="where the last answer ended, its `next_cursor`"),
+)  # fmt: skip
+SQL: Final = (
+    Parameter(name="sql", words="one SELECT statement over the table runs", lines=True,
+              longest=LONGEST),
 )  # fmt: skip
 FOR_THE_EYE: Final = frozenset({"scale", "factor"})
 """Parameters of the links that only change the view."""

@@ -447,6 +447,8 @@ FILES_OF: Final = """
     SELECT DISTINCT file FROM runs WHERE run_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY file"""
 WHOLE_ROW: Final = "SELECT * FROM read_parquet(?, hive_partitioning = false) WHERE run_id = ?"
 ALL_RUNS: Final = _SHOWN
+SELECTABLE: Final = "SELECT * EXCLUDE (precedence, numbers, file) FROM runs"
+"""The runs for `planner.store.select`: without the paths of this machine."""
 FILES: Final = "SELECT DISTINCT file FROM runs"
 # A diverged evaluation reaches no target; DuckDB sorts NaN above every number.
 RETARGET: Final = """
