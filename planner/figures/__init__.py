@@ -38,6 +38,7 @@ from planner.figures.scaling_out import (
     step_by_devices,
     uneven,
 )
+from planner.figures.select import MOST_SERIES, Form, Series, selected
 from planner.figures.steps_to_target import (
     Borders,
     StatedLine,
@@ -53,6 +54,7 @@ from planner.figures.total_time import TimeLine, epoch_times, total_time
 __all__ = [
     "BASIS_SYMBOLS",
     "CONFIG",
+    "MOST_SERIES",
     "Bar",
     "Borders",
     "Bounds",
@@ -60,8 +62,10 @@ __all__ = [
     "CountLine",
     "Cuts",
     "Dot",
+    "Form",
     "Points",
     "Scale",
+    "Series",
     "Share",
     "Spot",
     "StatedLine",
@@ -84,6 +88,7 @@ __all__ = [
     "memory_of_cuts",
     "rent_or_buy",
     "residuals",
+    "selected",
     "shares",
     "stated_times",
     "step_by_batch",

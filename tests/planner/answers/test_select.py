@@ -10,7 +10,7 @@ import pytest
 from planner.__main__ import main
 from planner.answers import RUN_COLUMNS, plain, sql_answered, sql_records, sql_result
 from planner.commands import words as command_words
-from planner.core import csv_text
+from planner.core import Record, csv_text
 from planner.store import Store
 from planner.store.select import MOST_ROWS
 from tests import shipped
@@ -34,10 +34,10 @@ def store() -> Store:
     return shipped.store()
 
 
-def _records(store: Store, statement: str) -> list[dict[str, object]]:
+def _records(store: Store, statement: str) -> list[Record]:
     answer = sql_answered(store, {"sql": [statement]})
     assert answer.problems == ()
-    return [dict(record) for record in sql_records(answer)]
+    return sql_records(answer)
 
 
 def test_every_documented_column_can_be_selected_and_no_other(store: Store) -> None:
