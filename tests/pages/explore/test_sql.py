@@ -24,9 +24,8 @@ def _open(**link: str | list[str]) -> AppTest:
     return show("explore", view="sql", **link)
 
 
-def _rows(shown: AppTest) -> list[dict[str, object]]:
-    rows: list[dict[str, object]] = shown.dataframe[0].value.to_dict("records")
-    return rows
+def _rows(shown: AppTest) -> object:
+    return shown.dataframe[0].value.to_dict("records")
 
 
 def _listed(value: str | list[str]) -> list[str]:
