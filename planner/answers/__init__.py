@@ -20,6 +20,7 @@ from planner.answers._documented import PAGES, RULES
 from planner.answers._door import compare
 from planner.answers._listing import mfu_shares, results_answered
 from planner.answers._origins import host_of, is_loopback, is_own
+from planner.answers._presets import PRESETS, Preset, PresetAnswer, preset_answer
 from planner.answers._scaling_out import (
     NO_DRIVER,
     ScalingOutAnswer,
@@ -54,9 +55,12 @@ __all__ = [
     "NO_DRIVER",
     "NO_RUN",
     "PAGES",
+    "PRESETS",
     "RULES",
     "RUN_COLUMNS",
     "CompareAnswer",
+    "Preset",
+    "PresetAnswer",
     "RunColumn",
     "ScalingOutAnswer",
     "SqlAnswer",
@@ -76,6 +80,7 @@ __all__ = [
     "is_own",
     "mfu_shares",
     "plain",
+    "preset_answer",
     "projection",
     "question",
     "ratio_rows",
