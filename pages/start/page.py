@@ -37,6 +37,7 @@ def show() -> None:
     shared = store()
     state.write()
     st.title("Epochwise")
+    state.warn()
     st.markdown("Estimates how long a training run takes and what it costs, with intervals.")
     _doors(shared)
     _jobs(shared)
