@@ -22,6 +22,8 @@ from planner.answers import (
     results_answered,
     scaling_out,
     scaling_out_answered,
+    sql_answered,
+    sql_result,
 )
 from planner.answers import projection as projected
 from planner.answers.records import (
@@ -138,6 +140,12 @@ def explore(sources: Sources, query: Given) -> Answer:
     return explored(sources.store, sources.catalog, answer), ()
 
 
+def select(sources: Sources, query: Given) -> Answer:
+    """Return the rows of a SELECT statement."""
+    answer = sql_answered(sources.store, query)
+    return (None if answer.problems else sql_result(answer)), answer.problems
+
+
 ANSWERS: Final[Mapping[str, AnswerFunction]] = MappingProxyType(
     {
         "/api/v1": index,
@@ -148,6 +156,7 @@ ANSWERS: Final[Mapping[str, AnswerFunction]] = MappingProxyType(
         "/api/v1/compare": compare,
         "/api/v1/options": options,
         "/api/v1/explore": explore,
+        "/api/v1/sql": select,
     }
 )
 """The function of each address."""

@@ -22,6 +22,7 @@ from planner.answers.records import (
     Projection,
     Results,
     ScalingOut,
+    SqlResult,
 )
 from planner.compare import ASSUMPTION_TEXTS, Assumptions
 from planner.core import LONGEST_VALUE, Parameter
@@ -29,7 +30,8 @@ from planner.core import LONGEST_VALUE, Parameter
 Schema = dict[str, Any]
 
 RECORDS: Final = (
-    Index, Results, Projection, Curves, ScalingOut, HardwareComparison, Options, Explore, Problem,
+    Index, Results, Projection, Curves, ScalingOut, HardwareComparison, Options, Explore,
+    SqlResult, Problem,
 )  # fmt: skip
 """The answers; their fields are described with them."""
 
@@ -126,6 +128,15 @@ ADDRESSES: Final = (
         "of runs side by side, as `view` says.",
         schema="Explore",
         parameters=parameters.EXPLORE,
+    ),
+    Address(
+        path="/api/v1/sql",
+        name="sql",
+        summary="A read-only SELECT statement over the runs",
+        about="As on the page Explore: one statement over the table `runs`, with limits of time, "
+        "memory and rows. `cut` is true where further rows are left out.",
+        schema="SqlResult",
+        parameters=parameters.SQL,
     ),
 )
 

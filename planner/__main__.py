@@ -1,6 +1,7 @@
 """`python -m planner how-long|compare|curve|scaling-out|explore`: the answers of the pages.
 
 `python -m planner report --out FILE.pdf`: a comparison of hardware to hand out.
+`python -m planner sql "SELECT ..."`: a read-only query of the runs.
 `python -m planner docs NAME`: print a page of the documentation that is made from the code.
 `python -m planner mfu [DIR]`: fit the efficiency of described workloads on published tables.
 `python -m planner backtest [DIR]`: measure how wrong the product is on what was hidden from it.
@@ -23,6 +24,7 @@ QUESTIONS: Final = {
     "curve": "throughput against batch size",
     "scaling-out": "whether more devices pay: step, efficiency, crossover batch, uneven workers",
     "explore": "any number of the runs against any other: points, pivot table, side by side",
+    "sql": "a SELECT statement over the runs, read-only",
     "report": "a comparison as an HTML or PDF file to hand out",
 }
 
@@ -74,11 +76,13 @@ def _add_question(parser: argparse.ArgumentParser, name: str) -> None:
     """Add the options of a command that answers a question."""
     from planner.answers import parameters
     from planner.answers.comparison import COMPARE
-    from planner.commands import report, words
+    from planner.commands import report, sql, words
 
     words.add_common(parser)
     if name == "report":
         report.add_arguments(parser)
+    elif name == "sql":
+        sql.add_arguments(parser)
     else:
         parser.add_argument("--json", action="store_true", help="print the whole answer as JSON")
         further = {"compare": ("options", "accelerators", "networks"), "explore": ("columns",)}
@@ -97,13 +101,14 @@ def _add_question(parser: argparse.ArgumentParser, name: str) -> None:
         "curve": parameters.CURVE,
         "scaling-out": parameters.SCALING_OUT,
         "explore": parameters.EXPLORE,
+        "sql": parameters.SQL,
     }
     words.add_parameters(parser, tables.get(name, COMPARE))
 
 
 def _answer(options: argparse.Namespace, left: list[str]) -> int:
     """Answer a question; unknown arguments (`left`) are reported with all other problems."""
-    from planner.commands import ask, explore, report, scaling_out, words
+    from planner.commands import ask, explore, report, scaling_out, sql, words
 
     run = {
         "how-long": ask.run_how_long,
@@ -111,6 +116,7 @@ def _answer(options: argparse.Namespace, left: list[str]) -> int:
         "scaling-out": scaling_out.run_scaling_out,
         "compare": ask.run_compare,
         "explore": explore.run_explore,
+        "sql": sql.run_sql,
         "report": report.run_report,
     }[options.command]
     options.strange = words.strange_options(left, options)

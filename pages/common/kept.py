@@ -72,6 +72,11 @@ def totals(shared: Store) -> queries.Totals:
     return _once(shared, "totals", lambda: queries.totals(shared))
 
 
+def recent_sets(shared: Store, most: int) -> list[queries.RecentSet]:
+    """Return `planner.store.queries.recent_sets`, cached until its runs change."""
+    return _once(shared, ("recent sets", most), lambda: queries.recent_sets(shared, most))
+
+
 def workloads(shared: Store) -> dict[str, int]:
     """Return `planner.store.queries.workloads`, cached until its runs change."""
     return _once(shared, "workloads", lambda: queries.workloads(shared))

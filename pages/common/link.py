@@ -268,6 +268,14 @@ class Link:
         self._begin(name, self._read(parameter), default)
         return plain(str(st.session_state[self.key(name)] or ""))
 
+    def lines(self, parameter: Parameter, default: str) -> str:
+        """Return the initial value of a text area, which may have several lines."""
+        name = parameter.name
+        self._defaults[name] = default
+        self._twice(name)
+        self._begin(name, self._read(parameter), default)
+        return str(st.session_state[self.key(name)] or "")
+
     def day(self, name: str) -> dt.date | None:
         """Return the initial value of a date, written YYYY-MM-DD; None without one."""
         self._defaults[name] = None

@@ -12,6 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 from streamlit.elements.lib.mutable_popover_container import PopoverContainer
 
+from pages.common import saving
 from pages.common.link import Link, as_text
 from planner.core import sentence_case
 from planner.figures import CONFIG, ChartSpec, UncheckedFigure
@@ -104,18 +105,21 @@ def answer_text(sentence: str) -> str:
     return as_text(sentence).replace(" %", "\u00a0%")
 
 
-def share(link: Link, sentence: str, width: Width = "stretch") -> None:
-    """Draw a button that shows the answer and the full address of this view, each to copy."""
+def share(link: Link, sentence: str, width: Width = "stretch", *, saves_views: bool = True) -> None:
+    """Draw a button that shows the answer and the address of this view, and one that saves it."""
     with st.popover("Share", icon=":material/link:", width=width):
         st.caption("The answer, to paste")
         st.code(sentence, language=None, wrap_lines=True)
         st.caption("This view, as a link")
         st.code(link.url(), language=None, wrap_lines=True)
+    if saves_views:
+        saving.offer(link)
 
 
 _KINDS: Final = {
     "csv": ("text/csv", ":material/download:"),
     "html": ("text/html", ":material/description:"),
+    "json": ("application/json", ":material/download:"),
     "parquet": ("application/octet-stream", ":material/download:"),
 }
 

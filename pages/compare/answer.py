@@ -187,7 +187,8 @@ def draw(link: Link, shared: Store, reply: Reply, comparison: Comparison, begins
             st.markdown(f":material/event_available: {widgets.answer_text(keeps)}")
         with widgets.actions():
             lines = [" ".join([first, *others]), keeps, bought, open_question, measure]
-            widgets.share(link, "\n".join(line for line in lines if line), "content")
+            text = "\n".join(line for line in lines if line)
+            widgets.share(link, text, "content", saves_views=False)
             draw_report(link, reply, comparison, begins)
             saved.offer(link, reply)
             described.draw_efficiency(link, shared, comparison)

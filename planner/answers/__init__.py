@@ -38,6 +38,7 @@ from planner.answers._explore import (
 )
 from planner.answers._listing import mfu_shares, results_answered
 from planner.answers._origins import host_of, is_loopback, is_own
+from planner.answers._presets import PRESETS, Preset, PresetAnswer, preset_answer
 from planner.answers._scaling_out import (
     NO_DRIVER,
     ScalingOutAnswer,
@@ -47,6 +48,14 @@ from planner.answers._scaling_out import (
     scaling_sources,
     series_by_slug,
     usual_driver,
+)
+from planner.answers._select import (
+    RUN_COLUMNS,
+    RunColumn,
+    SqlAnswer,
+    sql_answered,
+    sql_records,
+    sql_result,
 )
 from planner.answers.comparison import (
     facts,
@@ -64,12 +73,18 @@ __all__ = [
     "NO_DRIVER",
     "NO_RUN",
     "PAGES",
+    "PRESETS",
     "RULES",
+    "RUN_COLUMNS",
     "CapacityQuestion",
     "CompareAnswer",
     "ExploreAnswer",
     "PivotAnswer",
+    "Preset",
+    "PresetAnswer",
+    "RunColumn",
     "ScalingOutAnswer",
+    "SqlAnswer",
     "answer_sentences",
     "batch_rows",
     "capacity",
@@ -93,6 +108,7 @@ __all__ = [
     "mfu_shares",
     "plain",
     "point_records",
+    "preset_answer",
     "projection",
     "question",
     "question_of",
@@ -106,6 +122,9 @@ __all__ = [
     "scaling_sources",
     "series_by_slug",
     "source_rows",
+    "sql_answered",
+    "sql_records",
+    "sql_result",
     "stock_of",
     "stock_text",
     "target_note",

@@ -22,6 +22,7 @@ from planner.core import MOST_VALUES, Parameter
 from planner.epochs import EPOCHS, MOST_CHOSEN, MOST_EPOCHS, MOST_LINES, SAMPLES_PER_EPOCH
 from planner.epochs.projection import SESSION_SD
 from planner.explore import MARKS, MOST, STATISTICS
+from planner.store.select import LONGEST
 from planner.suspects import ANY, NAMES, NONE
 
 MOST_BESIDE: Final = 4
@@ -252,6 +253,10 @@ EXPLORE: Final = (
     Parameter(name="pair", words="workload and system side by side, as their slugs with | between",
               many=MOST),
     *_FILTERS,
+)  # fmt: skip
+SQL: Final = (
+    Parameter(name="sql", words="one SELECT statement over the table runs", lines=True,
+              longest=LONGEST),
 )  # fmt: skip
 FOR_THE_EYE: Final = frozenset({"scale", "factor"})
 """Parameters of the links that only change the view."""

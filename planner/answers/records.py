@@ -590,6 +590,23 @@ class Options(_Record, frozen=True, kw_only=True):
     rows: tuple[Choice, ...]
 
 
+class SqlColumn(_Record, frozen=True, kw_only=True):
+    """A column of a result: its name, its unit where known, and the kind of its values."""
+
+    name: str
+    unit: str | None
+    kind: str
+
+
+class SqlResult(_Record, frozen=True, kw_only=True):
+    """The rows of a SELECT statement over the runs; `cut`: further rows are left out."""
+
+    query: str
+    columns: tuple[SqlColumn, ...]
+    rows: tuple[tuple[str | Number | bool | None, ...], ...]
+    cut: bool
+
+
 class Fault(_Record, frozen=True, kw_only=True):
     """What is wrong with a parameter, or with the question as a whole."""
 

@@ -50,6 +50,7 @@ from planner.figures.scaling_out import (
     step_by_devices,
     uneven,
 )
+from planner.figures.select import MOST_SERIES, Form, Series, selected
 from planner.figures.steps_to_target import (
     Borders,
     StatedLine,
@@ -66,6 +67,7 @@ __all__ = [
     "BASIS_SYMBOLS",
     "CONFIG",
     "EXPLORE_CONFIG",
+    "MOST_SERIES",
     "Bar",
     "Borders",
     "Bounds",
@@ -76,10 +78,12 @@ __all__ = [
     "CountLine",
     "Cuts",
     "Dot",
+    "Form",
     "Heat",
     "Points",
     "RunLine",
     "Scale",
+    "Series",
     "Share",
     "Spot",
     "StatedLine",
@@ -106,6 +110,7 @@ __all__ = [
     "memory_of_cuts",
     "rent_or_buy",
     "residuals",
+    "selected",
     "shares",
     "stated_times",
     "step_by_batch",

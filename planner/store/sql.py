@@ -444,6 +444,16 @@ LIBRARY_ROWS: Final = """
 Published runs of other workloads are excluded: sources differ by more than two accelerators do in
 one source.
 """
+RECENT_SETS: Final = """
+    WITH counted AS (
+        SELECT result_set, folder, coalesce(accelerator_model_name, system_name) AS accelerator,
+            count(*) AS runs, max(recorded_at) AS newest, mode(basis) AS basis
+        FROM runs GROUP BY 1, 2, 3)
+    SELECT result_set, folder, sum(runs)::BIGINT, max(newest), first(basis ORDER BY runs DESC),
+        list(accelerator ORDER BY runs DESC, accelerator)[:4], count(*)
+    FROM counted GROUP BY result_set, folder
+    ORDER BY max(newest) DESC, result_set, folder LIMIT ?"""
+"""Result sets by their newest run, with the four accelerators of most runs."""
 FILE_OF: Final = "SELECT file FROM runs WHERE run_id = ?"
 # A folder called `model=x` would put x into the column `model`: never use hive partitions.
 NESTED_OF: Final = {
@@ -462,6 +472,8 @@ FILES_OF: Final = """
 WHOLE_ROW: Final = "SELECT * FROM read_parquet(?, hive_partitioning = false) WHERE run_id = ?"
 ALL_RUNS: Final = _SHOWN
 EXPLORED: Final = f"{_SHOWN} ORDER BY workload, system, pattern, global_batch_size, run_id"
+SELECTABLE: Final = "SELECT * EXCLUDE (precedence, numbers, file) FROM runs"
+"""The runs for `planner.store.select`: without the paths of this machine."""
 FILES: Final = "SELECT DISTINCT file FROM runs"
 # A diverged evaluation reaches no target; DuckDB sorts NaN above every number.
 RETARGET: Final = """

@@ -32,6 +32,7 @@ EXAMPLES = {
     ],
     "/api/v1/options": [""],
     "/api/v1/explore": ["", "?x=params&y=peak_memory_bytes/params", "?view=pivot&measure=params"],
+    "/api/v1/sql": ["?sql=SELECT%201%20AS%20one,%20NULL%20AS%20two,%20recorded_at%20FROM%20runs"],
 }
 
 

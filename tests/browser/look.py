@@ -34,12 +34,13 @@ ARGUMENTS: Final = (
     "--disable-sync",
 )
 PAGES: Final = {
-    "": "How long?",
+    "": "Epochwise",
     "how-long": "How long?",
     "compare": "Compare hardware",
     "throughput": "Throughput",
     "scaling-out": "Scaling out",
     "steps-to-target": "Steps to target",
+    "explore": "Explore",
     "results": "Results",
     "measure": "Measure",
     "method": "Method & accuracy",

@@ -26,7 +26,7 @@ manifest_scanner.scan_component_manifests = functools.cache(
 )
 SHELL = state.ROOT / "pages" / "shell.py"
 PAGES = {
-    "": "How long?",
+    "": "Epochwise",
     "how-long": "How long?",
     "compare": "Compare hardware",
     "throughput": "Throughput",
@@ -134,7 +134,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     compare_state._KEPT.clear()
 
 
-def show(address: str = "", **link: str | list[str]) -> AppTest:
+def show(address: str = "how-long", **link: str | list[str]) -> AppTest:
     """The page as a link opens it in a fresh session; no exception may have been raised."""
     shown = AppTest.from_file(str(SHELL), default_timeout=60)
     for name, value in link.items():

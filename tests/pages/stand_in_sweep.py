@@ -118,8 +118,8 @@ def _runs(state: Path, status: SweepStatus, asked: Asked) -> SweepStatus:
     ends = float("inf") if asked.hours is None else time.monotonic() + 3600 * asked.hours
     words = {n: f"ResNet-50, batch {batch}" for n, batch in enumerate(asked.batches, start=1)}
     for n, batch in list(enumerate(asked.batches, start=1))[status.finished :]:
-        now = {"current": words[n], "following": words.get(n + 1)}
-        status = _tell(state, replace(status, current_epoch=2, current_epochs=5, **now))
+        now = replace(status, current=words[n], following=words.get(n + 1))
+        status = _tell(state, replace(now, current_epoch=2, current_epochs=5))
         _wait_for_the_gate(state, status, n, ends)
         failed = status.sweep == "failing" and batch == 32
         row = _row(asked.name, batch, failed=failed)

@@ -19,7 +19,7 @@ from tests.pages.test_stores import timed
 from tests.store.build import a_set
 
 A, B = "network-a", "network-b"
-PAGES = ("", "throughput", "compare")
+PAGES = ("how-long", "throughput", "compare")
 
 
 def _runs(model: str, **changes: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - any column
@@ -118,7 +118,7 @@ def test_runs_of_another_workload_that_scatter_on_the_machine_widen_the_interval
 ) -> None:
     """They lie in the same result set: what they say of its epochs belongs to the answer."""
     place = a_set(alone, _runs("Network B"))
-    shown = show("", workload=B)
+    shown = show(workload=B)
     before = _answer(shown)
     noisy = [
         timed(model="Network A", repeat=i, later_epoch_mean_s=10.0, later_epoch_sd_s=1.5)

@@ -74,11 +74,8 @@ def test_an_unknown_parameter_is_named_and_disturbs_no_page(address: str) -> Non
 # -- how long ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("address", ["", "how-long"])
-def test_the_first_screen_answers_2000_epochs_in_the_planners_words(
-    address: str, store: Store
-) -> None:
-    assert _shown_by_default(store).sentence in texts(show(address))
+def test_how_long_answers_2000_epochs_in_the_planners_words(store: Store) -> None:
+    assert _shown_by_default(store).sentence in texts(show())
 
 
 def test_the_link_asks_for_another_number_of_epochs(store: Store) -> None:
@@ -105,7 +102,9 @@ def test_the_ratio_report_is_the_planners(store: Store) -> None:
     assert shown.dataframe[1].value.to_dict("records") == rows
 
 
-@pytest.mark.parametrize(("address", "key"), [("", "how-long"), ("throughput", "throughput")])
+@pytest.mark.parametrize(
+    ("address", "key"), [("how-long", "how-long"), ("throughput", "throughput")]
+)
 def test_every_number_has_a_source_and_a_licence(address: str, key: str) -> None:
     sources = unfold(show(address), f"{key}.origin").dataframe[1].value
     assert sources["Source"].str.contains("koshian2").all()

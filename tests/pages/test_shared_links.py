@@ -91,7 +91,7 @@ def test_what_a_link_was_made_with_must_be_a_day_and_digits(store: Store, made: 
 
 
 def test_how_long_and_throughput_state_their_workload_systems_and_epochs() -> None:
-    link = shared(show(""))
+    link = shared(show())
     assert {"workload", "pattern", "epochs", "systems", "baseline"} <= set(link)
     assert len(link["systems"]) >= 2
     assert not _opened("", link).warning

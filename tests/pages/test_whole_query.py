@@ -54,7 +54,7 @@ def _compare(given: Question) -> dict[str, Any]:
 
 
 ASKED: list[tuple[str, Any, Question]] = [
-    ("", _how_long, {}),
+    ("how-long", _how_long, {}),
     ("how-long", _how_long, {"workload": [DIGITS], "epochs": ["7"], "session": ["on"]}),
     ("throughput", _curve, {}),
     ("throughput", _curve, {"workload": [DIGITS], "without_suspects": ["on"]}),
