@@ -182,7 +182,7 @@ def draw(link: Link, shared: Store, reply: Reply, comparison: Comparison, begins
     keeps = limits_sentence(comparison, until(reply, comparison, begins), reply.display)
     open_question, measure = undecided(comparison)
     with st.container(border=True):
-        st.markdown(f"#### {widgets.answer_text(first)}")
+        st.markdown(f"## {widgets.answer_text(first)}")
         if keeps:
             st.markdown(f":material/event_available: {widgets.answer_text(keeps)}")
         with widgets.actions():
@@ -308,7 +308,7 @@ def _why_alone(comparison: Comparison) -> str:
 def draw_next_run(comparison: Comparison) -> None:
     """Draw the run that would decide the ranking, then runs that narrow each option."""
     with st.container(border=True):
-        st.markdown("**Next measurement**")
+        widgets.heading("Next measurement")
         _, first = undecided(comparison)
         if first:
             st.markdown(f":blue-badge[decides most] {widgets.answer_text(first)}")
@@ -376,7 +376,7 @@ def nothing(link: Link, shared: Store, chosen: list[str] | None) -> None:
         )
     elif incomplete:
         with st.container(border=True):
-            st.markdown("**How heavy is the workload?**")
+            widgets.heading("How heavy is the workload?")
             st.caption(
                 as_text(
                     "Give the samples of an epoch and the work of a sample: parameters and tokens, "

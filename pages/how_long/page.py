@@ -79,7 +79,7 @@ def show() -> None:
 def _answer(link: Link, result: HowLong, options: list[Option], shared: Store) -> None:
     """Draw the answer, its basis, and buttons."""
     with st.container(border=True):
-        st.markdown(f"#### {widgets.answer_text(result.sentence)}")
+        st.markdown(f"## {widgets.answer_text(result.sentence)}")
         if result.undecided:
             st.markdown(f":orange[:material/help:] {as_text(result.undecided)}")
         _target(link, result, shared)
@@ -167,7 +167,7 @@ def _open_markers(drawn: list[figures.TimeLine]) -> str:
 
 def _table(result: HowLong, suspect: Mapping[str, str]) -> None:
     with st.container(border=True):
-        st.markdown(f"**Ranked, {epochs_in_words(result.epochs)}**")
+        widgets.heading(f"Ranked, {epochs_in_words(result.epochs)}")
         rows = [_shown(a, result, suspect) for a in result.answers]
         widgets.table(
             rows,

@@ -61,14 +61,14 @@ def draw_plan(
 
 def _failed(what: str, why: NotDoneError) -> None:
     with st.container(border=True):
-        st.markdown(f"**{what}**")
+        widgets.heading(what)
         st.caption(as_text(str(why)))
         st.button("Try again", key="measure.again", icon=":material/refresh:")
 
 
 def _plan(link: Link, planned: Plan, generation: int, busy: Mapping[str, SweepStatus]) -> None:
     if planned.problems:
-        st.markdown("**This sweep cannot be measured here.**")
+        widgets.heading("This sweep cannot be measured here.")
         st.markdown("\n".join(f"- {as_text(p)}" for p in planned.problems))
         return
     if status := busy.get(planned.name):
@@ -82,7 +82,7 @@ def _plan(link: Link, planned: Plan, generation: int, busy: Mapping[str, SweepSt
 
 def _figures(planned: Plan) -> None:
     """Draw time and cost of the plan, and their basis."""
-    st.markdown(f"#### {widgets.answer_text(plan_sentence(planned))}")
+    st.markdown(f"## {widgets.answer_text(plan_sentence(planned))}")
     if planned.about:
         st.caption(as_text(planned.about))
     if planned.left:
@@ -334,7 +334,7 @@ def draw_sweep(status: SweepStatus, of: Condition, *, allowed: bool) -> None:
     with st.container(border=True, key=f"measure.card.{status.ticket}"):
         label, icon, colour = BADGES[of]
         st.badge(label, icon=f":material/{icon}:", color=colour)
-        st.markdown(f"#### {widgets.answer_text(sweep_sentence(status, of))}")
+        st.markdown(f"## {widgets.answer_text(sweep_sentence(status, of))}")
         if of in {"waiting", "running", "stalled"}:
             st.progress(_share(status), text=_progress(status))
         if status.nodes:
@@ -350,7 +350,7 @@ def draw_sweep(status: SweepStatus, of: Condition, *, allowed: bool) -> None:
 
 def _nodes(status: SweepStatus, *, allowed: bool) -> None:
     """Draw the nodes of a sweep over a cluster; only those who may measure see their names."""
-    st.markdown("**Nodes of the cluster**")
+    widgets.heading("Nodes of the cluster")
     widgets.table(
         [
             {
@@ -478,7 +478,7 @@ def _failures(shared: Store, result_set: str) -> None:
         return
     ids = queries.table(shared, {"result_set": [result_set], "status": bad}, MOST_FAILURES)
     failed = [run for i in ids["run_id"].to_pylist() if (run := queries.run(shared, i))]
-    st.markdown("**Failed attempts**")
+    widgets.heading("Failed attempts")
     widgets.table(
         [
             {

@@ -74,7 +74,7 @@ def _answer(link: Link, accuracy: Accuracy, chosen: Chosen, *, whole: bool) -> N
     """Draw the accuracy in words; other sections show the first sentence only."""
     with st.container(border=True):
         first, *others = accuracy.sentences
-        st.markdown(f"#### {widgets.answer_text(first)}")
+        st.markdown(f"## {widgets.answer_text(first)}")
         with widgets.actions():
             widgets.share(link, "\n".join(accuracy.sentences), "content")
             address = link.url()  # the report is made at the click, when no page is being drawn

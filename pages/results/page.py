@@ -192,6 +192,8 @@ def _table(link: Link, table: pa.Table) -> None:
     links = shown["source_url"]
     is_link = pc.starts_with(links, "https://")
     shown = _with(shown, "source_url", pc.if_else(is_link, links, pa.scalar(None, links.type)))
+    order = [n for n in COLUMN_ORDER if n not in OF_SOURCES or shown[n].null_count < rows]
+    alt, columns = "Runs under the chosen filters", _columns(formats)
     st.dataframe(
         shown,
         hide_index=True,
@@ -199,10 +201,11 @@ def _table(link: Link, table: pa.Table) -> None:
         key="results.table",
         on_select=opened,
         selection_mode="single-row",
-        alt="Runs under the chosen filters",
-        column_config=_columns(formats),
-        column_order=[n for n in COLUMN_ORDER if n not in OF_SOURCES or shown[n].null_count < rows],
+        alt=alt,
+        column_config=columns,
+        column_order=order,
     )
+    widgets.as_text_table(shown, alt, columns, order)
 
 
 def _with(table: pa.Table, name: str, values: pa.Array) -> pa.Table:

@@ -78,8 +78,8 @@ def show() -> None:
 
 def _headline(link: Link, answer: Answer, record: ScalingOut, shared: Store) -> None:
     with st.container(border=True):
-        st.markdown("**Do more devices pay?**")
-        st.markdown(f"#### {widgets.answer_text(record.sentences[0])}")
+        widgets.heading("Do more devices pay?")
+        st.markdown(f"## {widgets.answer_text(record.sentences[0])}")
         with widgets.actions():
             widgets.share(link, "\n".join(record.sentences), "content")
             address = link.url()
@@ -104,13 +104,13 @@ def _headline(link: Link, answer: Answer, record: ScalingOut, shared: Store) -> 
 def _counts(link: Link, chosen: choice.Choice, answer: Answer, record: ScalingOut) -> None:
     look = widgets.theme()
     with st.container(border=True):
-        st.markdown("**Step time against devices**")
+        widgets.heading("Step time against devices")
         widgets.chart(
             figures.step_by_devices(lines.by_devices(answer, efficiency=False), look),
             "scaling-out.steps",
             " ".join(record.sentences[:2]),
         )
-        st.markdown("**Efficiency against devices**")
+        widgets.heading("Efficiency against devices")
         widgets.chart(
             figures.efficiency_by_devices(lines.by_devices(answer, efficiency=True), look),
             "scaling-out.efficiency",
@@ -176,7 +176,7 @@ def _plain(row: object) -> Record:
 
 def _shares(answer: Answer, record: ScalingOut) -> None:
     with st.container(border=True):
-        st.markdown("**Shares of a step**")
+        widgets.heading("Shares of a step")
         _fitted_shares(answer)
         _profiled_shares(record)
 
@@ -205,7 +205,7 @@ def _profiled_shares(record: ScalingOut) -> None:
     drawn = lines.profiled(record)
     if drawn is None:
         return
-    st.markdown("**Measured by TensorFlow's profiler**")
+    widgets.heading("Measured by TensorFlow's profiler")
     widgets.chart(
         figures.shares(drawn, widgets.theme()),
         "scaling-out.profiled",
@@ -219,7 +219,7 @@ def _profiled_shares(record: ScalingOut) -> None:
 
 def _crossovers(answer: Answer, record: ScalingOut) -> None:
     with st.container(border=True):
-        st.markdown("**From which batch do workers beat the driver?**")
+        widgets.heading("From which batch do workers beat the driver?")
         known = [c for c in answer.crossings if isinstance(c.batch, Estimate)
                  and c.is_driver == (answer.driver is not None)
                  and c.devices in answer.series.counts]  # fmt: skip
@@ -255,7 +255,7 @@ def _crossover(row: CrossoverRow) -> Record:
 
 def _totals(link: Link, record: ScalingOut) -> None:
     with st.container(border=True):
-        st.markdown("**Total, start-up and idle devices**")
+        widgets.heading("Total, start-up and idle devices")
         choice.totals(link)
         rows = [_total(r) for r in record.rows if r.total_s is not None]
         if not rows:
@@ -287,7 +287,7 @@ def _total(row: ScalingRow) -> Record:
 
 def _uneven(link: Link, answer: Answer) -> None:
     with st.container(border=True):
-        st.markdown("**Synchronous or asynchronous, with a slow worker**")
+        widgets.heading("Synchronous or asynchronous, with a slow worker")
         choice.slow_worker(link)
         known = [u for u in answer.uneven if u.devices in answer.series.counts]
         if not known:
@@ -332,7 +332,7 @@ def _worker(row: UnevenAnswer) -> Record:
 
 def _split(link: Link, record: ScalingOut) -> None:
     with st.container(border=True):
-        st.markdown("**Does it fit? How many stages? What does the bubble cost?**")
+        widgets.heading("Does it fit? How many stages? What does the bubble cost?")
         choice.split(link)
         if record.split is None:
             st.caption("No cut: choose a named language model and an accelerator with its memory.")

@@ -89,7 +89,7 @@ def _nothing(link: Link, view: View) -> None:
 
 def _answer(link: Link, view: View, texts: list[str], shared: Store) -> None:
     with st.container(border=True):
-        st.markdown(f"#### {widgets.answer_text(texts[0])}")
+        st.markdown(f"## {widgets.answer_text(texts[0])}")
         with widgets.actions():
             widgets.share(link, "\n".join(texts), "content")
             address = link.url()  # the report is made at the click, when no page is being drawn
@@ -137,7 +137,7 @@ def _stated_card(view: View, alt: str) -> None:
     if not view.stated:
         return
     with st.container(border=True):
-        st.markdown("**Stated time to target, by accelerator and count**")
+        widgets.heading("Stated time to target, by accelerator and count")
         widgets.chart(lines.stated_figure(view, widgets.theme()), "steps-to-target.stated", alt)
         records = stated_rows(view.stated)
         names = {str(r["accelerator"]) for r in records}
@@ -161,7 +161,7 @@ def _stated_card(view: View, alt: str) -> None:
 
 def _steps_card(view: View, alt: str) -> None:
     with st.container(border=True):
-        st.markdown(f"**Steps to {widgets.answer_text(view.goal.target)} against batch size**")
+        widgets.heading(f"Steps to {widgets.answer_text(view.goal.target)} against batch size")
         if not any(np.isfinite(c.median_steps).any() for c in view.comparison.curves):
             st.caption("No chart: at no batch did half of the seeds reach this target.")
             return
@@ -196,7 +196,7 @@ def _listed(names: list[str]) -> str:
 def _time_card(link: Link, view: View, shared: Store, alt: str) -> None:
     times = view.times
     with st.container(border=True):
-        st.markdown("**Time to target on a system**")
+        widgets.heading("Time to target on a system")
         step_times.draw(link, times)
         if not times.chosen:
             st.caption(
@@ -224,7 +224,7 @@ def _reached_card(view: View) -> None:
     if not view.reached:
         return
     with st.container(border=True):
-        st.markdown("**Stated times to the target, every submission**")
+        widgets.heading("Stated times to the target, every submission")
         widgets.table(
             list(view.reached),
             key="steps-to-target.reached",
@@ -243,14 +243,14 @@ def _on_other_counts(view: View) -> None:
             st.caption(widgets.answer_text(f"{name}: {text}"))
     best = way_rows(view.comparison, times.scaled, times.count)
     if best:
-        st.markdown("**Best device counts, by time and by device-hours**")
+        widgets.heading("Best device counts, by time and by device-hours")
         widgets.table(
             [rows.way(r) for r in best],
             key="steps-to-target.ways",
             alt="Devices and batches that no other choice beats in both time and device-hours",
         )
     if times.others:
-        st.markdown("**All measured device counts**")
+        widgets.heading("All measured device counts")
         widgets.table(
             [
                 rows.devices(r)
@@ -279,7 +279,7 @@ def _tables(view: View, shared: Store) -> None:
 def _fit_tables(view: View) -> None:
     fits = _fits(view)
     with st.container(border=True):
-        st.markdown("**Critical batch size, least steps and least samples**")
+        widgets.heading("Critical batch size, least steps and least samples")
         widgets.table(
             [rows.fit(r) for r in fits],
             key="steps-to-target.table",

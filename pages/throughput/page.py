@@ -72,7 +72,7 @@ def _notes(steps: TimedSteps) -> None:
     """Draw notes on step times, and why systems have no curve."""
     if steps.refused is not None:
         with st.container(border=True):
-            st.markdown("#### No curve yet")
+            st.markdown("## No curve yet")
             for text in steps.missing:
                 st.markdown(widgets.answer_text(text))
         return
@@ -85,7 +85,7 @@ def _answer(
 ) -> None:
     sentences = answer_sentences(chosen)
     with st.container(border=True):
-        st.markdown(f"#### {widgets.answer_text(sentences[0])}")
+        st.markdown(f"## {widgets.answer_text(sentences[0])}")
         with widgets.actions():
             widgets.share(link, "\n".join(sentences), "content")
             address = link.url()  # the report is made at the click, when no page is being drawn
@@ -127,7 +127,7 @@ def _charts(
         )
     if any(np.isfinite(x.measured.residuals).any() for x in drawn):
         with st.container(border=True):
-            st.markdown("**How far each step time lies from its fit**")
+            widgets.heading("How far each step time lies from its fit")
             widgets.chart(
                 figures.residuals(drawn, look),
                 "throughput.residuals",
@@ -148,7 +148,7 @@ def _open_markers(drawn: list[figures.ThroughputLine]) -> str:
 
 def _tables(chosen: list[SystemCurve], shared: Store) -> None:
     with st.container(border=True):
-        st.markdown("**v0, t and the batches that reach 50 % and 90 % of v0**")
+        widgets.heading("v0, t and the batches that reach 50 % and 90 % of v0")
         widgets.table(
             [_shown(r) for r in curves.curve_rows(chosen)],
             key="throughput.table",
@@ -212,7 +212,7 @@ def _at_batches(
 ) -> None:
     """Draw the field of batch sizes, and the answer of each curve there."""
     with st.container(border=True):
-        st.markdown("**At your batch sizes**")
+        widgets.heading("At your batch sizes")
         held = [str(text) for text in st.session_state[link.key(BATCH.name)]]
         st.multiselect(
             "Global batch sizes",
@@ -256,7 +256,7 @@ def _forms(chosen: list[SystemCurve], shared: Store) -> None:
     if not rows:
         return
     with st.container(border=True):
-        st.markdown("**Forms of this network for inference: speed and accuracy**")
+        widgets.heading("Forms of this network for inference: speed and accuracy")
         widgets.table(
             rows,
             key="throughput.forms",

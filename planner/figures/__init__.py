@@ -4,6 +4,7 @@ Observed points are markers, fits are lines, bands have the line's colour, and p
 measurements are dashed and grey. Labels are at the line ends, pushed apart where lines meet.
 """
 
+from planner.figures.as_text import Markup, cell_text, chart_text, table_text
 from planner.figures.compare import (
     BASIS_SYMBOLS,
     Bar,
@@ -47,6 +48,7 @@ from planner.figures.steps_to_target import (
     steps_to_target,
     time_to_target,
 )
+from planner.figures.styles import style_sheet
 from planner.figures.throughput import Points, ThroughputLine, residuals, throughput
 from planner.figures.total_time import TimeLine, epoch_times, total_time
 
@@ -60,6 +62,7 @@ __all__ = [
     "CountLine",
     "Cuts",
     "Dot",
+    "Markup",
     "Points",
     "Scale",
     "Share",
@@ -74,6 +77,8 @@ __all__ = [
     "UncheckedFigure",
     "UseAxes",
     "UseLine",
+    "cell_text",
+    "chart_text",
     "dots",
     "efficiency",
     "efficiency_by_devices",
@@ -89,6 +94,8 @@ __all__ = [
     "step_by_batch",
     "step_by_devices",
     "steps_to_target",
+    "style_sheet",
+    "table_text",
     "throughput",
     "time_cost",
     "time_to_target",
