@@ -14,8 +14,10 @@ from planner.core._durations import (
     clock,
     hms,
     in_hours,
+    in_one_unit,
     in_words,
     interval,
+    split_unit,
     with_ends,
 )
 from planner.core._estimate import (
@@ -160,6 +162,7 @@ __all__ = [
     "hms",
     "html_page",
     "in_hours",
+    "in_one_unit",
     "in_words",
     "interval",
     "large",
@@ -183,6 +186,7 @@ __all__ = [
     "shown",
     "slug",
     "speak_once",
+    "split_unit",
     "t_quantile",
     "text_of",
     "value_of",

@@ -4,7 +4,7 @@ Observed points are markers, fits are lines, bands have the line's colour, and p
 measurements are dashed and grey. Labels are at the line ends, pushed apart where lines meet.
 """
 
-from planner.figures.as_text import Markup, cell_text, chart_text, table_text
+from planner.figures.as_text import cell_text, chart_text, table_text
 from planner.figures.compare import (
     BASIS_SYMBOLS,
     Bar,
@@ -50,6 +50,17 @@ from planner.figures.steps_to_target import (
 )
 from planner.figures.styles import style_sheet
 from planner.figures.throughput import Points, ThroughputLine, residuals, throughput
+from planner.figures.tiles import (
+    Markup,
+    Tile,
+    card,
+    number_tile,
+    refused_tile,
+    share_text,
+    share_tile,
+    text_tile,
+    time_tile,
+)
 from planner.figures.total_time import TimeLine, epoch_times, total_time
 
 __all__ = [
@@ -73,10 +84,12 @@ __all__ = [
     "StepsLine",
     "TargetTimeLine",
     "ThroughputLine",
+    "Tile",
     "TimeLine",
     "UncheckedFigure",
     "UseAxes",
     "UseLine",
+    "card",
     "cell_text",
     "chart_text",
     "dots",
@@ -87,8 +100,12 @@ __all__ = [
     "html",
     "interval_of_epochs",
     "memory_of_cuts",
+    "number_tile",
+    "refused_tile",
     "rent_or_buy",
     "residuals",
+    "share_text",
+    "share_tile",
     "shares",
     "stated_times",
     "step_by_batch",
@@ -96,8 +113,10 @@ __all__ = [
     "steps_to_target",
     "style_sheet",
     "table_text",
+    "text_tile",
     "throughput",
     "time_cost",
+    "time_tile",
     "time_to_target",
     "tornado",
     "total_time",

@@ -11,15 +11,14 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape, unescape
 from itertools import islice, repeat
-from typing import Any, Final, NewType
+from typing import Any, Final
 
 import numpy as np
 
 from planner.core import plain
 from planner.figures.frame import ChartSpec
+from planner.figures.tiles import Markup
 
-Markup = NewType("Markup", str)
-"""HTML whose texts are escaped."""
 MOST_ROWS: Final = 30
 """Most rows of a table that are read."""
 MOST_POINTS: Final = 8

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.figures.as_text import Markup
 from planner.figures.frame import DARK_THEME, Theme
+from planner.figures.tiles import Markup
 
 
 def style_sheet(theme: Theme) -> Markup:
@@ -35,7 +35,8 @@ _RULES: Final = """
 /* 2.4.7, 2.4.13: what has the focus of the keyboard has a ring. */
 :root :is(a,button,summary,[data-tag],[role="button"],[role="tab"],[role="radio"],
 [role="switch"],[role="checkbox"]):focus-visible,
-:root [data-testid="stMain"]:focus-visible{outline:2px solid var(--epochwise-ring);outline-offset:2px}
+:root [data-testid="stMain"]:focus-visible{
+outline:2px solid var(--epochwise-ring);outline-offset:2px}
 :root [data-testid="stMain"]:focus-visible{outline-offset:-2px}
 /* 1.3.1, 2.4.6: titles of cards are headings of the second level, the answer a larger one. */
 :root [data-testid="stHeading"] h2{font-size:1rem;font-weight:600;line-height:1.6;letter-spacing:0;
