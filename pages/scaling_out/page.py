@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Final
 
 import streamlit as st
 
 from backtest.published.what_if import shipped_what_if
-from pages.common import hardware, kept, suspect_switch, widgets
+from pages.common import handout, hardware, kept, suspect_switch, widgets
 from pages.common.kept import store
 from pages.common.link import Link
 from pages.common.widgets import File
@@ -16,8 +15,9 @@ from pages.scaling_out import choice, lines
 from planner import figures
 from planner.answers import scaling_out
 from planner.answers.records import CrossoverRow, ScalingOut, ScalingRow, SplitRow
-from planner.core import Estimate, Record, Report, csv_text, html_page, percent, plain
+from planner.core import Estimate, Record, csv_text, percent, plain
 from planner.figures.frame import LIGHT_THEME
+from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page
 from planner.scaling_out import Answer, UnevenAnswer, uneven_sentence
 from planner.store import Store
 
@@ -82,14 +82,7 @@ def _headline(link: Link, answer: Answer, record: ScalingOut, shared: Store) -> 
         st.markdown(f"## {widgets.answer_text(record.sentences[0])}")
         with widgets.actions():
             widgets.share(link, "\n".join(record.sentences), "content")
-            address = link.url()
-            widgets.download(
-                "Report",
-                lambda: _report(address, answer, record),
-                "epochwise-scaling-out.html",
-                key="scaling-out.report",
-                width="content",
-            )
+            handout.draw("scaling-out", _report(link.url(), answer, record))
         with widgets.details():
             for text in record.sentences[1:]:
                 st.markdown(widgets.answer_text(text))
@@ -448,20 +441,46 @@ def _sources(record: ScalingOut) -> None:
                           alt="Sources of the series and of its driver")  # fmt: skip
 
 
-def _report(address: str, answer: Answer, record: ScalingOut) -> str:
-    drawn = lines.by_devices(answer, efficiency=True)
-    return html_page(
-        Report(
-            title="Do more devices pay?",
-            sentence=record.sentences[0],
-            notes=list(record.sentences[1:]),
-            figure=figures.html(figures.efficiency_by_devices(drawn, LIGHT_THEME)),
-            table=[_plain(r) for r in record.rows],
-            sources=list(record.sources),
-            link=address,
-            made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+def _report(address: str, answer: Answer, record: ScalingOut) -> handout.Make:
+    """Return a function that makes the report at the click, when no page is being drawn."""
+
+    def make(letterhead: Letterhead, made: str) -> str:
+        steps, efficiency = (lines.by_devices(answer, efficiency=e) for e in (False, True))
+        batch = "global batches" if answer.hold == "global" else "batches per device"
+        caption = (
+            f"Names at the line ends are {batch}. Markers are measured, lines fitted, bands 90 % "
+            "for one new measurement. Dashed grey lies beyond the measured counts."
         )
-    )
+        every = (
+            ("Step time, speed-up and efficiency", [_row(r) for r in record.rows]),
+            ("Total, start-up and idle devices",
+             [_total(r) for r in record.rows if r.total_s is not None]),
+            ("From which batch do workers beat the driver?",
+             [_crossover(r) for r in record.crossovers]),
+        )  # fmt: skip
+        return answer_page(
+            AnswerReport(
+                title="Do more devices pay?",
+                sentence=record.sentences[0],
+                notes=list(record.sentences[1:]),
+                charts=[
+                    Chart(title="Step time against devices",
+                          spec=figures.step_by_devices(steps, LIGHT_THEME),
+                          alt=record.sentences[0], caption=caption),
+                    Chart(title="Efficiency against devices",
+                          spec=figures.efficiency_by_devices(efficiency, LIGHT_THEME),
+                          alt="Efficiency of every device count against the fewest devices",
+                          caption=caption),
+                ],
+                tables=[Table(title=title, rows=rows) for title, rows in every if rows],
+                sources=list(record.sources),
+                link=address,
+                made=made,
+                letterhead=letterhead,
+            )
+        )  # fmt: skip
+
+    return make
 
 
 if __name__ == "__main__":

@@ -48,9 +48,7 @@ from planner.core._numbers import (
 from planner.core._tables import (
     Cell,
     Record,
-    Report,
     csv_text,
-    html_page,
 )
 from planner.core.limits import (
     FILES,
@@ -144,7 +142,6 @@ __all__ = [
     "Problem",
     "Record",
     "Refusal",
-    "Report",
     "about",
     "ahead",
     "ahead_between",
@@ -160,7 +157,6 @@ __all__ = [
     "file_slug",
     "given_of_link",
     "hms",
-    "html_page",
     "in_hours",
     "in_one_unit",
     "in_words",

@@ -17,7 +17,7 @@ from planner.figures.compare import (
     time_cost,
     tornado,
 )
-from planner.figures.frame import CONFIG, ChartSpec, UncheckedFigure, html
+from planner.figures.frame import CONFIG, ChartSpec, UncheckedFigure
 from planner.figures.method import (
     Dot,
     Scale,
@@ -48,6 +48,7 @@ from planner.figures.steps_to_target import (
     steps_to_target,
     time_to_target,
 )
+from planner.figures.still import svg
 from planner.figures.styles import style_sheet
 from planner.figures.throughput import Points, ThroughputLine, residuals, throughput
 from planner.figures.tiles import (
@@ -97,7 +98,6 @@ __all__ = [
     "efficiency_by_devices",
     "epoch_times",
     "grey_words",
-    "html",
     "interval_of_epochs",
     "memory_of_cuts",
     "number_tile",
@@ -112,6 +112,7 @@ __all__ = [
     "step_by_devices",
     "steps_to_target",
     "style_sheet",
+    "svg",
     "table_text",
     "text_tile",
     "throughput",

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.basedatatypes import BaseFigure
 
@@ -354,23 +353,6 @@ class UncheckedFigure(BaseFigure):  # type: ignore[misc]  # plotly has no types
     def to_dict(self) -> ChartSpec:
         """Return the specification itself."""
         return self._chart
-
-
-def html(chart: ChartSpec) -> str:
-    """Return the chart as a piece of a self-contained page.
-
-    With plotly.js, without any upload button.
-    """
-    piece: str = go.Figure(chart).to_html(
-        full_html=False,
-        include_plotlyjs=True,
-        config={
-            "displaylogo": False,
-            "modeBarButtonsToRemove": ["sendChartToCloud"],
-            "responsive": True,
-        },
-    )
-    return piece
 
 
 def escape(text: str) -> str:
