@@ -83,11 +83,11 @@ def answer_page(report: AnswerReport) -> str:
         *(_table(one) for one in report.tables),
         *(_figure(chart) for chart in report.charts[1:]),
     ]
-    sources = section("Where these numbers come from", _rows(report.sources, ""))
+    sources = section("Where these numbers come from", _rows(_together(report.sources), ""))
     return document(
         f"{report.title} · Epochwise",
         head(report.letterhead, report.made),
-        "".join(summary) + appended(*appendix),
+        summarised(*summary) + appended(*appendix),
         foot(report.link, report.made),
         sources,
     )
@@ -108,6 +108,11 @@ def _head(name: str) -> str:
     return sentence_case(name.replace("_", " "))
 
 
+def summarised(*parts: str) -> str:
+    """Return the page of summary."""
+    return f'<div class="summary">{"".join(parts)}</div>'
+
+
 def appended(*parts: str) -> str:
     """Return the appendix, on a page of its own in print; "" where empty."""
     body = "".join(parts)
@@ -117,8 +122,7 @@ def appended(*parts: str) -> str:
 def foot(link: str, made: str) -> str:
     """Return the foot of a report: the way to the live view, and the date."""
     view = f"<p>This question, live: {linked(link, OPEN)}</p>" if link else ""
-    address = f'<p class="address">{escaped(link)}</p>' if link else ""
-    return f"{view}{address}<p>Made by Epochwise on {escaped(made)}.</p>"
+    return f"{view}<p>Made by Epochwise on {escaped(made)}.</p>"
 
 
 def _figure(chart: Chart) -> str:
@@ -138,6 +142,20 @@ def _rows(records: Sequence[Mapping[str, object]], caption: str) -> str:
     if not names:
         return '<p class="note">Nothing to list.</p>'
     return table(names, [[_cell(r.get(n)) for n in names] for r in records], caption)
+
+
+def _together(sources: Sequence[Record]) -> list[Record]:
+    """Return sources that differ in their first column only as one row."""
+    names: dict[tuple[object, ...], list[str]] = {}
+    rows: dict[tuple[object, ...], Record] = {}
+    for row in sources:
+        key = tuple(row.items())[1:]
+        names.setdefault(key, []).append(str(next(iter(row.values()), "")))
+        rows.setdefault(key, row)
+    return [
+        {**row, next(iter(row), ""): ", ".join(dict.fromkeys(names[key]))}
+        for key, row in rows.items()
+    ]
 
 
 def _cell(cell: object) -> str:

@@ -28,7 +28,7 @@ from planner.cost import DOLLARS, Display, shown
 from planner.figures import card, number_tile, share_tile, time_tile
 from planner.figures.frame import LIGHT_THEME
 from planner.report import _tables
-from planner.report._answer import appended, foot
+from planner.report._answer import appended, foot, summarised
 from planner.report._charts import further_charts, time_and_cost
 from planner.report._letterhead import NO_LETTERHEAD, Letterhead, free_text, head
 from planner.report._page import (
@@ -137,13 +137,16 @@ def compare_page(
         f'<p class="answer">{escaped(sentence(comparison, display))}</p>',
         _tiles(comparison, display),
         free_text(letterhead),
-        paragraphs(answers(comparison, display, begins, by)[1:]),
         _problems(answered.problems),
-        paragraphs(comparison.question.notes),
         _tables.best(comparison, display),
         time_and_cost(comparison, display),
     ]
     appendix = appended(
+        section(
+            "The answer in full",
+            paragraphs(answers(comparison, display, begins, by)[1:]),
+            paragraphs(comparison.question.notes),
+        ),
         described_job(comparison),
         _tables.ranked(comparison, display, _in_zone_of(by, begins)),
         further_charts(comparison, display, by_use=by_use),
@@ -154,7 +157,7 @@ def compare_page(
     )
     last = section("Where these numbers come from", _tables.sources(comparison))
     below = items(CREDITS) + below  # together, so that the last page is not nearly empty
-    return document(f"{title} · Epochwise", above, "".join(summary) + appendix, below, last)
+    return document(f"{title} · Epochwise", above, summarised(*summary) + appendix, below, last)
 
 
 def _tiles(comparison: Comparison, display: Display) -> str:
