@@ -162,7 +162,7 @@ tbody tr:nth-child(-n+2):not(:last-child){break-after:avoid-page}
 tbody tr:nth-last-child(2){break-after:avoid-page}
 footer{break-before:avoid-page;margin-top:.5rem;font-size:8pt}
 footer p{display:inline;margin-right:1rem}p,li{orphans:3;widows:3}
-.summary svg{max-height:66mm}.summary h2{margin:.7rem 0 .2rem}
+.summary svg{max-height:50mm}.summary h2{margin:.7rem 0 .2rem}
 .summary .epochwise-answer{margin:.4rem 0}
 .appendix{break-before:page;margin-top:0}.part{font-size:14pt;margin-top:0}
 .facts{font-size:9pt}section>figure{margin:.4rem 0}

@@ -31,7 +31,7 @@ from planner.report._page import (
 )
 
 NOT_KNOWN: Final = "–"
-MOST_BEST: Final = 4
+MOST_BEST: Final = 3
 """Options on the page of summary."""
 _EMPTY: Final = (TARIFF, "kg_co2_per_kwh")
 """Assumptions that may be empty."""
