@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.common import kept
+from pages.common import kept, markup, widgets
 from pages.common.addresses import ADDRESSES, START
 from pages.common.kept import ROOT, TURNS, at_one_moment, store
+from planner.figures import style_sheet
 
 
 def _pages() -> dict[str, list[st.Page]]:
@@ -45,6 +46,7 @@ def _several(count: int, what: str) -> str:
 
 
 st.set_page_config(page_icon=str(ROOT / "pages" / "icon.png"), layout="wide")
+markup.draw(style_sheet(widgets.theme()))
 page = st.navigation(_pages())
 with TURNS.turn() as requested_s, at_one_moment(requested_s):
     page.run()

@@ -112,7 +112,7 @@ def declare(link: Link) -> None:
 def time_and_cost(reply: Reply, comparison: Comparison, alt: str) -> None:
     """Draw cost against time, with intervals, best trade-offs and limits."""
     with st.container(border=True):
-        st.markdown("**Time and cost**")
+        widgets.heading("Time and cost")
         spots = _spots(reply, comparison)
         if not spots:
             st.caption(_NO_MARKS)
@@ -186,7 +186,7 @@ def rent_and_buy(link: Link, reply: Reply, comparison: Comparison) -> None:
         with st.container(
             horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
         ):
-            st.markdown("**Rent or buy**", width="content")
+            widgets.heading("Rent or buy", width="content")
             st.segmented_control(
                 "Over", list(_USES), key=link.key("chart"), default=over, required=True,
                 format_func=_USES.__getitem__, label_visibility="collapsed",
@@ -328,7 +328,7 @@ def what_matters(reply: Reply, comparison: Comparison) -> None:
     """Draw which uncertain inputs move the answer most."""
     influence: Tornado | None = state.once(("tornado", reply.key), lambda: tornado(comparison))
     with st.container(border=True):
-        st.markdown("**What matters most**")
+        widgets.heading("What matters most")
         if influence is None or not influence.influences:
             st.caption("Nothing about the cost of these options is uncertain.")
             return

@@ -31,7 +31,7 @@ def draw(link: Link, reply: Reply, comparison: Comparison) -> None:
     if pair is None:
         return
     with st.container(border=True):
-        st.markdown("**Renting and owning over years**")
+        widgets.heading("Renting and owning over years")
         with st.container(horizontal=True, vertical_alignment="bottom"):
             _use(link, pair)
             _years(link)

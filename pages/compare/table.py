@@ -89,7 +89,7 @@ def draw(link: Link, reply: Reply, comparison: Comparison, begins: datetime) -> 
         str(st.session_state[link.key(n)]) for n in ("baseline", "view", "show")
     )
     with st.container(border=True):
-        st.markdown("**Options, best first**")
+        widgets.heading("Options, best first")
         with st.container(horizontal=True, vertical_alignment="bottom"):
             st.selectbox(
                 "Compare with",

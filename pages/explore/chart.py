@@ -54,7 +54,7 @@ def draw(link: Link, shared: Store, answer: state.Reply) -> None:
     if points is None:
         return
     with st.container(border=True):
-        st.markdown(f"**{widgets.answer_text(answer.answer.sentence)}**")
+        widgets.heading(f"{widgets.answer_text(answer.answer.sentence)}")
         if points.n:
             widgets.marked_chart(
                 state.chart(shared, answer, _first_brush(link, answer)),
@@ -144,7 +144,7 @@ def _table(link: Link, shared: Store, answer: state.Reply, points: Points) -> No
         with st.container(
             horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
         ):
-            st.markdown(f"**{head}**", width="content")
+            widgets.heading(f"{head}", width="content")
             with st.container(horizontal=True, width="content", vertical_alignment="center"):
                 doors.draw(link, shared, _few(runs, rows))
         if not rows.size:

@@ -52,7 +52,7 @@ def draw(answer: state.Reply) -> None:
     if pivot is None:
         return
     with st.container(border=True):
-        st.markdown(f"**{widgets.answer_text(answer.answer.sentence)}**")
+        widgets.heading(f"{widgets.answer_text(answer.answer.sentence)}")
         for note in answer.answer.notes:
             st.caption(as_text(note))
         if not pivot.table.runs:

@@ -36,7 +36,7 @@ def draw(link: Link, shared: Store, answer: state.Reply) -> None:
     found = answer.answer
     if len(found.names) < LEAST:
         with st.container(border=True):
-            st.markdown(f"**Choose {LEAST} to {MOST} runs.**")
+            widgets.heading(f"Choose {LEAST} to {MOST} runs.")
             st.caption("Tick runs in the table below the chart, or add pairs above.")
             st.button(
                 "To the chart",
@@ -49,7 +49,7 @@ def draw(link: Link, shared: Store, answer: state.Reply) -> None:
         with st.container(
             horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
         ):
-            st.markdown(f"**{widgets.answer_text(found.sentence)}**", width="content")
+            widgets.heading(f"{widgets.answer_text(found.sentence)}", width="content")
             st.toggle("Only differences", key=link.key("only_differences"))
         only = bool(st.session_state[link.key("only_differences")])
         facts = [fact for fact in found.facts if fact.differs or not only]
@@ -62,7 +62,7 @@ def draw(link: Link, shared: Store, answer: state.Reply) -> None:
     if not st.session_state[link.key(PAIR)]:
         _pictures(shared, runs, found.names)
         with st.container(border=True):
-            st.markdown("**Where they come from**")
+            widgets.heading("Where they come from")
             widgets.table(
                 fact_rows(found.names, found.provenance), "explore.provenance",
                 "Provenance of each run",
@@ -147,14 +147,14 @@ def _pictures(shared: Store, runs: Sequence[str], names: Sequence[str]) -> None:
     with st.grid(2, min_column_width=380):
         if epochs:
             with st.container(border=True):
-                st.markdown("**Epochs**")
+                widgets.heading("Epochs")
                 widgets.chart(
                     figures.epochs_overlaid(epochs, theme), "explore.epochs",
                     "Time of each epoch of each run",
                 )  # fmt: skip
         if steps:
             with st.container(border=True):
-                st.markdown("**Step times**")
+                widgets.heading("Step times")
                 widgets.chart(
                     figures.steps_distribution(steps, theme), "explore.steps",
                     "Share of steps that take at most a time, for each run",

@@ -154,7 +154,7 @@ def _result(link: Link, answer: SqlAnswer, form: str, axes: dict[str, str]) -> N
                 format_func=_FORMS.__getitem__, label_visibility="collapsed",
             )  # fmt: skip
             with st.container(horizontal=True, width="content", vertical_alignment="center"):
-                st.markdown(f"**{count}**", width="content")
+                widgets.heading(f"{count}", width="content")
                 widgets.share(link, answer.statement, "content")
                 widgets.download(
                     "CSV", lambda: csv_text(sql_records(answer)), "epochwise-query.csv",

@@ -32,7 +32,7 @@ def show(link: Link, shared: Store) -> None:
     if found.views:
         _table(link, found.views)
     else:
-        st.markdown("**No view is saved yet.**")
+        widgets.heading("No view is saved yet.")
         st.caption("Save view, beside Share on every page, keeps a page under a name.")
     if chosen is not None:
         _card(link, chosen)

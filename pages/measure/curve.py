@@ -22,7 +22,7 @@ def draw(shared: Store, result_set: str) -> None:
     if not everything:
         return
     chosen = everything[:MOST]
-    st.markdown("**Samples per second against batch size**")
+    widgets.heading("Samples per second against batch size")
     widgets.chart(
         figures.throughput(lines(chosen, everything, {}), widgets.theme(), log=True),
         f"measure.curve.{result_set}",

@@ -62,7 +62,7 @@ def _opened(link: Link, sweeps: list[Sweep]) -> Sweep | None:
 def _off(may: Permission) -> None:
     """Draw why nothing can be started here, and what to do."""
     with st.container(border=True, key="measure.off"):
-        st.markdown("#### Measuring is switched off here.")
+        st.markdown("## Measuring is switched off here.")
         st.markdown(may.why)
         st.caption(
             "It is on where only this machine can reach the app, as with `make app`. "
@@ -113,7 +113,7 @@ def _turn(sweep: Sweep) -> tuple[bool, float]:
 def _earlier(link: Link, sweeps: list[Sweep], may: Permission) -> None:
     ended = [(s, c) for s, c in sweeps if not is_active(c)]
     with st.container(border=True):
-        st.markdown("**Earlier sweeps on this machine**")
+        widgets.heading("Earlier sweeps on this machine")
         if not ended:
             st.caption("None yet. Finished sweeps are listed here.")
             return
@@ -128,18 +128,20 @@ def _table(link: Link, ended: list[Sweep], *, allowed: bool) -> None:
         if rows:
             st.session_state[link.key("ticket")] = ended[rows[0]][0].ticket
 
+    rows = [_row(s, c, allowed=allowed) for s, c in ended]
+    alt = "Sweeps on this machine that have ended"
+    columns = {"Requested": st.column_config.DatetimeColumn("Requested (UTC)")}
     st.dataframe(
-        [_row(s, c, allowed=allowed) for s, c in ended],
+        rows,
         hide_index=True,
         placeholder="–",
         key="measure.earlier",
         on_select=opened,
         selection_mode="single-row",
-        alt="Sweeps on this machine that have ended",
-        column_config={
-            "Requested": st.column_config.DatetimeColumn("Requested (UTC)"),
-        },
+        alt=alt,
+        column_config=columns,
     )
+    widgets.as_text_table(widgets.columns_of(rows), alt, columns)
 
 
 def _row(status: SweepStatus, of: Condition, *, allowed: bool) -> dict[str, Any]:

@@ -59,14 +59,14 @@ def draw(
 
 def _failed(what: str, why: NotDoneError) -> None:
     with st.container(border=True):
-        st.markdown(f"**{what}**")
+        widgets.heading(f"{what}")
         st.caption(as_text(str(why)))
         st.button("Try again", key="measure.again", icon=":material/refresh:")
 
 
 def _plan(link: Link, planned: Plan, generation: int, busy: Mapping[str, SweepStatus]) -> None:
     if planned.problems:
-        st.markdown("**This sweep cannot be measured here.**")
+        widgets.heading("This sweep cannot be measured here.")
         st.markdown("\n".join(f"- {as_text(p)}" for p in planned.problems))
         return
     if planned.name in busy:
@@ -83,7 +83,7 @@ def _plan(link: Link, planned: Plan, generation: int, busy: Mapping[str, SweepSt
 
 def _figures(planned: Plan) -> None:
     """Draw time and cost of the plan, and their basis."""
-    st.markdown(f"#### {widgets.answer_text(plan_sentence(planned))}")
+    st.markdown(f"## {widgets.answer_text(plan_sentence(planned))}")
     if planned.about:
         st.caption(as_text(planned.about))
     if planned.left:

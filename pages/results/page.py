@@ -76,7 +76,7 @@ def _list(link: Link, shared: Store, chosen: Chosen) -> None:
             horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
         ):
             with st.container(horizontal=True, width="content", vertical_alignment="center"):
-                st.markdown(f"**{counted}**", width="content")
+                widgets.heading(f"{counted}", width="content")
                 if 0 < chosen.suspects < shown:
                     st.button(
                         "Only suspect runs", key="results.only_suspect", type="tertiary",

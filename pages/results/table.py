@@ -124,6 +124,8 @@ def draw(link: Link, table: pa.Table, key: Hashable) -> None:
     drawn = _DRAWN.once(key, lambda: _drawn(table))
     chosen = list(st.session_state[link.key("columns")])
     picked = chosen if {*chosen} != {*USUAL} else [n for n in USUAL if n in drawn.filled]
+    alt, config = "Runs under the chosen filters; Shift and Space opens the row", _config(drawn)
+    order = [*FIXED, *(name for name in TITLES if name in picked)]
     st.dataframe(
         drawn.values,
         hide_index=True,
@@ -133,10 +135,11 @@ def draw(link: Link, table: pa.Table, key: Hashable) -> None:
         row_height=_ROW_PX,
         on_select=lambda: _clicked(lambda row: link.put("run", drawn.ids[row])),
         selection_mode=["single-row", "single-cell"],
-        alt="Runs under the chosen filters; Shift and Space opens the row",
-        column_config=_config(drawn),
-        column_order=[*FIXED, *(name for name in TITLES if name in picked)],
+        alt=alt,
+        column_config=config,
+        column_order=order,
     )
+    widgets.as_text_table(drawn.values, alt, config, order)
 
 
 def left() -> None:

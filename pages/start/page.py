@@ -71,14 +71,14 @@ def _doors(shared: Store) -> None:
         for question, about, path in doors:
             address = ADDRESSES[path]
             with st.container(border=True):
-                st.markdown(f"#### {address.symbol} {question}")
+                st.markdown(f"## {address.symbol} {question}")
                 st.caption(about)
                 page_link(PAGE, address.script, f"**{address.title}**", ":material/arrow_forward:",
                           {})  # fmt: skip
 
 
 def _jobs(shared: Store) -> None:
-    st.markdown("#### Jobs of today")
+    st.markdown("## Jobs of today")
     st.caption("Today's prices; ranges are 90\u00a0% intervals.")
     with st.grid(3, min_column_width=_TILE, gap="medium"):
         for preset in PRESETS:
@@ -120,7 +120,7 @@ def _job(preset: Preset, answer: PresetAnswer) -> None:
 def _results(shared: Store) -> None:
     address = ADDRESSES["results"]
     with st.container(border=True):
-        st.markdown("#### Recent results")
+        st.markdown("## Recent results")
         recent = kept.recent_sets(shared, SETS)
         if not recent:
             st.caption("No result folder holds a run yet.")
@@ -149,7 +149,7 @@ def _shortened(text: str, most: int) -> str:
 def _views() -> None:
     found = saving.all_views()
     with st.container(border=True):
-        st.markdown("#### Saved views")
+        st.markdown("## Saved views")
         if not found.views:
             st.caption("None yet. Save view is beside Share on every page.")
         for view in found.views[:VIEWS]:

@@ -25,7 +25,7 @@ def offer(link: Link, shared: Store, workload: str, without: frozenset[str]) -> 
 def draw(link: Link, effects: Effects, workload: str) -> None:
     """Draw the choice of a factor, and its effect in words and as a table."""
     with st.container(border=True, key="throughput.effects"):
-        st.markdown(f"**What a factor does: {as_text(workload)}**")
+        widgets.heading(f"What a factor does: {as_text(workload)}")
         if not effects:
             st.caption(
                 f"No two runs differ in one factor ({', '.join(BROUGHT)}) alone. Measure one "

@@ -14,8 +14,10 @@ from planner.core._durations import (
     clock,
     hms,
     in_hours,
+    in_one_unit,
     in_words,
     interval,
+    split_unit,
     with_ends,
 )
 from planner.core._estimate import (
@@ -46,9 +48,7 @@ from planner.core._numbers import (
 from planner.core._tables import (
     Cell,
     Record,
-    Report,
     csv_text,
-    html_page,
 )
 from planner.core.limits import (
     FILES,
@@ -142,7 +142,6 @@ __all__ = [
     "Problem",
     "Record",
     "Refusal",
-    "Report",
     "about",
     "ahead",
     "ahead_between",
@@ -158,8 +157,8 @@ __all__ = [
     "file_slug",
     "given_of_link",
     "hms",
-    "html_page",
     "in_hours",
+    "in_one_unit",
     "in_words",
     "interval",
     "large",
@@ -183,6 +182,7 @@ __all__ = [
     "shown",
     "slug",
     "speak_once",
+    "split_unit",
     "t_quantile",
     "text_of",
     "value_of",

@@ -119,6 +119,23 @@ def between(low: str, high: str) -> str:
     return f"{match[1] if match is not None and same else low} to {high}"
 
 
+def in_one_unit(seconds: float) -> str:
+    """Return an exact duration in the unit of `with_ends`: '1 h', '1.5 h', '3 d'."""
+    if not math.isfinite(seconds):
+        return _not_finite(seconds)
+    size, unit = _unit(seconds)
+    return _number(float(plain(seconds / size, DIGITS).replace(",", "")), size, unit, 0.0)
+
+
+def split_unit(text: str) -> tuple[str, str]:
+    """Return number and unit of a duration of one unit: '2.9 h' -> ('2.9', 'h').
+
+    One of two units is returned whole: '25 h 22 min' -> ('25 h 22 min', '').
+    """
+    match = ONE_UNIT.fullmatch(text)
+    return (match[1], match[2]) if match else (text, "")
+
+
 def about(value_s: float, low_s: float, high_s: float) -> str:
     """Return an estimate without its interval, rounded to its precision: 'about 2.9 h'."""
     value, low, high = with_ends(value_s, low_s, high_s)

@@ -4,6 +4,7 @@ Observed points are markers, fits are lines, bands have the line's colour, and p
 measurements are dashed and grey. Labels are at the line ends, pushed apart where lines meet.
 """
 
+from planner.figures.as_text import cell_text, chart_text, table_text
 from planner.figures.compare import (
     BASIS_SYMBOLS,
     Bar,
@@ -28,7 +29,7 @@ from planner.figures.explore import (
     heat_table,
     steps_distribution,
 )
-from planner.figures.frame import CONFIG, ChartSpec, UncheckedFigure, escape, html
+from planner.figures.frame import CONFIG, ChartSpec, UncheckedFigure, escape
 from planner.figures.method import (
     Dot,
     Scale,
@@ -60,7 +61,20 @@ from planner.figures.steps_to_target import (
     steps_to_target,
     time_to_target,
 )
+from planner.figures.still import svg
+from planner.figures.styles import style_sheet
 from planner.figures.throughput import Points, ThroughputLine, residuals, throughput
+from planner.figures.tiles import (
+    Markup,
+    Tile,
+    card,
+    number_tile,
+    refused_tile,
+    share_text,
+    share_tile,
+    text_tile,
+    time_tile,
+)
 from planner.figures.total_time import TimeLine, epoch_times, total_time
 
 __all__ = [
@@ -80,6 +94,7 @@ __all__ = [
     "Dot",
     "Form",
     "Heat",
+    "Markup",
     "Points",
     "RunLine",
     "Scale",
@@ -92,10 +107,14 @@ __all__ = [
     "StepsLine",
     "TargetTimeLine",
     "ThroughputLine",
+    "Tile",
     "TimeLine",
     "UncheckedFigure",
     "UseAxes",
     "UseLine",
+    "card",
+    "cell_text",
+    "chart_text",
     "dots",
     "efficiency",
     "efficiency_by_devices",
@@ -105,20 +124,28 @@ __all__ = [
     "explore",
     "grey_words",
     "heat_table",
-    "html",
     "interval_of_epochs",
     "memory_of_cuts",
+    "number_tile",
+    "refused_tile",
     "rent_or_buy",
     "residuals",
     "selected",
+    "share_text",
+    "share_tile",
     "shares",
     "stated_times",
     "step_by_batch",
     "step_by_devices",
     "steps_distribution",
     "steps_to_target",
+    "style_sheet",
+    "svg",
+    "table_text",
+    "text_tile",
     "throughput",
     "time_cost",
+    "time_tile",
     "time_to_target",
     "tornado",
     "total_time",

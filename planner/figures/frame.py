@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.basedatatypes import BaseFigure
 
@@ -49,21 +48,27 @@ DASHES: Final = {"gpu": "dot", "tpu": "solid", "cpu": "dash", "other": "dashdot"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Theme:
-    """The colours of a page for its figures."""
+    """The colours of a page for its figures and tiles; those of text have a contrast of 4.5."""
 
     colours: tuple[str, ...]
     text: str
     quiet: str
     grid: str
     background: str
+    accent: str
+    accent_band: str
+    accent_soft: str
+    warning: str
 
 
 LIGHT_THEME: Final = Theme(
-    colours=LIGHT, text="#14212B", quiet="#5A6872", grid="#DDE3E8", background="#FFFFFF"
-)
+    colours=LIGHT, text="#14212B", quiet="#5A6872", grid="#DDE3E8", background="#FFFFFF",
+    accent="#0A6186", accent_band="#7FB2C9", accent_soft="#E6F0F5", warning="#A84300",
+)  # fmt: skip
 DARK_THEME: Final = Theme(
-    colours=DARK, text="#E8EEF2", quiet="#9FB0BC", grid="#2C3944", background="#0F161C"
-)
+    colours=DARK, text="#E8EEF2", quiet="#9FB0BC", grid="#2C3944", background="#0F161C",
+    accent="#7CC4F0", accent_band="#3B7394", accent_soft="#17303F", warning="#F2A65A",
+)  # fmt: skip
 
 
 def slots(names: Iterable[str], everything: Iterable[str]) -> dict[str, int]:
@@ -352,23 +357,6 @@ class UncheckedFigure(BaseFigure):  # type: ignore[misc]  # plotly has no types
     def to_dict(self) -> ChartSpec:
         """Return the specification itself."""
         return self._chart
-
-
-def html(chart: ChartSpec) -> str:
-    """Return the chart as a piece of a self-contained page.
-
-    With plotly.js, without any upload button.
-    """
-    piece: str = go.Figure(chart).to_html(
-        full_html=False,
-        include_plotlyjs=True,
-        config={
-            "displaylogo": False,
-            "modeBarButtonsToRemove": ["sendChartToCloud"],
-            "responsive": True,
-        },
-    )
-    return piece
 
 
 def escape(text: str) -> str:

@@ -172,7 +172,9 @@ def rerun(page: Page) -> Iterator[None]:
 
 def answer(page: Page) -> Locator:
     """The sentence that answers the page's question."""
-    return page.get_by_test_id("stMain").get_by_role("heading", level=4)
+    return (
+        page.get_by_test_id("stMain").get_by_test_id("stMarkdown").get_by_role("heading", level=2)
+    )
 
 
 def widget(page: Page, key: str) -> Locator:

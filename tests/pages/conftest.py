@@ -158,7 +158,7 @@ def unfold(shown: AppTest, key: str) -> AppTest:
 
 def texts(shown: AppTest) -> str:
     """Everything a page says in words, without the signs that keep names from being markup."""
-    parts = [*shown.title, *shown.markdown, *shown.caption, *shown.warning]
+    parts = [*shown.title, *shown.markdown, *shown.caption, *shown.warning, *shown.header]
     said = "\n".join(str(p.value) for p in parts)
     return said.replace("\\", "").replace("\u2060", "").replace("\u00a0", " ")
 

@@ -59,7 +59,7 @@ def test_the_page_answers_without_a_click_in_the_planners_words(store: Store) ->
     result = comparison(store, goal="epochs")
     shown = show("compare", goal="epochs")
     said = texts(shown)
-    assert f"#### {sentences(result)[0]}" in said
+    assert f"## {sentences(result)[0]}" in said
     assert "“Likely” compares the two options that are named" in said
     pair = rent_or_buy(result)
     assert pair is not None

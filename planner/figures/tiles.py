@@ -1,0 +1,319 @@
+"""Answer tiles as HTML: a large value, its range bar, and the same in words for screen readers.
+
+    card("Rent 8 x MI300X", [
+        time_tile("Time of a run", time, limit_s=3600.0),       # 27 min, bar 15 to 47, limit 1 h
+        number_tile("Cost of a run", cost, "USD", limit=25.0),
+        share_tile("On time and in budget", 0.99),
+    ], theme, badge="57 % likely the cheapest")
+
+Pages and reports use the same piece: it needs no script, style sheet or image. Bars have a
+logarithmic scale where all values are positive; they show where the limit is, not its distance.
+Colours are those of the theme, with a contrast of at least 4.5 for text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Final, NewType
+
+from planner.core import (
+    Estimate,
+    Refusal,
+    between,
+    in_one_unit,
+    plain,
+    rounded_ends,
+    split_unit,
+    with_ends,
+)
+from planner.figures.frame import Theme
+
+Markup = NewType("Markup", str)
+"""HTML whose texts are escaped."""
+DIGITS: Final = 3
+"""Digits of a number in a tile at most."""
+_REACH: Final = 3.0
+"""A bar reaches at least this factor to either side of the value."""
+_ROOM: Final = 0.06
+"""Free share of the bar beyond its outermost mark."""
+_NEAR: Final = 0.34
+"""Ends of an interval narrower than this share of the bar are written beside it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """A 90 % interval: value and ends on one scale, the ends as text, and a limit if any."""
+
+    value: float
+    low: float
+    high: float
+    low_text: str
+    high_text: str
+    limit: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tile:
+    """One answer: what it is, its value with unit, and how certain it is.
+
+    `share` [1] draws a filled bar instead of a range. `words` is the range for screen readers,
+    `limit_text` the limit in words, `note` a line below the bar.
+    """
+
+    label: str
+    value: str
+    unit: str = ""
+    range: Range | None = None
+    share: float | None = None
+    limit_text: str = ""
+    words: str = ""
+    note: str = ""
+
+
+def time_tile(
+    label: str, time: Estimate | Refusal, *, limit_s: float | None = None, note: str = ""
+) -> Tile:
+    """Return the tile of a duration [s] with its interval; `limit_s` is a deadline."""
+    if isinstance(time, Refusal):
+        return refused_tile(label, time)
+    value, low, high = (float(end) for end in (time.value, time.low, time.high))
+    texts = with_ends(value, low, high)
+    number, unit = split_unit(texts[0])
+    limit = "" if limit_s is None else f"limit {in_one_unit(limit_s)}"
+    shown = _short_ends(texts, unit)
+    return _ranged(label, (number, unit), (value, low, high), shown,
+                   (limit_s, limit, between(texts[1], texts[2]), note))  # fmt: skip
+
+
+def number_tile(
+    label: str,
+    number: Estimate | Refusal,
+    unit: str = "",
+    *,
+    limit: float | None = None,
+    note: str = "",
+    factor: float = 1.0,
+    digits: int = DIGITS,
+) -> Tile:
+    """Return the tile of a number with its interval, multiplied by `factor`; `limit` is a bound."""
+    if isinstance(number, Refusal):
+        return refused_tile(label, number)
+    value, low, high = (float(end) * factor for end in (number.value, number.low, number.high))
+    texts = tuple(plain(end) for end in rounded_ends(value, low, high, digits))
+    bound = "" if limit is None else f"limit {plain(limit, 4)}"
+    words = f"{texts[1]} to {texts[2]} {unit}".rstrip()
+    return _ranged(label, (texts[0], unit), (value, low, high), (texts[1], texts[2]),
+                   (limit, bound, words, note))  # fmt: skip
+
+
+def share_tile(label: str, share: float, *, note: str = "") -> Tile:
+    """Return the tile of a probability or another share [1]."""
+    return Tile(label=label, value=share_text(share), unit="%", share=share, note=note)
+
+
+def text_tile(label: str, value: str, *, unit: str = "", note: str = "") -> Tile:
+    """Return a tile without a bar."""
+    return Tile(label=label, value=value, unit=unit, note=note)
+
+
+def refused_tile(label: str, refusal: Refusal) -> Tile:
+    """Return the tile of a refused answer: a dash and the reason."""
+    return Tile(label=label, value="–", note=refusal.reason)
+
+
+def share_text(share: float) -> str:
+    """Return a probability in per cent, without false certainty: '57', '> 99', '< 1'."""
+    if share > 0.99:
+        return "> 99" if share < 1.0 else "100"
+    return "< 1" if 0.0 < share < 0.01 else f"{100.0 * share:.0f}"
+
+
+def card(title: str, tiles: Sequence[Tile], theme: Theme, *, badge: str = "") -> Markup:
+    """Return a heading with its badge, and tiles side by side that wrap on a narrow page."""
+    chip = (
+        f'<span style="background:{theme.accent_soft};color:{theme.accent};padding:2px 8px;'
+        f'border-radius:6px;font-size:0.875rem">{_text(badge)}</span>'
+        if badge
+        else ""
+    )
+    head = (
+        '<div style="display:flex;flex-wrap:wrap;gap:6px 10px;align-items:center;'
+        'margin:0 0 10px"><h2 style="font-size:1.375rem;line-height:1.3;font-weight:600;'
+        f'margin:0;padding:0;color:{theme.text}">{_text(title)}</h2>{chip}</div>'
+        if title
+        else ""
+    )
+    boxes = "".join(_box(tile, theme) for tile in tiles)
+    return Markup(
+        f'<div class="epochwise-answer" style="color:{theme.text}">{head}'
+        '<div style="display:flex;flex-wrap:wrap;gap:12px">'
+        f"{boxes}</div></div>"
+    )
+
+
+def _ranged(
+    label: str,
+    shown: tuple[str, str],
+    ends: tuple[float, float, float],
+    texts: tuple[str, str],
+    more: tuple[float | None, str, str, str],
+) -> Tile:
+    """Return a tile with a range bar; without an interval it has none."""
+    limit, limit_text, words, note = more
+    value, low, high = ends
+    exact = low == high
+    bar = None
+    if not (exact and limit is None) and all(map(math.isfinite, ends)):
+        bar = Range(value=value, low=low, high=high, low_text="" if exact else texts[0],
+                    high_text="" if exact else texts[1], limit=limit)  # fmt: skip
+    return Tile(label=label, value=shown[0], unit=shown[1], range=bar, limit_text=limit_text,
+                words="" if exact else words, note=note)  # fmt: skip
+
+
+def _short_ends(texts: tuple[str, str, str], unit: str) -> tuple[str, str]:
+    """Return the ends of an interval without the unit where it is the value's."""
+    low, high = (
+        number if end == unit else text for text in texts[1:] for number, end in (split_unit(text),)
+    )
+    return low, high
+
+
+def _box(tile: Tile, theme: Theme) -> str:
+    """Return one tile."""
+    limit = (
+        f'<span style="color:{theme.warning};white-space:nowrap">{_text(tile.limit_text)}</span>'
+        if tile.limit_text
+        else ""
+    )
+    unit = (
+        f' <span style="font-size:1.0625rem;color:{theme.quiet}">{_text(tile.unit)}</span>'
+        if tile.unit
+        else ""
+    )
+    size = "1.875rem" if len(tile.value) <= 9 else "1.375rem"
+    return (
+        f'<div role="group" aria-label="{_text(tile.label)}" style="border:1px solid {theme.grid};'
+        'border-radius:8px;padding:10px 14px 12px;flex:1 1 148px;min-width:0">'
+        '<div style="display:flex;flex-wrap:wrap;justify-content:space-between;gap:0 8px;'
+        f'font-size:0.875rem;color:{theme.quiet}"><span>{_text(tile.label)}</span>{limit}</div>'
+        f'<div style="font-size:{size};line-height:1.4;font-weight:600;overflow-wrap:anywhere">'
+        f"{_text(tile.value)}{unit}</div>{_bar(tile, theme)}{_words(tile)}"
+        f"{_note(tile, theme)}</div>"
+    )
+
+
+def _words(tile: Tile) -> str:
+    """Return the interval in words, for screen readers only: the bar shows it."""
+    if not tile.words:
+        return ""
+    return (
+        '<span style="position:absolute;width:1px;height:1px;overflow:hidden;'
+        f'clip-path:inset(50%);white-space:nowrap">90 % interval: {_text(tile.words)}</span>'
+    )
+
+
+def _note(tile: Tile, theme: Theme) -> str:
+    if not tile.note:
+        return ""
+    return (
+        f'<div style="font-size:0.8125rem;line-height:1.35;color:{theme.quiet};margin-top:4px">'
+        f"{_text(tile.note)}</div>"
+    )
+
+
+def _bar(tile: Tile, theme: Theme) -> str:
+    """Return the range bar of a tile, or the filled bar of a share; hidden from screen readers."""
+    if tile.share is not None:
+        filled = min(max(tile.share, 0.0), 1.0)
+        return _track(_piece(0.0, filled, theme.accent, 6, 0), theme, _ends_row(
+            (0.0, "0", 0.0), (1.0, "100", -100.0), theme
+        ))  # fmt: skip
+    bar = tile.range
+    if bar is None:
+        return ""
+    at = _scale(bar)
+    low, high, value = at(bar.low), at(bar.high), at(bar.value)
+    pieces = [_piece(low, high, theme.accent_band, 6, 0), _mark(value, theme.accent)]
+    if bar.limit is not None:
+        pieces.append(_mark(at(bar.limit), theme.warning, width=2, height=18))
+    inside = high - low >= _NEAR
+    shifts = (-50.0, -50.0) if inside else (-100.0, 0.0)
+    gap = 0.0 if inside else 0.02
+    ends = _ends_row((low - gap, bar.low_text, _kept(low - gap, shifts[0])),
+                     (high + gap, bar.high_text, _kept(high + gap, shifts[1])), theme)  # fmt: skip
+    return _track("".join(pieces), theme, ends if bar.low_text else "")
+
+
+def _kept(at: float, shift: float) -> float:
+    """Return the shift of a text [%] that keeps it inside of the tile."""
+    if at < 0.16:
+        return 0.0
+    return -100.0 if at > 0.84 else shift
+
+
+def _scale(bar: Range) -> _Scale:
+    values = [v for v in (bar.value, bar.low, bar.high, bar.limit) if v is not None]
+    log = min(values) > 0.0
+    shown = [math.log(v) for v in values] if log else values
+    middle = shown[0]
+    reach = math.log(_REACH) if log else max(abs(bar.value), bar.high - bar.low)
+    first, last = min(*shown, middle - reach), max(*shown, middle + reach)
+    room = _ROOM * (last - first)
+    return _Scale(first=first - room, last=last + room, log=log)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scale:
+    """The place of a value on a bar, from 0 to 1."""
+
+    first: float
+    last: float
+    log: bool
+
+    def __call__(self, value: float) -> float:
+        shown = math.log(value) if self.log else value
+        return (shown - self.first) / max(self.last - self.first, 1e-12)
+
+
+def _track(inside: str, theme: Theme, ends: str) -> str:
+    return (
+        f'<div aria-hidden="true"><div style="position:relative;height:6px;margin:8px 0 6px;'
+        f'border-radius:3px;background:{theme.grid}">{inside}</div>{ends}</div>'
+    )
+
+
+def _piece(low: float, high: float, colour: str, height: int, top: int) -> str:
+    wide = max(100.0 * (high - low), 0.8)
+    return (
+        f'<div style="position:absolute;left:{100.0 * low:.1f}%;width:{wide:.1f}%;top:{top}px;'
+        f'height:{height}px;border-radius:3px;background:{colour}"></div>'
+    )
+
+
+def _mark(at: float, colour: str, width: int = 4, height: int = 14) -> str:
+    return (
+        f'<div style="position:absolute;left:calc({100.0 * at:.1f}% - {width / 2:g}px);'
+        f"top:{3 - height / 2:g}px;width:{width}px;height:{height}px;border-radius:2px;"
+        f'background:{colour}"></div>'
+    )
+
+
+def _ends_row(low: tuple[float, str, float], high: tuple[float, str, float], theme: Theme) -> str:
+    """Return the texts below a bar: place from 0 to 1, text, and its shift [% of its width]."""
+    texts = "".join(
+        f'<span style="position:absolute;left:{100.0 * at:.1f}%;white-space:nowrap;'
+        f'transform:translateX({shift:g}%)">{_text(text)}</span>'
+        for at, text, shift in (low, high)
+    )
+    return (
+        '<div style="position:relative;height:1.2em;font-size:0.8125rem;line-height:1.2;'
+        f'color:{theme.quiet}">{texts}</div>'
+    )
+
+
+def _text(text: str) -> str:
+    """Return a text without markup; a number and its % sign stay on one line."""
+    return escape(text).replace(" %", "\u00a0%")

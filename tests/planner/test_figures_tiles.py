@@ -1,0 +1,93 @@
+"""Answer tiles: what a reader sees in five seconds, and what a screen reader says."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+
+import pytest
+
+from planner.core import Estimate, Refusal
+from planner.figures import Tile, card, number_tile, share_text, share_tile, text_tile, time_tile
+from planner.figures.frame import DARK_THEME, LIGHT_THEME, Theme
+
+THEMES = (LIGHT_THEME, DARK_THEME)
+
+
+def _estimate(value: float, low: float, high: float) -> Estimate:
+    return Estimate(value=value, low=low, high=high, level=0.9, basis="measured", reasons=())
+
+
+def _words(html: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", html)).replace("\u00a0", " ")
+
+
+def test_a_time_has_one_unit_and_the_digits_of_its_interval() -> None:
+    tile = time_tile("Time of a run", _estimate(9_234.0, 3_204.0, 39_600.0))
+    assert (tile.value, tile.unit) == ("2.6", "h")
+    assert tile.range is not None
+    assert (tile.range.low_text, tile.range.high_text) == ("0.9", "11")
+
+
+def test_a_time_above_48_hours_is_in_days() -> None:
+    tile = time_tile("Time", _estimate(50.0 * 3600, 40.0 * 3600, 60.0 * 3600))
+    assert (tile.value, tile.unit) == ("2.1", "d")
+
+
+def test_the_interval_and_the_limit_are_there_in_words() -> None:
+    tile = time_tile("Time of a run", _estimate(1_620.0, 900.0, 2_820.0), limit_s=3_600.0)
+    said = _words(card("Rent 8 x MI300X", [tile], LIGHT_THEME))
+    assert "90 % interval: 15 to 47 min" in said
+    assert "limit 1 h" in said
+
+
+def test_a_refusal_is_a_dash_with_its_reason() -> None:
+    tile = time_tile("Time", Refusal(reason="One epoch is missing.", measure_next="Two epochs."))
+    assert (tile.value, tile.note) == ("–", "One epoch is missing.")
+
+
+def test_no_probability_looks_certain() -> None:
+    assert [share_text(p) for p in (0.0, 0.004, 0.57, 0.994, 1.0)] == [
+        "0", "< 1", "57", "> 99", "100",
+    ]  # fmt: skip
+
+
+def test_an_exact_number_has_no_bar() -> None:
+    assert number_tile("Machines", _estimate(3.0, 3.0, 3.0)).range is None
+
+
+@pytest.mark.parametrize("value", [1e-9, 0.5, 1.0, 1e12])
+@pytest.mark.parametrize("limit", [None, 0.0, 1e-3, 1e9])
+def test_every_mark_lies_on_its_bar(value: float, limit: float | None) -> None:
+    for low, high in product((0.0, value / 3, value), (value, 50.0 * value)):
+        html = card("", [number_tile("x", _estimate(value, low, high), limit=limit)], LIGHT_THEME)
+        for at in re.findall(r"left:(?:calc\()?(-?[\d.]+)%", html):
+            assert 0.0 <= float(at) <= 100.0
+
+
+def test_names_from_data_are_text() -> None:
+    html = card("<b>", [Tile(label="<i>", value="<u>", note='"<s>')], LIGHT_THEME, badge="<em>")
+    assert not re.search(r"<(b|i|u|s|em)>", html)
+
+
+def test_tiles_load_nothing_and_run_nothing() -> None:
+    html = card("a", [share_tile("b", 0.3), text_tile("c", "d")], DARK_THEME)
+    assert not re.search(r"(?i)<script|<img|<link|url\(|https?:|\son\w+=", html)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_text_of_tiles_has_a_contrast_of_four_and_a_half(theme: Theme) -> None:
+    on = [(c, theme.background) for c in (theme.text, theme.quiet, theme.accent, theme.warning)]
+    for text, background in [*on, (theme.accent, theme.accent_soft)]:
+        assert _contrast(text, background) >= 4.5, (text, background)
+
+
+def _contrast(one: str, other: str) -> float:
+    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
