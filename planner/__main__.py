@@ -2,6 +2,7 @@
 
 `python -m planner report --out FILE.pdf`: a comparison of hardware to hand out.
 `python -m planner sql "SELECT ..."`: a read-only query of the runs.
+`python -m planner import SOURCE PATH --set NAME`: bring in what other programs measured.
 `python -m planner docs NAME`: print a page of the documentation that is made from the code.
 `python -m planner mfu [DIR]`: fit the efficiency of described workloads on published tables.
 `python -m planner backtest [DIR]`: measure how wrong the product is on what was hidden from it.
@@ -39,6 +40,10 @@ def main(arguments: list[str]) -> int:
     if options.command == "docs":
         sys.stdout.write(PAGES[options.name]())
         return 0
+    if options.command == "import":
+        from planner.commands.import_ import run_import
+
+        return run_import(options)
     if options.command == "mfu":
         from backtest.commands.mfu import run_mfu
 
@@ -59,6 +64,11 @@ def _parser(command: str) -> argparse.ArgumentParser:
             _add_question(question, name)
     docs = commands.add_parser("docs", help="print docs/NAME.md")
     docs.add_argument("name", choices=sorted(PAGES))
+    bring = commands.add_parser("import", help="results of other programs as a result set")
+    if command == "import":
+        from planner.commands import import_
+
+        import_.add_arguments(bring)
     back = commands.add_parser("backtest", help="how wrong on what was hidden: docs/accuracy.md")
     if command == "backtest":
         from backtest.commands import backtest

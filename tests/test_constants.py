@@ -124,7 +124,10 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         epochs.epoch_size:SAME
         epochs.epoch_size:SAME_BY_SPEED epochs.epoch_size:FAR published._rows:MOST_BYTES
         published._rows:MOST_CELL published._rows:LARGEST published._rows:MOST_WHOLE
-        answers._select:_MOST_KEPT_BYTES
+        answers._select:_MOST_KEPT_BYTES importers._source:MOST_BYTES
+        importers._source:MOST_ROWS importers._source:MOST_COLUMNS
+        importers._source:MOST_CHARACTERS importers._source:MOST_PROBLEMS
+        importers.tensorboard_events:MOST_BYTES
         published._rows:MOST_DEVICES published._rows:SMALLEST
         published._rows:_SHOWN published._rows:CLOSE core.slugs:_NAMES
         published._runs:LONGEST_STEP_S published.configurations:LEAST_BERT_SAMPLES
