@@ -48,11 +48,11 @@ def marked_chart(
 
     The marked area is in the session's state under `key`.
     """
-    markup.draw(chart_text(spec, alt))
     st.plotly_chart(
         UncheckedFigure(spec), theme=None, key=key, config=dict(config), alt=alt,
         on_select=changed, selection_mode=("points", "box", "lasso"),
     )  # fmt: skip
+    markup.draw(chart_text(spec, alt))
 
 
 def table(

@@ -151,16 +151,19 @@ def _table(link: Link, shared: Store, answer: state.Reply, points: Points) -> No
             st.caption("No run is in the marked area. Mark another one, or double-click to clear.")
             return
         listed = rows[:MOST_LISTED]
+        shown, config = _columns(runs, listed, points, marked[:MOST_LISTED]), _config()
+        alt = f"{head}: system, numbers of the axes, source"
         st.dataframe(
-            _columns(runs, listed, points, marked[:MOST_LISTED]),
+            shown,
             hide_index=True,
             placeholder="–",
             key=TABLE,
             on_select="rerun",
             selection_mode="multi-row",
-            alt=f"{head}: system, numbers of the axes, source",
-            column_config=_config(),
+            alt=alt,
+            column_config=config,
         )
+        widgets.as_text_table(shown, alt, config)
         with st.container(
             horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
         ):

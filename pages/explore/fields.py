@@ -8,6 +8,7 @@ from typing import Final
 import pyarrow as pa
 import streamlit as st
 
+from pages.common import widgets
 from pages.common.link import Link, Parameters
 from pages.explore import state
 from planner.answers.parameters import EXPLORE, NONE_CHOSEN
@@ -200,5 +201,6 @@ def columns(shared: Store) -> None:
          "Runs": known[name], "Meaning": c.meaning}
         for name, c in sorted(NUMBERS.items(), key=lambda pair: -known[pair[0]])
     ]  # fmt: skip
-    st.dataframe(pa.Table.from_pylist(rows), hide_index=True, key="explore.columns",
-                 alt="Columns for axes and formulas")  # fmt: skip
+    table, alt = pa.Table.from_pylist(rows), "Columns for axes and formulas"
+    st.dataframe(table, hide_index=True, key="explore.columns", alt=alt)
+    widgets.as_text_table(table, alt, {})

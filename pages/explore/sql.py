@@ -184,15 +184,18 @@ def _table(answer: SqlAnswer) -> None:
             if real
             else st.column_config.Column(title)
         )
+    alt = f"Rows of: {answer.statement}"
     st.dataframe(
         answer.rows.table if answer.rows else None,
         hide_index=True,
         placeholder="–",
         key="explore.sql.table",
-        alt=f"Rows of: {answer.statement}",
+        alt=alt,
         height=430 if answer.rows and answer.rows.table.num_rows > 10 else "content",
         column_config=config,
     )
+    if answer.rows:
+        widgets.as_text_table(answer.rows.table, alt, config)
 
 
 def _chart(link: Link, answer: SqlAnswer, form: str, axes: dict[str, str]) -> None:

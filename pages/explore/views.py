@@ -68,8 +68,8 @@ def _table(link: Link, every: tuple[View, ...]) -> None:
         if chosen:
             st.session_state[link.key("saved")] = ids[chosen[0]]
 
-    st.dataframe(
-        widgets.columns_of([
+    table = widgets.columns_of(
+        [
             {
                 "name": view.name,
                 "page": ADDRESSES[view.page].title if view.page in ADDRESSES else view.page,
@@ -77,7 +77,16 @@ def _table(link: Link, every: tuple[View, ...]) -> None:
                 "saved": view.saved_at[:10],
             }
             for view in every
-        ]),
+        ]
+    )
+    config = {
+        "name": st.column_config.TextColumn("Name", width="large"),
+        "page": st.column_config.TextColumn("Page"),
+        "note": st.column_config.TextColumn("Note"),
+        "saved": st.column_config.TextColumn("Saved"),
+    }
+    st.dataframe(
+        table,
         hide_index=True,
         placeholder="–",
         key="explore.views.table",
@@ -85,13 +94,9 @@ def _table(link: Link, every: tuple[View, ...]) -> None:
         on_select=opened,
         selection_mode="single-row",
         height="content" if len(every) <= 10 else 388,
-        column_config={
-            "name": st.column_config.TextColumn("Name", width="large"),
-            "page": st.column_config.TextColumn("Page"),
-            "note": st.column_config.TextColumn("Note"),
-            "saved": st.column_config.TextColumn("Saved"),
-        },
-    )  # fmt: skip
+        column_config=config,
+    )
+    widgets.as_text_table(table, "Saved views", config)
 
 
 def _card(link: Link, view: View) -> None:

@@ -261,7 +261,7 @@ class Desk:
             timer.cancel()
 
     def _answer(self, text: str) -> pa.Table:
-        found = self._base.execute("SELECT json_serialize_sql(?)", [text]).fetchall()
+        found = self._base.execute(_TREE, [text]).fetchall()
         check(text, json.loads(found[0][0]))
         for statement in self._base.extract_statements(text):
             if statement.type != duckdb.StatementType.SELECT:
@@ -277,6 +277,15 @@ class Desk:
         return table
 
 
+_TREE: Final = "SELECT json_serialize_sql(?)"
+_FILL: Final = f"CREATE TABLE {TABLE} AS SELECT * FROM given"  # noqa: S608 - constants
+_LOCKS: Final = (
+    "SET TimeZone = 'UTC'",
+    f"SET max_execution_time = {int(SECONDS * 1000)}",
+    "SET enable_external_access = false",
+    "SET lock_configuration = true",
+)
+"""Settings, the last of which forbids to change any."""
 _SLOW: Final = f"It takes more than {SECONDS:g} s. Filter the rows or aggregate them first."
 _LARGE: Final = "It needs too much memory. Filter the rows or aggregate them first."
 
@@ -296,15 +305,10 @@ def _locked(table: pa.Table) -> duckdb.DuckDBPyConnection:
         },
     )
     base.register("given", table)
-    base.execute(f"CREATE TABLE {TABLE} AS SELECT * FROM given")  # noqa: S608 - a constant
+    base.execute(_FILL)
     base.unregister("given")
-    for setting in (
-        "TimeZone = 'UTC'",
-        f"max_execution_time = {int(SECONDS * 1000)}",
-        "enable_external_access = false",
-        "lock_configuration = true",
-    ):
-        base.execute(f"SET {setting}")
+    for statement in _LOCKS:
+        base.execute(statement)
     return base
 
 
