@@ -37,7 +37,6 @@ from planner.answers._explore import (
     run_name,
 )
 from planner.answers._listing import mfu_shares, results_answered
-from planner.answers._origins import host_of, is_loopback, is_own
 from planner.answers._presets import PRESETS, Preset, PresetAnswer, preset_answer
 from planner.answers._scaling_out import (
     NO_DRIVER,
@@ -68,6 +67,7 @@ from planner.answers.how_long_tables import (
     total_in_words,
 )
 from planner.answers.records import plain
+from planner.core.origins import host_of, is_loopback, is_own
 
 __all__ = [
     "NO_DRIVER",

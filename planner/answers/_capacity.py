@@ -21,8 +21,7 @@ from typing import Any, Final
 from planner.answers import parameters
 from planner.answers._asking import NO_RUN, compare_facts
 from planner.answers.capacity_jobs import job_text, jobs_of_texts, presets
-from planner.answers.comparison import Facts, compare_parameters
-from planner.answers.comparison._parameters import display_of
+from planner.answers.comparison import Facts, compare_parameters, display_of
 from planner.answers.comparison.question import Request, offered, question_of
 from planner.capacity import (
     MOST_MACHINES,

@@ -8,8 +8,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
-from planner.answers.comparison import COMPARE
-from planner.answers.comparison._parameters import ASSUMED, DISPLAY
+from planner.answers.comparison import ASSUMED, COMPARE, DISPLAY
 from planner.capacity import (
     COMMON,
     MOST_ACCELERATORS,
