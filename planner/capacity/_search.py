@@ -297,6 +297,8 @@ def _program(
     from scipy.sparse import csr_array
 
     added = tuple(k for k, m in enumerate(case.machines) if m.term in STANDING and m.id in limits)
+    if not added or not case.jobs:
+        return ()
     program = _Program(case=case, limits=limits, added=added,
                        starts=tuple(range(0, case.months, PERIOD)))  # fmt: skip
     have = {s.machine: s.count for s in there}
