@@ -156,6 +156,15 @@ def test_an_empty_fleet_is_answered_and_every_deadline_is_missed() -> None:
     assert answer.stocks == ()
 
 
+def test_a_fleet_of_own_machines_alone_has_no_line_of_renting() -> None:
+    fleet = Fleet(stocks=(Stock(machine="own", count=3),), find=False)
+    answer = plan(case(STRICT, machines=(OWNED,)), fleet, Horizon(months=12))
+    assert answer.keeps
+    assert answer.costs is not None
+    assert [line.kind for line in answer.costs.lines] == ["fleet"]
+    assert answer.chips == ()
+
+
 def test_a_found_fleet_keeps_the_deadlines_and_costs_no_more_than_renting() -> None:
     horizon = Horizon(months=12)
     answer = plan(case(FLEXIBLE, STRICT), Fleet(rent_most=6), horizon)
