@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from planner.capacity import Case, Job, Machine, RunTime
-from planner.cost import Owned, Rental, quantiles
+from planner.cost import DRAWS, Owned, Rental, quantiles
 
 HOUR_S: Final = 3600.0
 OWNED: Final = Machine(
@@ -41,7 +41,7 @@ def case(
     seed: int = 1, variation: float = 0.0, columns: int = 240,
 ) -> Case:  # fmt: skip
     """Jobs of one duration on every machine."""
-    work = np.full(500, hours * HOUR_S)
+    work = np.full(DRAWS, hours * HOUR_S)
     time = RunTime(time=quantiles(work), work_s=work,
                    accelerators=8)  # fmt: skip
     return Case(

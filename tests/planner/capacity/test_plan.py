@@ -11,7 +11,8 @@ from planner.capacity import Case, Fleet, Horizon, Job, Machine, Stock, plan
 from planner.capacity._months import Simulated, simulate
 from planner.capacity._queue import NONE
 from planner.capacity._spend import spend
-from tests.planner.capacity.made import ALL, BOUGHT, OWNED, RENTED, RESERVED, SPOT, case
+from planner.cost import DRAWS, Rental, likely
+from tests.planner.capacity.made import ALL, BOUGHT, HOUR_S, OWNED, RENTED, RESERVED, SPOT, case
 
 FIXED = Job(name="Fixed", network="x", runs_a_month=20.0)
 FLEXIBLE = Job(name="Flexible", network="x", runs_a_month=90.0, within_h=24.0, interruptible=True)
@@ -25,7 +26,7 @@ def _runs(simulated: Simulated) -> float:
 
 
 def _cost(case_: Case, *stocks: Stock) -> float:
-    return float(spend(simulate(case_, stocks)).total.mean())
+    return float(np.mean(spend(simulate(case_, stocks)).total))
 
 
 # -- the golden case ------------------------------------------------------------------------------
@@ -100,11 +101,11 @@ def test_without_a_run_only_standing_machines_cost() -> None:
 
 def _dearer(machine: Machine, factor: float) -> Machine:
     if machine.rental is not None:
-        price = float(np.mean(machine.rental.price_per_hour)) * factor
+        price = float(likely(machine.rental.price_per_hour)) * factor
         return replace(machine, rental=replace(machine.rental, price_per_hour=price))
     assert machine.owned is not None
-    price = float(np.mean(machine.owned.price_usd)) * factor
-    tariff = float(np.mean(machine.owned.tariff_usd_per_kwh)) * factor
+    price = float(likely(machine.owned.price_usd)) * factor
+    tariff = float(likely(machine.owned.tariff_usd_per_kwh)) * factor
     return replace(machine, owned=replace(machine.owned, price_usd=price,
                                           tariff_usd_per_kwh=tariff))  # fmt: skip
 
@@ -175,3 +176,20 @@ def test_a_found_fleet_keeps_the_deadlines_and_costs_no_more_than_renting() -> N
     assert by_kind["fleet"].net <= 1.02 * by_kind["rent only"].net
     for line in answer.costs.lines:
         assert list(line.usd) == sorted(line.usd)
+
+
+def test_a_quicker_rental_comes_before_a_purchase() -> None:
+    """The cheap ones are in time in 93 % of the draws, but in 7 of 8 scenarios."""
+    job = replace(STRICT, runs_a_month=5.0, within_h=11.0)
+    cheap = tuple(replace(RENTED, id=f"cheap-{n}", rental=Rental(price_per_hour=5.0 + n))
+                  for n in range(4))  # fmt: skip
+    question = case(job, machines=(BOUGHT, RENTED, *cheap), hours=9.0)
+    slow = np.full(DRAWS, 9.0 * HOUR_S)
+    slow[: DRAWS // 14] = 12.0 * HOUR_S
+    times = dict(question.times)
+    for machine in cheap:
+        times[job.name, machine.id] = replace(times[job.name, machine.id], work_s=slow)
+    horizon = Horizon(months=12, probability=0.9)
+    answer = plan(replace(question, times=times), Fleet(), horizon)
+    assert answer.keeps
+    assert all(row.machine.term == "on demand" for row in answer.stocks)
