@@ -22,7 +22,7 @@ MIXED = (Stock(machine="own"), Stock(machine="rent", count=2), Stock(machine="sp
 
 def _runs(simulated: Simulated) -> float:
     """Runs a month, counted."""
-    return float(simulated.counted.sum()) / simulated.load.job.shape[1]
+    return float(simulated.counted.sum(axis=0).mean())
 
 
 def _cost(case_: Case, *stocks: Stock) -> float:
