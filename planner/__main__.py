@@ -1,4 +1,4 @@
-"""`python -m planner how-long|compare|curve|scaling-out|explore`: the answers of the pages.
+"""`python -m planner how-long|compare|curve|scaling-out|capacity|explore`: answers of the pages.
 
 `python -m planner report --out FILE.pdf`: a comparison of hardware to hand out.
 `python -m planner sql "SELECT ..."`: a read-only query of the runs.
@@ -24,6 +24,7 @@ QUESTIONS: Final = {
     "compare": "which hardware, rented or bought: time, money and how sure",
     "curve": "throughput against batch size",
     "scaling-out": "whether more devices pay: step, efficiency, crossover batch, uneven workers",
+    "capacity": "the machines for a month of jobs: cheapest fleet, waiting times, cost",
     "explore": "any number of the runs against any other: points, pivot table, side by side",
     "sql": "a SELECT statement over the runs, read-only",
     "report": "a comparison as an HTML or PDF file to hand out",
@@ -95,8 +96,10 @@ def _add_question(parser: argparse.ArgumentParser, name: str) -> None:
         sql.add_arguments(parser)
     else:
         parser.add_argument("--json", action="store_true", help="print the whole answer as JSON")
-        further = {"compare": ("options", "accelerators", "networks"), "explore": ("columns",)}
-        lists = further[name] if name == "explore" else ("workloads", *further.get(name, ()))
+        further = {"compare": ("options", "accelerators", "networks"), "explore": ("columns",),
+                   "capacity": ("presets",)}  # fmt: skip
+        alone = name in ("explore", "capacity")
+        lists = further[name] if alone else ("workloads", *further.get(name, ()))
         parser.add_argument("--list", choices=lists, help="list available values and exit")
     if name == "explore":
         parser.add_argument("--csv", action="store_true", help="print the rows as CSV")
@@ -110,6 +113,7 @@ def _add_question(parser: argparse.ArgumentParser, name: str) -> None:
         "how-long": parameters.HOW_LONG,
         "curve": parameters.CURVE,
         "scaling-out": parameters.SCALING_OUT,
+        "capacity": parameters.CAPACITY,
         "explore": parameters.EXPLORE,
         "sql": parameters.SQL,
     }
@@ -118,13 +122,14 @@ def _add_question(parser: argparse.ArgumentParser, name: str) -> None:
 
 def _answer(options: argparse.Namespace, left: list[str]) -> int:
     """Answer a question; unknown arguments (`left`) are reported with all other problems."""
-    from planner.commands import ask, explore, report, scaling_out, sql, words
+    from planner.commands import ask, capacity, explore, report, scaling_out, sql, words
 
     run = {
         "how-long": ask.run_how_long,
         "curve": ask.run_curve,
         "scaling-out": scaling_out.run_scaling_out,
         "compare": ask.run_compare,
+        "capacity": capacity.run_capacity,
         "explore": explore.run_explore,
         "sql": sql.run_sql,
         "report": report.run_report,

@@ -71,6 +71,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         cost._records:HOURS_PER_MONTH cost._records:SECONDS_PER_HOUR core._durations:DAY_S
         core._durations:HOUR_S core._durations:YEAR_S
         time_to_target.frontier:SECONDS_PER_HOUR epochs.steadiness:NORMAL cost._costs:NORMAL
+        capacity._answer:HOUR_S capacity._months:HOUR_S capacity._spend:MONTHS_PER_YEAR
         runs._schema:SCHEMA_VERSION""",
     "how much is read, kept or offered": """
         answers._asking:MOST_NAMED answers.comparison.saved:MOST_BYTES
@@ -132,6 +133,12 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         published._rows:_SHOWN published._rows:CLOSE core.slugs:_NAMES
         published._runs:LONGEST_STEP_S published.configurations:LEAST_BERT_SAMPLES
         job._job:_SAME
+        capacity.records:MOST_JOBS capacity.records:MOST_STOCKS capacity.records:MOST_MACHINES
+        capacity.records:MOST_ACCELERATORS answers._capacity:MOST_HARDWARE
+        answers.capacity_jobs:MOST_BYTES answers.capacity_jobs:USUAL_RUNS
+        capacity._search:MOST_ROUNDS capacity._search:MOST_ENLARGED
+        capacity._search:MOST_RENTALS capacity._search:MOST_OF_KIND capacity._search:SECONDS
+        capacity._what_if:MOST_FACTOR capacity._what_if:MOST_INPUTS
         networks._kinds:_NAMES compare._assumptions:_KEPT""",
     "how it is told or drawn": """
         answers.runs._suspect_runs:APART
@@ -154,12 +161,20 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         time_to_target.frontier:BATCHES
         epochs.steadiness:SHOWN
         convergence._targets:_WIDE convergence._targets:_POINTS
+        capacity._answer:SELDOM capacity._lines:STEP capacity._what_if:FACTOR_STEP
+        capacity._what_if:LEAST_SWING
         answers._curve_answers:MOST_REFUSED
         transfer._ladder:NEAREST transfer._library:NAMED
         transfer._ladder:NAMED""",
     "numerics": """
         mfu._fit:ROUNDS mfu._fit:MANY mfu._model:TAIL_VARIANCE mfu._questions:LEAST_STEP_S
         mfu._questions:USUAL_INTENSITY
+        capacity._months:COLUMNS capacity._months:SCENARIOS capacity._months:SEED
+        capacity._months:ENDLESS_USD capacity._months:MOST_RUNS capacity._months:WARM_UPS
+        capacity._months:LEAST_WARM_UP_H capacity._months:MOST_WARM_UP_H capacity._queue:NONE
+        capacity._queue:_LATE capacity._queue:_RANK capacity._queue:_CHUNK capacity._queue:_FEW
+        capacity._queue:_ROUNDING capacity._search:FEW_SCENARIOS capacity._search:FEW_RUNS
+        capacity._search:GAP
         cost._draws:DRAWS cost._draws:SEED cost._own:STRAIGHT cost._costs:SAME
         fits.lines:PARAMETERS
         fits.lines:ROUNDING throughput.curves:ROUNDING_OF_A_FIT fits.lines:_BLOCK

@@ -19,6 +19,7 @@ from planner.answers._capacity import (
     CapacityQuestion,
     capacity,
     capacity_answered,
+    capacity_body,
     capacity_question,
     stock_of,
     stock_text,
@@ -37,7 +38,6 @@ from planner.answers._explore import (
     run_name,
 )
 from planner.answers._listing import mfu_shares, results_answered
-from planner.answers._origins import host_of, is_loopback, is_own
 from planner.answers._presets import PRESETS, Preset, PresetAnswer, preset_answer
 from planner.answers._scaling_out import (
     NO_DRIVER,
@@ -68,6 +68,7 @@ from planner.answers.how_long_tables import (
     total_in_words,
 )
 from planner.answers.records import plain
+from planner.core.origins import host_of, is_loopback, is_own
 
 __all__ = [
     "NO_DRIVER",
@@ -89,6 +90,7 @@ __all__ = [
     "batch_rows",
     "capacity",
     "capacity_answered",
+    "capacity_body",
     "capacity_question",
     "compare",
     "compare_answered",

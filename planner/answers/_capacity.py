@@ -11,19 +11,22 @@ one of its options. A text of a fleet is the id of an option, or an own entry:
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import date
 from types import MappingProxyType
 from typing import Any, Final
 
+import numpy as np
+
 from planner.answers import parameters
 from planner.answers._asking import NO_RUN, compare_facts
 from planner.answers.capacity_jobs import job_text, jobs_of_texts, presets
-from planner.answers.comparison import Facts, compare_parameters
-from planner.answers.comparison._parameters import display_of
+from planner.answers.comparison import Facts, compare_parameters, display_of
 from planner.answers.comparison.question import Request, offered, question_of
+from planner.answers.records import Body
 from planner.capacity import (
     MOST_MACHINES,
     CapacityAnswer,
@@ -248,6 +251,27 @@ def capacity(
     return plan(case, fleet, horizon, display)
 
 
+def capacity_body(answer: CapacityAnswer) -> Body:
+    """Return an answer as JSON data; infinite waits are null."""
+    return {f.name: _data(getattr(answer, f.name)) for f in fields(answer)
+            if f.name not in _NOT_TOLD}  # fmt: skip
+
+
+def _data(value: object) -> object:
+    if isinstance(value, Problem):
+        return str(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        told = (f.name for f in fields(value) if f.name not in _NOT_TOLD)
+        return {name: _data(getattr(value, name)) for name in told}
+    if isinstance(value, Mapping):
+        return {str(k): _data(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_data(v) for v in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return _data(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def question_texts(job: Job, assumed: Given) -> dict[str, list[str]]:
     """Return a job as a question to Compare hardware."""
     named = {
@@ -443,6 +467,8 @@ def _run_time(row: Row, accelerators: int) -> RunTime:
                    measure_next=row.timed.measure_next)  # fmt: skip
 
 
+_NOT_TOLD: Final = frozenset({"owned", "rental", "texts"})
+"""Fields that JSON leaves out: draws of prices, texts of the page."""
 _NO_JOB: Final = "There is no job. Add one, or choose a preset."
 _NOT_SHARED: Final = frozenset({
     "jobs", "preset", "owned", "fleet", "find", "months", "probability", "purchases", "rent_most",

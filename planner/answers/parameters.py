@@ -8,8 +8,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
-from planner.answers.comparison import COMPARE
-from planner.answers.comparison._parameters import ASSUMED, DISPLAY
+from planner.answers.comparison import ASSUMED, COMPARE, DISPLAY
 from planner.capacity import (
     COMMON,
     MOST_ACCELERATORS,
@@ -151,7 +150,8 @@ JOB: Final = (
 _FIRST_MONTH, _LAST_MONTH = PLAN_MONTHS
 CAPACITY: Final = (
     Parameter(name="jobs", words="jobs, each a text of its parameters: name=Fine-tune; "
-              "network=llama-3-8b; total_tokens=100M; runs=120; within=4", many=MOST_JOBS),
+              "network=llama-3-8b; total_tokens=100M; runs=120; within=4; the command also "
+              "takes the name of a CSV file", many=MOST_JOBS),
     Parameter(name="preset", words="a table of example jobs, in place of jobs"),
     Parameter(name="owned", words="machines already owned: 2 x a100-sxm-80gb|8 is two of eight "
               "accelerators each", many=MOST_STOCKS),

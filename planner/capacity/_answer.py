@@ -116,7 +116,9 @@ def plan(case: Case, fleet: Fleet, horizon: Horizon, display: Display = DOLLARS)
     buy = alternative(case, fleet, horizon, frozenset[Term]({"bought"}))
     rent_course, buy_course = (rough_course(case, f) for f in (rent, buy))
     lines = [line_of("This fleet", "fleet", course, "" if result.keeps else _LATE)]
-    if any(m.term not in STANDING for m in case.machines):
+    rentable = any(m.term not in STANDING for m in case.machines)
+    against = rent_course if rentable and rent.keeps else None
+    if rentable:
         lines.append(line_of("Rent only", "rent only", rent_course, "" if rent.keeps else _LATE))
     if any(m.term == "bought" for m in case.machines):
         lines.append(line_of("Buy only", "buy only", buy_course, _problem(case, fleet, buy)))
@@ -128,14 +130,14 @@ def plan(case: Case, fleet: Fleet, horizon: Horizon, display: Display = DOLLARS)
         sentence=_sentence(result),
         keeps=result.keeps,
         tiles=_tiles(result),
-        chips=_chips(course, rent_course if rent.keeps else None),
+        chips=_chips(course, against),
         jobs=_jobs(result),
         stocks=_stocks(result),
         months=_months(result),
         waiting=_waiting(simulated),
         breaks=breaks_first(case, found.stocks, horizon) if case.jobs else None,
         rent_or_buy=by_use(case.machines, by_machine, use, display),
-        costs=compared_lines(course, lines, rent_course if rent.keeps else None, display),
+        costs=compared_lines(course, lines, against, display),
         side_by_side=side_by_side(
             case.machines, horizon, USUAL_USE if share is None else share, display
         ),

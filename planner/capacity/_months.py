@@ -227,7 +227,7 @@ def simulate(case: Case, stocks: Sequence[Stock], factor: float = 1.0) -> Simula
     kind = np.repeat(np.array([index[s.machine] for s in stocks], dtype=np.intp), counts)
     months = len(case.at)
     hours = np.repeat(case.hours[:, :, None, :], months, axis=2)
-    hours = hours.reshape(len(case.machines), len(case.jobs), -1)
+    hours = hours.reshape(len(case.machines), len(case.jobs), months * case.scenarios)
     month = np.repeat(case.at, case.scenarios)
     from_month = np.repeat(np.array([s.from_month for s in stocks], dtype=np.intp), counts)
     opens = np.where(month >= from_month[:, None] - 1, 0.0, np.inf)

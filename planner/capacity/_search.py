@@ -10,9 +10,10 @@ standing kind k that are added at the start of p:
                 x[j, k, p] = 0 where a run on k alone is in time less often than required
 
 solved by `scipy.optimize.milp`. `u` (`LOADED`) leaves room for the queue, which the program does
-not see. Then every fleet that differs by one machine is simulated, on a few months with few
-scenarios; the cheapest that keeps the deadlines counts, until none is cheaper. The chosen fleet is
-simulated in full, and enlarged until it keeps them.
+not see. A fleet that is late first gets quicker rentals. Then every fleet that differs by one
+machine is simulated, on a few months with few scenarios; the cheapest that keeps the deadlines
+counts, until none is cheaper. The chosen fleet is simulated in full, and enlarged until it keeps
+them.
 """
 
 from __future__ import annotations
@@ -124,10 +125,11 @@ def _cheapest(
     case: Case, fleet: Fleet, horizon: Horizon, limits: dict[str, int], exact: Case
 ) -> Found:
     there = tuple(s for s in fleet.stocks if _machine(case, s.machine).term == "owned")
-    limits = _few_rentals(case, limits, horizon.probability)
+    every, limits = limits, _few_rentals(case, limits, horizon.probability)
     fast = _Fast(few(case), horizon.probability, {})
     begin = _program(case, fleet, horizon, limits, there)
-    best = _improved(fast, merged([*there, *begin, *_rentals(case, limits)]), limits, fleet)
+    best = merged([*there, *begin, *_rentals(case, limits)])
+    best = _improved(fast, _quicker_rentals(fast, best, every), limits, fleet)
     kept, n = False, 0
     while n <= MOST_ENLARGED:
         worst = late_shares(simulate(exact, best))[1]
@@ -185,6 +187,38 @@ def _few_rentals(case: Case, limits: dict[str, int], probability: float) -> dict
         kept.append(best)
     gone = {case.machines[k].id for k in hourly if k not in kept}
     return {name: most for name, most in limits.items() if name not in gone}
+
+
+def _quicker_rentals(
+    fast: _Fast, stocks: tuple[Stock, ...], limits: Mapping[str, int]
+) -> tuple[Stock, ...]:
+    """Return a late fleet with further rentals by the hour, on which the late job is in time.
+
+    They cost only what they work, so they come before one more standing machine.
+    """
+    case = fast.case
+    worst = late_shares(simulate(case, stocks))[1]
+    for _ in range(MOST_RENTALS):
+        if not (worst > 1.0 - fast.probability + 1e-12).any():
+            break
+        job = int(np.argmax(worst))
+        within = case.jobs[job].within_h or math.inf
+        there = {s.machine for s in stocks}
+        kinds = [
+            (float((case.hours[k, job] > within).mean()), float(run_cost(case, k)[job]), m.id)
+            for k, m in enumerate(case.machines)
+            if m.term not in STANDING and limits.get(m.id, 0) > 0 and m.id not in there
+            if np.isfinite(case.hours[k, job]).all()
+        ]
+        if not kinds:
+            break
+        name = min(kinds)[2]
+        more = merged([*stocks, Stock(machine=name, count=limits[name])])
+        less = late_shares(simulate(case, more))[1]
+        if less[job] >= worst[job]:
+            break
+        stocks, worst = more, less
+    return stocks
 
 
 def _rentals(case: Case, limits: dict[str, int]) -> list[Stock]:
@@ -297,6 +331,8 @@ def _program(
     from scipy.sparse import csr_array
 
     added = tuple(k for k, m in enumerate(case.machines) if m.term in STANDING and m.id in limits)
+    if not added or not case.jobs:
+        return ()
     program = _Program(case=case, limits=limits, added=added,
                        starts=tuple(range(0, case.months, PERIOD)))  # fmt: skip
     have = {s.machine: s.count for s in there}

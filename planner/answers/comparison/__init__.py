@@ -23,6 +23,7 @@ from planner.answers.comparison._description import (
 )
 from planner.answers.comparison._parameters import (
     ALWAYS,
+    ASSUMED,
     BY_NAME,
     COMPARE,
     DISPLAY,
@@ -33,6 +34,7 @@ from planner.answers.comparison._parameters import (
     CompareParameters,
     asks,
     compare_parameters,
+    display_of,
     misfits,
     moment_of,
     moment_text,
@@ -79,6 +81,7 @@ from planner.answers.comparison.saved import (
 
 __all__ = [
     "ALWAYS",
+    "ASSUMED",
     "BY_NAME",
     "COMPARE",
     "DESCRIBED",
@@ -109,6 +112,7 @@ __all__ = [
     "changes",
     "choices_of",
     "compare_parameters",
+    "display_of",
     "end_of",
     "epoch_size_of",
     "facts_of",
