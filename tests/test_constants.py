@@ -135,6 +135,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         job._job:_SAME
         capacity.records:MOST_JOBS capacity.records:MOST_STOCKS capacity.records:MOST_MACHINES
         capacity.records:MOST_ACCELERATORS answers._capacity:MOST_HARDWARE
+        answers._capacity:SERVER answers._capacity:MOST_SERVERS
         answers.capacity_jobs:MOST_BYTES answers.capacity_jobs:USUAL_RUNS
         capacity._search:MOST_ROUNDS capacity._search:MOST_ENLARGED
         capacity._search:MOST_RENTALS capacity._search:MOST_OF_KIND capacity._search:SECONDS

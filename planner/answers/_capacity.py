@@ -73,6 +73,10 @@ _TERMS: Final[Mapping[str, Term]] = MappingProxyType(
 )  # fmt: skip
 MOST_HARDWARE: Final = 6
 """Kinds of hardware that a fleet is chosen from, where the question names none."""
+SERVER: Final = 8
+"""Accelerators of a large machine."""
+MOST_SERVERS: Final = 2
+"""Large machines that are looked at too: the cheapest accelerators may all be single ones."""
 VIEW_ONLY: Final = frozenset({"chart", "tab", "scale", "view", "saved"})
 """Parameters of the page's link that only change the view."""
 
@@ -357,7 +361,8 @@ def _choice(asked: Sequence[_Asked]) -> list[str]:
     """Return the options to choose a fleet from, by id.
 
     Of the `MOST_HARDWARE` accelerators with the cheapest peak whose machines have room for every
-    job: a purchase, and the cheapest current offer of each term and size.
+    job, and of the `MOST_SERVERS` cheapest with `SERVER` accelerators or more: a purchase, and the
+    cheapest current offer of each term and size.
     """
     options = [c for c in asked[0].options.values() if _on_offer(c, asked)]
     precision = asked[0].question.job.precision
@@ -367,7 +372,8 @@ def _choice(asked: Sequence[_Asked]) -> list[str]:
 
     rented = [c for c in options if c.offer is not None and c.offer.terms == "on demand"]
     names = list(dict.fromkeys(_hardware_name(c) for c in sorted(rented, key=place)))
-    names = names[:MOST_HARDWARE]
+    servers = [name for name in names if name[1] >= SERVER][:MOST_SERVERS]
+    names = [*names[:MOST_HARDWARE], *servers]
     cards = {name[0] for name in names}
     bought = [_hardware_name(c) for c in options if c.way == "buy" and c.hardware.count > 1]
     names += [name for name in bought if name[0] in cards]

@@ -130,7 +130,7 @@ def _cheapest(
     begin = _program(case, fleet, horizon, limits, there)
     best = merged([*there, *begin, *_rentals(case, limits)])
     best = _improved(fast, _quicker_rentals(fast, best, every), limits, fleet)
-    kept, n = False, 0
+    first, kept, n = best, False, 0
     while n <= MOST_ENLARGED:
         worst = late_shares(simulate(exact, best))[1]
         if kept := bool((worst <= 1.0 - horizon.probability + 1e-12).all()):
@@ -139,7 +139,8 @@ def _cheapest(
         if larger is None:
             break
         best, n = larger, n + 1
-    return Found(stocks=best, keeps=kept, compared=len(fast.known) + n + 1)
+    # machines that did not help are not bought
+    return Found(stocks=best if kept else first, keeps=kept, compared=len(fast.known) + n + 1)
 
 
 def _machine(case: Case, name: str) -> Machine:
