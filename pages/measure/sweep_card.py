@@ -149,7 +149,7 @@ def _card(status: SweepStatus, of: Condition) -> DeltaGenerator:
     card = st.container(border=True, key=f"measure.card.{status.ticket}")
     label, icon, colour = BADGES[of]
     card.badge(label, icon=f":material/{icon}:", color=colour)
-    card.markdown(f"#### {widgets.answer_text(sweep_sentence(status, of))}")
+    card.markdown(f"## {widgets.answer_text(sweep_sentence(status, of))}")
     return card
 
 

@@ -158,18 +158,20 @@ def _options(page: Page) -> dict[str, dict[str, str]]:
 
 
 def test_1_500_epochs_on_one_system_at_one_batch(walk: Walk) -> None:
+    walk.go("How long?")
     walk.pick("how-long.systems", "TPU v2-8 · batch 1,024")
     walk.press("how-long.quick", "500")
-    walk.at_most(3)
+    walk.at_most(4)
     rows = {row["option"]: row for row in _rows(walk.page, "how-long.csv")}
     assert rows["TPU v2-8 · batch 1,024"]["total_hms"] == "11:11:57"
 
 
 def test_2_two_systems_against_each_other(walk: Walk) -> None:
+    walk.go("How long?")
     chips = widget(walk.page, "how-long.systems")
     for gone in ("GPU · batch 64", "TPU v2-8 · batch 512", "TPU v2-8 · batch 4,096"):
         walk.click(chips.get_by_label(f"Remove {gone}"))
-    walk.at_most(5)
+    walk.at_most(6)
     totals = {row["option"]: row["total_hms"] for row in _rows(walk.page, "how-long.csv")}
     assert totals["GPU · batch 256"] == "412:43:47"
     assert totals["TPU v2-8 · batch 64"] == "469:04:24"
@@ -190,6 +192,14 @@ def test_4_the_batch_that_reaches_90_per_cent(walk: Walk) -> None:
     rows = {row["curve"]: row for row in _rows(page, "throughput.csv")}
     curve = next(row for name, row in rows.items() if name.startswith("TPU v2-8"))
     assert float(curve["batch_90"]) == pytest.approx(13_624, rel=1e-3)
+
+
+def test_13_peak_memory_against_the_batch(walk: Walk) -> None:
+    page = walk.go("Explore")
+    walk.at_most(4)
+    said = page.get_by_role("heading", level=2)
+    expect(said.filter(has_text="Peak memory (GB) against batch size (samples)")).to_be_visible()
+    expect(page.locator(".scatterlayer .points path").first).to_be_visible()
 
 
 # -- what to rent or buy -------------------------------------------------------------------------
