@@ -119,7 +119,7 @@ def _leave(server: subprocess.Popen[bytes]) -> None:
 
 
 def _serve(imports: str, folder: Path) -> None:
-    """Fork for each program until nobody holds this server."""
+    """Fork for each program until no process holds this server."""
     if imports in MODULES:
         for name in MODULES[imports]:
             import_module(name)

@@ -166,7 +166,7 @@ def _print(make: Callable[[str], str], key: str) -> None:
 
 
 def _addresses() -> None:
-    """Draw where the links of a report lead, if nobody else can open them."""
+    """Draw where the links of a report lead, if only this machine can open them."""
     try:
         public = public_url(os.environ)
     except ValueError as error:

@@ -258,15 +258,15 @@ def capacity(
 def capacity_body(answer: CapacityAnswer) -> Body:
     """Return an answer as JSON data; infinite waits are null."""
     return {f.name: _data(getattr(answer, f.name)) for f in fields(answer)
-            if f.name not in _NOT_TOLD}  # fmt: skip
+            if f.name not in _NOT_SHOWN}  # fmt: skip
 
 
 def _data(value: object) -> object:
     if isinstance(value, Problem):
         return str(value)
     if is_dataclass(value) and not isinstance(value, type):
-        told = (f.name for f in fields(value) if f.name not in _NOT_TOLD)
-        return {name: _data(getattr(value, name)) for name in told}
+        shown = (f.name for f in fields(value) if f.name not in _NOT_SHOWN)
+        return {name: _data(getattr(value, name)) for name in shown}
     if isinstance(value, Mapping):
         return {str(k): _data(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
@@ -473,7 +473,7 @@ def _run_time(row: Row, accelerators: int) -> RunTime:
                    measure_next=row.timed.measure_next)  # fmt: skip
 
 
-_NOT_TOLD: Final = frozenset({"owned", "rental", "texts"})
+_NOT_SHOWN: Final = frozenset({"owned", "rental", "texts"})
 """Fields that JSON leaves out: draws of prices, texts of the page."""
 _NO_JOB: Final = "There is no job. Add one, or choose a preset."
 _NOT_SHARED: Final = frozenset({

@@ -80,14 +80,14 @@ def _print(answer: CapacityAnswer) -> None:
 
 def _sentences(answer: CapacityAnswer) -> list[str]:
     """Return what follows the tables: break-even, what breaks first, what to measure, notes."""
-    told = [part.sentence for part in (answer.costs, answer.side_by_side, answer.rent_or_buy)
+    sentences = [part.sentence for part in (answer.costs, answer.side_by_side, answer.rent_or_buy)
             if part is not None]  # fmt: skip
     if answer.breaks is not None:
         job = f"{answer.breaks.job}: " if answer.breaks.job else ""
-        told.append(f"{job}{answer.breaks.sentence} {answer.breaks.fix}".strip())
+        sentences.append(f"{job}{answer.breaks.sentence} {answer.breaks.fix}".strip())
     if answer.measure_next is not None:
-        told.append(answer.measure_next.sentence)
-    return [*told, *answer.notes]
+        sentences.append(answer.measure_next.sentence)
+    return [*sentences, *answer.notes]
 
 
 def _job(row: JobRow) -> list[str]:

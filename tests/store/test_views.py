@@ -1,4 +1,4 @@
-"""Saved views: files that outlive the server, hostile names and damaged files told in words."""
+"""Saved views: files that outlive the server, hostile names and damaged files refused in words."""
 
 from __future__ import annotations
 

@@ -397,7 +397,7 @@ def bytes_of(table: pa.Table) -> bytes:
 
 
 def main() -> None:
-    """Answer messages until the parent has gone, or for ten minutes nobody asks."""
+    """Answer messages until the parent has gone, or until ten minutes pass without one."""
     source, target = sys.stdin.buffer, sys.stdout.buffer
     desk = Desk()
     while select.select([source], [], [], _IDLE_S)[0]:
