@@ -91,7 +91,8 @@ def read_context(args: argparse.Namespace, cluster: Host | None = None) -> Conte
     named = _tried(lambda: named_pythons(args.python), errors) or {}
     here = _tried(lambda: _host(args, cluster, named, environ), errors)
     launcher = _tried(lambda: _launcher(args, read, cluster), errors)
-    cases = _tried(lambda: expand(read, here[1]), errors) if read and here else None
+    planned = read or next((error.rest for error in errors if error.rest), None)
+    cases = _tried(lambda: expand(planned, here[1]), errors) if planned and here else None
     expanded = None
     if read and launcher and cases:
         expanded = _tried(lambda: placed(read.name, cases, launcher), errors)
