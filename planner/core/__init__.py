@@ -29,7 +29,7 @@ from planner.core._estimate import (
     t_quantile,
 )
 from planner.core._guarded import LONGEST_S, or_refusal, or_too_long
-from planner.core._labels import sentence_case
+from planner.core._labels import program, sentence_case
 from planner.core._numbers import (
     COST,
     SPEED,
@@ -174,6 +174,7 @@ __all__ = [
     "percent_of",
     "plain",
     "positive",
+    "program",
     "query_of",
     "read",
     "rounded_ends",

@@ -11,8 +11,9 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
+from planner.core import program
 from planner.store.disk.sweeps import TICKET
 from planner.store.sealed.commit import CommitError
 from runners.commands import sweeps
@@ -27,8 +28,20 @@ from runners.plan.spec import SpecError
 from runners.process.supervise import Stopped
 from runners.sweep.result_set import OWNERS
 
-EPILOG = """\
-SPEC is a TOML file or the name of a shipped sweep (`python -m runners sweeps`).
+ABOUT: Final = {
+    "plan": "show the runs, time and cost of a sweep",
+    "run": "measure a sweep",
+    "resume": "measure the missing runs of a sweep",
+    "status": "show finished runs of a sweep and the current run",
+    "max-batch": "find the largest batch that fits, for each network of a sweep",
+    "converge": "measure steps to a target against batch size",
+    "sweeps": "list the shipped sweeps",
+    "describe": "show FLOPs, parameters and memory of your Keras model",
+    "links": "measure two workers over links of 10, 1 and 0.1 Gbit/s (Linux, root)",
+}
+"""Commands, with what each is for."""
+EPILOG = f"""\
+SPEC is a TOML file or the name of a shipped sweep (`{program("runners")} sweeps`).
 Results go to EPOCHWISE_RESULTS (default: results), one file per run. Ctrl-C keeps all finished
 runs; `resume` measures the missing ones. Exit codes: 0 all measured, 1 a run failed,
 2 the request cannot be carried out, 130 stopped.
@@ -75,7 +88,7 @@ class Stopper:
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print the error and where to find help, then exit with code 2."""
-        print(f"{message}. See: python -m runners --help", file=sys.stderr)  # noqa: T201
+        print(f"{message}. See: {program('runners')} --help", file=sys.stderr)  # noqa: T201
         raise SystemExit(2)
 
 
@@ -88,7 +101,7 @@ def _ticket(text: str) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
-        prog="python -m runners",
+        prog=program("runners"),
         description="Measure training and inference on this machine.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -96,17 +109,7 @@ def _parser() -> argparse.ArgumentParser:
     parsers = parser.add_subparsers(required=True, metavar="COMMAND")
     made = {
         name: parsers.add_parser(name, help=words, description=words)
-        for name, words in {
-            "plan": "show the runs, time and cost of a sweep",
-            "run": "measure a sweep",
-            "resume": "measure the missing runs of a sweep",
-            "status": "show finished runs of a sweep and the current run",
-            "max-batch": "find the largest batch that fits, for each network of a sweep",
-            "converge": "measure steps to a target against batch size",
-            "sweeps": "list the shipped sweeps",
-            "describe": "show FLOPs, parameters and memory of your Keras model",
-            "links": "measure two workers over links of 10, 1 and 0.1 Gbit/s (Linux, root)",
-        }.items()
+        for name, words in ABOUT.items()
     }
     for name, sub in made.items():
         _options(name, sub)
