@@ -3,6 +3,7 @@
 `python -m planner report --out FILE.pdf`: a comparison of hardware to hand out.
 `python -m planner sql "SELECT ..."`: a read-only query of the runs.
 `python -m planner import SOURCE PATH --set NAME`: bring in what other programs measured.
+`python -m planner token create NAME --set SLUG`: a token for `python -m runners push`.
 `python -m planner docs NAME`: print a page of the documentation that is made from the code.
 `python -m planner mfu [DIR]`: fit the efficiency of described workloads on published tables.
 `python -m planner backtest [DIR]`: measure how wrong the product is on what was hidden from it.
@@ -35,6 +36,7 @@ NAMES: Final = {
     "docs": "print docs/NAME.md",
     "import": "results of other programs as a result set",
     "backtest": "how wrong on what was hidden: docs/accuracy.md",
+    "token": "tokens of programs that push runs to this server",
     "mfu": "fit the efficiency of described workloads",
 }
 """All commands, with what each is for."""
@@ -54,6 +56,10 @@ def main(arguments: list[str]) -> int:
         from planner.commands.import_ import run_import
 
         return run_import(options)
+    if options.command == "token":
+        from planner.commands.token import run_token
+
+        return run_token(options)
     if options.command == "mfu":
         from backtest.commands.mfu import run_mfu
 
@@ -79,6 +85,11 @@ def _parser(command: str) -> argparse.ArgumentParser:
         from planner.commands import import_
 
         import_.add_arguments(bring)
+    token = commands.add_parser("token", help=NAMES["token"])
+    if command == "token":
+        from planner.commands import token as tokens
+
+        tokens.add_arguments(token)
     back = commands.add_parser("backtest", help=NAMES["backtest"])
     if command == "backtest":
         from backtest.commands import backtest

@@ -26,6 +26,7 @@ from runners.commands.console import (
 from runners.launch.launcher import MODULES, PORTS
 from runners.plan.spec import SpecError
 from runners.process.supervise import Stopped
+from runners.sweep.push import TOKEN
 from runners.sweep.result_set import OWNERS
 
 ABOUT: Final = {
@@ -37,6 +38,7 @@ ABOUT: Final = {
     "converge": "measure steps to a target against batch size",
     "sweeps": "list the shipped sweeps",
     "describe": "show FLOPs, parameters and memory of your Keras model",
+    "push": "send the runs of a result set to a server until it has them",
     "links": "measure two workers over links of 10, 1 and 0.1 Gbit/s (Linux, root)",
 }
 """Commands, with what each is for."""
@@ -161,18 +163,33 @@ def _links_options(sub: argparse.ArgumentParser) -> None:
     add("--licence", help="terms of the numbers (default: the owner decides)")
 
 
+def _push_options(sub: argparse.ArgumentParser) -> None:
+    add = sub.add_argument
+    add("spec", metavar="SET", help="name of a result set, or its folder")
+    add("--to", metavar="URL", required=True, help="address of the server, as http://host:8501")
+    add("--token-file", type=Path, help=_TOKEN_HELP)
+    add("--results", type=Path, default=_results(), help=_RESULTS_HELP)
+
+
+_TOKEN_HELP: Final = f"file with the token (default: the variable {TOKEN})"
+_RESULTS_HELP: Final = "folder of result sets (default: EPOCHWISE_RESULTS, else results)"
+
+
+def _results() -> Path:
+    return Path(os.environ.get("EPOCHWISE_RESULTS") or "results")
+
+
 def _options(name: str, sub: argparse.ArgumentParser) -> None:
     add = sub.add_argument
     if name in {"plan", "status", "sweeps", "describe", "links"}:
         add("--json", action="store_true", help="print one JSON value")
-    own = {"describe": _describe_options, "links": _links_options}
+    own = {"describe": _describe_options, "links": _links_options, "push": _push_options}
     if name in own:
         own[name](sub)
     if name in {*own, "sweeps"}:
         return
     add("spec", metavar="SPEC", nargs="?" if name == "status" else None)
-    add("--results", type=Path, default=Path(os.environ.get("EPOCHWISE_RESULTS") or "results"),
-        help="folder of result sets (default: EPOCHWISE_RESULTS, else results)")  # fmt: skip
+    add("--results", type=Path, default=_results(), help=_RESULTS_HELP)
     add("--name", help="name of the result set (default: sweep and system)")
     add("--python", action="append", default=[], metavar="BACKEND=PATH",
         help="Python interpreter of a backend, as jax=.venv-jax/bin/python")  # fmt: skip
@@ -194,6 +211,8 @@ def _options(name: str, sub: argparse.ArgumentParser) -> None:
             help="local: this machine (default); ray: the nodes of a Ray cluster")  # fmt: skip
         add("--address", metavar="HOST:PORT",
             help="of the Ray cluster (default: RAY_ADDRESS, else the one here)")  # fmt: skip
+        add("--push", metavar="URL", help="send each run to a server as soon as it is finished")
+        add("--token-file", type=Path, help=_TOKEN_HELP)
         add("--retry-failed", action="store_true", help="measure failed runs again")
         add("--yes", action="store_true", help="start without confirmation; limits still stop it")
         add("--max-hours", type=_above_zero, help="stop after this time, ask if the plan is longer")
