@@ -87,6 +87,11 @@ class Case:
     most_runs: float = MOST_RUNS
 
     @cached_property
+    def arrived(self) -> dict[float, _Arrived]:
+        """Runs that were drawn, by the factor of all runs."""
+        return {}
+
+    @cached_property
     def at(self) -> Ints:
         """Simulated months, from 0."""
         return np.array(self.only or range(self.months), dtype=np.intp)
@@ -126,6 +131,12 @@ class Case:
         """Mean runs of each job in each simulated month, shape (jobs, months)."""
         grown = [j.runs_a_month * (1.0 + j.growth) ** self.at for j in self.jobs]
         return np.array(grown).reshape(len(self.jobs), len(self.at))
+
+    @cached_property
+    def run_costs(self) -> Floats:
+        """Usual cost of one more run, shape (kinds, jobs) [USD]."""
+        every = [run_cost(self, k) for k in range(len(self.machines))]
+        return np.array(every).reshape(len(self.machines), len(self.jobs))
 
     @cached_property
     def needs(self) -> Ints:
@@ -212,6 +223,26 @@ class Simulated:
         return np.asarray(total.reshape(groups, len(self.case.at), self.case.scenarios))
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Arrived:
+    """Runs of all columns of a case, with the counted hours and those before them."""
+
+    load: Load
+    window: Floats
+    warm_up: Floats
+
+
+def _arrived(case: Case, factor: float) -> _Arrived:
+    """Return the runs of a case, drawn once for all fleets; `factor` is of all runs."""
+    if factor not in case.arrived:
+        runs = np.repeat(case.runs, case.scenarios, axis=1) * factor
+        window, warm_up = _window(case, runs)
+        length = window + warm_up
+        load = arrivals(runs * length / HOURS_PER_MONTH, length, case.seed, case.variation)
+        case.arrived[factor] = _Arrived(load=load, window=window, warm_up=warm_up)
+    return case.arrived[factor]
+
+
 def simulate(case: Case, stocks: Sequence[Stock], factor: float = 1.0) -> Simulated:
     """Return the simulated months of a fleet.
 
@@ -220,43 +251,101 @@ def simulate(case: Case, stocks: Sequence[Stock], factor: float = 1.0) -> Simula
         stocks: the fleet, by id of the machines; empty ones are left out.
         factor: of all runs.
     """
+    return simulate_all(case, [(stocks, factor)])[0]
+
+
+def simulate_all(
+    case: Case, fleets: Sequence[tuple[Sequence[Stock], float]]
+) -> list[Simulated]:
+    """Return the simulated months of several fleets with their factors of all runs.
+
+    They have the same runs and the same draws, and are simulated together: the columns of one
+    stand beside those of the next, in which machines that it lacks never open.
+    """
     index = {m.id: k for k, m in enumerate(case.machines)}
-    stocks = tuple(s for s in stocks if s.count > 0)
-    counts = [s.count for s in stocks]
-    stock = np.repeat(np.arange(len(stocks)), counts)
-    kind = np.repeat(np.array([index[s.machine] for s in stocks], dtype=np.intp), counts)
-    months = len(case.at)
-    hours = np.repeat(case.hours[:, :, None, :], months, axis=2)
-    hours = hours.reshape(len(case.machines), len(case.jobs), months * case.scenarios)
+    kept = [tuple(s for s in stocks if s.count > 0) for stocks, _ in fleets]
+    most: dict[tuple[str, int], int] = {}
+    for stocks in kept:
+        counts: dict[tuple[str, int], int] = {}
+        for s in stocks:
+            counts[s.machine, s.from_month] = counts.get((s.machine, s.from_month), 0) + s.count
+        for key, count in counts.items():
+            most[key] = max(most.get(key, 0), count)
+    kind = np.repeat(np.array([index[m] for m, _ in most], dtype=np.intp), list(most.values()))
     month = np.repeat(case.at, case.scenarios)
-    from_month = np.repeat(np.array([s.from_month for s in stocks], dtype=np.intp), counts)
-    opens = np.where(month >= from_month[:, None] - 1, 0.0, np.inf)
-    runs = np.repeat(case.runs, case.scenarios, axis=1) * factor
-    window, warm_up = _window(case, runs)
-    length = window + warm_up
-    load = arrivals(runs * length / HOURS_PER_MONTH, length, case.seed, case.variation)
+    arrived = [_arrived(case, factor) for _, factor in fleets]
+    yards = [_of_fleet(case, stocks, most, month) for stocks in kept]
+    load = _beside([a.load for a in arrived])
+    columns = len(month)
+    served = _served(case, kind, load, np.hstack([opens for opens, _ in yards]), len(fleets))
+    found = []
+    for n, (stocks, of) in enumerate(zip(kept, arrived, strict=True)):
+        runs, part = len(of.load.job), slice(n * columns, (n + 1) * columns)
+        here = Served(
+            wait_h=served.wait_h[:runs, part], hours=served.hours[:runs, part],
+            used_h=served.used_h[:runs, part], machine=served.machine[:runs, part],
+            late=served.late[:runs, part],
+        )  # fmt: skip
+        found.append(Simulated(
+            case=case, stocks=stocks, load=of.load, served=here,
+            counted=of.load.real & (of.load.arrival_h >= of.warm_up), kind=kind,
+            stock=yards[n][1],
+            scale=(HOURS_PER_MONTH / of.window).reshape(len(case.at), case.scenarios), index=index,
+        ))  # fmt: skip
+    return found
+
+
+def _of_fleet(
+    case: Case, stocks: Sequence[Stock], most: Mapping[tuple[str, int], int], month: Ints
+) -> tuple[Floats, Ints]:
+    """Return when each machine of all fleets opens in this one, and its place in `stocks`."""
+    left = {key: [n for n, s in enumerate(stocks) for _ in range(s.count)
+                  if (s.machine, s.from_month) == key] for key in most}  # fmt: skip
+    stock = [of for key, count in most.items()
+             for of in [*left[key], *[NONE] * (count - len(left[key]))]]  # fmt: skip
+    begin = [start if n < len(left[machine, start]) else case.months + 1
+             for (machine, start), count in most.items() for n in range(count)]  # fmt: skip
+    begins = np.array(begin, dtype=np.intp).reshape(-1, 1)
+    opens = np.where(month >= begins - 1, 0.0, np.inf).reshape(len(begin), len(month))
+    return opens, np.array(stock, dtype=np.intp)
+
+
+def _beside(loads: Sequence[Load]) -> Load:
+    """Return loads as columns side by side, shorter ones padded."""
+    if len(loads) == 1:
+        return loads[0]
+    runs = max(len(load.job) for load in loads)
+
+    def joined(parts: Sequence[Floats | Ints], fill: float) -> Floats:
+        padded = [np.pad(p, ((0, runs - len(p)), (0, 0)), constant_values=fill) for p in parts]
+        return np.hstack(padded)
+
+    return Load(
+        arrival_h=joined([x.arrival_h for x in loads], np.inf),
+        job=joined([x.job for x in loads], NONE).astype(np.intp),
+        scatter=joined([x.scatter for x in loads], 1.0),
+        luck=joined([x.luck for x in loads], 0.5),
+    )
+
+
+def _served(case: Case, kind: Ints, load: Load, opens_h: Floats, times: int) -> Served:
+    """Return what became of every run, for so many fleets side by side."""
+    here, local = np.unique(kind, return_inverse=True)  # kinds of these fleets only
     slots, need = _slots(case, kind)
+    months = len(case.at)
+    hours = np.repeat(case.hours[here][:, :, None, :], months, axis=2)
+    hours = hours.reshape(len(here), len(case.jobs), months * case.scenarios)
     often = [m.rental.interruptions_per_hour if m.rental else 0.0 for m in case.machines]
     work = Work(
-        plan_h=hours,
-        need=need,
-        rank=_rank(case),
+        plan_h=np.tile(hours, (1, 1, times)),
+        need=need[here],
+        rank=_rank(case)[here],
         within_h=np.array([np.inf if j.within_h is None else j.within_h for j in case.jobs]),
-        starts_h=_of_rental(case, "startup_s"),
-        interruptions_per_hour=np.array([float(likely(o)) for o in often]),
-        lost_h=_of_rental(case, "lost_work_s") + _of_rental(case, "restart_s"),
+        starts_h=_of_rental(case, "startup_s")[here],
+        interruptions_per_hour=np.array([float(likely(o)) for o in often])[here],
+        lost_h=(_of_rental(case, "lost_work_s") + _of_rental(case, "restart_s"))[here],
     )
-    return Simulated(
-        case=case,
-        stocks=stocks,
-        load=load,
-        served=serve(load, Yard(kind=kind, slots=slots, opens_h=opens), work),
-        counted=load.real & (load.arrival_h >= warm_up),
-        kind=kind,
-        stock=stock,
-        scale=(HOURS_PER_MONTH / window).reshape(months, case.scenarios),
-        index=index,
-    )
+    return serve(load, Yard(kind=local, slots=slots, opens_h=opens_h), work)
 
 
 def _window(case: Case, runs: Floats) -> tuple[Floats, Floats]:
@@ -290,7 +379,7 @@ def _slots(case: Case, kind: Ints) -> tuple[Ints, Ints]:
 
 def _rank(case: Case) -> Floats:
     """Return the place of each kind in the order of a run's own cost, shape (kinds, jobs)."""
-    each = np.array([run_cost(case, k) for k in range(len(case.machines))])
+    each = case.run_costs
     return np.asarray(np.argsort(np.argsort(each, axis=0, kind="stable"), axis=0), dtype=np.float64)
 
 

@@ -205,35 +205,84 @@ def _parts_of_machines(load: Load, yard: Yard, work: Work, served: Served) -> No
     """Serve runs that take one or more slots of a machine; `wait_h` gets their starts.
 
     The slots of a machine are kept in rising order of the time at which they are free, so that the
-    n-th is the first time with n free slots.
+    n-th is the first time with n free slots. With `need` slots taken until `ended`, which is later
+    than their free times, the rising order is
+
+        new[i] = max(old[i], min(ended, old[i + need]))
+
+    Most numbers of slots are asked for by many runs: `_Slots.free` keeps their times at hand.
     """
-    machines, columns = yard.opens_h.shape
-    most = int(yard.slots.max())
-    slots, rows, kinds = np.arange(most), np.arange(columns), np.arange(machines)[:, None]
-    free = np.repeat(yard.opens_h[:, None, :], most, axis=1)
-    free[slots >= yard.slots[:, None]] = np.inf
-    last_slot = yard.slots - 1
+    columns = yard.opens_h.shape[1]
+    rows = np.arange(columns)
+    slots = _Slots(yard, np.unique(np.maximum(work.need, 1)))
+    start, end, key = (np.empty(yard.opens_h.shape) for _ in range(3))
+    flat_start = start.reshape(-1)
     for first in range(0, len(load.arrival_h), _CHUNK):
         part = slice(first, first + _CHUNK)
         expected, hours, place, due, needs = _durations(load, work, part)
         for k in range(len(due)):
             n = first + k
-            need = needs[k].take(yard.kind, axis=0)
-            start = np.maximum(free[kinds, need - 1, rows], load.arrival_h[n])
-            end = start + expected[k].take(yard.kind, axis=0)
-            key = place[k].take(yard.kind, axis=0) + start
+            slots.first(needs[k].take(yard.kind, axis=0), out=start)
+            np.maximum(start, load.arrival_h[n], out=start)
+            np.add(start, expected[k].take(yard.kind, axis=0), out=end)
+            np.add(place[k].take(yard.kind, axis=0), start, out=key)
             np.copyto(key, end + _LATE, where=end > due[k])
             chosen = key.argmin(axis=0)
-            began = start[chosen, rows]
-            takes = hours[k][yard.kind[chosen], rows]
+            began = flat_start.take(chosen * columns + rows)
+            of_kind = yard.kind.take(chosen) * columns + rows
+            takes = hours[k].reshape(-1).take(of_kind)
             ended = began + takes
-            own = free[chosen, :, rows]
-            busy_until = own[rows, last_slot[chosen]]
             served.wait_h[n], served.machine[n], served.hours[n] = began, chosen, takes
+            need = needs[k].reshape(-1).take(of_kind)
+            busy_until = slots.take(chosen, np.where(np.isfinite(takes), need, 0), ended)
             served.used_h[n] = np.maximum(ended - np.maximum(began, busy_until), 0.0)
-            taken = slots < need[chosen, rows][:, None]
-            taken &= np.isfinite(takes)[:, None]
-            free[chosen, :, rows] = np.sort(np.where(taken, ended[:, None], own), axis=1)
+
+
+class _Slots:
+    """Times at which the slots of machines are free, in rising order [h].
+
+    Args:
+        yard: the machines.
+        needs: numbers of slots that runs ask for, rising.
+    """
+
+    def __init__(self, yard: Yard, needs: Ints) -> None:
+        machines, self.columns = yard.opens_h.shape
+        self.most = int(yard.slots.max())
+        self.rows = np.arange(self.columns)
+        times = np.repeat(yard.opens_h[:, None, :], self.most, axis=1)
+        times[np.arange(self.most) >= yard.slots[:, None]] = np.inf
+        self.times = times
+        self.needs = [int(n) for n in needs if n <= self.most]
+        self.free = [np.ascontiguousarray(times[:, n - 1]) for n in self.needs]
+        self.last = (yard.slots - 1) * self.columns
+        self.size = self.most * self.columns
+        self.place = np.arange(self.most)[:, None] * self.columns + self.rows
+        self.padded = np.full((2 * self.most, self.columns), np.inf)
+        self.mask = np.empty((machines, self.columns), dtype=np.bool_)
+
+    def first(self, need: Ints, out: Floats) -> None:
+        """Write the first time with so many free slots on each machine, shape of `need`."""
+        np.copyto(out, self.free[0])
+        for n, free in zip(self.needs[1:], self.free[1:], strict=True):
+            np.equal(need, n, out=self.mask)
+            np.copyto(out, free, where=self.mask)
+
+    def take(self, machine: Ints, need: Ints, ended: Floats) -> Floats:
+        """Take slots of one machine per column until `ended`; return its last busy time before."""
+        at = machine * self.size + self.place
+        flat, padded = self.times.reshape(-1), self.padded
+        flat.take(at, out=padded[: self.most], mode="clip")
+        busy_until = padded.reshape(-1).take(self.last.take(machine) + self.rows)
+        after = padded.reshape(-1).take(self.place + need * self.columns)
+        np.minimum(after, ended, out=after)
+        np.maximum(after, padded[: self.most], out=after)
+        np.copyto(after, padded[: self.most], where=need == 0)
+        flat[at] = after
+        where = machine * self.columns + self.rows
+        for n, free in zip(self.needs, self.free, strict=True):
+            free.reshape(-1)[where] = after[n - 1]
+        return busy_until
 
 
 def _durations(load: Load, work: Work, part: slice) -> tuple[Floats, Floats, Floats, Floats, Ints]:
