@@ -14,7 +14,7 @@ from pages.common.link import Link, as_text
 from planner.answers import parameters
 from planner.answers.capacity_fleet import Line, line_of, line_text
 from planner.capacity import MOST_MACHINES, MOST_STOCKS
-from planner.core import Parameter
+from planner.core import Parameter, sentence_case
 from planner.core.parameters import limits
 
 _BY_NAME: Final[Mapping[str, Parameter]] = {p.name: p for p in parameters.CAPACITY}
@@ -46,11 +46,11 @@ def draw(link: Link) -> None:
                 format_func=lambda value: _FIND[bool(value)], label_visibility="collapsed",
             )  # fmt: skip
         with st.grid(4, min_column_width=150):
-            _number(link, "months", "Months")
-            _number(link, "probability", "On time (%)")
+            number(link, "months", "Months")
+            number(link, "probability", "On time (%)")
             if find:
-                _number(link, "purchases", "Purchases up to")
-                _number(link, "rent_most", "Rented at once, of a kind")
+                number(link, "purchases", "Purchases up to")
+                number(link, "rent_most", "Rented at once, of a kind")
         texts = [*(f"own:{t}" for t in link.texts("owned", MOST_STOCKS)),
                  *link.texts("fleet", MOST_STOCKS)]  # fmt: skip
         _editor(link, texts, find=find)
@@ -75,19 +75,17 @@ def _value(link: Link, name: str) -> float | int | None:
     return value
 
 
-def _number(link: Link, name: str, label: str) -> None:
+def number(link: Link, name: str, label: str) -> None:
     """Draw the field of a number, with the words and limits of its parameter."""
     parameter, value = _BY_NAME[name], _value(link, name)
     low, high = limits(parameter)
-    common: dict[str, Any] = {"key": link.key(name), "help": f"{parameter.words.capitalize()}."}
+    words = f"{sentence_case(parameter.words)}."
     if parameter.kind == "whole":
-        st.number_input(label, int(low), int(high), int(value or 0), **common)
+        st.number_input(label, int(low), int(high), int(value or 0), key=link.key(name), help=words)
         return
-    st.number_input(label, low, high, value=value, format="%g",
-                    placeholder="no limit" if parameter.default is None else "", **common)  # fmt: skip
-
-
-number = _number
+    placeholder = "none" if parameter.default is None else ""
+    st.number_input(label, low, high, value=value, format="%g", key=link.key(name), help=words,
+                    placeholder=placeholder)  # fmt: skip
 
 
 # -- the table -----------------------------------------------------------------------------------
@@ -98,9 +96,9 @@ def _editor(link: Link, texts: Sequence[str], *, find: bool) -> None:
     memory = state.session()
     begun = memory.get("fleet")
     if begun is None or begun["texts"] != list(texts):
-        number_ = 0 if begun is None else begun["number"] + 1
+        place = 0 if begun is None else begun["number"] + 1
         begun = memory["fleet"] = {
-            "number": number_, "first": list(texts), "texts": list(texts),
+            "number": place, "first": list(texts), "texts": list(texts),
         }  # fmt: skip
     first: list[str] = begun["first"]
     lines = [line_of(t) for t in first]

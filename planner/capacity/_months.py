@@ -9,6 +9,7 @@ Each column starts empty some time before its month. Hours of a run count in the
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -139,6 +140,12 @@ class Case:
         return np.array(every).reshape(len(self.machines), len(self.jobs))
 
     @cached_property
+    def rank(self) -> Floats:
+        """Place of each kind in the order of a run's own cost, shape (kinds, jobs)."""
+        order = np.argsort(self.run_costs, axis=0, kind="stable")
+        return np.asarray(np.argsort(order, axis=0), dtype=np.float64)
+
+    @cached_property
     def needs(self) -> Ints:
         """Accelerators of a run, shape (kinds, jobs)."""
         return np.array(
@@ -259,27 +266,21 @@ def simulate_all(
 ) -> list[Simulated]:
     """Return the simulated months of several fleets with their factors of all runs.
 
-    They have the same runs and the same draws, and are simulated together: the columns of one
-    stand beside those of the next, in which machines that it lacks never open.
+    They have the same runs and the same draws, and are simulated together, the columns of one
+    beside those of the next. The n-th machine of each has a row; a fleet without it has a machine
+    there that never opens.
     """
     index = {m.id: k for k, m in enumerate(case.machines)}
-    kept = [tuple(s for s in stocks if s.count > 0) for stocks, _ in fleets]
-    most: dict[tuple[str, int], int] = {}
-    for stocks in kept:
-        counts: dict[tuple[str, int], int] = {}
-        for s in stocks:
-            counts[s.machine, s.from_month] = counts.get((s.machine, s.from_month), 0) + s.count
-        for key, count in counts.items():
-            most[key] = max(most.get(key, 0), count)
-    kind = np.repeat(np.array([index[m] for m, _ in most], dtype=np.intp), list(most.values()))
-    month = np.repeat(case.at, case.scenarios)
+    yards = [_rows_of(case, index, stocks) for stocks, _ in fleets]
+    most = [max(rows) for rows in itertools.zip_longest(
+        *([len(part.stock) for part in y] for y in yards), fillvalue=0)]  # fmt: skip
+    local = np.repeat(np.arange(len(most)), most)
     arrived = [_arrived(case, factor) for _, factor in fleets]
-    yards = [_of_fleet(case, stocks, most, month) for stocks in kept]
     load = _beside([a.load for a in arrived])
-    columns = len(month)
-    served = _served(case, kind, load, np.hstack([opens for opens, _ in yards]), len(fleets))
+    served = _served(case, yards, local, most, load)
+    columns = len(case.at) * case.scenarios
     found = []
-    for n, (stocks, of) in enumerate(zip(kept, arrived, strict=True)):
+    for n, ((stocks, _), of, yard) in enumerate(zip(fleets, arrived, yards, strict=True)):
         runs, part = len(of.load.job), slice(n * columns, (n + 1) * columns)
         here = Served(
             wait_h=served.wait_h[:runs, part], hours=served.hours[:runs, part],
@@ -287,27 +288,46 @@ def simulate_all(
             late=served.late[:runs, part],
         )  # fmt: skip
         found.append(Simulated(
-            case=case, stocks=stocks, load=of.load, served=here,
-            counted=of.load.real & (of.load.arrival_h >= of.warm_up), kind=kind,
-            stock=yards[n][1],
+            case=case, stocks=tuple(s for s in stocks if s.count > 0), load=of.load, served=here,
+            counted=of.load.real & (of.load.arrival_h >= of.warm_up),
+            kind=_padded([np.full(len(p.stock), p.kind) for p in yard], most, 0),
+            stock=_padded([p.stock for p in yard], most, NONE),
             scale=(HOURS_PER_MONTH / of.window).reshape(len(case.at), case.scenarios), index=index,
         ))  # fmt: skip
     return found
 
 
-def _of_fleet(
-    case: Case, stocks: Sequence[Stock], most: Mapping[tuple[str, int], int], month: Ints
-) -> tuple[Floats, Ints]:
-    """Return when each machine of all fleets opens in this one, and its place in `stocks`."""
-    left = {key: [n for n, s in enumerate(stocks) for _ in range(s.count)
-                  if (s.machine, s.from_month) == key] for key in most}  # fmt: skip
-    stock = [of for key, count in most.items()
-             for of in [*left[key], *[NONE] * (count - len(left[key]))]]  # fmt: skip
-    begin = [start if n < len(left[machine, start]) else case.months + 1
-             for (machine, start), count in most.items() for n in range(count)]  # fmt: skip
-    begins = np.array(begin, dtype=np.intp).reshape(-1, 1)
-    opens = np.where(month >= begins - 1, 0.0, np.inf).reshape(len(begin), len(month))
-    return opens, np.array(stock, dtype=np.intp)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row:
+    """Machines of one kind in a fleet: number of the kind, place in the stocks, first month."""
+
+    kind: int
+    stock: Ints
+    begins: Ints
+
+
+def _rows_of(case: Case, index: Mapping[str, int], stocks: Sequence[Stock]) -> list[_Row]:
+    """Return the machines of a fleet by kind, the largest number first."""
+    kept = [s for s in stocks if s.count > 0]
+    names = dict.fromkeys(s.machine for s in kept)
+    rows = []
+    for name in names:
+        here = [(n, s) for n, s in enumerate(kept) if s.machine == name]
+        rows.append(_Row(
+            kind=index[name],
+            stock=np.concatenate([np.full(s.count, n, dtype=np.intp) for n, s in here]),
+            begins=np.concatenate([np.full(s.count, s.from_month, dtype=np.intp) for _, s in here]),
+        ))  # fmt: skip
+    return sorted(rows, key=lambda r: (-len(r.stock), case.machines[r.kind].term in STANDING))
+
+
+def _padded(parts: Sequence[Ints], most: Sequence[int], fill: int) -> Ints:
+    """Return parts one after another, each filled up to its length in `most`."""
+    filled = [
+        np.concatenate([part, np.full(n - len(part), fill, dtype=np.intp)])
+        for part, n in itertools.zip_longest(parts, most, fillvalue=np.zeros(0, dtype=np.intp))
+    ]
+    return np.concatenate(filled) if filled else np.zeros(0, dtype=np.intp)
 
 
 def _beside(loads: Sequence[Load]) -> Load:
@@ -328,24 +348,44 @@ def _beside(loads: Sequence[Load]) -> Load:
     )
 
 
-def _served(case: Case, kind: Ints, load: Load, opens_h: Floats, times: int) -> Served:
-    """Return what became of every run, for so many fleets side by side."""
-    here, local = np.unique(kind, return_inverse=True)  # kinds of these fleets only
-    slots, need = _slots(case, kind)
-    months = len(case.at)
-    hours = np.repeat(case.hours[here][:, :, None, :], months, axis=2)
-    hours = hours.reshape(len(here), len(case.jobs), months * case.scenarios)
+def _served(
+    case: Case, yards: Sequence[Sequence[_Row]], local: Ints, most: Sequence[int], load: Load
+) -> Served:
+    """Return what became of every run, for fleets side by side."""
+    months, one = len(case.at), len(case.at) * case.scenarios
+    kinds = np.array([[r.kind for r in y] + [0] * (len(most) - len(y)) for y in yards],
+                     dtype=np.intp).reshape(len(yards), len(most)).T  # fmt: skip
+    there = np.array([[True] * len(y) + [False] * (len(most) - len(y)) for y in yards],
+                     dtype=np.bool_).reshape(len(yards), len(most)).T  # fmt: skip
+    used = np.unique(kinds[there])
+    slots, need = _slots(case, used)
+    month = np.repeat(case.at, case.scenarios)
+    begins = np.array([_padded([r.begins for r in y], most, case.months + 1) for y in yards])
+    opens = np.where(month[:, None, None] >= begins - 1, 0.0, np.inf)  # columns, fleets, machines
+    hours = np.where(there[:, :, None, None], case.hours[kinds], np.inf)
+    plan = np.repeat(hours.transpose(0, 2, 1, 3)[:, :, :, None, :], months, axis=3)
     often = [m.rental.interruptions_per_hour if m.rental else 0.0 for m in case.machines]
+
+    def by_column(table: Floats | Ints) -> Floats:
+        """Return a table of all kinds as one of these fleets; columns are the last axis."""
+        return np.repeat(np.moveaxis(table[kinds], 1, -1), one, axis=-1)
+
+    size = np.ones(len(case.machines), dtype=np.intp)
+    size[used] = slots
     work = Work(
-        plan_h=np.tile(hours, (1, 1, times)),
-        need=need[here],
-        rank=_rank(case)[here],
+        plan_h=plan.reshape(len(most), len(case.jobs), len(yards) * one),
+        need=by_column(need).astype(np.intp),
+        rank=by_column(case.rank),
         within_h=np.array([np.inf if j.within_h is None else j.within_h for j in case.jobs]),
-        starts_h=_of_rental(case, "startup_s")[here],
-        interruptions_per_hour=np.array([float(likely(o)) for o in often])[here],
-        lost_h=(_of_rental(case, "lost_work_s") + _of_rental(case, "restart_s"))[here],
+        starts_h=by_column(_of_rental(case, "startup_s")),
+        interruptions_per_hour=by_column(np.array([float(likely(o)) for o in often])),
+        lost_h=by_column(_of_rental(case, "lost_work_s") + _of_rental(case, "restart_s")),
     )
-    return serve(load, Yard(kind=local, slots=slots, opens_h=opens_h), work)
+    yard = Yard(
+        kind=local, slots=by_column(size)[local].astype(np.intp),
+        opens_h=np.ascontiguousarray(opens.transpose(2, 1, 0)).reshape(len(local), len(yards) * one),
+    )  # fmt: skip
+    return serve(load, yard, work)
 
 
 def _window(case: Case, runs: Floats) -> tuple[Floats, Floats]:
@@ -375,12 +415,6 @@ def _slots(case: Case, kind: Ints) -> tuple[Ints, Ints]:
     if (case.needs == sizes[:, None]).all():
         return np.ones(len(kind), dtype=np.intp), np.ones_like(case.needs)
     return sizes[kind] // size, -(-case.needs // size)
-
-
-def _rank(case: Case) -> Floats:
-    """Return the place of each kind in the order of a run's own cost, shape (kinds, jobs)."""
-    each = case.run_costs
-    return np.asarray(np.argsort(np.argsort(each, axis=0, kind="stable"), axis=0), dtype=np.float64)
 
 
 def run_cost(case: Case, kind: int) -> Floats:
