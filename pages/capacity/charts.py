@@ -152,8 +152,8 @@ def by_use(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec:
                          value=np.array(c.usd_per_hour) * shown(1.0, display))
         for n, c in enumerate(of.curves[:MOST_LINES])
     ]  # fmt: skip
-    return figures.cost_by_use(np.array(of.utilisation), lines, display.currency, theme, of.now,
-                               where)  # fmt: skip
+    return figures.cost_by_use(np.array(of.utilisation), lines, display.currency, theme, now=of.now,
+                               break_even=where)  # fmt: skip
 
 
 def matters(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec:

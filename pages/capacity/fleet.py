@@ -170,7 +170,7 @@ def _config(lines: Sequence[Line]) -> dict[str, Any]:
     return {
         "way": columns.SelectboxColumn(
             "How", options=ways, width=150, required=True, default="buy",
-            format_func=lambda way: WAYS.get(way, "an option of Compare hardware"),
+            format_func=lambda way: WAYS.get(str(way), "an option of Compare hardware"),
         ),
         "accelerator": columns.SelectboxColumn("Accelerator", options=names, width=240),
         "each": columns.NumberColumn("In one machine", min_value=1, max_value=1024, step=1,

@@ -177,8 +177,9 @@ def _editor(link: Link, texts: Sequence[str]) -> None:
     begun = memory.get("jobs")
     if begun is None or begun["texts"] != list(texts):
         number = 0 if begun is None else begun["number"] + 1
-        rows = [text_cells(t) for t in texts]
-        begun = memory["jobs"] = {"number": number, "rows": rows, "texts": list(texts)}
+        begun = memory["jobs"] = {
+            "number": number, "rows": [text_cells(t) for t in texts], "texts": list(texts),
+        }  # fmt: skip
     rows: list[dict[str, str]] = begun["rows"]
     used = {name for row in rows for name in row}
     columns = [n for n in _USUAL if n != "network"]
@@ -281,5 +282,4 @@ def _config(name: str, rows: Sequence[Mapping[str, str]]) -> Any:  # noqa: ANN40
             title, min_value=parameter.least, max_value=parameter.most, format="%d" if whole else
             "%g", step=1 if whole else None, **common,
         )  # fmt: skip
-    pinned = {"pinned": True} if name == "name" else {}
-    return columns.TextColumn(title, max_chars=80, **common, **pinned)
+    return columns.TextColumn(title, max_chars=80, pinned=name == "name", **common)

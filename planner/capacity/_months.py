@@ -261,9 +261,7 @@ def simulate(case: Case, stocks: Sequence[Stock], factor: float = 1.0) -> Simula
     return simulate_all(case, [(stocks, factor)])[0]
 
 
-def simulate_all(
-    case: Case, fleets: Sequence[tuple[Sequence[Stock], float]]
-) -> list[Simulated]:
+def simulate_all(case: Case, fleets: Sequence[tuple[Sequence[Stock], float]]) -> list[Simulated]:
     """Return the simulated months of several fleets with their factors of all runs.
 
     They have the same runs and the same draws, and are simulated together, the columns of one
@@ -362,6 +360,7 @@ def _served(
     month = np.repeat(case.at, case.scenarios)
     begins = np.array([_padded([r.begins for r in y], most, case.months + 1) for y in yards])
     opens = np.where(month[:, None, None] >= begins - 1, 0.0, np.inf)  # columns, fleets, machines
+    opens = np.ascontiguousarray(opens.transpose(2, 1, 0)).reshape(len(local), len(yards) * one)
     hours = np.where(there[:, :, None, None], case.hours[kinds], np.inf)
     plan = np.repeat(hours.transpose(0, 2, 1, 3)[:, :, :, None, :], months, axis=3)
     often = [m.rental.interruptions_per_hour if m.rental else 0.0 for m in case.machines]
@@ -382,8 +381,7 @@ def _served(
         lost_h=by_column(_of_rental(case, "lost_work_s") + _of_rental(case, "restart_s")),
     )
     yard = Yard(
-        kind=local, slots=by_column(size)[local].astype(np.intp),
-        opens_h=np.ascontiguousarray(opens.transpose(2, 1, 0)).reshape(len(local), len(yards) * one),
+        kind=local, slots=by_column(size)[local].astype(np.intp), opens_h=opens,
     )  # fmt: skip
     return serve(load, yard, work)
 

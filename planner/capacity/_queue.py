@@ -303,7 +303,7 @@ class _Slots:
         flat[at] = after
         for n, free in zip(self.needs, self.free, strict=True):
             free.reshape(-1)[where] = after[n - 1]
-        return busy_until
+        return np.asarray(busy_until)
 
 
 def _durations(load: Load, work: Work, part: slice) -> tuple[Floats, Floats, Floats, Floats, Ints]:

@@ -47,15 +47,11 @@ PERIOD: Final = 6
 """Months between two dates at which machines may be added."""
 FEW_SCENARIOS: Final = 8
 """Scenarios of a fleet that is only compared with others."""
-MOST_ROUNDS: Final = 6
+MOST_ROUNDS: Final = 12
 FEW_RUNS: Final = 240.0
 """Mean runs of a month of a fleet that is only compared."""
 MOST_ENLARGED: Final = 12
 """Fleets that are simulated in full."""
-MOST_TIGHTER: Final = 1
-"""Searches with a smaller limit, where a fleet that was found is late in full."""
-TIGHTER: Final = 0.5
-"""Factor of that limit."""
 MOST_RENTALS: Final = 3
 """Kinds that are rented by the hour in one fleet that is compared."""
 SETS: Final = 12
@@ -91,8 +87,11 @@ class Found:
     simulated: Simulated | None = None
 
 
-Looked = tuple[float, float]
-"""How much a job is late beyond the limit in the worst quarter, 0 within [share]; cost [USD]."""
+Looked = tuple[float, float, int]
+"""How much a job is late beyond the limit in the worst quarter, 0 within [share]; cost [USD]; and
+lines of the fleet, so that of two that cost the same the simpler one counts."""
+_DIGITS: Final = 7
+"""Of a cost: beyond these two fleets cost the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +103,7 @@ class Compared:
 
     case: Case
     full: Case
-    known: dict[tuple[Stock, ...], Looked]
+    known: dict[tuple[Stock, ...], tuple[float, float]]
 
     def look_at(self, fleets: Iterable[Sequence[Stock]], limit: float) -> list[Looked]:
         """Return lateness and cost of each fleet; unknown ones are simulated side by side.
@@ -124,7 +123,8 @@ class Compared:
                 queued = np.maximum(worst - _late_alone(self.case, key), 0.0)
                 every = queued + _late_alone(self.full, key)
                 self.known[key] = float(every.max(initial=0.0)), cost
-        return [(max(self.known[k][0] - limit - 1e-12, 0.0), self.known[k][1]) for k in keys]
+        return [(max(late - limit - 1e-12, 0.0), float(f"{cost:.{_DIGITS}g}"), len(k))
+                for k in keys for late, cost in (self.known[k],)]  # fmt: skip
 
     def best_of(self, fleets: Sequence[tuple[Stock, ...]], limit: float) -> _Best:
         """Return the cheapest fleet in time, else the least late one."""
@@ -140,7 +140,8 @@ def _late_alone(case: Case, stocks: Sequence[Stock]) -> Floats:
     kinds = [k for k, m in enumerate(case.machines) if m.id in names]
     within = np.array([math.inf if j.within_h is None else j.within_h for j in case.jobs])
     quickest = case.hours[kinds].min(axis=0, initial=np.inf)
-    return np.asarray((quickest > within[:, None] * (1.0 + 1e-12)).mean(axis=1))
+    late = (quickest > within[:, None] * (1.0 + 1e-12)).mean(axis=1)
+    return np.asarray(late * (case.runs.max(axis=1, initial=0.0) > 0.0))
 
 
 def _in_order(stocks: Sequence[Stock]) -> tuple[Stock, ...]:
@@ -168,9 +169,7 @@ def compared_in(case: Case) -> Compared:
     return Compared(few(case), case, {})
 
 
-def cheapest(
-    case: Case, fleet: Fleet, horizon: Horizon, fast: Compared | None = None
-) -> Found:
+def cheapest(case: Case, fleet: Fleet, horizon: Horizon, fast: Compared | None = None) -> Found:
     """Return the cheapest fleet that keeps every deadline.
 
     Args:
@@ -180,7 +179,7 @@ def cheapest(
         fast: fleets that were compared before.
     """
     fast = fast or compared_in(case)
-    return _cheapest(case, fleet, horizon, _limits(case, fleet, ()), fast)
+    return _cheapest(fleet, horizon, _limits(case, fleet, ()), fast, case)
 
 
 def alternative(
@@ -196,14 +195,14 @@ def alternative(
     limits = {name: most[name] for name in _limits(case, Fleet(), terms)}
     free = replace(fleet, purchases_usd=None)
     fast = fast or compared_in(case)
-    return _cheapest(case, free, horizon, limits, fast, exact=fast.case)
+    return _cheapest(free, horizon, limits, fast, fast.case)
 
 
 def _cheapest(
-    case: Case, fleet: Fleet, horizon: Horizon, limits: dict[str, int], fast: Compared,
-    exact: Case | None = None,
-) -> Found:  # fmt: skip
-    """Return the cheapest fleet with these limits, confirmed on `exact`, else in full."""
+    fleet: Fleet, horizon: Horizon, limits: dict[str, int], fast: Compared, exact: Case
+) -> Found:
+    """Return the cheapest fleet with these limits, confirmed on `exact`."""
+    case = fast.full
     there = tuple(s for s in fleet.stocks if _machine(case, s.machine).term == "owned")
     late = 1.0 - horizon.probability
     rented = _rented(fast, limits, there, late)
@@ -214,22 +213,18 @@ def _cheapest(
                      limits, fleet, late)  # fmt: skip
     first, kept, n = best, False, 0
     while True:
-        simulated = simulate(exact or case, best)
+        simulated = simulate(exact, best)
         n += 1
         worst = late_shares(simulated)[1]
         if kept := bool((worst <= late + 1e-12).all()):
             break
-        # few months saw too little: a smaller limit there, then one machine more
-        tighter = best if n > MOST_TIGHTER else _improved(fast, [best], limits, fleet,
-                                                          late * TIGHTER**n)  # fmt: skip
-        larger = tighter if tighter != best else _enlarged(fast, best, limits, fleet,
-                                                           int(np.argmax(worst)), late)  # fmt: skip
+        larger = _enlarged(fast, best, limits, fleet, (int(np.argmax(worst)), late))
         if larger is None or n > MOST_ENLARGED:
             break
         best = larger
     # machines that did not help are not bought
     return Found(stocks=best if kept else first, keeps=kept, compared=len(fast.known) + n,
-                 simulated=simulated if kept and exact is None else None)  # fmt: skip
+                 simulated=simulated if kept and exact is case else None)  # fmt: skip
 
 
 def _is_standing(case: Case, name: str) -> bool:
@@ -461,17 +456,24 @@ def _improved(
     now, best = fast.best_of(allowed, late)
     for _ in range(MOST_ROUNDS):
         tried = [s for s in _neighbours(case, best, limits, fleet)
-                 if now[0] > 0.0 or _least_cost(case, s) < now[1]]  # fmt: skip
+                 if now[0] > 0.0 or _least_cost(case, s) <= now[1]]  # fmt: skip
         then, other = now, best
         for k in range(0, len(tried), AT_ONCE):  # the first better ones are followed
             part = tried[k : k + AT_ONCE]
             then, other = min((now, best), fast.best_of(part, late), key=lambda found: found[0])
-            if then[0] < now[0] or then[1] < now[1] * CHEAPER:
+            if _is_better(then, now):
                 break
-        if not (then[0] < now[0] or (then[0] == now[0] and then[1] < now[1] * CHEAPER)):
+        if not _is_better(then, now):
             break
         now, best = then, other
     return best
+
+
+def _is_better(then: Looked, now: Looked) -> bool:
+    """Return whether a fleet is less late, clearly cheaper, or as cheap and simpler."""
+    if then[0] != now[0]:
+        return then[0] < now[0]
+    return then[1] < now[1] * CHEAPER or (then[1] <= now[1] and then[2] < now[2])
 
 
 def _least_cost(case: Case, stocks: Sequence[Stock]) -> float:
@@ -487,33 +489,37 @@ def _neighbours(
     case: Case, stocks: tuple[Stock, ...], limits: dict[str, int], fleet: Fleet
 ) -> Iterator[tuple[Stock, ...]]:
     """Yield fleets that differ by one standing machine or by one kind of rental."""
-    there = {s.machine for s in stocks}
-    spare = [m for m in case.machines
-             if m.term not in STANDING and m.id not in there and limits.get(m.id, 0) > 0]  # fmt: skip
-    spare = sorted(spare, key=lambda m: _dearness(case, m))[:SPARE]
+    spare = _spare(case, stocks, limits)
     for n, stock in enumerate(stocks):
         term = _machine(case, stock.machine).term
         others = [*stocks[:n], *stocks[n + 1 :]]
-        if term == "owned":
-            continue
-        if term not in STANDING:
+        if term in STANDING and term != "owned":
+            rest = [*others, replace(stock, count=stock.count - 1)]
+            yield merged(rest)
+            later = stock.from_month + PERIOD
+            if later <= case.months:
+                yield merged([*rest, Stock(machine=stock.machine, from_month=later)])
+        elif term != "owned":
             yield merged(others)
-            for m in spare:
-                yield merged([*others, Stock(machine=m.id, count=limits[m.id])])
-            continue
-        rest = [*others, replace(stock, count=stock.count - 1)]
-        yield merged(rest)
-        later = stock.from_month + PERIOD
-        if later <= case.months:
-            yield merged([*rest, Stock(machine=stock.machine, from_month=later)])
+            yield from (merged([*others, other]) for other in spare)
     if sum(1 for s in stocks if not _is_standing(case, s.machine)) < MOST_RENTALS:
-        for m in spare:
-            yield merged([*stocks, Stock(machine=m.id, count=limits[m.id])])
+        yield from (merged([*stocks, other]) for other in spare)
     for machine in case.machines:
         if machine.term in STANDING and machine.id in limits:
             more = merged([*stocks, Stock(machine=machine.id)])
             if _allowed(case, more, limits, fleet):
                 yield more
+
+
+def _spare(case: Case, stocks: Sequence[Stock], limits: Mapping[str, int]) -> list[Stock]:
+    """Return the rentals that a fleet does not have, the cheapest `SPARE` of them."""
+    there = {s.machine for s in stocks}
+    kinds = [
+        m for m in case.machines
+        if m.term not in STANDING and m.id not in there and limits.get(m.id, 0) > 0
+    ]  # fmt: skip
+    kinds = sorted(kinds, key=lambda m: _dearness(case, m))[:SPARE]
+    return [Stock(machine=m.id, count=limits[m.id]) for m in kinds]
 
 
 def _dearness(case: Case, machine: Machine) -> float:
@@ -546,15 +552,17 @@ def purchases(case: Case, stocks: Sequence[Stock]) -> float:
 
 
 def _enlarged(
-    fast: Compared, stocks: tuple[Stock, ...], limits: dict[str, int], fleet: Fleet, job: int,
-    late: float,
+    fast: Compared, stocks: tuple[Stock, ...], limits: dict[str, int], fleet: Fleet,
+    of: tuple[int, float],
 ) -> tuple[Stock, ...] | None:  # fmt: skip
     """Return the fleet with what a late job needs; None where nothing may be added.
+
+    `of` is the number of the job, and the share of runs that may be late.
 
     The cheapest fleet with one more rental or standing machine that can run the job counts, of
     those that do not make it later on the compared months.
     """
-    case = fast.case
+    case, (job, late) = fast.case, of
     there = {s.machine for s in stocks}
     larger = []
     for k, machine in enumerate(case.machines):

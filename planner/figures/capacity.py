@@ -203,7 +203,7 @@ class HourLine:
 
 
 def cost_by_use(
-    utilisation: Floats, lines: Sequence[HourLine], currency: str, theme: Theme,
+    utilisation: Floats, lines: Sequence[HourLine], currency: str, theme: Theme, *,
     now: float | None = None, break_even: tuple[float, float, float] | None = None,
 ) -> ChartSpec:  # fmt: skip
     """Return the cost of an hour of work against the utilisation of a machine [1].
@@ -239,4 +239,3 @@ def cost_by_use(
                      row=1 if break_even is not None else 0)  # fmt: skip
     drawing.end_labels(lines, flat, log=False)
     return drawing.figure()
-
