@@ -19,7 +19,7 @@ _TERMS: Final[dict[Term, str]] = {
     "owned": "Owned", "bought": "Bought", "reserved": "Reserved", "on demand": "Rented",
     "spot": "Spot",
 }  # fmt: skip
-_LONGEST: Final = 26
+_LONGEST: Final = 34
 MOST_LINES: Final = 8
 """Lines of machines side by side."""
 

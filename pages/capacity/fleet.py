@@ -132,15 +132,19 @@ def _title(lines: Sequence[Line], *, find: bool) -> str:
 
 
 def prices_words() -> str:
-    """Return which accelerators have no list price: a purchase needs one."""
-    cards = [a for a in hardware.catalog().catalog.accelerators if a.kind != "cpu"]
-    without = [a.name for a in cards if a.list_price_usd is None and a.server_price_usd is None]
-    shown = ", ".join(without[:6]) + (f" and {len(without) - 6} more" if len(without) > 6 else "")
+    """Return what a price is, and which ready servers have one in the catalogue."""
+    servers = [
+        f"{a.server_accelerators} x {a.name} ({a.server_price_usd:,.0f} USD)"
+        for a in hardware.catalog().catalog.accelerators
+        if a.server_price_usd is not None
+    ]
     said = (
         "A price is that of the whole machine in USD without tax, of a rented one per hour. "
-        "Left empty, it is that of a ready server, or the list price."
+        "Left empty, it is that of the catalogue."
     )
-    return f"{said} Neither is known of {shown}." if without else said
+    if not servers:
+        return said
+    return f"{said} Ready servers with a price: {', '.join(servers)}. Others need yours."
 
 
 def edited_lines(texts: Sequence[str], edits: Mapping[str, Any]) -> list[str]:

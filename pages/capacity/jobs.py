@@ -23,26 +23,26 @@ from planner.answers.capacity_jobs import (
     text_cells,
 )
 from planner.capacity import MOST_JOBS, Job
-from planner.core import Parameter, sentence_case, text_of
+from planner.core import Parameter, number_text, sentence_case, text_of
 from planner.networks import networks
 
 FIRST: Final = "fine-tuning"
 """The preset that a page without a question opens with."""
 _USUAL: Final = (
-    "name", "network", "epochs", "total_tokens", "training", "precision", "accelerators", "runs",
-    "within", "interruptible", "growth",
+    "name", "network", "total_tokens", "epochs", "runs", "within", "accelerators", "interruptible",
+    "growth", "training", "precision",
 )  # fmt: skip
 """Columns that are always shown; others are shown where a job uses them."""
 _TITLES: Final = {
     "name": "Job", "network": "Network", "workload": "Measured workload", "epochs": "Epochs",
     "total_tokens": "Tokens", "samples": "Samples", "training": "Training",
     "precision": "Precision", "accelerators": "GPUs", "runs": "Runs a month",
-    "within": "Within (h)", "interruptible": "May be interrupted", "growth": "Growth (% a month)",
+    "within": "Within (h)", "interruptible": "Spot allowed", "growth": "Growth (%/month)",
     "target": "Target",
 }  # fmt: skip
-_WIDTHS: Final = {"name": 170, "network": 150, "runs": 84, "within": 76, "epochs": 64,
-                  "total_tokens": 72, "samples": 84, "training": 78, "precision": 84,
-                  "accelerators": 56, "interruptible": 90, "growth": 90}  # fmt: skip
+_WIDTHS: Final = {"name": 180, "network": 140, "runs": 120, "within": 105, "epochs": 88,
+                  "total_tokens": 88, "samples": 96, "training": 96, "precision": 104,
+                  "accelerators": 76, "interruptible": 116, "growth": 144}  # fmt: skip
 _PASTE: Final = "capacity.paste"
 _FILE: Final = "capacity.csv"
 _PROBLEMS: Final = "capacity.table-problems"
@@ -178,7 +178,7 @@ def _editor(link: Link, texts: Sequence[str]) -> None:
     if begun is None or begun["texts"] != list(texts):
         number = 0 if begun is None else begun["number"] + 1
         begun = memory["jobs"] = {
-            "number": number, "rows": [text_cells(t) for t in texts], "texts": list(texts),
+            "number": number, "rows": [_cells(t) for t in texts], "texts": list(texts),
         }  # fmt: skip
     rows: list[dict[str, str]] = begun["rows"]
     used = {name for row in rows for name in row}
@@ -203,6 +203,16 @@ def _editor(link: Link, texts: Sequence[str]) -> None:
         widgets.columns_of([{_TITLES.get(n, n): row.get(n) for n in columns} for row in rows]),
         "Jobs as they were last loaded", {},
     )  # fmt: skip
+
+
+def _cells(text: str) -> dict[str, str]:
+    """Return the cells of a job; large numbers are short, as 20M."""
+    cells = text_cells(text)
+    for name, cell in cells.items():
+        value = _number(cell)
+        if name in _BY_NAME and _BY_NAME[name].short and value is not None:
+            cells[name] = number_text(value)
+    return cells
 
 
 def edited_rows(

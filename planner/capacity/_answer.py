@@ -145,7 +145,7 @@ def plan(case: Case, fleet: Fleet, horizon: Horizon, display: Display = DOLLARS)
         stocks=_stocks(result),
         months=_months(result),
         waiting=_waiting(simulated),
-        breaks=breaks_first(case, found.stocks, horizon) if case.jobs else None,
+        breaks=breaks_first(case, found.stocks, horizon, keeps=result.keeps) if case.jobs else None,
         rent_or_buy=by_use(case.machines, by_machine, use, display),
         costs=compared_lines(course, lines, against, display),
         side_by_side=side_by_side(

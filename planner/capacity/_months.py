@@ -40,6 +40,8 @@ MOST_RUNS: Final = 700.0
 """Mean runs of a column; of a month with more runs a part is simulated."""
 WARM_UPS: Final = 8.0
 """Longest durations before the counted month starts."""
+FILLED: Final = 1.5
+"""Most runs before the counted ones, in counted runs, to fill a queue."""
 LEAST_WARM_UP_H: Final = 50.0
 MOST_WARM_UP_H: Final = 1460.0
 
@@ -389,17 +391,20 @@ def _served(
 def _window(case: Case, runs: Floats) -> tuple[Floats, Floats]:
     """Return hours of each column that are counted, and hours before them.
 
-    Both are shortened in months with more than `most_runs` runs, the hours before to no less than
-    the longest of the jobs' shortest durations.
+    Both are shortened in months with more than `most_runs` runs; the hours before to no less than
+    the longest of the jobs' shortest durations, and the time in which a queue of the longest
+    deadline fills, if that has no more than `FILLED` times the counted runs.
     """
     fastest = case.hours.min(axis=0, initial=np.inf)
     longest = np.where(np.isfinite(fastest), fastest, 0.0).max(axis=0, initial=0.0)
     longest = np.tile(longest, len(case.at))
     total = runs.sum(axis=0)
     most = np.divide(case.most_runs, total, out=np.full(len(total), np.inf), where=total > 0.0)
+    counted = HOURS_PER_MONTH * np.minimum(1.0, most)
+    fills = np.minimum(max((j.within_h or 0.0 for j in case.jobs), default=0.0), FILLED * counted)
     warm_up = np.clip(WARM_UPS * longest, LEAST_WARM_UP_H, MOST_WARM_UP_H)
-    warm_up = np.minimum(warm_up, np.maximum(HOURS_PER_MONTH * most, longest))
-    return np.asarray(HOURS_PER_MONTH * np.minimum(1.0, most)), warm_up
+    warm_up = np.minimum(warm_up, np.maximum(HOURS_PER_MONTH * most, np.maximum(longest, fills)))
+    return np.asarray(counted), warm_up
 
 
 def _slots(case: Case, kind: Ints) -> tuple[Ints, Ints]:

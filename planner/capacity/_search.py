@@ -117,12 +117,9 @@ class Compared:
             for key, simulated in zip(
                 part, simulate_all(self.case, [(k, 1.0) for k in part]), strict=True
             ):
-                worst = late_shares(simulated, TOGETHER)[1]
                 # the last month judges lateness only
                 cost = float(spend(simulated).total[:-1].mean())
-                queued = np.maximum(worst - _late_alone(self.case, key), 0.0)
-                every = queued + _late_alone(self.full, key)
-                self.known[key] = float(every.max(initial=0.0)), cost
+                self.known[key] = float(late_in_full(self.full, simulated).max(initial=0.0)), cost
         return [(max(late - limit - 1e-12, 0.0), float(f"{cost:.{_DIGITS}g}"), len(k))
                 for k in keys for late, cost in (self.known[k],)]  # fmt: skip
 
@@ -132,6 +129,16 @@ class Compared:
 
 
 _Best = tuple[Looked, tuple[Stock, ...]]
+
+
+def late_in_full(full: Case, simulated: Simulated) -> Floats:
+    """Return the late share of each job in its worst quarter, shape (jobs,).
+
+    What waiting adds is that of the simulated months, the rest that of all scenarios of `full`.
+    """
+    few_late = late_shares(simulated, TOGETHER)[1]
+    waited = few_late - _late_alone(simulated.case, simulated.stocks)
+    return np.maximum(waited, 0.0) + _late_alone(full, simulated.stocks)
 
 
 def _late_alone(case: Case, stocks: Sequence[Stock]) -> Floats:

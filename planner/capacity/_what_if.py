@@ -13,9 +13,8 @@ from typing import Final
 
 import numpy as np
 
-from planner.capacity._judge import late_shares
 from planner.capacity._months import Case, Simulated, simulate_all
-from planner.capacity._search import few, held_cost, merged
+from planner.capacity._search import few, held_cost, late_in_full, merged
 from planner.capacity._spend import MONTHS_PER_YEAR, monthly_capital
 from planner.capacity.records import (
     STANDING,
@@ -57,13 +56,18 @@ RUNS: Final = "Runs of all jobs"
 POWER: Final = "Electricity"
 
 
-def breaks_first(case: Case, stocks: Sequence[Stock], horizon: Horizon) -> Breaks:
-    """Return the job that is late first when all runs grow by one factor, and what fixes it."""
+def breaks_first(case: Case, stocks: Sequence[Stock], horizon: Horizon, *, keeps: bool) -> Breaks:
+    """Return the job that is late first when all runs grow by one factor, and what fixes it.
+
+    `keeps` says whether the planned runs are in time, by all simulated months.
+    """
     small, limit = few(case), 1.0 - horizon.probability
     low, high, name = 1.0, MOST_FACTOR, ""
     factors = [1.0, *np.linspace(1.0, MOST_FACTOR, AT_ONCE)[1:]]
     while True:
-        looked = _late(small, [(stocks, f) for f in factors], limit)
+        looked = _late(case, small, [(stocks, f) for f in factors], limit)
+        looked = [(late and not (keeps and f == 1.0), job)
+                  for f, (late, job) in zip(factors, looked, strict=True)]  # fmt: skip
         broken = [(f, job) for f, (late, job) in zip(factors, looked, strict=True) if late]
         if not broken and high == MOST_FACTOR:
             return Breaks(sentence=f"Nothing breaks up to {plain(MOST_FACTOR)} x the planned runs.",
@@ -82,10 +86,10 @@ def breaks_first(case: Case, stocks: Sequence[Stock], horizon: Horizon) -> Break
 
 
 def _late(
-    case: Case, fleets: Sequence[tuple[Sequence[Stock], float]], limit: float
+    case: Case, small: Case, fleets: Sequence[tuple[Sequence[Stock], float]], limit: float
 ) -> list[tuple[bool, int]]:
     """Return whether each fleet is late at its factor of all runs, and the latest job."""
-    worst = [late_shares(simulated)[1] for simulated in simulate_all(case, fleets)]
+    worst = [late_in_full(case, simulated) for simulated in simulate_all(small, fleets)]
     return [(bool((w > limit + 1e-12).any()), int(np.argmax(w))) for w in worst]
 
 
@@ -96,7 +100,9 @@ def _fix(case: Case, small: Case, stocks: Sequence[Stock], factor: float, limit:
     there = {s.machine for s in stocks}
     kinds = [m for m in kinds if m.term != "owned" and (m.id in there or m.term in STANDING)]
     tried = [(merged([*stocks, Stock(machine=m.id)]), factor) for m in kinds[:MOST_FIXES]]
-    for machine, (late, _) in zip(kinds, _late(small, tried, limit) if tried else [], strict=False):
+    for machine, (late, _) in zip(
+        kinds, _late(case, small, tried, limit) if tried else [], strict=False
+    ):
         if not late:
             return f"One more {machine.label} fixes it."
     return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -20,7 +20,14 @@ _TICKS: Final[Mapping[float, str]] = {
     0.01: "36 s", 0.1: "6 min", 1.0: "1 h", 10.0: "10 h", 100.0: "100 h", 1000.0: "1,000 h",
 }  # fmt: skip
 """Ticks of waiting times [h]."""
-_TOP: Final = 0.8
+_SHORT: Final = 14
+"""Letters of names that stand at the ends of lines; longer ones are in a legend."""
+_LEGEND: Final[dict[str, Any]] = {
+    "showlegend": True,
+    "legend": {"orientation": "h", "y": -0.16, "yanchor": "top", "x": 0},
+    "margin": {"l": 64, "r": 16, "t": 26, "b": 110},
+}
+_TOP: Final = 0.62
 """Height of the highest curve, of the distance of two rows."""
 
 
@@ -52,7 +59,7 @@ def money_lines(
         drawing.line(
             line.month, line.value / size, name=escape(line.label),
             customdata=np.stack([line.low / size, line.high / size], axis=-1),
-            line={"color": colour, "width": 2.5, "dash": dash},
+            line={"color": colour, "width": 2.5, "dash": dash}, showlegend=True,
             hovertemplate=f"<b>%{{fullData.name}}</b><br>month %{{x:.0f}}: %{{y:,.4~g}} {unit}<br>"
             "90 %: %{customdata[0]:,.4~g} to %{customdata[1]:,.4~g}<extra></extra>",
         )  # fmt: skip
@@ -64,7 +71,10 @@ def money_lines(
     step = 6 if months <= 60 else 12
     drawing.x = {"title": "month", "range": [0.0, months], "dtick": step}
     drawing.y = {"title": f"spent so far ({unit})", "rangemode": "tozero", "tickformat": ",~r"}
-    drawing.end_labels(lines, [float(x.value[-1]) / size for x in lines], log=False)
+    if max((len(x.short) for x in lines), default=0) <= _SHORT:
+        drawing.end_labels(lines, [float(x.value[-1]) / size for x in lines], log=False)
+    else:
+        drawing.layout = _LEGEND
     return drawing.figure()
 
 
@@ -100,7 +110,11 @@ def work_by_month(
     drawing.x = {"title": "month", "type": "category", "nticks": 13}
     drawing.y = {"title": unit, "rangemode": "tozero", "tickformat": ",~r"}
     if standing:
-        drawing.level(100.0, "100 % of own capacity")
+        drawing.line(
+            np.array([months[0], months[-1]]) - months[0], np.full(2, 100.0),
+            name="100 % of own capacity", hoverinfo="skip", showlegend=True,
+            line={"color": theme.text, "width": 1.5, "dash": "dash"},
+        )  # fmt: skip
     drawing.layout = {
         "barmode": "stack", "bargap": 0.15, "showlegend": True,
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
@@ -137,20 +151,10 @@ def waiting_times(rows: Sequence[WaitRow], theme: Theme) -> ChartSpec:
         "title": "waiting time, logarithmic", "type": "log", "range": [-2.05, 3.05],
         "tickvals": list(_TICKS), "ticktext": list(_TICKS.values()),
     }  # fmt: skip
-    drawing.y = {
-        "tickvals": list(range(len(rows))), "showgrid": True, "fixedrange": True,
-        "ticktext": [escape(_short(r.label)) for r in reversed(rows)],
-        "range": [-0.25, max(len(rows) - 1, 0) + 1.0],
-    }  # fmt: skip
-    drawing.layout = {"margin": {"l": 168, "r": 150, "t": 30, "b": 48}}
+    drawing.y = {"showticklabels": False, "showgrid": False, "fixedrange": True,
+                 "range": [-0.1, max(len(rows) - 1, 0) + 1.05]}  # fmt: skip
+    drawing.layout = {"margin": {"l": 16, "r": 16, "t": 16, "b": 48}}
     return drawing.figure()
-
-
-_LONGEST: Final = 24
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
 def _wait(drawing: Drawing, row: WaitRow, base: float, highest: float) -> None:
@@ -173,11 +177,10 @@ def _wait(drawing: Drawing, row: WaitRow, base: float, highest: float) -> None:
     if row.allowed_s is not None:
         _tick(drawing, max(row.allowed_s / HOUR_S, 0.01), base, theme.warning,
               f"{row.label}: longest wait of a median run that ends in time")  # fmt: skip
-    words = f"{_share(row.at_once)} at once"
-    drawing.note(words, x=1, xref="paper", xanchor="left", xshift=6, y=base, yshift=22)
-    if row.late:
-        drawing.note(f"{row.late} late", x=1, xref="paper", xanchor="left", xshift=6, y=base,
-                     yshift=7, font={"color": theme.text, "size": 12})  # fmt: skip
+    late = f", {row.late} late" if row.late else ""
+    words = f"{row.label}: {_share(row.at_once)} at once{late}"
+    drawing.note(words, x=0, xref="paper", xanchor="left", y=base + 0.98, yanchor="top",
+                 font={"color": theme.text, "size": 12})  # fmt: skip
 
 
 def _share(share: float) -> str:
@@ -186,7 +189,7 @@ def _share(share: float) -> str:
 
 def _tick(drawing: Drawing, hours: float, base: float, colour: str, name: str) -> None:
     drawing.line(
-        np.array([hours, hours]), np.array([base, base + 0.85 * _TOP]), name=escape(name),
+        np.array([hours, hours]), np.array([base, base + _TOP]), name=escape(name),
         line={"color": colour, "width": 3},
         hovertemplate=f"<b>%{{fullData.name}}</b><br>{plain(hours, 3)} h<extra></extra>",
     )  # fmt: skip
