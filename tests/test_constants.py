@@ -139,7 +139,10 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         answers.capacity_jobs:MOST_BYTES answers.capacity_jobs:USUAL_RUNS
         capacity._search:MOST_ROUNDS capacity._search:MOST_ENLARGED
         capacity._search:MOST_RENTALS capacity._search:MOST_OF_KIND capacity._search:SECONDS
+        capacity._search:SETS capacity._search:SPARE capacity._search:AT_ONCE
+        capacity._search:LEAST_RENTED capacity._search:TOGETHER
         capacity._what_if:MOST_FACTOR capacity._what_if:MOST_INPUTS
+        capacity._what_if:AT_ONCE capacity._what_if:MOST_FIXES
         networks._kinds:_NAMES compare._assumptions:_KEPT""",
     "how it is told or drawn": """
         answers.runs._suspect_runs:APART
@@ -175,7 +178,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         capacity._months:LEAST_WARM_UP_H capacity._months:MOST_WARM_UP_H capacity._queue:NONE
         capacity._queue:_LATE capacity._queue:_RANK capacity._queue:_CHUNK capacity._queue:_FEW
         capacity._queue:_ROUNDING capacity._search:FEW_SCENARIOS capacity._search:FEW_RUNS
-        capacity._search:GAP
+        capacity._search:GAP capacity._search:CHEAPER capacity._search:_DIGITS
+        capacity._months:FILLED
         cost._draws:DRAWS cost._draws:SEED cost._own:STRAIGHT cost._costs:SAME
         fits.lines:PARAMETERS
         fits.lines:ROUNDING throughput.curves:ROUNDING_OF_A_FIT fits.lines:_BLOCK

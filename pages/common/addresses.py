@@ -56,6 +56,13 @@ ADDRESSES: Final = {
             section="Plan",
         ),
         Address(
+            path="capacity",
+            title="Capacity",
+            icon="calendar_month",
+            help="Which machines for a month of jobs: cost, waiting times, what breaks first",
+            section="Plan",
+        ),
+        Address(
             path="throughput",
             title="Throughput",
             icon="show_chart",

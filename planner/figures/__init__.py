@@ -5,6 +5,15 @@ measurements are dashed and grey. Labels are at the line ends, pushed apart wher
 """
 
 from planner.figures.as_text import cell_text, chart_text, table_text
+from planner.figures.capacity import (
+    HourLine,
+    MoneyLine,
+    WaitRow,
+    cost_by_use,
+    money_lines,
+    waiting_times,
+    work_by_month,
+)
 from planner.figures.compare import (
     BASIS_SYMBOLS,
     Bar,
@@ -66,6 +75,7 @@ from planner.figures.styles import style_sheet
 from planner.figures.throughput import Points, ThroughputLine, residuals, throughput
 from planner.figures.tiles import (
     Markup,
+    Range,
     Tile,
     card,
     number_tile,
@@ -94,8 +104,11 @@ __all__ = [
     "Dot",
     "Form",
     "Heat",
+    "HourLine",
     "Markup",
+    "MoneyLine",
     "Points",
+    "Range",
     "RunLine",
     "Scale",
     "Series",
@@ -112,9 +125,11 @@ __all__ = [
     "UncheckedFigure",
     "UseAxes",
     "UseLine",
+    "WaitRow",
     "card",
     "cell_text",
     "chart_text",
+    "cost_by_use",
     "dots",
     "efficiency",
     "efficiency_by_devices",
@@ -126,6 +141,7 @@ __all__ = [
     "heat_table",
     "interval_of_epochs",
     "memory_of_cuts",
+    "money_lines",
     "number_tile",
     "refused_tile",
     "rent_or_buy",
@@ -151,4 +167,6 @@ __all__ = [
     "total_time",
     "uneven",
     "unlike_neighbours",
+    "waiting_times",
+    "work_by_month",
 ]

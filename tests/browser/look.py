@@ -37,6 +37,7 @@ PAGES: Final = {
     "": "Epochwise",
     "how-long": "How long?",
     "compare": "Compare hardware",
+    "capacity": "Capacity",
     "throughput": "Throughput",
     "scaling-out": "Scaling out",
     "steps-to-target": "Steps to target",

@@ -29,6 +29,7 @@ PAGES = {
     "": "Epochwise",
     "how-long": "How long?",
     "compare": "Compare hardware",
+    "capacity": "Capacity",
     "throughput": "Throughput",
     "scaling-out": "Scaling out",
     "steps-to-target": "Steps to target",
