@@ -1,10 +1,9 @@
-"""The list of sources, and the one way to read a file of any of them."""
+"""The list of sources, and the one way to read files of any of them."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -17,7 +16,8 @@ from planner.importers import (
     tensorboard_events,
     trainer_state,
 )
-from planner.importers._source import Row, Source, SourceError, Stated
+from planner.importers._given import Given, SourceError
+from planner.importers._source import Row, Source, Stated
 
 SOURCES: Final[Mapping[str, Source]] = MappingProxyType(
     {
@@ -35,7 +35,7 @@ SOURCES: Final[Mapping[str, Source]] = MappingProxyType(
 """Sources by the name a user types."""
 
 
-def read(source: str, path: Path, stated: Stated, result_set: str) -> list[dict[str, Any]]:
+def rows_of(source: str, given: Given, stated: Stated, result_set: str) -> list[dict[str, Any]]:
     """Return the rows of a file, complete but for what the store adds.
 
     Raises:
@@ -45,7 +45,7 @@ def read(source: str, path: Path, stated: Stated, result_set: str) -> list[dict[
     if known is None:
         close = difflib.get_close_matches(source, SOURCES, 1)
         hint = f"Did you mean {close[0]}?" if close else f"Choose from: {', '.join(SOURCES)}."
-        raise SourceError(path, [f"source {source}: is unknown. {hint}"])
+        raise SourceError(given.name, [f"source {source}: is unknown. {hint}"])
     problems = [
         f"option {name}: is unknown. {known.name} has: {', '.join(known.options) or 'none'}."
         for name in stated.options
@@ -53,7 +53,7 @@ def read(source: str, path: Path, stated: Stated, result_set: str) -> list[dict[
     ]
     rows: list[Row] = []
     try:
-        rows = list(known.read(path, stated))
+        rows = list(known.read(given, stated))
     except SourceError as error:
         problems += error.problems
     if not rows and not problems:
@@ -77,5 +77,5 @@ def read(source: str, path: Path, stated: Stated, result_set: str) -> list[dict[
     missing = [n for n in known.needs if rows and any(n not in row for row in whole)]
     problems += [f"{name}: is not in the file. State it: --fact {name}=..." for name in missing]
     if problems:
-        raise SourceError(path, problems)
+        raise SourceError(given.name, problems)
     return whole
