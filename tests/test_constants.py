@@ -133,8 +133,6 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         importers._given:MOST_CHARACTERS importers._given:MOST_COLUMNS
         importers._given:MOST_DEPTH importers._given:MOST_PROBLEMS importers._given:MOST_ROWS
         importers.template:_BATCH importers.template:_MOST_UNPACKED
-       
-       
         importers.tensorboard_events:MOST_BYTES
         published._rows:MOST_DEVICES published._rows:SMALLEST
         published._rows:_SHOWN published._rows:CLOSE core.slugs:_NAMES
