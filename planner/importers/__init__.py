@@ -9,9 +9,10 @@ from planner.importers._apart import read
 from planner.importers._commit import Imported, commit
 from planner.importers._disk import given_from
 from planner.importers._given import MOST_BYTES, Given, SourceError
+from planner.importers._preview import Located, Preview, located, preview, refused
 from planner.importers._source import Source, Stated
 from planner.importers._source import typed as fact
-from planner.importers._sources import SOURCES, rows_of
+from planner.importers._sources import SOURCES, guess, rows_of
 from planner.importers.template import header
 
 __all__ = [
@@ -19,13 +20,19 @@ __all__ = [
     "SOURCES",
     "Given",
     "Imported",
+    "Located",
+    "Preview",
     "Source",
     "SourceError",
     "Stated",
     "commit",
     "fact",
     "given_from",
+    "guess",
     "header",
+    "located",
+    "preview",
     "read",
+    "refused",
     "rows_of",
 ]

@@ -44,6 +44,8 @@ class Source:
     """Endings of the files that belong to a single one."""
     most_bytes: int = MOST_BYTES
     """Largest file that is read [bytes]."""
+    named: str = ""
+    """Names of its files, as a regular expression; a page chooses the source by it."""
     on_page: bool = True
     """Whether files of strangers are read: otherwise it is for the command line only."""
 

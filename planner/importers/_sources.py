@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -33,6 +34,16 @@ SOURCES: Final[Mapping[str, Source]] = MappingProxyType(
     }
 )
 """Sources by the name a user types."""
+
+
+def guess(names: Sequence[str]) -> str | None:
+    """Return the source whose files have such names; None where none or several have."""
+    found = [
+        source.name
+        for source in SOURCES.values()
+        if source.named and any(re.fullmatch(source.named, name) for name in names)
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def rows_of(source: str, given: Given, stated: Stated, result_set: str) -> list[dict[str, Any]]:

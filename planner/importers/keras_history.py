@@ -152,6 +152,7 @@ SOURCE: Final = Source(
     derives="steps of an epoch: ceil(samples_per_epoch / global_batch_size); from its name, "
     "whether a metric rises",
     refuses="epoch times without a stated unit, several trainings in one file",
+    named=r"(metrics|history|.*log).*\.(csv|json)",
     read=_read,
     needs=("model", "system_name", "device_kind", "global_batch_size", "samples_per_epoch"),
     options={

@@ -64,6 +64,7 @@ SOURCE: Final = Source(
     reads="samples/s by GPU and network",
     derives="the precision from the name of the column or the option",
     refuses="0 as a speed: it stands for missing and is left out",
+    named=r"pytorch-train-throughput.*\.csv",
     read=_read,
     needs=("model", "system_name", "device_kind"),
     options={"precision": "of the whole table, as fp16, where columns do not name it"},

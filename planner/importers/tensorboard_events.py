@@ -160,6 +160,7 @@ SOURCE: Final = Source(
     derives="an epoch's time from two wall times; the first one, with the time before it, from the "
     "opening of the file",
     refuses="scalars that are written per step, clocks that were set back",
+    named=r".*tfevents.*",
     read=_read,
     needs=("model", "system_name", "device_kind", "global_batch_size", "samples_per_epoch"),
     most_bytes=MOST_BYTES,

@@ -80,6 +80,7 @@ SOURCE: Final = Source(
     reads="total time, steps, epochs, evaluations by step",
     derives="samples/s = steps x global batch / total time; samples of an epoch from its steps",
     refuses="a checkpoint's state: it has no total time; the batch of one device as the global one",
+    named=r"trainer_state.*\.json",
     read=_read,
     needs=("model", "system_name", "device_kind", "global_batch_size"),
     options={"metric": "name in log_history (default: the first eval_ metric)"},

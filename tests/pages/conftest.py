@@ -34,6 +34,7 @@ PAGES = {
     "steps-to-target": "Steps to target",
     "explore": "Explore",
     "results": "Results",
+    "add-results": "Add results",
     "measure": "Measure",
     "method": "Method & accuracy",
 }
