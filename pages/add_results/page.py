@@ -55,13 +55,14 @@ def show() -> None:
         st.warning(reason, icon=":material/lock:")
     asked = question.draw()
     if asked is not None:
-        target = terms.draw(shared, asked)
-        preview = question.previewed(shared, asked, target)
-        if preview.problems:
-            _problems(preview)
-        else:
-            _preview(preview)
-            terms.add(own, asked, target, preview)
+        above = st.container()
+        with st.container(border=True):
+            target = terms.draw(shared, asked)
+            preview = question.previewed(shared, asked, target)
+            if not preview.problems:
+                terms.add(own, asked, target, preview)
+        with above:
+            (_problems if preview.problems else _preview)(preview)
     sets.draw(shared, own)
 
 

@@ -140,6 +140,7 @@ def _stated(source: Source) -> tuple[Stated, tuple[str, ...]]:
     """Draw the fields for what files of a source do not say."""
     facts: dict[str, Any] = {}
     problems: list[str] = []
+    st.caption("What the files do not say; leave the rest empty.")
     with st.grid(4, min_column_width=_WIDTH):
         for name in source.needs:
             text = _field(name)

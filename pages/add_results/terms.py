@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.add_results import question, sets
 from pages.add_results.question import Asked, Target, key
+from pages.common import widgets
 from pages.common.link import as_text, plain
 from pages.common.permission import permission
 from planner.core.slugs import own_slug
@@ -24,20 +25,19 @@ MOST_TEXT: Final = 300
 def draw(shared: Store, asked: Asked) -> Target:
     """Draw the set and the provenance of the numbers."""
     open_sets = {s.slug: s for s in sets.unofficial(shared) if not s.withdrawn}
-    with st.container(border=True):
-        st.markdown("## Result set")
-        chosen = st.selectbox(
-            "Set", [_NEW, *open_sets], key=key("set"),
-            format_func=lambda slug: open_sets[slug].title if slug else "New set",
-            help="Imported runs go to unofficial sets only.",
+    widgets.heading("Result set")
+    chosen = st.selectbox(
+        "Set", [_NEW, *open_sets], key=key("set"),
+        format_func=lambda slug: open_sets[slug].title if slug else "New set",
+        help="Imported runs go to unofficial sets only.",
+    )  # fmt: skip
+    with st.grid(2, min_column_width=280):
+        name = "" if chosen else st.text_input(
+            "Name of the set", key=key("name"), max_chars=MOST_NAME
         )  # fmt: skip
-        with st.grid(2, min_column_width=280):
-            name = "" if chosen else st.text_input(
-                "Name of the set", key=key("name"), max_chars=MOST_NAME
-            )  # fmt: skip
-            licence = st.text_input("Licence", key=key("licence"), max_chars=MOST_TEXT)
-            citation = st.text_input("Citation", key=key("citation"), max_chars=MOST_TEXT)
-            address = st.text_input("Address of the source", key=key("url"), max_chars=MOST_TEXT)
+        licence = st.text_input("Licence", key=key("licence"), max_chars=MOST_TEXT)
+        citation = st.text_input("Citation", key=key("citation"), max_chars=MOST_TEXT)
+        address = st.text_input("Address of the source", key=key("url"), max_chars=MOST_TEXT)
     about = {
         "title": plain(name),
         "basis": asked.source.basis,
