@@ -108,14 +108,14 @@ def _problems(preview: Preview) -> None:
 
 def _preview(preview: Preview) -> None:
     flags = preview.flags or {}
-    known = f", {len(preview.known):,} already there" if preview.known else ""
+    known = f", {len(preview.known):,} duplicates" if preview.known else ""
     suspect = f", {len(flags):,} suspect" if flags else ""
     with st.container(border=True):
         widgets.heading(f"{preview.new:,} new run{'' if preview.new == 1 else 's'}{known}{suspect}")
         rows = []
         shown = [n for n in _COLUMNS if any(r.get(n) is not None for r in preview.rows)]
         for at, run in enumerate(preview.rows[:MOST_ROWS]):
-            state = "already there" if at in preview.known else "new"
+            state = "duplicate" if at in preview.known else "new"
             row = {"State": f"{state}, suspect" if at in flags else state}
             rows.append(row | {_COLUMNS[name]: run.get(name) for name in shown})
         widgets.table(rows, key="add_results.preview", alt="Runs of the file")

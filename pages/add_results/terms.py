@@ -68,9 +68,9 @@ def add(own: Path, asked: Asked, target: Target, preview: Preview) -> None:
         st.warning(f"A set named {as_text(target.slug)} exists. Choose it, or another name.")
         return
     if missing:
-        st.caption(f"To add the runs, give {' and '.join(missing)}.")
+        st.caption(f"To add the runs, give {', '.join(missing)}.")
     if not preview.new:
-        st.caption("Every run of the file is already there.")
+        st.caption("Every run of the file is in the set.")
     st.button(
         f"Add {preview.new:,} run{'' if preview.new == 1 else 's'}", key="add_results.add",
         type="primary", icon=":material/add:", disabled=bool(missing) or not preview.new,
@@ -93,5 +93,5 @@ def _added(own: Path, asked: Asked, target: Target) -> None:
         sets.say(str(error), wrong=True)
         return
     question.begin_again()
-    known = f" {done.known:,} were there already." if done.known else ""
+    known = f" {done.known:,} duplicates are left out." if done.known else ""
     sets.say(f"{done.new:,} runs are added to {target.name}.{known}", opens=target.slug)

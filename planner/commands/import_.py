@@ -126,7 +126,7 @@ def _commit(options: argparse.Namespace, rows: Sequence[dict[str, Any]]) -> int:
         "citation": options.citation,
     }
     done = commit(results / slug(options.set), rows, {k: v for k, v in about.items() if v})
-    known = f" {done.known:,} were there already." if done.known else ""
+    known = f" {done.known:,} duplicates are left out." if done.known else ""
     sys.stdout.write(f"{done.new:,} runs are new in {results / slug(options.set)}.{known}\n")
     return words.ANSWERED
 

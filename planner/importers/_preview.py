@@ -43,7 +43,7 @@ def located(problem: str) -> Located:
         row=(parts.get("where") or "").capitalize(),
         column=parts.get("column") or "",
         rule=rule.rstrip("."),
-        fix=fix.rstrip("."),
+        fix=fix.rstrip(".") or ("Correct the cell" if place and "where" in parts else "Correct it"),
     )
 
 

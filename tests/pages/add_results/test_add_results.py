@@ -59,7 +59,7 @@ def runs_in(place: Path) -> int:
 def test_runs_are_previewed_then_added_to_a_new_unofficial_set(mine: Path) -> None:
     shown = dropped(GOOD)
     assert "2 new runs" in texts(shown)
-    assert "give the name of the set and the licence" in texts(shown)
+    assert "give the name of the set, the licence" in texts(shown)
     assert shown.button(key="add_results.add").disabled
     assert not mine.exists()
     shown = add(described(shown))
@@ -95,7 +95,7 @@ def test_runs_that_are_there_are_recognised(mine: Path) -> None:
     shown = dropped(GOOD + "ViT-B,H100,gpu,1024,0.5,3600\n")
     [box] = [b for b in shown.selectbox if b.label == "Set"]
     shown = sound(box.set_value("mine").run())
-    assert "1 new run, 2 already there" in texts(shown)
+    assert "1 new run, 2 duplicates" in texts(shown)
     for label, text in (("Licence", "CC0"), ("Citation", "Me, 2026")):
         shown = field(shown, label, text)
     assert "1 runs are added" in add(shown).success[0].value
