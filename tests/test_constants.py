@@ -126,6 +126,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         epochs.epoch_size:SAME_BY_SPEED epochs.epoch_size:FAR published._rows:MOST_BYTES
         published._rows:MOST_CELL published._rows:LARGEST published._rows:MOST_WHOLE
         answers._select:_MOST_KEPT_BYTES
+        importers.milabench:_MIB importers.mlperf_logs:_MOST_EPOCHS importers.step_log:MOST_LINE
+        importers.step_log:MOST_PATTERN
         apart._walls:_PAGE importers._apart:MOST_ANSWER importers._apart:START_S
         importers._apart:WAIT_S importers._apart:WALL_S importers._child:MEMORY_BYTES
         importers._child:SECONDS importers._child:_IDLE_S importers._disk:MOST_FILES

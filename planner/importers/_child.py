@@ -53,10 +53,12 @@ def _warm() -> None:
 
     import pyarrow as pa
 
+    from planner.importers import published_table
     from planner.importers._given import Given
     from planner.importers._source import Stated
     from planner.store.sealed.commit import write_parquet
 
+    published_table.warm()
     sink = io.BytesIO()
     write_parquet(sink, pa.table({"a": ["b"], "n": [1]}), "{}")
     for name, data in (("a.parquet", sink.getvalue()), ("a.csv", b"a\nb\n"), ("a.csv", b"\xff")):

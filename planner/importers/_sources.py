@@ -12,9 +12,18 @@ from planner.core.slugs import slug
 from planner.importers import (
     dawnbench,
     keras_history,
+    koshian2,
     lambda_labs,
+    milabench,
+    mlperf_logs,
+    mlperf_rcp,
+    optimum_benchmark,
+    published_table,
+    shallue,
+    step_log,
     template,
     tensorboard_events,
+    tf_benchmarks,
     trainer_state,
 )
 from planner.importers._given import Given, SourceError
@@ -30,6 +39,15 @@ SOURCES: Final[Mapping[str, Source]] = MappingProxyType(
             tensorboard_events.SOURCE,
             dawnbench.SOURCE,
             lambda_labs.SOURCE,
+            step_log.SOURCE,
+            mlperf_logs.SOURCE,
+            mlperf_rcp.SOURCE,
+            published_table.SOURCE,
+            milabench.SOURCE,
+            optimum_benchmark.SOURCE,
+            tf_benchmarks.SOURCE,
+            shallue.SOURCE,
+            koshian2.SOURCE,
         )
     }
 )
