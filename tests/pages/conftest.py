@@ -35,6 +35,7 @@ PAGES = {
     "steps-to-target": "Steps to target",
     "explore": "Explore",
     "results": "Results",
+    "add-results": "Add results",
     "measure": "Measure",
     "method": "Method & accuracy",
 }
