@@ -35,7 +35,11 @@ from runners.sweep.sweep import Progress
 
 
 def run_over_cluster(args: argparse.Namespace, stop: Stop, *, resumed: bool = False) -> int:
-    """Measure a sweep on the nodes of the cluster at --address."""
+    """Measure a sweep on the cluster at --address; a resume of a finished one needs no cluster."""
+    if resumed and (host := begun.cluster(args)):
+        context = read_context(args, host)
+        if context.folder.is_dir() and not (_left(context) or context.expanded.automatic):
+            return nothing_to_do(context)
     try:
         with connected(args.address) as cluster:
             roster = Roster(cluster=cluster, pythons=named_pythons(args.python))
@@ -66,8 +70,7 @@ def _run(
     context = read_context(args, begun.cluster(args) or host_of(nodes))
     if resumed and not context.folder.is_dir():
         return never_started(args, context)
-    done = plans.done_of(context)
-    left = [c for c in context.expanded.cases if not done.settled(c, _attempts(context))]
+    left = _left(context)
     if not left and not context.expanded.automatic:
         return nothing_to_do(context)
     if messages := _problems(context, left, nodes):
@@ -76,6 +79,12 @@ def _run(
         say("Nothing was started.")
         return REFUSED
     return _measure(args, context, roster, stop)
+
+
+def _left(context: Context) -> list[Case]:
+    """Return the cases without a final row."""
+    done = plans.done_of(context)
+    return [c for c in context.expanded.cases if not done.settled(c, _attempts(context))]
 
 
 def _attempts(context: Context) -> int:

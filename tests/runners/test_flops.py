@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.runners.networks import answer
+from tests.runners.networks import WEIGHTS_OF_ZERO, answer
 
 NETWORKS: dict[str, tuple[str, dict[str, int]]] = {
     "mlp": ("synthetic-cifar10", {}),
@@ -21,6 +21,7 @@ MATRIX = {"Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput", "MatMul", "Ba
 """Operations that multiply matrices: what a hand counts."""
 
 COUNTED = f"""
+{WEIGHTS_OF_ZERO}
 import json
 from dataclasses import asdict
 import keras
@@ -50,6 +51,7 @@ for name, (data, options) in {NETWORKS!r}.items():
 
 
 SPEED = """
+keras.initializers.VarianceScaling.__call__ = drawn
 from runners.child import gemm
 formats = ("float32", "mixed_bfloat16", "mixed_float16")
 speeds = [gemm.measure(keras.config.backend(), p, budget_s=0.02) for p in formats]
@@ -171,7 +173,7 @@ told = [counted, parts, flops.by_hand(inner), flops.by_hand(outer)[0], loops]
 @pytest.fixture(scope="module")
 def on_jax() -> tuple[list[Any], list[float]]:
     """Operations counted by hand, and how fast matrices are multiplied."""
-    result, speeds = answer(BY_HAND + SPEED, "jax")
+    result, speeds = answer(WEIGHTS_OF_ZERO + BY_HAND + SPEED, "jax")
     return result, speeds
 
 

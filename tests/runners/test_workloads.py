@@ -6,7 +6,7 @@ import pytest
 
 from runners.workloads import CATALOGUE, DATASETS, OPTIMIZERS, model_title, titles
 from tests.faults.outcomes import FULL
-from tests.runners.networks import answer
+from tests.runners.networks import WEIGHTS_OF_ZERO, answer
 
 # -- names, without Keras ------------------------------------------------------------------------
 
@@ -131,7 +131,8 @@ ON_JAX = ("mlp", "simple-cnn", "lstm", "transformer") if FULL else ("mlp", "lstm
 SMALL_BY_HAND = [row for row in BY_HAND if row[0] in ON_JAX and row[-1] < 3_000_000]
 """JAX compiles each shape of each initialiser: the others take it half a minute."""
 
-BUILT = """
+BUILT = f"""
+{WEIGHTS_OF_ZERO}
 keras.config.set_dtype_policy("mixed_bfloat16")
 built = []
 for name, data, options, _ in ROWS:
@@ -139,6 +140,7 @@ for name, data, options, _ in ROWS:
     built.append([model.count_params(), model.input.dtype, model.output.dtype, model.output.shape])
 keras.config.set_dtype_policy("float32")
 keras.utils.clear_session()
+keras.initializers.VarianceScaling.__call__ = drawn
 """
 
 
