@@ -46,7 +46,7 @@ def run_over_cluster(args: argparse.Namespace, stop: Stop, *, resumed: bool = Fa
             nodes = list(roster.first_reports(say, stop).values())
             if not nodes:
                 return _no_nodes(args)
-            return _run(args, roster, nodes, stop, resumed=resumed)
+            return measure_on(args, roster, nodes, stop, resumed=resumed)
     except ClusterError as error:
         return refuse(args, [str(error)], str(error))
 
@@ -59,7 +59,7 @@ def _no_nodes(args: argparse.Namespace) -> int:
     return refuse(args, [text], text)
 
 
-def _run(
+def measure_on(
     args: argparse.Namespace,
     roster: Roster,
     nodes: Sequence[Node],
@@ -67,6 +67,7 @@ def _run(
     *,
     resumed: bool,
 ) -> int:
+    """Measure a sweep on nodes that have reported; return the exit code."""
     context = read_context(args, begun.cluster(args) or host_of(nodes))
     if resumed and not context.folder.is_dir():
         return never_started(args, context)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.faults.outcomes import FULL
 from tests.runners.networks import WEIGHTS_OF_ZERO, answer
 
 NETWORKS: dict[str, tuple[str, dict[str, int]]] = {
@@ -11,7 +12,7 @@ NETWORKS: dict[str, tuple[str, dict[str, int]]] = {
     "simple-cnn": ("synthetic-cifar10", {}),
     "vgg11": ("synthetic-cifar10", {}),
     "resnet8": ("synthetic-cifar10", {}),
-    "resnet50": ("synthetic-imagenet", {}),
+    **({"resnet50": ("synthetic-imagenet", {})} if FULL else {}),
     "wide-resnet": ("synthetic-cifar100", {"k": 7}),
     "lstm": ("synthetic-tokens", {}),
     "transformer": ("synthetic-tokens", {}),

@@ -178,7 +178,8 @@ EVERY: dict[str, dict[str, int]] = {
     "vgg5": {"width": 4}, "resnet8-unnormalised": {"width": 4}, "row-lstm": {"units": 32},
     "row-transformer": {"layers": 1, "width": 32},
 }  # fmt: skip
-DEEP = {"vgg11", "resnet8", "wide-resnet", "vgg5", "resnet8-unnormalised", "row-lstm"}
+DEEP = {"vgg11", "resnet8", "wide-resnet", "vgg5", "resnet8-unnormalised", "row-lstm",
+        "row-transformer"}  # fmt: skip
 SMALL = EVERY if FULL else {n: o for n, o in EVERY.items() if n not in DEEP}
 """Networks of many layers or steps take longest to trace: `make faults` has them."""
 SMALL_JAX: dict[str, dict[str, int]] = {name: {} for name in ON_JAX}

@@ -21,7 +21,10 @@ from planner.store.disk.sweeps import STATE, read_statuses
 from planner.store.summaries import summaries
 from planner.store.verify import verify_folder
 from runners.cluster.connection import Cluster, connected
-from runners.cluster.dispatch import Listener, NoNodeError
+from runners.cluster.dispatch import Listener, NoNodeError, Roster
+from runners.commands import cli
+from runners.commands.cluster import measure_on
+from runners.plan.spec import SpecError
 from runners.process.supervise import ROOT
 from runners.sweep.rows import case_id_of
 from tests.faults.outcomes import FULL
@@ -289,17 +292,29 @@ def test_a_sweep_on_tensorflow_is_measured_on_its_nodes(two: Any, tmp_path: Path
     again = _runners(tmp_path, "run", *over)
     assert "All 3 runs are in mine-cluster already" in again.stdout
     assert "3 of 3 runs are done" in _runners(tmp_path, "status").stdout
-    assert "nothing to do" in _runners(tmp_path, "resume").stdout
+    nowhere = ("--address", "127.0.0.1:9")  # what is finished needs no cluster
+    assert "nothing to do" in _runners(tmp_path, "resume", *nowhere).stdout
 
 
-def test_a_missing_accelerator_and_a_searched_batch_are_refused_with_what_there_is(
+def test_an_accelerator_that_no_node_has_is_refused_with_those_that_there_are(
     two: Any,  # noqa: ANN401 - of Ray
     tmp_path: Path,
 ) -> None:
-    spec = SPEC.replace('"V100"', '"h100"').replace("batch = 48", 'batch = "auto"')
+    spec = SPEC.replace('"V100"', '"h100"')
     (tmp_path / "mine.toml").write_text(spec, encoding="utf-8")
     done = _runners(tmp_path, "run", "--engine", "ray", "--address", two.address)
     assert done.returncode == 2
     assert "no node has the accelerator 'h100'. The nodes have: rtx-4090, v100." in done.stderr
     assert not (tmp_path / "results").exists()
-    assert 'mlp has batch = "auto", which is searched on one machine' in done.stderr
+
+
+def test_a_batch_that_is_searched_is_refused_with_the_command_that_searches_it(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    spec = tmp_path / "mine.toml"
+    spec.write_text(SPEC.replace("batch = 48", 'batch = "auto"'), encoding="utf-8")
+    words = ["run", str(spec), "--engine", "ray", "--results", str(tmp_path / "results")]
+    roster = Roster(cluster=cluster, pythons={})
+    nodes = list(roster.first_reports(lambda _: None, lambda: False).values())
+    with pytest.raises(SpecError, match='mlp has batch = "auto", which is searched on one machine'):
+        measure_on(cli._parser().parse_args(words), roster, nodes, lambda: False, resumed=False)
