@@ -21,15 +21,22 @@ from planner.store.disk.sweeps import STATE, read_statuses
 from planner.store.summaries import summaries
 from planner.store.verify import verify_folder
 from runners.cluster.connection import Cluster, connected
-from runners.cluster.dispatch import Listener, NoNodeError
+from runners.cluster.dispatch import Listener, NoNodeError, Roster
+from runners.commands import cli
+from runners.commands.cluster import measure_on
+from runners.plan.spec import SpecError
 from runners.process.supervise import ROOT
 from runners.sweep.rows import case_id_of
+from tests.faults.outcomes import FULL
 from tests.runners.cluster.stub_driver import sweep
+from tests.runners.networks import python
 from tests.runners.stubs import HANG_S, case, new_mark, orphans, starts
 from tests.store.build import a_set, folder
 
 pytest.importorskip("ray", reason="Ray is not installed here; requirements/ray.txt has it")
 
+RUNS: Final = 100 if FULL else 24
+SIGNALS: Final = [(signal.SIGTERM, 130), (signal.SIGKILL, -9)]
 SPEC: Final = """
 title = "Runs on two nodes"
 epochs = 2
@@ -74,9 +81,9 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
             nodes.shutdown()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def cluster(two: Any) -> Iterator[Cluster]:  # noqa: ANN401 - of Ray
-    """A connection to the two nodes."""
+    """A connection to the two nodes, for the sweeps of this process."""
     with connected(two.address) as connection:
         yield connection
 
@@ -98,20 +105,20 @@ def checked(tmp: Path) -> None:
 # -- all is measured once ------------------------------------------------------------------------
 
 
-def test_a_hundred_runs_on_two_nodes_are_all_there_once(cluster: Cluster, tmp: Path) -> None:
-    cases = [case(s) for s in range(100)]
+def test_many_runs_on_two_nodes_are_all_there_once(cluster: Cluster, tmp: Path) -> None:
+    cases = [case(s) for s in range(RUNS)]
     rows, seen = sweep(cluster, tmp, cases)
     assert Counter(case_id_of(r) for r in kept(tmp)) == {c.case_id: 1 for c in cases}
     assert {r["status"] for r in kept(tmp)} == {"ok"}
-    assert len(rows) == len(starts(tmp)) == 100
+    assert len(rows) == len(starts(tmp)) == RUNS
     last = seen[-1]
-    assert (last.finished, last.failed, last.planned) == (100, 0, 100)
+    assert (last.finished, last.failed, last.planned) == (RUNS, 0, RUNS)
     assert [n.name for n in last.nodes] == ["first", "second"]
-    assert sum(n.finished for n in last.nodes) == 100
-    assert all(n.finished > 10 for n in last.nodes)
+    assert sum(n.finished for n in last.nodes) == RUNS
+    assert all(n.finished > RUNS / 10 for n in last.nodes)
     checked(tmp)
     assert sweep(cluster, tmp, cases)[0] == []
-    assert len(starts(tmp)) == 100
+    assert len(starts(tmp)) == RUNS
 
 
 def test_a_cpu_run_has_its_node_alone(cluster: Cluster, tmp: Path) -> None:
@@ -231,11 +238,10 @@ def _until(true: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)]
-)
+@pytest.mark.parametrize(("number", "code"), [*SIGNALS, *([(signal.SIGINT, 130)] if FULL else [])])
 def test_the_runs_of_an_interrupted_driver_end_and_a_second_one_goes_on(
     two: Any,  # noqa: ANN401 - of Ray
+    cluster: Cluster,
     tmp: Path,
     number: signal.Signals,
     code: int,
@@ -250,8 +256,7 @@ def test_the_runs_of_an_interrupted_driver_end_and_a_second_one_goes_on(
     assert first.wait(HANG_S) == code
     assert orphans(mark) == []
     assert [r["seed"] for r in kept(tmp)] == [0]
-    second = subprocess.run([*words, "4", "ok"], cwd=ROOT, timeout=HANG_S)
-    assert second.returncode == 0
+    sweep(cluster, tmp, [case(s) for s in range(4)], mark=mark)
     assert Counter(r["seed"] for r in kept(tmp)) == dict.fromkeys(range(4), 1)
     assert Counter(starts(tmp)) == {"0 0": 1, "1 0": 2, "2 0": 2, "3 0": 1}
     checked(tmp)
@@ -271,7 +276,8 @@ def _runners(tmp: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 def test_a_sweep_on_tensorflow_is_measured_on_its_nodes(two: Any, tmp_path: Path) -> None:  # noqa: ANN401 - of Ray
     (tmp_path / "mine.toml").write_text(SPEC, encoding="utf-8")
-    over = ("--engine", "ray", "--address", two.address)
+    warm = f"tensorflow={python('tensorflow')}"
+    over = ("--engine", "ray", "--address", two.address, "--python", warm)
     done = _runners(tmp_path, "run", *over, "--yes")
     assert done.returncode == 0, done.stderr
     assert "batch 32, v100, on first: " in done.stdout
@@ -286,7 +292,8 @@ def test_a_sweep_on_tensorflow_is_measured_on_its_nodes(two: Any, tmp_path: Path
     again = _runners(tmp_path, "run", *over)
     assert "All 3 runs are in mine-cluster already" in again.stdout
     assert "3 of 3 runs are done" in _runners(tmp_path, "status").stdout
-    assert "nothing to do" in _runners(tmp_path, "resume").stdout
+    nowhere = ("--address", "127.0.0.1:9")  # what is finished needs no cluster
+    assert "nothing to do" in _runners(tmp_path, "resume", *nowhere).stdout
 
 
 def test_an_accelerator_that_no_node_has_is_refused_with_those_that_there_are(
@@ -302,11 +309,12 @@ def test_an_accelerator_that_no_node_has_is_refused_with_those_that_there_are(
 
 
 def test_a_batch_that_is_searched_is_refused_with_the_command_that_searches_it(
-    two: Any,  # noqa: ANN401 - of Ray
-    tmp_path: Path,
+    cluster: Cluster, tmp_path: Path
 ) -> None:
-    spec = SPEC.replace("batch = 48", 'batch = "auto"')
-    (tmp_path / "mine.toml").write_text(spec, encoding="utf-8")
-    done = _runners(tmp_path, "run", "--engine", "ray", "--address", two.address)
-    assert done.returncode == 2
-    assert 'mlp has batch = "auto", which is searched on one machine' in done.stderr
+    spec = tmp_path / "mine.toml"
+    spec.write_text(SPEC.replace("batch = 48", 'batch = "auto"'), encoding="utf-8")
+    words = ["run", str(spec), "--engine", "ray", "--results", str(tmp_path / "results")]
+    roster = Roster(cluster=cluster, pythons={})
+    nodes = list(roster.first_reports(lambda _: None, lambda: False).values())
+    with pytest.raises(SpecError, match='mlp has batch = "auto", which is searched on one machine'):
+        measure_on(cli._parser().parse_args(words), roster, nodes, lambda: False, resumed=False)
