@@ -18,6 +18,7 @@ from planner.core import sentence_case
 from planner.figures import (
     CONFIG,
     ChartSpec,
+    Markup,
     UncheckedFigure,
     cell_text,
     chart_text,
@@ -42,17 +43,23 @@ def chart(spec: ChartSpec, key: str, alt: str) -> None:
 
 
 def marked_chart(
-    spec: ChartSpec, key: str, alt: str, changed: Callable[[], None], config: Mapping[str, Any]
+    drawn: tuple[ChartSpec, Markup],
+    key: str,
+    alt: str,
+    changed: Callable[[], None],
+    config: Mapping[str, Any],
 ) -> None:
     """Draw a chart in which an area or a point can be marked; `changed` is called on each change.
 
-    The marked area is in the session's state under `key`.
+    The marked area is in the session's state under `key`. `drawn` is the chart, and the same as
+    text for screen readers.
     """
+    spec, text = drawn
     st.plotly_chart(
         UncheckedFigure(spec), theme=None, key=key, config=dict(config), alt=alt,
         on_select=changed, selection_mode=("points", "box", "lasso"),
     )  # fmt: skip
-    markup.draw(chart_text(spec, alt))
+    markup.draw(text)
 
 
 def table(

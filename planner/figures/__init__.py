@@ -60,7 +60,7 @@ from planner.figures.scaling_out import (
     step_by_devices,
     uneven,
 )
-from planner.figures.select import MOST_SERIES, Form, Series, selected
+from planner.figures.select import MOST_MARKS, MOST_SERIES, Form, Series, selected
 from planner.figures.steps_to_target import (
     Borders,
     StatedLine,
@@ -91,6 +91,7 @@ __all__ = [
     "BASIS_SYMBOLS",
     "CONFIG",
     "EXPLORE_CONFIG",
+    "MOST_MARKS",
     "MOST_SERIES",
     "Bar",
     "Borders",
