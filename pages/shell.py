@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.common import kept
+from pages.common import kept, markup, narrow
 from pages.common.kept import ROOT, TURNS, at_one_moment, store
 
 PAGES = ROOT / "pages"
@@ -111,6 +111,7 @@ def _several(count: int, what: str) -> str:
 
 st.set_page_config(page_icon=str(PAGES / "icon.png"), layout="wide")
 page = st.navigation(_pages())
+markup.draw(narrow.STYLE)
 with TURNS.turn() as requested_s, at_one_moment(requested_s):
     page.run()
     _footer()

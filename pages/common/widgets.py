@@ -69,6 +69,15 @@ def _column(values: list[object]) -> pa.Array:
         return pa.array([None if value is None else str(value) for value in values])
 
 
+CHART_OR_TABLE: Final = (":material/show_chart: Chart", ":material/table_rows: Table")
+
+
+def chart_or_table() -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Return two tabs, the chart and the table of one answer."""
+    first, second = st.tabs(CHART_OR_TABLE)
+    return first, second
+
+
 def scale(title: str, key: str) -> None:
     """Draw the title of a chart and the switch between log and linear axes."""
     with st.container(

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import streamlit as st
 
-from pages.common import widgets
+from pages.common import narrow, widgets
 from pages.common.kept import store
 from pages.common.link import Link
 from pages.compare import (
@@ -18,6 +18,7 @@ from pages.compare import (
     saved,
     state,
     table,
+    tiles,
 )
 from pages.compare.state import Reply
 from planner.answers.comparison import asks, compare_parameters, misfits, with_job
@@ -34,18 +35,21 @@ def show() -> None:
     saved.begin(link)
     if link.key("workload") not in st.session_state:
         _begin(link)
-    inputs.declare(link)  # money is entered in the currency shown
-    inputs.draw(link, shared, begins)
-    if not asks(link.parameters()):  # an empty address means the opening question
-        link.pin("workload")
-    chosen = options.draw(link, shared, begins)
-    with widgets.actions():
-        options.own_entry(link, shared, begins)
-        inputs.draw_deadline(link, begins)
-        saved.draw(link)
-    inputs.draw_assumptions(link)
+    asked = narrow.question(link.page)
+    with asked.inputs:
+        inputs.declare(link)  # money is entered in the currency shown
+        inputs.draw(link, shared, begins)
+        if not asks(link.parameters()):  # an empty address means the opening question
+            link.pin("workload")
+        chosen = options.draw(link, shared, begins)
+        with widgets.actions():
+            options.own_entry(link, shared, begins)
+            inputs.draw_deadline(link, begins)
+            saved.draw(link)
+        inputs.draw_assumptions(link)
     saved.made(link)
     reply = _reply(link, shared, chosen, begins)
+    asked.summary(*tiles.summary(reply))
     if reply is None or reply.answered.comparison is None or reply.wrong_step:
         _empty(link, shared, reply, chosen)
     else:
@@ -77,13 +81,16 @@ def _answered(
     saved.since(link, reply)
     saved.state(link, reply)
     sentence = answer.draw(link, shared, reply, comparison, begins)
-    with st.grid(2, min_column_width=380):  # side by side where the names have room
-        charts.time_and_cost(reply, comparison, sentence)
-        charts.rent_and_buy(link, reply, comparison)
-    table.draw(link, reply, comparison, begins)
-    with st.grid(2, min_column_width=380):
-        charts.what_matters(reply, comparison)
-        answer.draw_next_run(comparison)
+    with st.container(border=True):
+        chart, rows, use = st.tabs([*widgets.CHART_OR_TABLE, ":material/balance: Rent or buy"])
+        with chart:
+            charts.time_and_cost(reply, comparison, sentence)
+        with rows:
+            table.draw(link, reply, comparison, begins)
+        with use:
+            charts.rent_and_buy(link, reply, comparison)
+    answer.draw_next_run(comparison)
+    charts.what_matters(reply, comparison)
     answer.how_sure(comparison)
     table.sources(comparison)
 

@@ -66,7 +66,8 @@ def stated_figure(view: View, look: Theme) -> figures.ChartSpec:
         by_name.setdefault(str(row["accelerator"]), []).append(row)
     most = sorted(by_name, key=lambda n: -sum(_number(r, "runs") for r in by_name[n]))
     shown = most[:MOST_ACCELERATORS]
-    return figures.stated_times([_stated_line(n, by_name[n], k) for k, n in enumerate(shown)], look)
+    colour = figures.system_slots(most)
+    return figures.stated_times([_stated_line(n, by_name[n], colour[n]) for n in shown], look)
 
 
 def _stated_line(name: str, rows: list[Record], slot: int) -> figures.StatedLine:

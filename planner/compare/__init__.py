@@ -41,11 +41,13 @@ from planner.compare._sentences import (
     assumed_lines,
     buying,
     cost_bound,
+    limits_words,
     pays_up_front,
     sentence,
     sentences,
     times_better,
 )
+from planner.compare._short import ShortAnswer, short_answer
 from planner.compare._words import (
     basis_words,
     limits_phrase,
@@ -82,6 +84,7 @@ __all__ = [
     "Quote",
     "RentOrBuy",
     "Shop",
+    "ShortAnswer",
     "Tornado",
     "assumed_lines",
     "basis_words",
@@ -103,6 +106,7 @@ __all__ = [
     "left_out",
     "limits_phrase",
     "limits_sentence",
+    "limits_words",
     "misses_limits",
     "monthly_cost",
     "next_step",
@@ -114,6 +118,7 @@ __all__ = [
     "sentence",
     "sentences",
     "session_note",
+    "short_answer",
     "step_note",
     "times_better",
     "tornado",

@@ -29,7 +29,7 @@ from planner.core._estimate import (
     t_quantile,
 )
 from planner.core._guarded import LONGEST_S, or_refusal, or_too_long
-from planner.core._labels import sentence_case
+from planner.core._labels import listed_words, sentence_case
 from planner.core._numbers import (
     COST,
     SPEED,
@@ -167,6 +167,7 @@ __all__ = [
     "interval",
     "large",
     "listed",
+    "listed_words",
     "looked_up",
     "not_found",
     "number_of",

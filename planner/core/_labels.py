@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 def sentence_case(name: str) -> str:
     """Return a name with a capital at its beginning, for a label; the rest is unchanged."""
     return name[:1].upper() + name[1:]
+
+
+def listed_words(names: Sequence[str]) -> str:
+    """Return names as a list in a sentence: 'A', 'A and B', 'A, B and C'."""
+    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)

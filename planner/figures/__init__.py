@@ -4,6 +4,8 @@ Observed points are markers, fits are lines, bands have the line's colour, and p
 measurements are dashed and grey. Labels are at the line ends, pushed apart where lines meet.
 """
 
+from planner.figures.cards import Card, cards
+from planner.figures.colours import option_slots, system_slots
 from planner.figures.compare import (
     BASIS_SYMBOLS,
     Bar,
@@ -67,6 +69,7 @@ __all__ = [
     "Bar",
     "Borders",
     "Bounds",
+    "Card",
     "ChartSpec",
     "CountLine",
     "Cuts",
@@ -88,6 +91,7 @@ __all__ = [
     "UseAxes",
     "UseLine",
     "card",
+    "cards",
     "dots",
     "efficiency",
     "efficiency_by_devices",
@@ -97,6 +101,7 @@ __all__ = [
     "interval_of_epochs",
     "memory_of_cuts",
     "number_tile",
+    "option_slots",
     "refused_tile",
     "rent_or_buy",
     "residuals",
@@ -107,6 +112,7 @@ __all__ = [
     "step_by_batch",
     "step_by_devices",
     "steps_to_target",
+    "system_slots",
     "text_tile",
     "throughput",
     "time_cost",
