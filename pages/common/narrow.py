@@ -26,6 +26,7 @@ STYLE: Final = Markup(
     f'@media (max-width: {WIDTH}px) {{ [class*="st-key-wide-"] {{ display: none; }} '
     '[data-testid="stMainBlockContainer"] { padding: 3.5rem 0.75rem 3rem; } '
     '[data-testid="stMainBlockContainer"] h1 { font-size: 1.75rem; padding: 0 0 0.5rem; } }'
+    '[class*="st-key-one-line-"] { flex-wrap: nowrap !important; }'
     "</style>"
 )
 """The style sheet of the whole app (`pages/shell.py`)."""
@@ -47,6 +48,7 @@ class Question:
             self.line,
             st.container(
                 border=True,
+                key=f"one-line-{self.page}",
                 horizontal=True,
                 horizontal_alignment="distribute",
                 vertical_alignment="center",
@@ -61,10 +63,15 @@ class Question:
             )
 
 
-def question(page: str) -> Question:
-    """Return the place of a page's question; draw its widgets into `inputs`."""
+def question(page: str, *, folds: bool = True) -> Question:
+    """Return the place of a page's question; draw its widgets into `inputs`.
+
+    Args:
+        page: name of the page, part of the keys.
+        folds: whether there is a question to sum up; without data the page says so instead.
+    """
     line = st.container(key=f"narrow-{page}-question")
-    folded = not st.session_state.get(_key(page))
+    folded = folds and not st.session_state.get(_key(page))
     inputs = st.container(key=f"{'wide' if folded else 'open'}-{page}-question")
     return Question(page=page, inputs=inputs, line=line)
 

@@ -10,7 +10,7 @@ from pages.compare.state import Reply
 from planner import figures
 from planner.compare import limits_phrase, limits_words, pays_up_front, short_answer
 from planner.compare.evaluation import Comparison, Row
-from planner.core import sentence_case
+from planner.core import plain, sentence_case
 from planner.cost import shown
 
 
@@ -76,9 +76,9 @@ def cards(
 def _card(row: Mapping[str, str | float | int | None], slot: int, money: str) -> figures.Card:
     in_time, batch = row["in_time"], row["batch"]
     chance = "" if in_time is None else f"{figures.share_text(float(in_time) / 100.0)} %"
-    cost = "" if row["cost"] is None else f"{row['cost']:,} {money}"
+    cost = "" if row["cost"] is None else f"{plain(float(row['cost']))} {money}"
     notes = [
-        "" if batch is None else f"batch {batch:,}",
+        "" if batch is None else f"batch {plain(float(batch))}",
         str(row["basis"] or ""),
         str(row["price"] or ""),
     ]

@@ -41,7 +41,7 @@ def show() -> None:
     shared = store()
     st.title("How long?")
     left_out = suspect_switch.left_out(link, shared)
-    asked = narrow.question(link.page)
+    asked = narrow.question(link.page, folds=bool(kept.workload_names(shared)))
     with asked.inputs:
         chosen = option_choice.draw(link, shared, left_out)
     link.choice("scale", ["log", "linear"], "log")
@@ -177,11 +177,11 @@ def _table(result: HowLong, suspect: Mapping[str, str]) -> None:
             key="how-long.table",
             alt="Totals of every chosen system",
             column_config={
-                "option": st.column_config.TextColumn("System", pinned=True, width="large"),
+                "option": st.column_config.TextColumn("System", pinned=True, width=220),
                 "total": st.column_config.TextColumn("Total", alignment="right", width="small"),
-                "interval": st.column_config.TextColumn("90 % interval", width="medium"),
+                "interval": st.column_config.TextColumn("90 % interval", width=150),
                 "faster": st.column_config.TextColumn(
-                    "Speed", width="medium", help=f"Against {result.baseline.label}"
+                    "Speed", width=120, help=f"Against {result.baseline.label}"
                 ),
                 "basis": st.column_config.TextColumn("Basis", width="large"),
                 "suspect": st.column_config.TextColumn("Suspect"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 from typing import Final
 
@@ -16,7 +17,16 @@ from pages.scaling_out import choice, lines
 from planner import figures
 from planner.answers import scaling_out
 from planner.answers.records import CrossoverRow, ScalingOut, ScalingRow, SplitRow
-from planner.core import Estimate, Record, Report, csv_text, html_page, percent, plain
+from planner.core import (
+    Estimate,
+    Record,
+    Report,
+    csv_text,
+    html_page,
+    percent,
+    plain,
+    with_range,
+)
 from planner.figures.frame import LIGHT_THEME
 from planner.scaling_out import Answer, UnevenAnswer, uneven_sentence
 from planner.store import Store
@@ -149,9 +159,8 @@ def _row(row: ScalingRow) -> Record:
 def _interval(value: float | None, low: float | None, high: float | None) -> str | None:
     if value is None:
         return None
-    if low is None or high is None or low == high:
-        return plain(value, 4)
-    return f"{plain(value, 4)} ({plain(low, 3)} – {plain(high, 3)})"
+    ends = (math.nan, math.nan) if low is None or high is None else (low, high)
+    return with_range(value, *ends)
 
 
 def _files(record: ScalingOut) -> list[File]:

@@ -8,15 +8,11 @@ from datetime import UTC, datetime
 import numpy as np
 import streamlit as st
 
-from pages.common import (
-    kept,
-    suspect_switch,
-    widgets,
-)
+from pages.common import kept, narrow, suspect_switch, widgets
 from pages.common.kept import store
 from pages.common.link import Link, as_text
 from pages.throughput import choice as curve_choice
-from pages.throughput import factor
+from pages.throughput import factor, tiles
 from pages.throughput.lines import lines
 from planner import figures
 from planner.answers import answer_sentences, batch_rows, source_rows
@@ -35,13 +31,16 @@ def show() -> None:
     st.title("Throughput")
     left_out = suspect_switch.left_out(link, shared)
     link.state("workload", "patterns", "systems")
-    choice = curve_choice.draw(link, shared, left_out)
+    asked = narrow.question(link.page, folds=bool(kept.workload_names(shared)))
+    with asked.inputs:
+        choice = curve_choice.draw(link, shared, left_out)
     link.choice("scale", ["log", "linear"], "log")
     if choice is None:
         link.write()
         link.warn()
         return
     everything, chosen, workload = choice.everything, choice.chosen, choice.workload
+    asked.summary(workload.split(" · ")[0], *dict.fromkeys(c.runs[0].system for c in chosen))
     effects = factor.offer(link, shared, workload, left_out)
     batches, wrong = link.numbers(BATCH)
     link.write()
@@ -61,11 +60,19 @@ def show() -> None:
             factor.draw(link, effects, workload)
         return
     _answer(link, everything, chosen, shared)
-    _charts(link, everything, chosen, shared)
-    _tables(chosen, shared)
+    drawn = lines(chosen, everything, kept.suspects(shared).names)
+    with st.container(border=True):
+        chart, table = widgets.chart_or_table()
+        with chart:
+            _chart(link, drawn, chosen)
+        with table:
+            _table(chosen, drawn)
+    _residuals(drawn, chosen)
+    _points(chosen)
     _at_batches(link, chosen, batches, wrong)
     factor.draw(link, effects, workload)
     _forms(chosen, shared)
+    _sources(chosen, shared)
 
 
 def _notes(steps: TimedSteps) -> None:
@@ -84,8 +91,8 @@ def _answer(
     link: Link, everything: Sequence[SystemCurve], chosen: list[SystemCurve], shared: Store
 ) -> None:
     sentences = answer_sentences(chosen)
-    with st.container(border=True):
-        st.markdown(f"#### {widgets.answer_text(sentences[0])}")
+    with st.container():
+        tiles.draw(chosen)
         with widgets.actions():
             widgets.share(link, "\n".join(sentences), "content")
             address = link.url()  # the report is made at the click, when no page is being drawn
@@ -97,7 +104,7 @@ def _answer(
                 width="content",
             )
         with widgets.details():
-            for text in sentences[1:]:
+            for text in sentences:
                 st.markdown(widgets.answer_text(text))
             st.caption(
                 "Law: throughput v(b) = b / (b/v0 + t), with the asymptotic throughput v0 and the "
@@ -108,68 +115,62 @@ def _answer(
         suspect_switch.draw(link, shared, drawn, "Leave suspect runs out of the fit")
 
 
-def _charts(
-    link: Link, everything: Sequence[SystemCurve], chosen: list[SystemCurve], shared: Store
-) -> None:
-    drawn = lines(chosen, everything, kept.suspects(shared).names)
-    look = widgets.theme()
-    with st.container(border=True):
-        widgets.scale("Samples per second against batch size", link.key("scale"))
-        log = st.session_state[link.key("scale")] == "log"
+def _chart(link: Link, drawn: Sequence[figures.ThroughputLine], chosen: list[SystemCurve]) -> None:
+    widgets.scale("Samples per second against batch size", link.key("scale"))
+    log = st.session_state[link.key("scale")] == "log"
+    figure = figures.throughput(drawn, widgets.theme(), log=log)
+    widgets.chart(figure, "throughput.chart", " ".join(answer_sentences(chosen)))
+
+
+def _residuals(drawn: Sequence[figures.ThroughputLine], chosen: list[SystemCurve]) -> None:
+    """Draw, behind a closed box, how far each step time lies from its fit."""
+    if not any(np.isfinite(x.measured.residuals).any() for x in drawn):
+        return
+    box = widgets.folded("How far each step time is from its fit", "show_chart", "throughput.off")
+    if not box.open:
+        return
+    with box:
         widgets.chart(
-            figures.throughput(drawn, look, log=log),
-            "throughput.chart",
-            " ".join(answer_sentences(chosen)),
+            figures.residuals(drawn, widgets.theme()),
+            "throughput.residuals",
+            "Relative difference between measured and fitted step times",
         )
-        st.caption(
-            "Markers are measured, lines fitted, bands 90\u00a0% for one new measurement; "
-            f"dashed grey lies beyond what was measured.{_open_markers(drawn)}"
-        )
-    if any(np.isfinite(x.measured.residuals).any() for x in drawn):
-        with st.container(border=True):
-            st.markdown("**How far each step time lies from its fit**")
-            widgets.chart(
-                figures.residuals(drawn, look),
-                "throughput.residuals",
-                "Relative difference between measured and fitted step times",
-            )
-            exact = [curve.label for curve in chosen if curves.passes_through(curve)]
-            if exact:
-                named = ", ".join(exact)
-                st.caption(as_text(f"The fit passes through both points of {named}."))
+        exact = [curve.label for curve in chosen if curves.passes_through(curve)]
+        if exact:
+            named = ", ".join(exact)
+            st.caption(as_text(f"The fit passes through both points of {named}."))
 
 
-def _open_markers(drawn: list[figures.ThroughputLine]) -> str:
-    """Return the legend of open markers, where there are any."""
-    if any(x.left_out.batch.size for x in drawn):
-        return " Open markers are suspect runs, grey ones left out of the fit."
-    return " Open markers are suspect runs." if any(any(x.measured.flags) for x in drawn) else ""
-
-
-def _tables(chosen: list[SystemCurve], shared: Store) -> None:
-    with st.container(border=True):
-        st.markdown("**v0, t and the batches that reach 50 % and 90 % of v0**")
+def _table(chosen: list[SystemCurve], drawn: Sequence[figures.ThroughputLine]) -> None:
+    st.markdown("**v0, t and the batches that reach 50 % and 90 % of v0**")
+    records = curves.curve_rows(chosen)
+    rows = [_shown(r) for r in records]
+    slots = {line.label: line.slot for line in drawn}
+    narrow.draw_cards("throughput-cards", tiles.cards(rows, records, slots))
+    with narrow.wide("throughput-table"):
         widgets.table(
-            [_shown(r) for r in curves.curve_rows(chosen)],
+            rows,
             key="throughput.table",
             alt="Fitted parameters of every chosen curve",
         )
-        first, second = st.columns(2)
-        with first:
-            widgets.download(
-                "Curves as CSV",
-                lambda: csv_text(curves.curve_rows(chosen)),
-                "epochwise-curves.csv",
-                key="throughput.csv",
-            )
-        with second:
-            widgets.download(
-                "Points as CSV",
-                lambda: csv_text(curves.point_rows(chosen)),
-                "epochwise-points.csv",
-                key="throughput.points",
-            )
-    _points(chosen)
+    with widgets.actions():
+        widgets.download(
+            "Curves as CSV",
+            lambda: csv_text(curves.curve_rows(chosen)),
+            "epochwise-curves.csv",
+            key="throughput.csv",
+            width="content",
+        )
+        widgets.download(
+            "Points as CSV",
+            lambda: csv_text(curves.point_rows(chosen)),
+            "epochwise-points.csv",
+            key="throughput.points",
+            width="content",
+        )
+
+
+def _sources(chosen: list[SystemCurve], shared: Store) -> None:
     box = widgets.folded("Where these numbers come from", "source", "throughput.origin")
     if box.open:
         with box:

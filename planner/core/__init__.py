@@ -44,6 +44,7 @@ from planner.core._numbers import (
     plain,
     rounded_ends,
     short_labels,
+    with_range,
 )
 from planner.core._tables import (
     Cell,
@@ -192,4 +193,5 @@ __all__ = [
     "text_of",
     "value_of",
     "with_ends",
+    "with_range",
 ]

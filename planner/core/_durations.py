@@ -9,7 +9,7 @@ import math
 import re
 from typing import Final
 
-from planner.core._numbers import plain, rounded_ends
+from planner.core._numbers import MOST_DIGITS, plain, rounded_ends
 
 UNKNOWN: Final = "not known"
 ENDLESS: Final = "no limit"
@@ -21,8 +21,6 @@ IN_DAYS_S: Final = 48.0 * HOUR_S
 IN_YEARS_S: Final = 2.0 * YEAR_S
 DIGITS: Final = 4
 """Of an estimate at most: sessions of one machine differ by more than the next one."""
-MOST_DIGITS: Final = 8
-"""Digits of a narrow interval; beyond them there is only rounding noise."""
 LEAST_OF_A_UNIT: Final = 0.1
 """A smaller end of an interval is written as "< 0.1" of the unit."""
 MOST_OF_A_UNIT: Final = 1e6

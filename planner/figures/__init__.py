@@ -18,7 +18,7 @@ from planner.figures.compare import (
     time_cost,
     tornado,
 )
-from planner.figures.frame import CONFIG, ChartSpec, UncheckedFigure, html
+from planner.figures.frame import CONFIG, LEAST_HEIGHT, ChartSpec, UncheckedFigure, html
 from planner.figures.method import (
     Dot,
     Scale,
@@ -66,6 +66,7 @@ from planner.figures.total_time import TimeLine, epoch_times, total_time
 __all__ = [
     "BASIS_SYMBOLS",
     "CONFIG",
+    "LEAST_HEIGHT",
     "Bar",
     "Borders",
     "Bounds",

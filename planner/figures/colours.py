@@ -78,9 +78,7 @@ def _order(key: str) -> tuple[int, str]:
     return _PLACES.get(key, len(_PLACES)), key
 
 
-def option_slots(
-    options: Sequence[tuple[str, str]], systems: Iterable[str] = ()
-) -> dict[str, int]:
+def option_slots(options: Sequence[tuple[str, str]], systems: Iterable[str] = ()) -> dict[str, int]:
     """Return the slot of each option by its label: the hue of its system, and a shade of its own.
 
     Args:

@@ -190,10 +190,11 @@ class Scale:
     compared: str = ""
 
 
-def dots(rows: Sequence[Dot], scale: Scale, theme: Theme) -> ChartSpec:
+def dots(rows: Sequence[Dot], scale: Scale, theme: Theme, least_height: int = 0) -> ChartSpec:
     """Return the rows from top to bottom in their order and groups."""
     places = _places(rows)
-    drawing = Drawing(theme, height=_AROUND + round(PITCH * (max(places, default=0.0) + 1)))
+    height = _AROUND + round(PITCH * (max(places, default=0.0) + 1))
+    drawing = Drawing(theme, height=max(height, least_height))
     top = max(places, default=0.0)
     for row, place in zip(rows, places, strict=True):
         _row(drawing, row, top - place, scale)
