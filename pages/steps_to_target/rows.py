@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pages.steps_to_target.lines import View
-from planner.core import Record, in_words
+from planner.core import Record, in_one_unit
 from planner.runs import TrialSet
 from planner.store import Store
 from planner.throughput import count, interval_cell, size
@@ -71,7 +71,7 @@ def stated(row: Record) -> Record:
 
 
 def _time_of(row: Record, name: str) -> str:
-    return in_words(float(row[name] or 0.0))
+    return in_one_unit(float(row[name] or 0.0), 3)
 
 
 def reached(row: Record) -> Record:
@@ -80,7 +80,7 @@ def reached(row: Record) -> Record:
         "System": row["system"],
         "Devices": row["devices"],
         "Batch": row["global_batch_size"],
-        "Time to target": in_words(float(row["time_to_target_s"] or 0.0)),
+        "Time to target": in_one_unit(float(row["time_to_target_s"] or 0.0), 3),
         "Steps": row["steps_to_target"],
         "Software": row["software"],
         "Submission": row["source_path"],
@@ -104,7 +104,7 @@ def _best(row: Record) -> str:
 
 
 def _time(row: Record) -> str:
-    return "–" if row["least_s"] is None else in_words(float(row["least_s"]))
+    return "–" if row["least_s"] is None else in_one_unit(float(row["least_s"]), 3)
 
 
 def _short(value: str | float | bool | None) -> str | None:  # noqa: FBT001 - a cell

@@ -117,12 +117,12 @@ def between(low: str, high: str) -> str:
     return f"{match[1] if match is not None and same else low} to {high}"
 
 
-def in_one_unit(seconds: float) -> str:
+def in_one_unit(seconds: float, digits: int = DIGITS) -> str:
     """Return an exact duration in the unit of `with_ends`: '1 h', '1.5 h', '3 d'."""
     if not math.isfinite(seconds):
         return _not_finite(seconds)
     size, unit = _unit(seconds)
-    return _number(float(plain(seconds / size, DIGITS).replace(",", "")), size, unit, 0.0)
+    return _number(float(plain(seconds / size, digits).replace(",", "")), size, unit, 0.0)
 
 
 def split_unit(text: str) -> tuple[str, str]:

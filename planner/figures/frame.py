@@ -279,7 +279,8 @@ class Drawing:
         self.band(line.batch, line.low, line.high, colour=colour, name=line.label)
         inside = (line.batch <= line.largest) & (line.batch >= line.smallest)
         self._part(line, inside, {"color": colour, "width": 2, "dash": dash}, f"fit: {unit}")
-        self.legend(BAND)
+        if bool((line.high > line.low).any()):
+            self.legend(BAND)
         grey = {"color": self.theme.quiet, "width": 2, "dash": "dash"}
         for beyond in (line.batch <= line.smallest, line.batch >= line.largest):
             if self._part(line, beyond, grey, f"outside the measured range: {unit}"):

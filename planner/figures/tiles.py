@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Final, NewType
 
@@ -60,7 +60,7 @@ class Tile:
     """One answer: what it is, its value with unit, and how certain it is.
 
     `share` [1] draws a filled bar instead of a range. `words` is the range for screen readers,
-    `limit_text` the limit in words, `note` a line below the bar.
+    `ends` what it is, `limit_text` the limit in words, `note` a line below the bar.
     """
 
     label: str
@@ -70,6 +70,7 @@ class Tile:
     share: float | None = None
     limit_text: str = ""
     words: str = ""
+    ends: str = "90 % interval"
     note: str = ""
 
 
@@ -80,6 +81,7 @@ def time_tile(
     limit_s: float | None = None,
     note: str = "",
     limit_word: str = "limit",
+    ends_are: str = "90 % interval",
 ) -> Tile:
     """Return the tile of a duration [s] with its interval; `limit_s` is a deadline."""
     if isinstance(time, Refusal):
@@ -89,8 +91,9 @@ def time_tile(
     number, unit = split_unit(texts[0])
     limit = "" if limit_s is None else f"{limit_word} {in_one_unit(limit_s)}"
     note = note or _half_open(low, high, lambda s: with_ends(s, s, s)[0])
-    return _ranged(label, (number, unit), ends, _short_ends(texts, unit),
+    tile = _ranged(label, (number, unit), ends, _short_ends(texts, unit),
                    (limit_s, limit, between(texts[1], texts[2]), note))  # fmt: skip
+    return replace(tile, ends=ends_are)
 
 
 def number_tile(
@@ -236,7 +239,8 @@ def _words(tile: Tile) -> str:
         return ""
     return (
         '<span style="position:absolute;width:1px;height:1px;overflow:hidden;'
-        f'clip-path:inset(50%);white-space:nowrap">90 % interval: {escaped(tile.words)}</span>'
+        f'clip-path:inset(50%);white-space:nowrap">{escaped(tile.ends)}: '
+        f"{escaped(tile.words)}</span>"
     )
 
 
