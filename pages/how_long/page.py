@@ -107,6 +107,7 @@ def _answer(link: Link, result: HowLong, options: list[Option], shared: Store) -
             )
             st.toggle("Include machine-to-machine variation", key=link.key("session"))
         with widgets.details():
+            st.markdown(widgets.answer_text(result.sentence))
             if result.undecided:
                 st.markdown(as_text(result.undecided))
             st.caption(as_text(how_sure(result)))

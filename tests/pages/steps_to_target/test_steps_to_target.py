@@ -56,7 +56,7 @@ def made(own: Path, *more: dict[str, Any]) -> None:
 
 
 def answer(shown: AppTest) -> str:
-    return texts(shown).splitlines()[1].removeprefix("#### ")
+    return "\n".join(texts(shown).splitlines()[1:])
 
 
 # -- the answer ----------------------------------------------------------------------------------
