@@ -115,7 +115,7 @@ def test_every_number_has_a_source_and_a_licence(address: str, key: str) -> None
 
 def tiles(shown: AppTest) -> str:
     """The tiles of the answer, as HTML."""
-    return next(h.proto.body for h in shown.get("html") if "epochwise-answer" in h.proto.body)
+    return next(str(h.proto.body) for h in shown.get("html") if "epochwise-answer" in h.proto.body)
 
 
 def test_another_session_widens_the_interval_and_says_so() -> None:

@@ -180,7 +180,6 @@ def test_what_grey_means_is_in_the_legend_of_the_chart() -> None:
 
     assert "too late" in legend()  # one is bought: it is paid whole
     assert "too late or too dear" in legend(cost_limit="20")
-    assert not [n for n in figure(shown)["layout"]["annotations"] if "grey" in n["text"]]
 
 
 def test_what_to_measure_is_listed_once_with_the_doubt_either_way(store: Store) -> None:
