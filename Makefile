@@ -13,7 +13,7 @@ export STREAMLIT_BROWSER_GATHER_USAGE_STATS := false
 # Without byte code, every child process and test worker would compile the program again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: app test check lint types sweep jax ray bench links load faults screenshots data docs browser clean
+.PHONY: app test check lint types sweep jax ray bench links load faults screenshots data docs browser axe clean
 
 app: $(APP)
 	@echo "Epochwise: http://$(ADDRESS):$(PORT)"
@@ -24,7 +24,7 @@ SPEC ?= quick
 sweep: $(APP)
 	$(BIN)/python -m runners run $(SPEC) --yes
 
-test: $(DEV) $(JAX) $(RAY) browser
+test: $(DEV) $(JAX) $(RAY) browser axe
 	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 # Tests without a browser, a framework or a campaign.
@@ -66,6 +66,10 @@ docs: $(APP)
 
 browser: $(DEV)
 	@$(BIN)/python -m tests.browser.chromium
+
+# axe-core from npm, for the accessibility test; without npm that test is skipped.
+axe: $(DEV)
+	@$(BIN)/python -m tests.browser.axe
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "Epochwise needs Python 3.11, 3.12 or 3.13 (with venv). None was found: install one, or run make PYTHON=/path/to/python."; exit 1; }

@@ -15,11 +15,15 @@ from planner.answers import (
     compare_answered,
     curve_answered,
     curves,
+    explore_answered,
+    explored,
     hardware_comparison,
     how_long_answered,
     results_answered,
     scaling_out,
     scaling_out_answered,
+    sql_answered,
+    sql_result,
 )
 from planner.answers import projection as projected
 from planner.answers.records import (
@@ -128,6 +132,20 @@ def options(sources: Sources, query: Given) -> Answer:
     return Options(query=answer.query, rows=rows), answer.problems
 
 
+def explore(sources: Sources, query: Given) -> Answer:
+    """Return a chart's points, a pivot table, or runs side by side."""
+    answer = explore_answered(sources.store, sources.catalog, query)
+    if answer.problems:
+        return None, answer.problems
+    return explored(sources.store, sources.catalog, answer), ()
+
+
+def select(sources: Sources, query: Given) -> Answer:
+    """Return the rows of a SELECT statement."""
+    answer = sql_answered(sources.store, query)
+    return (None if answer.problems else sql_result(answer)), answer.problems
+
+
 ANSWERS: Final[Mapping[str, AnswerFunction]] = MappingProxyType(
     {
         "/api/v1": index,
@@ -137,6 +155,8 @@ ANSWERS: Final[Mapping[str, AnswerFunction]] = MappingProxyType(
         "/api/v1/scaling-out": scaling,
         "/api/v1/compare": compare,
         "/api/v1/options": options,
+        "/api/v1/explore": explore,
+        "/api/v1/sql": select,
     }
 )
 """The function of each address."""

@@ -14,6 +14,7 @@ from planner.answers import parameters
 from planner.answers.comparison import COMPARE
 from planner.answers.records import (
     Curves,
+    Explore,
     HardwareComparison,
     Index,
     Options,
@@ -21,6 +22,7 @@ from planner.answers.records import (
     Projection,
     Results,
     ScalingOut,
+    SqlResult,
 )
 from planner.compare import ASSUMPTION_TEXTS, Assumptions
 from planner.core import LONGEST_VALUE, Parameter
@@ -28,7 +30,8 @@ from planner.core import LONGEST_VALUE, Parameter
 Schema = dict[str, Any]
 
 RECORDS: Final = (
-    Index, Results, Projection, Curves, ScalingOut, HardwareComparison, Options, Problem,
+    Index, Results, Projection, Curves, ScalingOut, HardwareComparison, Options, Explore,
+    SqlResult, Problem,
 )  # fmt: skip
 """The answers; their fields are described with them."""
 
@@ -116,6 +119,24 @@ ADDRESSES: Final = (
         about="Takes the same question; `usual` marks the default options.",
         schema="Options",
         parameters=COMPARE,
+    ),
+    Address(
+        path="/api/v1/explore",
+        name="explore",
+        summary="Any number of the runs against any other",
+        about="As on the page Explore: the points of a chart, the cells of a pivot table, or facts "
+        "of runs side by side, as `view` says.",
+        schema="Explore",
+        parameters=parameters.EXPLORE,
+    ),
+    Address(
+        path="/api/v1/sql",
+        name="sql",
+        summary="A read-only SELECT statement over the runs",
+        about="As on the page Explore: one statement over the table `runs`, with limits of time, "
+        "memory and rows. `cut` is true where further rows are left out.",
+        schema="SqlResult",
+        parameters=parameters.SQL,
     ),
 )
 

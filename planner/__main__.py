@@ -1,6 +1,8 @@
-"""`python -m planner how-long|compare|curve|scaling-out`: the pages' answers, as text or JSON.
+"""`python -m planner how-long|compare|curve|scaling-out|capacity|explore`: answers of the pages.
 
 `python -m planner report --out FILE.pdf`: a comparison of hardware to hand out.
+`python -m planner sql "SELECT ..."`: a read-only query of the runs.
+`python -m planner import SOURCE PATH --set NAME`: bring in what other programs measured.
 `python -m planner docs NAME`: print a page of the documentation that is made from the code.
 `python -m planner mfu [DIR]`: fit the efficiency of described workloads on published tables.
 `python -m planner backtest [DIR]`: measure how wrong the product is on what was hidden from it.
@@ -22,6 +24,9 @@ QUESTIONS: Final = {
     "compare": "which hardware, rented or bought: time, money and how sure",
     "curve": "throughput against batch size",
     "scaling-out": "whether more devices pay: step, efficiency, crossover batch, uneven workers",
+    "capacity": "the machines for a month of jobs: cheapest fleet, waiting times, cost",
+    "explore": "any number of the runs against any other: points, pivot table, side by side",
+    "sql": "a SELECT statement over the runs, read-only",
     "report": "a comparison as an HTML or PDF file to hand out",
 }
 
@@ -36,6 +41,10 @@ def main(arguments: list[str]) -> int:
     if options.command == "docs":
         sys.stdout.write(PAGES[options.name]())
         return 0
+    if options.command == "import":
+        from planner.commands.import_ import run_import
+
+        return run_import(options)
     if options.command == "mfu":
         from backtest.commands.mfu import run_mfu
 
@@ -56,6 +65,11 @@ def _parser(command: str) -> argparse.ArgumentParser:
             _add_question(question, name)
     docs = commands.add_parser("docs", help="print docs/NAME.md")
     docs.add_argument("name", choices=sorted(PAGES))
+    bring = commands.add_parser("import", help="results of other programs as a result set")
+    if command == "import":
+        from planner.commands import import_
+
+        import_.add_arguments(bring)
     back = commands.add_parser("backtest", help="how wrong on what was hidden: docs/accuracy.md")
     if command == "backtest":
         from backtest.commands import backtest
@@ -73,16 +87,22 @@ def _add_question(parser: argparse.ArgumentParser, name: str) -> None:
     """Add the options of a command that answers a question."""
     from planner.answers import parameters
     from planner.answers.comparison import COMPARE
-    from planner.commands import report, words
+    from planner.commands import report, sql, words
 
     words.add_common(parser)
     if name == "report":
         report.add_arguments(parser)
+    elif name == "sql":
+        sql.add_arguments(parser)
     else:
         parser.add_argument("--json", action="store_true", help="print the whole answer as JSON")
-        further = ("options", "accelerators", "networks") if name == "compare" else ()
-        lists = ("workloads", *further)
+        further = {"compare": ("options", "accelerators", "networks"), "explore": ("columns",),
+                   "capacity": ("presets",)}  # fmt: skip
+        alone = name in ("explore", "capacity")
+        lists = further[name] if alone else ("workloads", *further.get(name, ()))
         parser.add_argument("--list", choices=lists, help="list available values and exit")
+    if name == "explore":
+        parser.add_argument("--csv", action="store_true", help="print the rows as CSV")
     if name in ("report", "compare"):
         parser.add_argument(
             "--anyway",
@@ -93,19 +113,25 @@ def _add_question(parser: argparse.ArgumentParser, name: str) -> None:
         "how-long": parameters.HOW_LONG,
         "curve": parameters.CURVE,
         "scaling-out": parameters.SCALING_OUT,
+        "capacity": parameters.CAPACITY,
+        "explore": parameters.EXPLORE,
+        "sql": parameters.SQL,
     }
     words.add_parameters(parser, tables.get(name, COMPARE))
 
 
 def _answer(options: argparse.Namespace, left: list[str]) -> int:
     """Answer a question; unknown arguments (`left`) are reported with all other problems."""
-    from planner.commands import ask, report, scaling_out, words
+    from planner.commands import ask, capacity, explore, report, scaling_out, sql, words
 
     run = {
         "how-long": ask.run_how_long,
         "curve": ask.run_curve,
         "scaling-out": scaling_out.run_scaling_out,
         "compare": ask.run_compare,
+        "capacity": capacity.run_capacity,
+        "explore": explore.run_explore,
+        "sql": sql.run_sql,
         "report": report.run_report,
     }[options.command]
     options.strange = words.strange_options(left, options)

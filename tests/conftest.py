@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shutil
 import signal
@@ -13,6 +14,7 @@ import pytest
 
 from planner.store.disk.folders import FURTHER, OWN, SHIPPED
 from planner.store.disk.sweeps import STATE
+from tests.fork_server import SHARED
 
 ROOT = Path(__file__).resolve().parent.parent
 SLOWEST = (
@@ -66,10 +68,30 @@ def pytest_configure() -> None:
     """What every process of the tests inherits; under nohup or `&` a shell ignores signals."""
     if SHIPPED not in os.environ:
         os.environ[SHIPPED] = str(_measured_sets())
+    if SHARED not in os.environ:
+        os.environ[SHARED] = str(_temporary("epochwise-fork-"))
+    gc.disable()  # until all tests are collected
     # No test asks how fast JAX is; its compiler takes half of what they take of it.
     os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def pytest_collection_finish() -> None:
+    """Leave tests and modules out of later collections of garbage.
+
+    Streamlit collects after each run of a page; among 450,000 objects that takes 0.2 s.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+
+
+def _temporary(prefix: str) -> Path:
+    """A folder that is gone after the tests."""
+    place = Path(tempfile.mkdtemp(prefix=prefix))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    return place
 
 
 def _measured_sets() -> Path:
@@ -78,8 +100,7 @@ def _measured_sets() -> Path:
     Reading 8,000 published runs takes a second, and a thousand tests read the shipped results.
     Tests about published runs name `data/results`.
     """
-    place = Path(tempfile.mkdtemp(prefix="epochwise-measured-"))
-    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    place = _temporary("epochwise-measured-")
     for one in sorted((ROOT / "data" / "results").iterdir()):
         if one.name.startswith("article-") or one.name.endswith("-2-core-epyc"):
             shutil.copytree(one, place / one.name)

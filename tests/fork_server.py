@@ -21,7 +21,8 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -29,7 +30,10 @@ from typing import Any, Final
 ROOT: Final = Path(__file__).parents[1]
 JAX: Final = ROOT / ".venv-jax" / "bin" / "python"
 """An environment with JAX and without TensorFlow, as machines with only JAX have it."""
-MODULES: Final = {
+SHARED: Final = "EPOCHWISE_TEST_FORKS"
+"""Names the folder of the servers that all processes of a test session share."""
+MODULES: Final[dict[str, tuple[str, ...]]] = {
+    "nothing": (),
     "planner": ("planner.__main__", "planner.commands", "planner.store", "runners.__main__"),
     "app": ("streamlit.web.cli", "streamlit.web.server.starlette", "uvicorn", "api.guard",
             "api.routes", "pages.common.kept", "planner.figures", "plotly.graph_objects"),
@@ -42,7 +46,7 @@ import json, os, socket, sys
 server = socket.socket(socket.AF_UNIX)
 server.connect({address!r})
 files = [0, 1, 2] + [int(os.environ[name]) for name in [{events!r}] if name in os.environ]
-text = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ), files]).encode()
+text = json.dumps([sys.argv, os.getcwd(), dict(os.environ), files]).encode()
 socket.send_fds(server, [len(text).to_bytes(8, "big")], files)
 server.sendall(text)
 sys.exit(server.recv(1)[0])
@@ -51,54 +55,110 @@ sys.exit(server.recv(1)[0])
 
 @functools.cache
 def executable(imports: str) -> str:
-    """Return a path to use in place of `python`; the server ends with the tests.
+    """Return a path to use in place of `python`.
+
+    The test workers of a session share one server for each `imports`; it ends with the last of
+    the processes that asked for it.
 
     Args:
         imports: `tensorflow` or `jax` for Keras with that backend, `planner` for the commands,
             `app` for the pages.
     """
+    folder = _folder() / imports
+    folder.mkdir(exist_ok=True)
+    with _locked(folder):
+        if (folder / "holds").exists():
+            hold = socket.socket(socket.AF_UNIX)
+            hold.connect(str(folder / "holds"))
+            atexit.register(hold.close)
+        else:
+            _start(imports, folder)
+    return str(folder / "python")
+
+
+def _folder() -> Path:
+    """Return the folder of this session's servers."""
+    if SHARED in os.environ:
+        return Path(os.environ[SHARED])
     folder = Path(tempfile.mkdtemp(prefix="epochwise-fork-"))
-    launcher, address = folder / "python", folder / "socket"
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """No server starts or ends meanwhile."""
+    with (folder / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _start(imports: str, folder: Path) -> None:
+    """Start a server and wait until it has imported."""
+    launcher, address = folder / "python", folder / "programs"
     launcher.write_text(LAUNCHER.format(python=sys.executable, address=str(address), events=EVENTS))
     launcher.chmod(0o755)
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "KERAS_BACKEND": imports}
     environment |= {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
     server = subprocess.Popen(
         [str(JAX) if imports == "jax" else sys.executable, "-m", "tests.fork_server", imports,
-         str(address)],
+         str(folder)],
         cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     )  # fmt: skip
+    assert server.stdin is not None
     assert server.stdout is not None
     assert server.stdout.readline() == b"ready\n"
     server.stdout.close()
-    atexit.register(_end, server, folder)
-    return str(launcher)
+    atexit.register(_leave, server)
 
 
-def _end(server: subprocess.Popen[bytes], folder: Path) -> None:
-    """Stop the server."""
-    server.communicate()  # closes its input
-    shutil.rmtree(folder, ignore_errors=True)
+def _leave(server: subprocess.Popen[bytes]) -> None:
+    """Hold the server no longer; it may serve others on."""
+    if server.stdin:
+        server.stdin.close()
 
 
-def _serve(imports: str, address: str) -> None:
-    """Fork for each program until the tests close this process's input."""
+def _serve(imports: str, folder: Path) -> None:
+    """Fork for each program until no process holds this server."""
     if imports in MODULES:
         for name in MODULES[imports]:
             import_module(name)
     else:
         import_module("runners.child.engines.lean").import_keras()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the forks are not waited for
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(address)
-    listener.listen()
+    programs, holds = (_listening(folder / name) for name in ("programs", "holds"))
     print("ready", flush=True)
-    while 0 not in select.select([listener.fileno(), 0], [], [])[0]:
-        connection, _ = listener.accept()
-        if os.fork() == 0:
-            listener.close()
-            _follow(connection)
-        connection.close()
+    held: set[socket.socket | int] = {0}  # the standard input, a pipe from who started it
+    while held or not _ended(folder, holds):
+        for ready in select.select([programs, holds, *held], [], [])[0]:
+            if ready is programs:
+                connection, _ = programs.accept()
+                if os.fork() == 0:
+                    for other in (programs, holds, *held - {0}):
+                        other.close()  # type: ignore[union-attr]  # 0 is none of them
+                    _follow(connection)
+                connection.close()
+            elif ready is holds:
+                held.add(holds.accept()[0])
+            else:
+                held.remove(ready)
+
+
+def _listening(address: Path) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(address))
+    listener.listen()
+    return listener
+
+
+def _ended(folder: Path, holds: socket.socket) -> bool:
+    """Take the addresses away, unless somebody has come to hold the server."""
+    with suppress(FileNotFoundError), _locked(folder):  # the session's folder may be gone
+        if select.select([holds], [], [], 0)[0]:
+            return False
+        (folder / "programs").unlink()
+        (folder / "holds").unlink()
+    return True
 
 
 def _follow(connection: socket.socket) -> None:
@@ -164,8 +224,10 @@ def _take_files(received: list[int], numbers: list[int]) -> None:
 
 def _program(words: list[str]) -> None:
     """Run `-c PROGRAM` or `-m MODULE` as Python does."""
-    kind, what, *rest = words
+    launcher, kind, what, *rest = words
     sys.argv = [kind, *rest]
+    if what == "runners.launch":  # the workers that it starts are forks as well
+        sys.executable = launcher
     if kind == "-c":
         main: dict[str, Any] = {"__name__": "__main__"}
         exec(compile(what, "<string>", "exec"), main)  # noqa: S102 - a test's program
@@ -174,4 +236,4 @@ def _program(words: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    _serve(*sys.argv[1:])
+    _serve(sys.argv[1], Path(sys.argv[2]))

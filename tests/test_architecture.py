@@ -50,8 +50,8 @@ WIDGETS: Final = {
     "text_area", "text_input", "time_input", "toggle",
 }  # fmt: skip
 EMOJI: Final = re.compile("[\u2600-\u27bf\u2b00-\u2bff\ufe0f\U0001f000-\U0001faff]")
-SCRIPTS: Final = {"pages.shell", "pages.how_long.link"}
-"""Run by Streamlit, not imported: they draw as they are read."""
+SCRIPTS: Final = {"pages.shell"}
+"""Run by Streamlit, not imported: it draws as it is read."""
 
 
 def _files(room: str) -> list[Path]:

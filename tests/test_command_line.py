@@ -459,3 +459,59 @@ def test_a_report_makes_no_folder_and_says_which_is_missing(
     assert f"there is no folder {tmp_path / folder}" in err
     assert "name another place" in err
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+# -- a month of jobs -----------------------------------------------------------------------------
+
+JOBS = """name,network,total_tokens,training,precision,runs,within,interruptible
+Adapters,llama-3-8b,20M,lora,bfloat16,60,12,yes
+Full,llama-3-8b,100M,full,bfloat16,20,24,no
+"""
+
+
+def test_a_month_of_jobs_is_planned_from_a_file(capsys: Out, tmp_path: Path) -> None:
+    file = tmp_path / "jobs.csv"
+    file.write_text(JOBS, encoding="utf-8")
+    asked = ["capacity", "--jobs", str(file), "--months", "12", "--probability", "95"]
+    code, out, _ = _said(capsys, *asked)
+    assert code == 0
+    assert all(w in out for w in ("a month", "Adapters", "Full", "Waiting", "This fleet"))
+    assert all(line == line.rstrip() for line in out.splitlines())
+    result = json.loads(_said(capsys, *asked, "--json")[1])
+    assert result["keeps"]
+    assert [job["job"] for job in result["jobs"]] == ["Adapters", "Full"]
+    again = json.loads(_said(capsys, "capacity", "--json", "--link", f"?{result['query']}")[1])
+    assert again == result
+
+
+def test_a_fleet_of_own_machines_is_answered_as_it_stands(capsys: Out, tmp_path: Path) -> None:
+    file = tmp_path / "jobs.csv"
+    file.write_text(JOBS.replace(",", "\t"), encoding="utf-8")
+    asked = ["capacity", "--jobs", str(file), "--find", "off", "--months", "12"]
+    code, out, _ = _said(capsys, *asked, "--owned", "2 x h100-sxm|8")
+    assert code == 0
+    assert out.startswith("Use 2 machines with 8 x H100")
+    code, out, errors = _said(capsys, *asked)
+    assert (code, errors) == (1, "")
+    assert out.startswith("No machine")
+    assert json.loads(_said(capsys, *asked, "--json")[1])["waiting"][0]["median_s"] is None
+
+
+def test_all_that_is_wrong_in_a_file_of_jobs_is_told(capsys: Out, tmp_path: Path) -> None:
+    file = tmp_path / "jobs.csv"
+    file.write_text("name,network,runs\nA,llama-3-8b,many\n,llama-3-8b,1\n", encoding="utf-8")
+    code, _, errors = _said(capsys, "capacity", "--jobs", str(file), "--month", "12")
+    assert code == 2
+    assert all(w in errors for w in ("Row 1, column runs", "Row 2, column name", "--months?"))
+    code, _, errors = _said(capsys, "capacity", "--jobs", str(tmp_path / "none.csv"))
+    assert code == 2
+    assert "No such file" in errors
+    code, _, errors = _said(capsys, "capacity")
+    assert code == 2
+    assert "There is no job" in errors
+
+
+def test_presets_of_jobs_are_listed(capsys: Out) -> None:
+    code, out, _ = _said(capsys, "capacity", "--list", "presets")
+    assert code == 0
+    assert "fine-tuning" in out

@@ -62,15 +62,16 @@ on data."""
 NO_JUDGEMENT: Final[dict[str, str]] = {
     "a unit": """
         job._times:DAY_S catalog._records:HOUR_S compare._shortlist:HOUR_S job._memory:GIGA
-        throughput.curves:GIGA
+        throughput.curves:GIGA explore.columns:GIGA explore.columns:MILLION
         answers.comparison._parameters:HOUR_S
         answers._scaling_out:GIGABIT scaling_out._answer:BYTES splits._splits:HALF_BYTES
         splits._splits:FULL_BYTES
-        compare.rent_or_buy:HOUR_S cost._own:WATTS_PER_KILOWATT
+        compare.rent_or_buy:HOUR_S compare.rent_or_buy:MONTHS cost._own:WATTS_PER_KILOWATT
         cost.payback:MONTHS_PER_YEAR cost._records:HOURS_PER_YEAR
         cost._records:HOURS_PER_MONTH cost._records:SECONDS_PER_HOUR core._durations:DAY_S
         core._durations:HOUR_S core._durations:YEAR_S
         time_to_target.frontier:SECONDS_PER_HOUR epochs.steadiness:NORMAL cost._costs:NORMAL
+        capacity._answer:HOUR_S capacity._months:HOUR_S capacity._spend:MONTHS_PER_YEAR
         runs._schema:SCHEMA_VERSION""",
     "how much is read, kept or offered": """
         answers._asking:MOST_NAMED answers.comparison.saved:MOST_BYTES
@@ -85,6 +86,13 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         scaling_out._answer:MOST_BATCHES scaling_out._answer:USUAL_BATCH
         splits._splits:USUAL_BATCH
         time_to_target.families:MOST_FAMILIES
+        answers.parameters:MOST_CORNERS answers.parameters:MOST_RUNS_SHOWN
+        explore.formulas:LONGEST explore.formulas:MOST_BRACKETS explore.formulas:MOST_PARTS
+        explore.formulas:LARGEST_EXPONENT explore.formulas:LARGEST explore.pivot:MOST_ROWS
+        explore.pivot:MOST_COLUMNS explore.laws:MOST_CURVES explore.laws:LEAST_BATCHES
+        explore.points:MOST_POINTS explore.points:MOST_COLOURS explore.points:MOST_SYMBOLS
+        explore.points:MOST_PANELS explore.points:MOST_GROUPS explore.side_by_side:LEAST
+        explore.side_by_side:MOST
         answers.parameters:MOST_LISTED answers.parameters:LISTED catalog._combine:MAX_TEXT
         answers.comparison.question:EPOCHS answers.comparison.question:MOST_EPOCHS
         answers.comparison.question:MOST_OPTIONS
@@ -117,13 +125,25 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         epochs.epoch_size:SAME
         epochs.epoch_size:SAME_BY_SPEED epochs.epoch_size:FAR published._rows:MOST_BYTES
         published._rows:MOST_CELL published._rows:LARGEST published._rows:MOST_WHOLE
+        answers._select:_MOST_KEPT_BYTES importers._source:MOST_BYTES
+        importers._source:MOST_ROWS importers._source:MOST_COLUMNS
+        importers._source:MOST_CHARACTERS importers._source:MOST_PROBLEMS
+        importers.tensorboard_events:MOST_BYTES
         published._rows:MOST_DEVICES published._rows:SMALLEST
         published._rows:_SHOWN published._rows:CLOSE core.slugs:_NAMES
         published._runs:LONGEST_STEP_S published.configurations:LEAST_BERT_SAMPLES
         job._job:_SAME
+        capacity.records:MOST_JOBS capacity.records:MOST_STOCKS capacity.records:MOST_MACHINES
+        capacity.records:MOST_ACCELERATORS answers._capacity:MOST_HARDWARE
+        answers._capacity:SERVER answers._capacity:MOST_SERVERS
+        answers.capacity_jobs:MOST_BYTES answers.capacity_jobs:USUAL_RUNS
+        capacity._search:MOST_ROUNDS capacity._search:MOST_ENLARGED
+        capacity._search:MOST_RENTALS capacity._search:MOST_OF_KIND capacity._search:SECONDS
+        capacity._what_if:MOST_FACTOR capacity._what_if:MOST_INPUTS
         networks._kinds:_NAMES compare._assumptions:_KEPT""",
     "how it is told or drawn": """
         answers.runs._suspect_runs:APART
+        explore.laws:_GRID explore.laws:_BEYOND explore.points:SPREAD explore.side_by_side:DIGITS
         core.slugs:DIGITS core.slugs:LONGEST_FILE core.slugs:MOST_NAMED core.points:SHOWN
         core._durations:IN_DAYS_S
         core._durations:DIGITS answers.comparison._snapshot:DIGITS core._numbers:LEAST_DIGITS
@@ -135,18 +155,27 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         compare.undecided:LONG_MINUTES
         compare.undecided:NAMED compare._sentences:_TINY job._memory:_COUNTABLE
         answers.comparison._snapshot:LIKELIER compare.rent_or_buy:LEAST_CHANCE
+        compare.rent_or_buy:HARDLY compare.rent_or_buy:LEAST_WORK_S
         cost.break_even:EVEN_PERCENT cost._display:DIGITS cost._display:RATE_DIGITS
         throughput.curves:GRID
         epochs.how_long:CHART_POINTS time_to_target.goodput:GRID
         time_to_target.frontier:BATCHES
         epochs.steadiness:SHOWN
         convergence._targets:_WIDE convergence._targets:_POINTS
+        capacity._answer:SELDOM capacity._lines:STEP capacity._what_if:FACTOR_STEP
+        capacity._what_if:LEAST_SWING
         answers._curve_answers:MOST_REFUSED
         transfer._ladder:NEAREST transfer._library:NAMED
         transfer._ladder:NAMED""",
     "numerics": """
         mfu._fit:ROUNDS mfu._fit:MANY mfu._model:TAIL_VARIANCE mfu._questions:LEAST_STEP_S
         mfu._questions:USUAL_INTENSITY
+        capacity._months:COLUMNS capacity._months:SCENARIOS capacity._months:SEED
+        capacity._months:ENDLESS_USD capacity._months:MOST_RUNS capacity._months:WARM_UPS
+        capacity._months:LEAST_WARM_UP_H capacity._months:MOST_WARM_UP_H capacity._queue:NONE
+        capacity._queue:_LATE capacity._queue:_RANK capacity._queue:_CHUNK capacity._queue:_FEW
+        capacity._queue:_ROUNDING capacity._search:FEW_SCENARIOS capacity._search:FEW_RUNS
+        capacity._search:GAP
         cost._draws:DRAWS cost._draws:SEED cost._own:STRAIGHT cost._costs:SAME
         fits.lines:PARAMETERS
         fits.lines:ROUNDING throughput.curves:ROUNDING_OF_A_FIT fits.lines:_BLOCK

@@ -93,10 +93,11 @@ def test_python_examples_of_the_readme_run(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     examples = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert len(examples) == 3
+    assert len(examples) == 4
     for code in examples:
         exec(compile(code, "README.md", "exec"), {})  # noqa: S102 - our own README
-    assert list((tmp_path / "results" / "my-sweep").glob("*.parquet"))
+    for made in ("mine", "my-sweep"):
+        assert list((tmp_path / "results" / made).glob("*.parquet"))
 
 
 def test_the_sentence_of_the_readme_is_what_the_planner_says() -> None:

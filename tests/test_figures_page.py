@@ -49,6 +49,7 @@ def test_every_number_in_the_prose_of_the_readme_has_its_source() -> None:
         "exit status is 0 for an answer and 2 for": "tests/test_command_line.py",
         "It is 1 where there is no data": "tests/test_command_line.py",
         "/api/v1/": "an address",
+        "WCAG 2.2 AA": "a standard",
         f"Five result sets, {sum(printed)} runs": "data/results",
         "Misra1d to 8 digits": "tests/planner/throughput/test_throughput_nist.py",
         f"{SWEEPS:,} simulated sweeps": "tests/planner/test_coverage.py",

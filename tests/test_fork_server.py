@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fork_server import executable
+from tests.fork_server import ROOT, SHARED, executable
 
 PROGRAM = """
 import json, os, sys
@@ -63,3 +63,34 @@ def test_a_program_ends_with_its_launcher(tmp_path: Path) -> None:
     while Path(f"/proc/{mark.read_text()}").exists():
         assert time.monotonic() < end
         time.sleep(0.02)
+
+
+HOLDER = """
+import sys
+from tests.fork_server import executable
+print(executable("nothing"), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_processes_of_a_session_share_a_server_that_ends_with_the_last_of_them(
+    tmp_path: Path,
+) -> None:
+    environment = {**os.environ, SHARED: str(tmp_path)}
+    holders = [
+        subprocess.Popen([sys.executable, "-c", HOLDER], cwd=ROOT, env=environment, text=True,
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for _ in range(3)
+    ]  # fmt: skip
+    [python] = {h.stdout.readline().strip() for h in holders if h.stdout}
+    servers = set()
+    for holder in holders:
+        program = "import psutil; print(psutil.Process().parents()[1].pid)"
+        servers.add(int(_run(python, "-c", program, place=tmp_path).stdout))
+        holder.communicate()
+    [server] = servers
+    end = time.monotonic() + 60.0
+    while Path(f"/proc/{server}").exists():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    assert {p.name for p in (tmp_path / "nothing").iterdir()} == {"lock", "python"}

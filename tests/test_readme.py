@@ -74,6 +74,8 @@ def test_the_commands_answer(command: str, tmp_path: Path) -> None:
         '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/>'
         "</svg>"
     )
+    jobs = ROOT / "planner" / "capacity" / "presets" / "fine-tuning.csv"
+    (tmp_path / "jobs.csv").write_bytes(jobs.read_bytes())
     if "backtest DIR" in command:
         pytest.skip("needs a folder of public data sets")
     words = shlex.split(command, comments=True)[1:]

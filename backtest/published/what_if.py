@@ -35,6 +35,9 @@ A crossover is measured as two batches: the larger count was slower at the first
 second. The measured staleness is below the model's n - 1 updates, most at small batches. These
 workers share two cores; what causes the difference was not isolated. A worker that is stopped
 neither computes nor exchanges gradients. Its step is predicted from the measured even run.
+
+The model of a pipeline gives each stage a device of its own. Here the stages share two cores, and
+other work ran beside these runs.
 """
 
 

@@ -3,6 +3,7 @@
     crossover      global batch from which n workers beat one; runs at one batch bracket it
     slow worker    step or samples/s with one worker stopped a share of the time, from even workers
     staleness      mean age of gradients [updates], n - 1 by the model
+    pipeline       step with m micro-batches from the step with one: (m + p - 1)/(m p) of it
 
 A run with a slow worker names the stopped share in its system: "..., one stopped 25 % of the time".
 Its even counterpart has the same workers, batch and software. The model scales the measured even
@@ -17,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any, Final
 
 import numpy as np
@@ -28,7 +30,8 @@ from planner.scaling_out import slow_answer as with_slow_worker
 from planner.store import Folder, Store, queries
 
 STOPPED: Final = re.compile(r", one stopped (\d+(?:\.\d+)?) % of the time$")
-KINDS: Final = ("crossover", "slow worker, synchronous", "slow worker, asynchronous", "staleness")
+KINDS: Final = ("crossover", "slow worker, synchronous", "slow worker, asynchronous", "staleness",
+                "pipeline")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +63,9 @@ def what_if_checks(folder: Path) -> list[Check]:
     """Return the checks of all result sets of a folder; none where no set has such runs."""
     store = Store((Folder(path=folder, label="results", kind="shipped"),))
     store.refresh()
-    return [
-        check
-        for workload in queries.scaled_workloads(store)
-        for check in _of_workload(store, workload)
-    ]
+    uneven = [c for name in queries.scaled_workloads(store) for c in _of_workload(store, name)]
+    cut = [c for name in queries.timed_workloads(store) for c in _pipelines(store, name)]
+    return uneven + cut
 
 
 def _of_workload(store: Store, workload: str) -> Iterator[Check]:
@@ -154,7 +155,7 @@ def _slowdown(row: CountAnswer, slow: float, *, waits: bool) -> float:
 
 def _staleness(store: Store, even: Series) -> Iterator[Check]:
     for point in even.points:
-        stated = json.loads(str(facts(store, point.run).get("extra") or "{}"))
+        stated = _stated(store, point.run)
         if point.devices > 1 and "staleness_mean" in stated:
             yield Check(
                 kind=KINDS[3],
@@ -163,6 +164,36 @@ def _staleness(store: Store, even: Series) -> Iterator[Check]:
                 predicted=point.devices - 1.0,
                 measured=float(stated["staleness_mean"]),
             )
+
+
+def _pipelines(store: Store, workload: str) -> Iterator[Check]:
+    """Yield the step of each run over several stages, from the run with one micro-batch."""
+    if not any("stage" in pattern.split(", ") for pattern in queries.patterns(store, workload)):
+        return
+    groups: dict[tuple[str, str, int | None, int], dict[int, list[float]]]
+    groups = defaultdict(lambda: defaultdict(list))
+    for name, run, stages in _runs(store, workload):
+        share = _stated(store, run).get("bubble_share")
+        if share and run.step_time_s:
+            micro_batches = round((stages - 1) / share - (stages - 1))
+            key = name, run.software, run.global_batch_size, stages
+            groups[key][micro_batches].append(run.step_time_s)
+    for (_, _, batch, stages), steps in sorted(groups.items(), key=lambda item: item[0][3]):
+        for m in sorted(steps):
+            if m > 1 and 1 in steps:
+                yield Check(
+                    kind=KINDS[4],
+                    case=f"{stages} stages, batch {batch}, {m} micro-batches",
+                    unit="s",
+                    predicted=median(steps[1]) * (m + stages - 1) / (m * stages),
+                    measured=median(steps[m]),
+                )
+
+
+def _stated(store: Store, run: Run) -> dict[str, Any]:
+    """Return the facts in the column `extra` of a run."""
+    stated: dict[str, Any] = json.loads(str(facts(store, run).get("extra") or "{}"))
+    return stated
 
 
 def facts(store: Store, run: Run) -> dict[str, Any]:

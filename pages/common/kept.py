@@ -41,6 +41,7 @@ from planner.core.slugs import slugs
 from planner.effects import FactorEffect, effects_of
 from planner.epochs import EpochSize
 from planner.epochs.epoch_size import epoch_size
+from planner.job import shares
 from planner.runs import FormRun, Placement, Run, Trials, TrialSet
 from planner.store import Store, folders_from_environment, queries
 from planner.store.kept import Kept
@@ -59,6 +60,11 @@ from planner.time_to_target import (
 Answer = TypeVar("Answer")
 _DRAWN: Final = Kept(256)
 """Figures and rows of pages; each holds some kilobytes."""
+_WORK: Final = (
+    "stated_mfu", "throughput", "train_flops_per_sample", "accelerator_model_name",
+    "accelerators_per_node", "number_of_nodes", "precision",
+)  # fmt: skip
+"""Columns of listed runs from which their MFU follows."""
 _TABLES: Final = Kept(32)
 """Tables of the Results page; each holds some hundred kilobytes."""
 
@@ -66,6 +72,11 @@ _TABLES: Final = Kept(32)
 def totals(shared: Store) -> queries.Totals:
     """Return `planner.store.queries.totals`, cached until its runs change."""
     return _once(shared, "totals", lambda: queries.totals(shared))
+
+
+def recent_sets(shared: Store, most: int) -> list[queries.RecentSet]:
+    """Return `planner.store.queries.recent_sets`, cached until its runs change."""
+    return _once(shared, ("recent sets", most), lambda: queries.recent_sets(shared, most))
 
 
 def workloads(shared: Store) -> dict[str, int]:
@@ -195,6 +206,17 @@ def curves(
         return curves_of(timed), systems_of(timed), usual_systems(timed), size
 
     return _of(shared, workload, ("curves", samples), query)
+
+
+def curves_of_set(shared: Store, result_set: str) -> list[SystemCurve]:
+    """Return the curves of a result set, without runs that failed; those of most points first."""
+
+    def query() -> list[SystemCurve]:
+        ids = queries.which(shared, {"result_set": [result_set], "status": ["ok"]})
+        runs = [run for i in ids[: queries.MOST_ROWS] if (run := queries.run(shared, i))]
+        return sorted(curves_of(runs), key=lambda curve: -curve.batch.size)
+
+    return _once(shared, ("curves of set", result_set), query)
 
 
 def forms(shared: Store, workload: str) -> list[FormRun]:
@@ -381,10 +403,26 @@ def count(shared: Store, filters: queries.Filters) -> int:
     return _once(shared, ("count", _key(filters)), lambda: queries.count(shared, filters))
 
 
-def table(shared: Store, filters: queries.Filters, skip: int) -> pa.Table:
-    """Return `planner.store.queries.table` with suspect flags, cached until its runs change."""
-    query = lambda: with_flags(shared, queries.table(shared, filters, skip=skip))  # noqa: E731
-    return _TABLES.once((shared.serial, shared.generation, _key(filters), skip), query)
+def listed(
+    shared: Store, filters: queries.Filters, skip: int, catalog: Catalog, stamp: Hashable
+) -> tuple[pa.Table, Hashable]:
+    """Return a page of `planner.store.queries.listed` with flags and MFU, and its key; cached.
+
+    `stamp` changes with the catalogue.
+    """
+    key = (shared.serial, shared.generation, _key(filters), skip, stamp)
+
+    def query() -> pa.Table:
+        return with_flags(shared, with_mfu(queries.listed(shared, filters, skip=skip), catalog))
+
+    return _TABLES.once(key, query), key
+
+
+def with_mfu(runs: pa.Table, catalog: Catalog) -> pa.Table:
+    """Return listed runs with a column of their MFU [0..1], without those it follows from."""
+    values = pa.array(shares(runs.select(_WORK).to_pylist(), catalog), pa.float64())
+    kept = [name for name in runs.column_names if name not in _WORK or name == "precision"]
+    return runs.select(kept).append_column("mfu", values)
 
 
 def with_flags(shared: Store, runs: pa.Table) -> pa.Table:

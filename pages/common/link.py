@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import os
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -32,6 +33,7 @@ from planner.core import (
     value_of,
 )
 from planner.core.slugs import slugs
+from planner.report import public_url, with_base
 
 __all__ = ["Link", "Options", "Parameters", "as_text", "page_link", "plain", "slug", "slugs"]
 
@@ -101,9 +103,24 @@ def memory_of(page: str) -> dict[str, Any]:
 
 
 def base() -> str:
-    """Return the page's address without its state; "" where unknown."""
+    """Return the page's address without its state; "" where unknown.
+
+    It lies below the public address of the app where that is set: others open it.
+    """
     url = st.context.url
-    return urlsplit(url)._replace(query="", fragment="").geturl() if url else ""
+    if not url:
+        return ""
+    try:
+        public = public_url(os.environ)
+    except ValueError:  # reported where reports are made
+        public = ""
+    return with_base(urlsplit(url)._replace(query="", fragment="").geturl(), public)
+
+
+def is_local() -> bool:
+    """Return whether the page was opened under an address that only this machine has."""
+    host = urlsplit(st.context.url or "").hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 _JOIN: Final = "\u2060"
@@ -267,6 +284,14 @@ class Link:
         parameter = Parameter(name=name, words="", longest=most)
         self._begin(name, self._read(parameter), default)
         return plain(str(st.session_state[self.key(name)] or ""))
+
+    def lines(self, parameter: Parameter, default: str) -> str:
+        """Return the initial value of a text area, which may have several lines."""
+        name = parameter.name
+        self._defaults[name] = default
+        self._twice(name)
+        self._begin(name, self._read(parameter), default)
+        return str(st.session_state[self.key(name)] or "")
 
     def day(self, name: str) -> dt.date | None:
         """Return the initial value of a date, written YYYY-MM-DD; None without one."""

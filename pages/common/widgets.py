@@ -12,18 +12,47 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 from streamlit.elements.lib.mutable_popover_container import PopoverContainer
 
+from pages.common import markup, saving
 from pages.common.link import Link, as_text
 from planner.core import sentence_case
-from planner.figures import CONFIG, ChartSpec, UncheckedFigure
+from planner.figures import (
+    CONFIG,
+    ChartSpec,
+    UncheckedFigure,
+    cell_text,
+    chart_text,
+    table_text,
+)
+from planner.figures.as_text import MOST_ROWS
 from planner.figures.frame import DARK_THEME, LIGHT_THEME, Theme
 from planner.store import queries
 
 Width = Literal["stretch", "content"]
 
 
+def heading(text: str, width: Width = "stretch") -> None:
+    """Draw the title of a card; `text` is Markdown, the answer of a page is larger."""
+    st.header(text, anchor=False, width=width)
+
+
 def chart(spec: ChartSpec, key: str, alt: str) -> None:
-    """Draw a chart in its own colours; `alt` describes it for screen readers."""
+    """Draw a chart in its own colours; screen readers get `alt` and its points as a table."""
     st.plotly_chart(UncheckedFigure(spec), theme=None, key=key, config=CONFIG, alt=alt)
+    markup.draw(chart_text(spec, alt))
+
+
+def marked_chart(
+    spec: ChartSpec, key: str, alt: str, changed: Callable[[], None], config: Mapping[str, Any]
+) -> None:
+    """Draw a chart in which an area or a point can be marked; `changed` is called on each change.
+
+    The marked area is in the session's state under `key`.
+    """
+    st.plotly_chart(
+        UncheckedFigure(spec), theme=None, key=key, config=dict(config), alt=alt,
+        on_select=changed, selection_mode=("points", "box", "lasso"),
+    )  # fmt: skip
+    markup.draw(chart_text(spec, alt))
 
 
 def table(
@@ -36,12 +65,13 @@ def table(
     column_config: Mapping[str, Any] | None = None,
     column_order: Sequence[str] | None = None,
 ) -> None:
-    """Draw rows as a table; unknown values are dashes, `alt` describes it for screen readers.
+    """Draw rows as a table; unknown values are dashes, screen readers get it as text under `alt`.
 
     The columns are Arrow arrays: Streamlit converts rows through pandas, which is slower.
     """
+    columns = columns_of(rows)
     st.dataframe(
-        columns_of(rows),
+        columns,
         hide_index=True,
         placeholder="–",
         key=key,
@@ -51,6 +81,32 @@ def table(
         column_config=column_config,
         column_order=column_order,
     )
+    as_text_table(columns, alt, column_config or {}, column_order)
+
+
+def as_text_table(
+    columns: pa.Table,
+    alt: str,
+    column_config: Mapping[str, Any],
+    column_order: Sequence[str] | None = None,
+) -> None:
+    """Draw the first rows of a table as text, for screen readers: a table is a canvas."""
+    shown = [
+        (name, *_head(name, column_config.get(name, name)))
+        for name in column_order or columns.column_names
+        if name in columns.column_names and column_config.get(name, name) is not None
+    ]
+    rows = columns.select([name for name, _, _ in shown]).slice(0, MOST_ROWS).to_pylist()
+    cells = [[cell_text(row[name], form) for name, _, form in shown] for row in rows]
+    markup.draw(table_text(alt, [label for _, label, _ in shown], cells, columns.num_rows))
+
+
+def _head(name: str, config: str | Mapping[str, Any]) -> tuple[str, str]:
+    """Return label and number format of a column."""
+    if isinstance(config, str):
+        return config, ""
+    form = (config.get("type_config") or {}).get("format")
+    return str(config.get("label") or name), form if isinstance(form, str) else ""
 
 
 def columns_of(rows: Sequence[Mapping[str, object]]) -> pa.Table:
@@ -83,7 +139,7 @@ def scale(title: str, key: str) -> None:
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
-        st.markdown(f"**{title}**", width="content")
+        heading(title, width="content")
         st.segmented_control(
             "Scale",
             ["log", "linear"],
@@ -100,18 +156,21 @@ def answer_text(sentence: str) -> str:
     return as_text(sentence).replace(" %", "\u00a0%")
 
 
-def share(link: Link, sentence: str, width: Width = "stretch") -> None:
-    """Draw a button that shows the answer and the full address of this view, each to copy."""
+def share(link: Link, sentence: str, width: Width = "stretch", *, saves_views: bool = True) -> None:
+    """Draw a button that shows the answer and the address of this view, and one that saves it."""
     with st.popover("Share", icon=":material/link:", width=width):
         st.caption("The answer, to paste")
         st.code(sentence, language=None, wrap_lines=True)
         st.caption("This view, as a link")
         st.code(link.url(), language=None, wrap_lines=True)
+    if saves_views:
+        saving.offer(link)
 
 
 _KINDS: Final = {
     "csv": ("text/csv", ":material/download:"),
     "html": ("text/html", ":material/description:"),
+    "json": ("application/json", ":material/download:"),
     "parquet": ("application/octet-stream", ":material/download:"),
 }
 
@@ -175,7 +234,7 @@ def details() -> DeltaGenerator:
 def nothing(what: str, why: str, button: str, back: Callable[[], None], *, key: str) -> None:
     """Draw an empty state: what is missing, the cause, one button back."""
     with st.container(border=True):
-        st.markdown(f"**{what}**")
+        heading(what)
         st.caption(why)
         st.button(button, on_click=back, key=key, icon=":material/undo:")
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import streamlit as st
 
-from pages.common import kept, widgets
-from pages.common.link import Link, as_text, plain, slugs
+from pages.common import handout, kept, widgets
+from pages.common.link import Link, as_text, slugs
 from pages.compare import charts, described, saved, state, table, tiles
 from pages.compare import described as compare_described
 from pages.compare.inputs import after, in_words
@@ -34,127 +33,35 @@ from planner.compare.evaluation import Comparison, Row
 from planner.compare.undecided import undecided
 from planner.core import Estimate, Refusal, csv_text
 from planner.epochs import INFERENCE
-from planner.report import MOST_LOGO_BYTES, MOST_NAME, compare_page, logo_uri
+from planner.report import compare_page
 from planner.store import Store
 from planner.store.export import records_file
-from planner.store.pdf import PdfError, chromium, pdf_of
-
-_COMPANY: Final = "compare-report-company"
-_LOGO: Final = "compare-report-logo"
-_REFUSED: Final = "compare-report-logo-problem"
-_PDF: Final = "compare-report-pdf"
-_FIELD: Final = "compare.report.company"
-_FILE: Final = "compare.report.logo"
-"""Session keys; a widget's value is lost when its popover closes."""
 
 
 def draw_report(link: Link, reply: Reply, comparison: Comparison, begins: datetime) -> None:
-    """Draw the report button, and a popover with logo, PDF and data."""
-    made = _maker(reply, link.url(), begins)
-    widgets.download(
-        "Report", made, "epochwise-compare.html", key="compare.report", width="content"
+    """Draw the report button, and the box with letterhead, PDF and data."""
+    records = table.records_of(reply, comparison, begins)
+    handout.draw(
+        "compare",
+        _maker(reply, link.url(), begins, by_use=st.session_state[link.key("chart")] == "use"),
+        [
+            _data("CSV of the options", lambda: csv_text(records), "csv"),
+            _data("Parquet of the options", lambda: records_file(records), "parquet"),
+        ],
     )
-    box = st.popover("Logo, PDF, data", icon=":material/picture_as_pdf:", key="compare.handout",
-                     width="content", on_change="rerun")  # fmt: skip
-    if not box.open:
-        return
-    with box:
-        _letterhead()
-        made = _maker(reply, link.url(), begins)  # with the current letterhead
-        widgets.download("HTML", made, "epochwise-compare.html", key="compare.report.html")
-        _pdf(made)
-        records = table.records_of(reply, comparison, begins)
-        _data(lambda: csv_text(records), "csv")
-        _data(lambda: records_file(records), "parquet")
 
 
-def _data(make: Callable[[], bytes | str], kind: str) -> None:
-    label = {"csv": "CSV of the options", "parquet": "Parquet of the options"}[kind]
-    widgets.download(label, make, f"epochwise-compare.{kind}", key=f"compare.report.{kind}")
+def _data(label: str, make: Callable[[], bytes | str], kind: str) -> widgets.File:
+    return widgets.File(label, make, f"epochwise-compare.{kind}", f"compare.report.{kind}")
 
 
-def _maker(reply: Reply, address: str, begins: datetime) -> Callable[[], str]:
-    """Return a function that makes the page at the click; it reads its inputs now."""
-    company, logo = st.session_state.get(_COMPANY, ""), st.session_state.get(_LOGO)
-    made = f"{begins:%Y-%m-%d %H:%M} {begins.tzname()}"
+def _maker(reply: Reply, address: str, begins: datetime, *, by_use: bool = False) -> handout.Make:
+    """Return a function that makes the report at the click; it reads its inputs now."""
     answered = replace(reply.answered, problems=tuple(dict.fromkeys(reply.problems)))
-    return lambda: compare_page(
-        answered, link=address, made=made, display=reply.display, company=company,
-        logo=logo[1] if logo else None, begins=begins, by=reply.by,
+    return lambda letterhead, made: compare_page(
+        answered, link=address, made=made, display=reply.display, letterhead=letterhead,
+        begins=begins, by=reply.by, by_use=by_use,
     )  # fmt: skip
-
-
-def _letterhead() -> None:
-    """Draw company name and logo of the report; they stay in this session, not in the link."""
-    st.text_input(
-        "Company", st.session_state.get(_COMPANY, ""), key=_FIELD, max_chars=MOST_NAME,
-        on_change=_named, placeholder="shown above the report",
-    )  # fmt: skip
-    upload = st.file_uploader(
-        f"Logo (PNG, JPEG or SVG, {MOST_LOGO_BYTES // 1024:,} KiB at most)",
-        type=["png", "jpg", "jpeg", "svg"], key=_FILE, on_change=_pictured,
-        max_upload_size=max(MOST_LOGO_BYTES // 1_000_000, 1),
-    )  # fmt: skip
-    if upload is None:
-        st.session_state.pop(_REFUSED, None)
-    elif problem := st.session_state.get(_REFUSED, ""):  # as long as that file is chosen
-        st.warning(as_text(f"{problem} The report leaves out {plain(upload.name)[:80]}."))
-    if logo := st.session_state.get(_LOGO):
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(as_text(f"Logo: {logo[0]}"))
-            st.button("Without it", key="compare.report.plain", icon=":material/close:",
-                      on_click=lambda: st.session_state.pop(_LOGO, None))  # fmt: skip
-
-
-def _named() -> None:
-    st.session_state[_COMPANY] = plain(str(st.session_state.get(_FIELD) or ""))[:MOST_NAME]
-
-
-def _pictured() -> None:
-    """Check a logo as soon as it is chosen; a refused one is not kept."""
-    upload = st.session_state.get(_FILE)
-    st.session_state.pop(_REFUSED, None)
-    if upload is None:
-        return
-    picture = upload.getvalue()
-    try:
-        logo_uri(picture)
-    except ValueError as error:
-        st.session_state[_REFUSED] = str(error)
-        return
-    st.session_state[_LOGO] = (plain(upload.name)[:80], picture)
-
-
-def _pdf(made: Callable[[], str]) -> None:
-    """Draw a button that makes the PDF, then one that saves it; a download cannot show errors."""
-    if chromium() is None:
-        st.caption(
-            "A PDF needs Chromium or Chrome on the machine that runs this app; none was found. "
-            "Open the HTML and print it. It is laid out for A4."
-        )
-        return
-    page = made()
-    key = hashlib.sha256(page.encode()).hexdigest()
-    st.button(
-        "Make the PDF", key="compare.report.pdf.make", icon=":material/print:", width="stretch",
-        on_click=lambda: _print(page, key),
-    )  # fmt: skip
-    if problem := st.session_state.pop(f"{_PDF}-problem", ""):
-        st.warning(as_text(problem))
-    made_pdf: Any = st.session_state.get(_PDF)
-    if made_pdf and made_pdf[0] == key:
-        st.download_button(
-            "Save the PDF", made_pdf[1], "epochwise-compare.pdf", "application/pdf",
-            key="compare.report.pdf", icon=":material/picture_as_pdf:", type="primary",
-            on_click="ignore", width="stretch",
-        )  # fmt: skip
-
-
-def _print(page: str, key: str) -> None:
-    try:
-        st.session_state[_PDF] = (key, pdf_of(page))
-    except PdfError as error:
-        st.session_state[f"{_PDF}-problem"] = str(error)
 
 
 _BASES: Final = {
@@ -185,7 +92,8 @@ def draw(link: Link, shared: Store, reply: Reply, comparison: Comparison, begins
         tiles.draw(reply, comparison)
         with widgets.actions():
             lines = [" ".join([first, *others]), keeps, bought, open_question, measure]
-            widgets.share(link, "\n".join(line for line in lines if line), "content")
+            text = "\n".join(line for line in lines if line)
+            widgets.share(link, text, "content", saves_views=False)
             draw_report(link, reply, comparison, begins)
             saved.offer(link, reply)
             described.draw_efficiency(link, shared, comparison)
@@ -308,7 +216,7 @@ def _why_alone(comparison: Comparison) -> str:
 def draw_next_run(comparison: Comparison) -> None:
     """Draw the run that would decide the ranking, then runs that narrow each option."""
     with st.container(border=True):
-        st.markdown("**Next measurement**")
+        widgets.heading("Next measurement")
         _, first = undecided(comparison)
         if first:
             st.markdown(f":blue-badge[decides most] {widgets.answer_text(first)}")
@@ -376,7 +284,7 @@ def nothing(link: Link, shared: Store, chosen: list[str] | None) -> None:
         )
     elif incomplete:
         with st.container(border=True):
-            st.markdown("**How heavy is the workload?**")
+            widgets.heading("How heavy is the workload?")
             st.caption(
                 as_text(
                     "Give the samples of an epoch and the work of a sample: parameters and tokens, "

@@ -169,7 +169,7 @@ def rent_and_buy(link: Link, reply: Reply, comparison: Comparison) -> None:
         with st.container(
             horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
         ):
-            st.markdown("**Cost against use**", width="content")
+            widgets.heading("Cost against use", width="content")
             st.segmented_control(
                 "Over", list(_USES), key=link.key("chart"), default=over, required=True,
                 format_func=_USES.__getitem__, label_visibility="collapsed",
@@ -308,7 +308,7 @@ def what_matters(reply: Reply, comparison: Comparison) -> None:
     """Draw which uncertain inputs move the answer most."""
     influence: Tornado | None = state.once(("tornado", reply.key), lambda: tornado(comparison))
     with st.container(border=True):
-        st.markdown("**What matters most**")
+        widgets.heading("What matters most")
         if influence is None or not influence.influences:
             st.caption("Nothing about the cost of these options is uncertain.")
             return

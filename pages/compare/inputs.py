@@ -435,7 +435,7 @@ def draw_assumptions(link: Link) -> None:
     with box:
         _currency(link)
         for title, names in _GROUPS.items():
-            st.markdown(f"**{title}**")
+            widgets.heading(title)
             with st.grid(3, min_column_width=220):
                 for name in names:
                     _field(link, name, tariff)

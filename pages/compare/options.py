@@ -1,8 +1,8 @@
-"""The options to compare: chosen from a list, or entered by hand."""
+"""The options to compare: chips of the chosen ones, a table of all, or entered by hand."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final, cast
 
@@ -10,9 +10,19 @@ import streamlit as st
 
 from pages.common import hardware
 from pages.common.link import Link, as_text
+from pages.compare import picker
 from pages.compare import state as compare_state
 from pages.compare.inputs import shown_in
-from planner.answers.comparison import MOST_OPTIONS, Offered, too_many, with_own
+from planner.answers.comparison import (
+    MOST_OPTIONS,
+    Choice,
+    ChoiceFilter,
+    Offered,
+    narrowed_choices,
+    too_many,
+    with_own,
+)
+from planner.catalog import Accelerator
 from planner.compare import (
     MOST_COUNT,
     MOST_PRICE,
@@ -31,14 +41,18 @@ from planner.job import Candidate, Way
 from planner.store import Store
 
 _WAYS: Final = {"rent": "Rent", "buy": "Buy", "own": "Already owned"}
+_ALL: Final = "all"
+"""The entry of the list that opens the table."""
 _USUAL: Final = "compare-usual-options"
 """Session key of the default options when the page was last drawn."""
 _PRICES: Final = {"rent": "an hour", "buy": "with host"}
 
 
 def draw(link: Link, shared: Store, begins: datetime) -> list[str] | None:
-    """Draw the list of options; return the chosen ids, None where there are none to choose."""
+    """Draw the chosen options; return their ids, None where there are none to choose."""
     _entries(link)
+    if picker.taken(link):
+        _taken_out(link)
     offered = compare_state.offered(shared, link.parameters(), begins)
     if offered is None or not offered.candidates:
         link.keep("options", "baseline")
@@ -48,17 +62,64 @@ def draw(link: Link, shared: Store, begins: datetime) -> list[str] | None:
     named = {o: c.named for o, c in by_id.items()}
     link.choices("options", named, list(offered.usual), MOST_OPTIONS)
     _with_own(link, offered)
-    chosen: list[str] = st.multiselect(
-        "Options",
-        list(by_id),
-        format_func=lambda o: by_id[o].label if o in by_id else o,
-        key=link.key("options"),
-        max_selections=MOST_OPTIONS,
-        placeholder="Type a card, a provider, rent or buy",
-        on_change=lambda: _taken_out(link),
-        help=f"{len(by_id):,} options; type to search. Choose at most {MOST_OPTIONS}.",
-    )
+
+    def choices() -> tuple[Choice, ...]:
+        return compare_state.choices(shared, link.parameters(), begins)
+
+    chosen = _chips(link, by_id, choices)
+    if picker.is_open():
+        picker.draw(link, choices(), shown_in(link).currency)
     return chosen
+
+
+def _chips(
+    link: Link, by_id: dict[str, Candidate], choices: Callable[[], Sequence[Choice]]
+) -> list[str]:
+    """Draw the chosen options as chips, with the way to the table of all; return their ids.
+
+    A text that is typed goes into the search of that table, unless it names one option.
+    """
+    key = link.key("options")
+    chosen = list(st.session_state[key])
+    every = f"Choose from all {len(by_id):,} options"
+    shown: list[str] = st.multiselect(
+        "Options",
+        [*chosen, _ALL],
+        format_func=lambda o: every if o == _ALL else by_id[o].label if o in by_id else o,
+        key=key,
+        accept_new_options=True,
+        placeholder="Type a card, a provider, rent or buy",
+        on_change=lambda: _changed(link, by_id, choices),
+        help=f"At most {MOST_OPTIONS}. Type to search; a cross takes an option out.",
+        wrap=True,
+    )
+    return [o for o in shown if o in by_id]
+
+
+def all_button() -> None:
+    """Draw the button that opens the table of all options."""
+    st.button(
+        "All options", key="compare.pick", icon=":material/table_rows:", on_click=picker.ask,
+        help="Search, filter and tick options in a table",
+    )  # fmt: skip
+
+
+def _changed(
+    link: Link, by_id: dict[str, Candidate], choices: Callable[[], Sequence[Choice]]
+) -> None:
+    """Take out removed options; add the one that a text names, or open the table to search it."""
+    held = list(st.session_state[link.key("options")])
+    kept = [o for o in held if o in by_id]
+    link.put("options", kept)
+    for text in (o for o in held if o not in by_id):
+        words = "" if text == _ALL else text[:80]
+        exact = [c.id for c in choices() if c.label.casefold() == text.casefold()]
+        named = exact or [c.id for c in narrowed_choices(choices(), ChoiceFilter(words=words))]
+        if len(named) == 1 and len(kept) < MOST_OPTIONS:
+            link.put("options", list(dict.fromkeys([*kept, *named])))
+        else:
+            picker.ask(words)
+    _taken_out(link)
 
 
 def _entries(link: Link) -> None:
@@ -117,7 +178,8 @@ def own_entry(link: Link, shared: Store, begins: datetime) -> None:
                      on_change="rerun")  # fmt: skip
     if not box.open:
         return
-    accelerators = {a.id: a for a in hardware.catalog().catalog.accelerators}
+    newest = sorted(hardware.catalog().catalog.accelerators, key=_age)
+    accelerators = {a.id: a for a in newest}
     with box:
         if not accelerators:
             st.caption("There is no catalogue of accelerators to choose from.")
@@ -153,6 +215,12 @@ def own_entry(link: Link, shared: Store, begins: datetime) -> None:
             _entry(link, name, text)
 
 
+def _age(accelerator: Accelerator) -> tuple[bool, int, str]:
+    """Return the sort key of accelerators: processors last, the newest first."""
+    launched = accelerator.launched.toordinal() if accelerator.launched else 0
+    return accelerator.kind == "cpu", -launched, accelerator.name
+
+
 def _price_each(way: str, currency: str) -> None:
     """Draw the price per accelerator, where there are several."""
     price, count = st.session_state.get("compare.own.price"), st.session_state["compare.own.count"]
@@ -173,7 +241,7 @@ def _instead(link: Link, shared: Store, begins: datetime) -> None:
         key="compare.own.instead",
         format_func=lambda o: by_id[o].label if o in by_id else "none: one more option",
         on_change=lambda: _fill(by_id),
-        help="Give one of the chosen options another price",
+        help="Give one of the chosen options another price, or another count",
     )
 
 
@@ -183,6 +251,7 @@ def _fill(by_id: dict[str, Candidate]) -> None:
         st.session_state["compare.own.way"] = candidate.way
         st.session_state["compare.own.accelerator"] = candidate.hardware.accelerator.id
         st.session_state["compare.own.count"] = candidate.hardware.count
+        st.session_state["compare.own.price"] = None
 
 
 def _add(link: Link) -> None:
@@ -198,6 +267,7 @@ def _add(link: Link) -> None:
     text = entry_text(entry)
     own, chosen = list(state[link.key("own")]), list(state.get(link.key("options"), []))
     instead = str(state.get("compare.own.instead") or "")
+    own = [t for t in own if not instead or _id(link, t) != instead]
     left = [o for o in chosen if o != instead]
     problem = wrong_in_form(entry, hardware.catalog().catalog) or _no_room(own, left)
     if problem:
@@ -232,12 +302,33 @@ def _entry(link: Link, name: str, text: str) -> None:
         catalog = hardware.catalog().catalog
         entry = entry_of(text, catalog, compare_state.usd_per(link.parameters()))
         st.caption(as_text(entry_words(entry, catalog) if isinstance(entry, Entry) else text))
+        if isinstance(entry, Entry):
+            st.button(
+                "Edit",
+                key=f"compare.own.edit.{name}",
+                icon=":material/edit:",
+                on_click=lambda: _edit(link, entry),
+            )
         st.button(
             "Remove",
             key=f"compare.own.remove.{name}",
             icon=":material/close:",
             on_click=lambda: _remove(link, text),
         )
+
+
+def _edit(link: Link, entry: Entry) -> None:
+    """Fill the form with an entry, which the next one replaces."""
+    display, quote = shown_in(link), entry.quote
+    price = entry.price
+    if price is not None:
+        same = quote is not None and quote.currency == display.currency
+        price = quote.amount if same and quote else float(f"{price * display.per_usd:.6g}")
+    st.session_state["compare.own.way"] = entry.way
+    st.session_state["compare.own.accelerator"] = entry.accelerator
+    st.session_state["compare.own.count"] = entry.count
+    st.session_state["compare.own.price"] = price
+    st.session_state["compare.own.instead"] = entry_id(entry)
 
 
 def _remove(link: Link, text: str) -> None:

@@ -13,8 +13,10 @@ from pages.compare import (
     answer,
     catalog,
     charts,
+    currency,
     inputs,
     options,
+    owning,
     saved,
     state,
     table,
@@ -43,9 +45,12 @@ def show() -> None:
             link.pin("workload")
         chosen = options.draw(link, shared, begins)
         with widgets.actions():
+            if chosen is not None:
+                options.all_button()
             options.own_entry(link, shared, begins)
             inputs.draw_deadline(link, begins)
             saved.draw(link)
+            currency.draw(link)
         inputs.draw_assumptions(link)
     saved.made(link)
     reply = _reply(link, shared, chosen, begins)
@@ -89,6 +94,7 @@ def _answered(
             table.draw(link, reply, comparison, begins)
         with use:
             charts.rent_and_buy(link, reply, comparison)
+    owning.draw(link, reply, comparison)
     answer.draw_next_run(comparison)
     charts.what_matters(reply, comparison)
     answer.how_sure(comparison)

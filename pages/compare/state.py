@@ -16,11 +16,13 @@ from pages.common.link import Parameters, slugs
 from planner.answers import compare_facts, question
 from planner.answers.comparison import (
     Answered,
+    Choice,
     CompareParameters,
     Facts,
     Offered,
     Request,
     answered_whole,
+    choices_of,
     compare_parameters,
 )
 from planner.core import Problem
@@ -143,6 +145,20 @@ def _offered(shared: Store, asking: CompareParameters, job_facts: Facts) -> Offe
     offers = question.offers_key(asking.request, job_facts)
     key = ("offered", of_state(shared, asking), _job_key(asking), offers)
     return once(key, lambda: question.offered(asking.request, job_facts, today()))
+
+
+def choices(
+    shared: Store, parameters: Parameters, begins: datetime | None = None
+) -> tuple[Choice, ...]:
+    """Return all options of the job as rows to choose from; empty without a job."""
+    asking, _ = compare_parameters(parameters, begins=begins)
+    job_facts, _ = facts(shared, parameters)
+    if job_facts is None:
+        return ()
+    offers = question.offers_key(asking.request, job_facts)
+    key = ("choices", of_state(shared, asking), _job_key(asking), offers, asking.display)
+    shown = _offered(shared, asking, job_facts)
+    return once(key, lambda: choices_of(shown.candidates, job_facts.job, asking.display))
 
 
 def usd_per(parameters: Parameters) -> dict[str, float]:

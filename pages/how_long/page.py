@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Final
 
 import streamlit as st
 
-from pages.common import kept, narrow, suspect_switch, widgets
+from pages.common import handout, kept, narrow, suspect_switch, widgets
 from pages.common import tiles as answer_tiles
 from pages.common.kept import ROOT, store
 from pages.common.link import Link, as_text, page_link
@@ -17,7 +16,7 @@ from pages.how_long import tiles
 from pages.how_long.lines import lines
 from planner import figures
 from planner.answers import how_long_tables, ratio_rows, target_note
-from planner.core import Refusal, Report, ahead_of, csv_text, html_page
+from planner.core import Record, Refusal, ahead_of, csv_text
 from planner.epochs import (
     START_NOT_INCLUDED,
     Answer,
@@ -30,6 +29,7 @@ from planner.epochs import (
 )
 from planner.epochs.how_long import how_long
 from planner.figures.frame import LIGHT_THEME
+from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page
 from planner.store import Store
 
 _COMPARE: Final = ROOT / "pages" / "compare" / "page.py"
@@ -97,14 +97,7 @@ def _answer(link: Link, result: HowLong, options: list[Option], shared: Store) -
         _target(link, result, shared)
         with widgets.actions():
             widgets.share(link, result.sentence, "content")
-            address = link.url()  # the report is made at the click, when no page is being drawn
-            widgets.download(
-                "Report",
-                lambda: _report(address, result, options, shared),
-                "epochwise-how-long.html",
-                key="how-long.report",
-                width="content",
-            )
+            handout.draw("how-long", _report(link.url(), result, options, shared))
             st.toggle("Include machine-to-machine variation", key=link.key("session"))
         with widgets.details():
             st.markdown(widgets.answer_text(result.sentence))
@@ -169,7 +162,7 @@ def _chart(link: Link, result: HowLong, options: list[Option], suspect: Mapping[
 
 
 def _table(result: HowLong, suspect: Mapping[str, str]) -> None:
-    st.markdown(f"**Ranked, {epochs_in_words(result.epochs)}**")
+    widgets.heading(f"Ranked, {epochs_in_words(result.epochs)}")
     rows = [_shown(a, result, suspect) for a in result.answers]
     narrow.draw_cards("how-long-cards", tiles.cards(result, suspect, [r["faster"] for r in rows]))
     with narrow.wide("how-long-table"):
@@ -275,22 +268,52 @@ def _sources(result: HowLong, shared: Store) -> None:
             )
 
 
-def _report(address: str, result: HowLong, options: list[Option], shared: Store) -> str:
+def _report(address: str, result: HowLong, options: list[Option], shared: Store) -> handout.Make:
+    """Return a function that makes the report at the click, when no page is being drawn."""
     suspect = kept.suspects(shared).names
     drawn = lines(result, options, suspect)
-    figure = figures.total_time(drawn, result.epochs, LIGHT_THEME, log=True)
-    return html_page(
-        Report(
-            title=f"How long for {epochs_in_words(result.epochs)}?",
-            sentence=result.sentence,
-            notes=[result.undecided, how_sure(result)],
-            figure=figures.html(figure),
-            table=how_long_tables.answer_rows(result, suspect),
-            sources=how_long_tables.source_rows([a.option for a in result.answers], shared.sets),
-            link=address,
-            made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
-        )
-    )
+    sources = how_long_tables.source_rows([a.option for a in result.answers], shared.sets)
+    best = result.answers[0]
+    when = epochs_in_words(result.epochs)
+
+    def make(letterhead: Letterhead, made: str) -> str:
+        chart = figures.total_time(drawn, result.epochs, LIGHT_THEME, log=True)
+        return answer_page(
+            AnswerReport(
+                title=f"How long for {when} of {best.option.run.workload}?",
+                sentence=result.sentence,
+                notes=[result.undecided, how_sure(result)],
+                tiles=[figures.time_tile(f"{when} on {best.option.label}", best.total)],
+                charts=[Chart(title="Total time against epochs", spec=chart, alt=result.sentence)]
+                if drawn
+                else [],
+                tables=[Table(title=f"Ranked, {when}",
+                              rows=[_printed(a, result, suspect) for a in result.answers],
+                              caption="Total: h:mm:ss, or hours where the interval is wide. "
+                              f"Speed is against {result.baseline.label}.")],
+                sources=sources,
+                link=address,
+                made=made,
+                letterhead=letterhead,
+            )
+        )  # fmt: skip
+
+    return make
+
+
+def _printed(answer: Answer, result: HowLong, suspect: Mapping[str, str]) -> Record:
+    """Return a row of the table under the heads of the report."""
+    row, total = _shown(answer, result, suspect), answer.total
+    ends = "" if isinstance(total, Refusal) else how_long_tables.interval_in_words(total)
+    return {
+        "System": row["option"],
+        "Total": row["total"],
+        "90 % interval": ends,
+        "Speed": row["faster"],
+        "Suspect": row["suspect"],
+        "Why not": row["why"],
+        "Basis": row["basis"],
+    }
 
 
 if __name__ == "__main__":

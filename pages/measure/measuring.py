@@ -6,13 +6,16 @@ disk, never this server's memory, so a restart of the server changes nothing.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import streamlit as st
@@ -26,8 +29,6 @@ from planner.store.disk.sweeps import ACTIVE, Condition, SweepStatus
 COMMAND: tuple[str, ...] = (sys.executable, "-m", "runners")
 FOLLOW_S: Final = 2.0
 """Interval between updates of a page that follows a sweep [s]: that of the sweep's reports."""
-SO_FAR: Final = "the runs of this sweep measured so far"
-"""The basis of a plan while its sweep is being measured."""
 _ANSWER_S: Final = 60.0
 _PROBE_S: Final = 600.0
 
@@ -78,44 +79,42 @@ def shipped() -> list[Shipped]:
     return [Shipped(name=s["name"], title=s["title"], about=s["about"]) for s in runnable]
 
 
-def plan(spec: str, generation: int) -> Plan:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Limits at which a sweep stops, and the price of this machine; None is not set."""
+
+    hours: float | None = None
+    cost: float | None = None
+    price_per_hour: float | None = None
+
+    def options(self) -> tuple[str, ...]:
+        """Return the options of `runners run`."""
+        named = {
+            "--max-hours": self.hours,
+            "--max-cost": self.cost,
+            "--price-per-hour": self.price_per_hour,
+        }
+        return tuple(t for n, v in named.items() if v is not None for t in (n, f"{v:.10g}"))
+
+
+NO_LIMITS: Final = Limits()
+
+
+def plan(spec: str, generation: int, price_per_hour: float | None = None) -> Plan:
     """Return the plan of `spec`, without measured runs; `generation` is that of the store."""
     question = ("plan", spec, "--json", "--results", str(results()))
-    return _plan(_cached_answer(COMMAND, question, generation))
+    return _plan(_cached_answer(COMMAND, (*question, *_priced(price_per_hour)), generation))
 
 
-def probe(spec: str) -> Plan:
+def probe(spec: str, price_per_hour: float | None = None) -> Plan:
     """Return the plan of `spec` from two timed steps per network; takes seconds to minutes."""
     require()
     question = ("plan", spec, "--json", "--probe", "--results", str(results()))
-    return _plan(_answer([*COMMAND, *question], _PROBE_S))
+    return _plan(_answer([*COMMAND, *question, *_priced(price_per_hour)], _PROBE_S))
 
 
-def so_far(planned: Plan, status: SweepStatus) -> Plan:
-    """Return the plan of a running sweep, updated with its runs so far.
-
-    The time left is that of the status; energy and cost shrink with it. The runners do not plan
-    again, as this would slow down the current run.
-    """
-    left = max(0, status.planned - status.finished)
-    counted = replace(planned, planned=status.planned, finished=status.finished, left=left)
-    if status.left_s is None:  # no run of it has ended
-        return counted
-    hours = status.left_s / 3600.0
-    share = hours / planned.hours if planned.hours else None
-    return replace(
-        counted, hours=hours, hours_low=None, hours_high=None, hours_basis=SO_FAR, rough=0,
-        energy_kwh=_part(planned.energy_kwh, share), cost=_part(planned.cost, share),
-    )  # fmt: skip
-
-
-def _part(whole: float | None, share: float | None) -> float | None:
-    return None if whole is None or share is None else whole * share
-
-
-def status_of(ticket: str) -> SweepStatus | None:
-    """Return the newest status of a sweep; None for an unknown ticket."""
-    return sweeps.read_status(state(), ticket)
+def _priced(price_per_hour: float | None) -> tuple[str, ...]:
+    return Limits(price_per_hour=price_per_hour).options()
 
 
 def results() -> Path:
@@ -148,7 +147,7 @@ def require() -> None:
         raise NotDoneError(allowed.why)
 
 
-def start(planned: Plan) -> str:
+def start(planned: Plan, limits: Limits = NO_LIMITS) -> str:
     """Start a shipped sweep as a process of its own; return its ticket."""
     require()
     if planned.name not in {s.name for s in shipped()}:
@@ -156,16 +155,81 @@ def start(planned: Plan) -> str:
     _not_twice(planned.name, results())
     ticket = sweeps.new_ticket(planned.name)
     status = _waiting(ticket, planned)
-    _launch(status, ("run", planned.name, "--yes"))
+    _launch(status, ("run", planned.name, "--yes", *limits.options()))
     return ticket
 
 
-def resume(ticket: str) -> None:
-    """Resume a stopped sweep."""
+def resume(ticket: str, limits: Limits = NO_LIMITS) -> None:
+    """Resume a stopped sweep; its limits count from now."""
     require()
     status = _status(ticket)
+    if not is_of_this_program(status):
+        raise NotDoneError(f"It belongs to the installation in {status.installation}.")
     _not_twice(status.sweep, Path(status.folder))
-    _launch(status, ("resume", _spec_of(status), "--yes"))
+    _launch(status, ("resume", _spec_of(status), "--yes", *limits.options()))
+
+
+def repeat(ticket: str) -> str:
+    """Measure a sweep again as a new result set, with its settings; return the new ticket."""
+    require()
+    old = _status(ticket)
+    if not is_repeatable(old):
+        raise NotDoneError("Only a sweep of this installation can be repeated.")
+    again = replace(
+        old, ticket=sweeps.new_ticket(old.sweep), result_set=_free_name(old.result_set),
+        folder=str(results()), installation=str(ROOT), phase="waiting", finished=0, failed=0,
+        nodes=(), started_at=None,
+    )  # fmt: skip
+    confirmed = () if old.command == "converge" else ("--yes",)
+    named = (_spec_of(old), "--name", again.result_set, *confirmed)
+    _launch(again, (old.command, *named, *_settings(old.options)))
+    return again.ticket
+
+
+_SETTINGS: Final = MappingProxyType(
+    {
+        name: f"--{name.replace('_', '-')}"
+        for name in (
+            "python", "memory_limit", "licence", "price_per_hour", "launcher", "hosts", "prefix",
+            "ports", "host_directory", "host_python", "backend", "device", "engine", "address",
+        )
+    }
+)  # fmt: skip
+"""Options of the command line by the settings that a sweep's status keeps."""
+
+
+def _settings(kept: Mapping[str, Any]) -> list[str]:
+    """Return the options of a sweep's start, to start it again."""
+    words = []
+    for name, option in _SETTINGS.items():
+        value = kept.get(name)
+        for each in value if isinstance(value, list) else [value]:
+            words += [option, str(each)] if each else []
+    return words
+
+
+def _free_name(result_set: str) -> str:
+    """Return the name of a new result set: that of the old one with the next free number."""
+    base = re.sub(r"-repeat-\d+$", "", result_set)
+    taken = {s.result_set for s, _ in statuses()}
+    names = (f"{base}-repeat-{n}" for n in itertools.count(2))
+    return next(n for n in names if n not in taken and not (results() / n).exists())
+
+
+def is_of_this_program(status: SweepStatus) -> bool:
+    """Return whether this installation started the sweep; older statuses do not say."""
+    return status.installation in {"", str(ROOT)}
+
+
+def is_repeatable(status: SweepStatus) -> bool:
+    """Return whether the sweep can be measured again as a new set from here."""
+    return is_of_this_program(status) and status.command in {"run", "converge"}
+
+
+def is_shown(status: SweepStatus) -> bool:
+    """Return whether the sweep's results are in a folder that this app shows."""
+    shown = {f.path for f in folders_from_environment(ROOT, os.environ)}
+    return Path(status.folder) in shown
 
 
 def _spec_of(status: SweepStatus) -> str:
@@ -213,6 +277,7 @@ def _waiting(ticket: str, planned: Plan) -> SweepStatus:
         title=planned.title,
         result_set=planned.result_set,
         folder=str(results()),
+        installation=str(ROOT),
         phase="waiting",
         planned=planned.planned,
         finished=planned.finished,

@@ -1,4 +1,4 @@
-"""Measure: plan, start, follow, stop and resume sweeps."""
+"""Measure: plan, start, follow, stop, resume and repeat sweeps."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 
 import streamlit as st
 
+from pages.common import widgets
 from pages.common.kept import store
 from pages.common.link import Link
 from pages.common.permission import Permission, permission
-from pages.measure import cards, measuring
+from pages.measure import limits, measuring, plan_card, sweep_card
 from pages.measure.measuring import FOLLOW_S, NotDoneError, is_active
 from planner.store.disk.sweeps import TICKET, Condition, SweepStatus
 
@@ -19,23 +20,32 @@ Sweep = tuple[SweepStatus, Condition]
 
 def show() -> None:
     """Draw the page."""
-    link = Link(cards.PAGE)
+    link = Link(sweep_card.PAGE)
     st.title("Measure")
     may, sweeps = permission(), measuring.statuses()
     opened = _opened(link, sweeps)
-    names = cards.choose(link) if may.allowed else {}
+    names = plan_card.choose(link) if may.allowed else {}
+    limits.declare(link)
     if not names or isinstance(names, NotDoneError):
         link.keep("sweep")
     link.write()
     link.warn()
     if not may.allowed:
         _off(may)
+    busy = {s.sweep: s for s, c in sweeps if is_active(c)}
+    ended = opened if opened and not is_active(opened[1]) else None
+    if may.allowed and (ended or busy):  # some fields may not be drawn
+        limits.hold(link)
+        if names and not isinstance(names, NotDoneError):
+            link.hold("sweep")
     with st.container():  # a fixed place, so that the rest of the page does not move
-        _follow(sweeps, may)
-        if opened and not is_active(opened[1]):
-            cards.draw_sweep(*opened, allowed=may.allowed)
-    if may.allowed:
-        cards.draw_plan(link, names, store().generation, _busy(sweeps))
+        _follow(link, sweeps, may)
+        if ended:
+            sweep_card.draw_ended(link, *ended, allowed=may.allowed, alone=not busy)
+        elif may.allowed and not busy:
+            plan_card.draw(link, names, store().generation, busy)
+    if may.allowed and busy:
+        _another(link, names, busy)
     _earlier(link, sweeps, may)
 
 
@@ -52,7 +62,7 @@ def _opened(link: Link, sweeps: list[Sweep]) -> Sweep | None:
 def _off(may: Permission) -> None:
     """Draw why nothing can be started here, and what to do."""
     with st.container(border=True, key="measure.off"):
-        st.markdown("#### Measuring is switched off here.")
+        st.markdown("## Measuring is switched off here.")
         st.markdown(may.why)
         st.caption(
             "It is on where only this machine can reach the app, as with `make app`. "
@@ -61,35 +71,40 @@ def _off(may: Permission) -> None:
         )
 
 
+def _another(
+    link: Link, names: dict[str, str] | NotDoneError, busy: dict[str, SweepStatus]
+) -> None:
+    """Draw the plan of another sweep in a folded box, while one is measured."""
+    box = widgets.folded("Plan another sweep", "add", "measure.another")
+    if box.open:
+        with box:
+            plan_card.draw(link, names, store().generation, busy)
+
+
 # -- following ---------------------------------------------------------------------------------
 
 
-def _follow(sweeps: list[Sweep], may: Permission) -> None:
-    """Draw the active sweeps, updated while there are any."""
+def _follow(link: Link, sweeps: list[Sweep], may: Permission) -> None:
+    """Draw the card of the active sweeps, updated while there are any."""
     tickets = [s.ticket for s, c in sweeps if is_active(c)]
     if tickets:
-        st.fragment(_active, run_every=FOLLOW_S)(tickets, allowed=may.allowed)
+        st.fragment(_active, run_every=FOLLOW_S)(link, tickets, allowed=may.allowed)
 
 
-def _active(tickets: list[str], *, allowed: bool) -> None:
+def _active(link: Link, tickets: list[str], *, allowed: bool) -> None:
     sweeps = measuring.statuses()
     now = [s.ticket for s, c in sweeps if is_active(c)]
     if now != tickets:  # one ended or started: redraw the page
         for ended in set(tickets) - set(now):
-            st.session_state[cards.OPENED] = ended
+            st.session_state[sweep_card.OPENED] = ended
         st.rerun()
-    for status, of in sorted((t for t in sweeps if t[0].ticket in now), key=_turn):
-        cards.draw_sweep(status, of, allowed=allowed)
+    first, *others = sorted((t for t in sweeps if t[0].ticket in now), key=_turn)
+    sweep_card.draw_active(link, first, others, allowed=allowed)
 
 
 def _turn(sweep: Sweep) -> tuple[bool, float]:
     """Return the sort key: running sweeps first, then waiting ones in their order."""
     return sweep[0].phase == "waiting", sweep[0].asked_at
-
-
-def _busy(sweeps: list[Sweep]) -> dict[str, SweepStatus]:
-    """Return active sweeps by name."""
-    return {s.sweep: s for s, c in sweeps if is_active(c)}
 
 
 # -- earlier -----------------------------------------------------------------------------------
@@ -98,44 +113,47 @@ def _busy(sweeps: list[Sweep]) -> dict[str, SweepStatus]:
 def _earlier(link: Link, sweeps: list[Sweep], may: Permission) -> None:
     ended = [(s, c) for s, c in sweeps if not is_active(c)]
     with st.container(border=True):
-        st.markdown("**Earlier sweeps on this machine**")
+        widgets.heading("Earlier sweeps on this machine")
         if not ended:
             st.caption("None yet. Finished sweeps are listed here.")
             return
-        further = ", to resume or to remove it" if may.allowed else ""
+        further = ", to resume, repeat or remove it" if may.allowed else ""
         st.caption(f"Choose a row to see its result{further}.")
-        _table(link, ended)
+        _table(link, ended, allowed=may.allowed)
 
 
-def _table(link: Link, ended: list[Sweep]) -> None:
+def _table(link: Link, ended: list[Sweep], *, allowed: bool) -> None:
     def opened() -> None:
         rows = st.session_state["measure.earlier"].selection.rows
         if rows:
             st.session_state[link.key("ticket")] = ended[rows[0]][0].ticket
 
+    rows = [_row(s, c, allowed=allowed) for s, c in ended]
+    alt = "Sweeps on this machine that have ended"
+    columns = {"Requested": st.column_config.DatetimeColumn("Requested (UTC)")}
     st.dataframe(
-        [_row(s, c) for s, c in ended],
+        rows,
         hide_index=True,
         placeholder="–",
         key="measure.earlier",
         on_select=opened,
         selection_mode="single-row",
-        alt="Sweeps on this machine that have ended",
-        column_config={
-            "Requested": st.column_config.DatetimeColumn("Requested (UTC)"),
-        },
+        alt=alt,
+        column_config=columns,
     )
+    widgets.as_text_table(widgets.columns_of(rows), alt, columns)
 
 
-def _row(status: SweepStatus, of: Condition) -> dict[str, Any]:
+def _row(status: SweepStatus, of: Condition, *, allowed: bool) -> dict[str, Any]:
+    place = {"Installation": sweep_card.installation(status)} if allowed else {}
     return {
         "Sweep": status.title or status.sweep,
-        "State": cards.BADGES[of][0],
+        "State": sweep_card.BADGES[of][0],
         "Measured": f"{status.finished:,} of {status.planned:,}",
         "Failed": status.failed,
         "Requested": datetime.fromtimestamp(status.asked_at, UTC).replace(tzinfo=None),
         "Result set": status.result_set or None,
-    }
+    } | place
 
 
 if __name__ == "__main__":

@@ -107,7 +107,7 @@ def draw(link: Link, accuracy: Accuracy, chosen: Chosen) -> None:
         )
         return
     with st.container(border=True):
-        st.markdown(f"**{widgets.answer_text(_heading(accuracy, chosen))}**")
+        widgets.heading(widgets.answer_text(_heading(accuracy, chosen)))
         if chosen.answered:
             widgets.chart(chart(chosen, widgets.theme()), "method.chart", alt_text(chosen))
         for text in _unanswered(chosen):
@@ -206,7 +206,7 @@ def _caption(chosen: Chosen) -> str:
 
 def _table(accuracy: Accuracy, chosen: Chosen) -> None:
     with st.container(border=True):
-        st.markdown("**The figures**")
+        widgets.heading("The figures")
         several = len({r.data_set for r in chosen.rows}) > 1
         widgets.table(
             [_cells(row, accuracy, several=several) for row in chosen.rows],
@@ -282,7 +282,7 @@ def draw_verdicts(link: Link, accuracy: Accuracy, verdict: str) -> None:
     chosen = {"missed": accuracy.missed, "all": accuracy.verdicts}.get(verdict)
     shown = [v for v in accuracy.verdicts if v.reached] if chosen is None else chosen
     with st.container(border=True):
-        st.markdown("**Targets and results**")
+        widgets.heading("Targets and results")
         counts = {"missed": len(accuracy.missed), "all": len(accuracy.verdicts)}
         counts["reached"] = counts["all"] - counts["missed"]
         st.segmented_control(
@@ -335,7 +335,7 @@ def draw_known() -> None:
         st.info(figures, icon=":material/table_view:")
         return
     with st.container(border=True):
-        st.markdown("**Would we have known?**")
+        widgets.heading("Would we have known?")
         st.caption(
             "Device-hours of published whole jobs, and our estimate from network, tokens, "
             "accelerator and count. Intervals are 90 %."
@@ -345,7 +345,7 @@ def draw_known() -> None:
             alt="Published whole jobs beside our estimate in device-hours",
         )  # fmt: skip
     with st.container(border=True):
-        st.markdown("**Described workloads and published series**")
+        widgets.heading("Described workloads and published series")
         st.caption(
             "Each published row is a question as a user would enter it. The efficiency model has "
             "seen the rows of the tasks “described”; the next table hides them from it."
@@ -357,7 +357,7 @@ def draw_known() -> None:
         for note in figures.get("notes", ()):
             st.caption(widgets.answer_text(note))
     with st.container(border=True):
-        st.markdown("**Left out while fitting**")
+        widgets.heading("Left out while fitting")
         st.caption(widgets.answer_text(published_sentence()))
         widgets.table(
             _unseen(figures), height="content", key="method.known.unseen",
@@ -365,7 +365,7 @@ def draw_known() -> None:
         )  # fmt: skip
         st.caption(UNSEEN)
     with st.container(border=True):
-        st.markdown("**Targets and results on published runs**")
+        widgets.heading("Targets and results on published runs")
         st.table(_targets(figures), hide_index=True)
         st.caption(ABOUT_TARGETS)
     with st.expander("Worst misses"):

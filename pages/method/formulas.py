@@ -104,7 +104,7 @@ def _evidence(formula: Formula, accuracy: Accuracy | None) -> str:
 def refusals() -> None:
     """Draw what is refused or answered with a warning, and what to do."""
     with st.container(border=True):
-        st.markdown("**What we refuse and why**")
+        widgets.heading("What we refuse and why")
         rows = [
             {"When": r.when, "Then": r.then, "Why": r.why, "Measure next": r.measure_next}
             for r in RULES
@@ -115,7 +115,7 @@ def refusals() -> None:
 def constants() -> None:
     """Draw the constants that were chosen from data."""
     with st.container(border=True):
-        st.markdown("**Constants**")
+        widgets.heading("Constants")
         st.caption(
             "Numbers chosen from data, or by convention. Those “before the project” were chosen by "
             "hand on fuller copies of the same public data. The page docs/constants.md shows their "
@@ -143,7 +143,7 @@ def constants() -> None:
 def sources(shared: Store) -> None:
     """Draw the result sets of the pages, and the public data of the back-test."""
     with st.container(border=True):
-        st.markdown("**Result sets on the pages**")
+        widgets.heading("Result sets on the pages")
         rows = [
             {
                 "Result set": s.title,
@@ -158,17 +158,17 @@ def sources(shared: Store) -> None:
         widgets.table(rows, key="method.sets",
                      alt="Sources of all result sets")  # fmt: skip
     with st.container(border=True):
-        st.markdown("**Public data behind the figures**")
+        widgets.heading("Public data behind the figures")
         st.caption(
             "The back-test reads these; the program does not include them. One of them is on a "
             "page: MLPerf's reference points, under Steps to target, from the package below."
         )
         st.markdown("\n".join(_public_line(p) for p in PUBLIC_DATA))
     with st.container(border=True):
-        st.markdown("**Read from an installed package**")
+        widgets.heading("Read from an installed package")
         st.markdown(_package_line(read_points()))
     with st.container(border=True):
-        st.markdown("**Hardware, prices and electricity**")
+        widgets.heading("Hardware, prices and electricity")
         st.caption(
             "The catalogue behind Compare (data/catalog): facts entered row by row, each with its "
             "address and date. SOURCES.md has credits and methods."

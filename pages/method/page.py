@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Final
 
 import streamlit as st
@@ -10,15 +9,14 @@ import streamlit as st
 from backtest.accuracy import verdicts as figures_of
 from backtest.accuracy.verdicts import Accuracy
 from backtest.questions.source_table import PUBLIC_DATA
-from pages.common import widgets
+from pages.common import handout, widgets
 from pages.common.kept import store
 from pages.common.link import Link
 from pages.method import accuracy, formulas
 from pages.method import accuracy as published
 from pages.method.accuracy import Chosen
-from planner import figures
-from planner.core import Report, html_page
 from planner.figures.frame import LIGHT_THEME
+from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page, headed
 
 SECTIONS: Final = {
     "accuracy": "Accuracy",
@@ -74,13 +72,10 @@ def _answer(link: Link, accuracy: Accuracy, chosen: Chosen, *, whole: bool) -> N
     """Draw the accuracy in words; other sections show the first sentence only."""
     with st.container(border=True):
         first, *others = accuracy.sentences
-        st.markdown(f"#### {widgets.answer_text(first)}")
+        st.markdown(f"## {widgets.answer_text(first)}")
         with widgets.actions():
             widgets.share(link, "\n".join(accuracy.sentences), "content")
-            address = link.url()  # the report is made at the click, when no page is being drawn
-            widgets.download("Report", lambda: _report(address, accuracy, chosen),
-                             "epochwise-accuracy.html", key="method.report",
-                             width="content")  # fmt: skip
+            handout.draw("method", _report(link.url(), accuracy, chosen))
         if whole:
             with widgets.details():
                 for text in (published.published_sentence(), *others):
@@ -99,22 +94,32 @@ def _no_figures(why: str) -> None:
     )
 
 
-def _report(address: str, back_test: Accuracy, chosen: Chosen) -> str:
-    drawn = figures.html(accuracy.chart(chosen, LIGHT_THEME)) if chosen.answered else ""
-    return html_page(
-        Report(
-            title="How wrong were we?",
-            sentence=back_test.sentences[0],
-            notes=[*back_test.sentences[1:], f"{chosen.question}: {chosen.task}"],
-            figure=drawn,
-            table=[*figures_of.records(chosen.rows)],
-            sources=[
-                {"Data set": p.title, "Origin": p.origin, "Licence": p.licence} for p in PUBLIC_DATA
-            ],
-            link=address,
-            made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+def _report(address: str, back_test: Accuracy, chosen: Chosen) -> handout.Make:
+    """Return a function that makes the report at the click, when no page is being drawn."""
+
+    def make(letterhead: Letterhead, made: str) -> str:
+        charts = []
+        if chosen.answered:
+            spec, alt = accuracy.chart(chosen, LIGHT_THEME), accuracy.alt_text(chosen)
+            charts.append(Chart(title=f"{chosen.question}: {chosen.task}", spec=spec, alt=alt))
+        return answer_page(
+            AnswerReport(
+                title="How wrong were we?",
+                sentence=back_test.sentences[0],
+                notes=back_test.sentences[1:],
+                charts=charts,
+                tables=[Table(title="The figures", rows=headed(figures_of.records(chosen.rows)))],
+                sources=[
+                    {"Data set": p.title, "Origin": p.origin, "Licence": p.licence}
+                    for p in PUBLIC_DATA
+                ],
+                link=address,
+                made=made,
+                letterhead=letterhead,
+            )
         )
-    )
+
+    return make
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ def draw(link: Link, shared: Store, run: Run) -> None:
         on_click=lambda: link.forget_now("run"),
     )
     with st.container(border=True):
-        st.markdown(f"#### {widgets.answer_text(run_sentence(run))}")
+        st.markdown(f"## {widgets.answer_text(run_sentence(run))}")
         if run.note:
             st.caption(as_text(run.note))
         with widgets.actions():
@@ -48,7 +48,7 @@ def draw(link: Link, shared: Store, run: Run) -> None:
     with right, st.container(border=True):
         _provenance(shared, run)
     with st.container(border=True):
-        st.markdown("**Everything recorded of this run**")
+        widgets.heading("Everything recorded of this run")
         _all_columns(shared, run)
 
 
@@ -89,7 +89,7 @@ def run_sentence(run: Run) -> str:
 
 
 def _epochs(shared: Store, run: Run) -> None:
-    st.markdown("**Epochs**")
+    widgets.heading("Epochs")
     rows = queries.nested(shared, run.run_id, "epochs")
     if rows:
         epoch = np.array([r["epoch"] for r in rows], dtype=float)
@@ -128,7 +128,7 @@ def _provenance(shared: Store, run: Run) -> None:
         ("Recorded", f"{run.recorded_at:%Y-%m-%d %H:%M} UTC"),
         ("Run", run.run_id),
     ]
-    st.markdown("**Where it comes from**")
+    widgets.heading("Where it comes from")
     widgets.table(
         [{"": name, "Value": str(value)} for name, value in rows if value],
         key="results.provenance",

@@ -3,59 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import streamlit as st
 
-from pages.common import kept, widgets
+from pages.common import hardware, kept, widgets
 from pages.common.kept import store
-from pages.common.link import Link, as_text
+from pages.common.link import Link, as_text, slug
 from pages.common.permission import permission
 from pages.results import filters as run_filters
-from pages.results import one_run
+from pages.results import one_run, table
 from pages.results.filters import TITLES, Chosen
+from planner.answers.parameters import MOST_RUNS_SHOWN
 from planner.core import csv_text
 from planner.store import Store, queries
-
-if TYPE_CHECKING:
-    from planner.core import Floats
+from planner.suspects import ANY
 
 RUN_ID = r"[0-9a-f]{32}"
-MEASURED: Final = {
-    "later_epoch_mean_s": "Later epochs (s)",
-    "first_epoch_s": "Epoch 1 (s)",
-    "later_epoch_sd_s": "sd (s)",
-    "samples_per_s": "Samples/s",
-}
-"""Columns shown with three significant digits; the downloads have all digits."""
-COLUMN_ORDER: Final = (
-    "system",
-    "workload",
-    "global_batch_size",
-    "suspect",
-    *MEASURED,
-    "total_s",
-    "pattern",
-    "status",
-    "basis",
-    "epochs_measured",
-    "samples_per_epoch",
-    "software",
-    "published_on",
-    "licence",
-    "source_url",
-    "result_set",
-    "folder",
-)
-"""Columns of the table: identity of a run, then its numbers."""
-OF_SOURCES: Final = frozenset({"published_on", "licence", "source_url"})
-"""Columns that are shown only if a run on the page has a value."""
 _PAGE: Final = "results.page"
-SMALL: Final = 0.1
-"""Below this, the format with thousands separators and three decimals loses digits."""
 
 
 MOST_LISTED: Final = 500
@@ -72,7 +38,8 @@ def show() -> None:
     run_id = link.text("run", RUN_ID)
     run = queries.run(shared, run_id) if run_id else None
     if run is not None:
-        link.keep(*TITLES)
+        table.left()
+        link.keep(*TITLES, "columns", "runs")
         link.ignore("limit", "cursor")
         link.write()
         link.warn()
@@ -82,6 +49,8 @@ def show() -> None:
         link.problems.append("run: this link's run is not in any result folder.")
         link.forget_now("run")
     chosen = run_filters.draw(link, shared)
+    if runs := link.texts("runs", MOST_RUNS_SHOWN):
+        chosen.filters["only"] = sorted({*runs} & {*chosen.filters.get("only", runs)})
     link.write()
     link.warn()
     _list(link, shared, chosen)
@@ -93,25 +62,35 @@ def _list(link: Link, shared: Store, chosen: Chosen) -> None:
     filters = chosen.filters
     total, shown = kept.totals(shared).runs, kept.count(shared, filters)
     if not shown:
+        link.hold("columns")
         _none_left(link, chosen, total)
         return
-    at = _page(shown)
-    table = kept.table(shared, filters, skip=(at - 1) * queries.MOST_ROWS)
-    counted = f"{shown:,} of {total:,} runs"
+    at, catalog = _page(shown), hardware.catalog().catalog
+    runs, key = kept.listed(
+        shared, filters, (at - 1) * queries.MOST_ROWS, catalog, hardware.stamps()
+    )
     suspect = f", {chosen.suspects:,} suspect" if chosen.suspects else ""
+    counted = f"{shown:,} of {total:,} runs{suspect}"
     with st.container(border=True):
         with st.container(
             horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
         ):
-            st.markdown(f"**{counted}{suspect}** · choose a row to open it", width="content")
+            with st.container(horizontal=True, width="content", vertical_alignment="center"):
+                widgets.heading(f"{counted}", width="content")
+                if 0 < chosen.suspects < shown:
+                    st.button(
+                        "Only suspect runs", key="results.only_suspect", type="tertiary",
+                        icon=":material/flag:", on_click=lambda: link.put("suspect", [slug(ANY)]),
+                    )  # fmt: skip
             with st.container(horizontal=True, width="content"):
                 every = lambda: kept.with_flags(  # noqa: E731
-                    shared, queries.table(shared, filters, most=shown)
+                    shared, kept.with_mfu(queries.listed(shared, filters, most=shown), catalog)
                 )
-                _downloads(link, every, f"{counted}{suspect}")
-        _table(link, table)
+                _downloads(link, every, counted)
+        st.caption("Click a row to open its run; by keyboard: Shift and Space.")
+        table.draw(link, runs, key)
         if shown > queries.MOST_ROWS:
-            _turn(at, table.num_rows, shown)
+            _turn(at, runs.num_rows, shown)
         if kept.suspects(shared).cut_short:
             st.caption(
                 f"Only the newest {queries.MOST_CHECKED:,} runs with times are checked for "
@@ -133,10 +112,13 @@ def _pages(shown: int) -> int:
 def _turn(at: int, rows: int, shown: int) -> None:
     """Draw the range of the rows, and the field for another page."""
     first = (at - 1) * queries.MOST_ROWS + 1
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.number_input("Page", 1, _pages(shown), at, key=_PAGE, width=120)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.number_input(
+            "Page", 1, _pages(shown), at, key=_PAGE, width=120, label_visibility="collapsed"
+        )
         st.caption(
-            f"Runs {first:,} to {first + rows - 1:,} of {shown:,}. The downloads contain all."
+            f"Page {at:,} of {_pages(shown):,}. Runs {first:,} to {first + rows - 1:,} of "
+            f"{shown:,}. The downloads contain all."
         )
 
 
@@ -151,7 +133,7 @@ def _none_left(link: Link, chosen: Chosen, total: int) -> None:
         "No run to show.",
         why,
         "Clear all filters",
-        lambda: link.forget(*TITLES),
+        lambda: link.forget(*TITLES, "runs"),
         key="results.clear",
     )
 
@@ -173,77 +155,6 @@ def _downloads(link: Link, every: Callable[[], pa.Table], sentence: str) -> None
         key="results.parquet",
         width="content",
     )
-
-
-def _table(link: Link, table: pa.Table) -> None:
-    ids, rows = table["run_id"].to_pylist(), table.num_rows
-
-    def opened() -> None:
-        chosen = st.session_state["results.table"].selection.rows
-        if chosen:
-            st.session_state[link.key("run")] = ids[chosen[0]]
-
-    shown = table.drop_columns(["run_id", "recorded_at"])
-    formats = {}
-    for name in MEASURED:
-        values = three_digits(shown[name].to_numpy().astype(float))
-        formats[name] = number_format(values)
-        shown = _with(shown, name, pa.array(values, from_pandas=True))
-    links = shown["source_url"]
-    is_link = pc.starts_with(links, "https://")
-    shown = _with(shown, "source_url", pc.if_else(is_link, links, pa.scalar(None, links.type)))
-    st.dataframe(
-        shown,
-        hide_index=True,
-        placeholder="–",
-        key="results.table",
-        on_select=opened,
-        selection_mode="single-row",
-        alt="Runs under the chosen filters",
-        column_config=_columns(formats),
-        column_order=[n for n in COLUMN_ORDER if n not in OF_SOURCES or shown[n].null_count < rows],
-    )
-
-
-def _with(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
-    return table.set_column(table.column_names.index(name), name, values)
-
-
-def three_digits(values: Floats) -> Floats:
-    """Return values of any shape rounded to three significant digits; 0 and NaN are unchanged."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # subnormal ones stay
-        places = 2.0 - np.floor(np.log10(np.abs(values)))
-        rounded = np.round(values * 10.0**places) / 10.0**places
-    return np.where(np.isfinite(rounded), rounded, values)
-
-
-def number_format(values: Floats) -> str:
-    """Return a number format: thousands separators, or three digits if a value is small."""
-    sizes = np.abs(values[np.isfinite(values) & (values != 0.0)])
-    return "%.3g" if (sizes < SMALL).any() else "localized"
-
-
-def _columns(formats: dict[str, str]) -> dict[str, Any]:
-    number = st.column_config.NumberColumn
-    return {
-        "system": st.column_config.TextColumn("System", pinned=True),
-        "workload": st.column_config.TextColumn("Workload", width=220),
-        "global_batch_size": number("Batch", format="localized"),
-        "pattern": st.column_config.TextColumn("Input pattern", width="medium"),
-        **{name: number(title, format=formats[name]) for name, title in MEASURED.items()},
-        "total_s": number("Total (s)", format="localized"),
-        "suspect": st.column_config.TextColumn("Suspect", width=120),
-        "status": "Status",
-        "basis": "Basis",
-        "epochs_measured": number("Epochs"),
-        "samples_per_epoch": number("Samples an epoch", format="localized"),
-        "software": "Software",
-        "published_on": "Published",
-        "licence": "Licence",
-        "source_url": st.column_config.LinkColumn("Source", display_text="Open"),
-        "result_set": "Result set",
-        "folder": "Folder",
-    }
 
 
 def _refused(shared: Store) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final, TypeVar
 
 import streamlit as st
 
 from backtest.published.what_if import shipped_what_if
-from pages.common import hardware, kept, narrow, suspect_switch, widgets
+from pages.common import handout, hardware, kept, narrow, suspect_switch, widgets
 from pages.common.kept import store
 from pages.common.link import Link
 from pages.common.widgets import File
@@ -19,17 +18,9 @@ from pages.scaling_out import choice, lines, tiles
 from planner import figures
 from planner.answers import scaling_out
 from planner.answers.records import CrossoverRow, ScalingOut, ScalingRow, SplitRow
-from planner.core import (
-    Estimate,
-    Record,
-    Report,
-    csv_text,
-    html_page,
-    percent,
-    plain,
-    with_range,
-)
+from planner.core import Estimate, Record, csv_text, percent, plain, with_range
 from planner.figures.frame import LIGHT_THEME, Theme
+from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page
 from planner.scaling_out import Answer, UnevenAnswer, uneven_sentence
 from planner.store import Store
 
@@ -113,14 +104,7 @@ def _headline(link: Link, answer: Answer, record: ScalingOut, shared: Store) -> 
         tiles.draw(answer)
         with widgets.actions():
             widgets.share(link, "\n".join(record.sentences), "content")
-            address = link.url()
-            widgets.download(
-                "Report",
-                lambda: _report(address, answer, record),
-                "epochwise-scaling-out.html",
-                key="scaling-out.report",
-                width="content",
-            )
+            handout.draw("scaling-out", _report(link.url(), answer, record))
         with widgets.details():
             for text in record.sentences:
                 st.markdown(widgets.answer_text(text))
@@ -211,7 +195,7 @@ def _plain(row: object) -> Record:
 
 def _shares(answer: Answer, record: ScalingOut, drawn: Drawn) -> None:
     with st.container(border=True):
-        st.markdown("**Shares of a step**")
+        widgets.heading("Shares of a step")
         _fitted_shares(answer, drawn)
         _profiled_shares(record, drawn)
 
@@ -240,7 +224,7 @@ def _profiled_shares(record: ScalingOut, drawn: Drawn) -> None:
     parts = lines.profiled(record)
     if parts is None:
         return
-    st.markdown("**Measured by TensorFlow's profiler**")
+    widgets.heading("Measured by TensorFlow's profiler")
     widgets.chart(
         drawn.once("profiled", lambda: figures.shares(parts, drawn.theme)),
         "scaling-out.profiled",
@@ -254,7 +238,7 @@ def _profiled_shares(record: ScalingOut, drawn: Drawn) -> None:
 
 def _crossovers(answer: Answer, record: ScalingOut, drawn: Drawn) -> None:
     with st.container(border=True):
-        st.markdown("**From which batch do workers beat the driver?**")
+        widgets.heading("From which batch do workers beat the driver?")
         chart, table = widgets.chart_or_table()
         with chart:
             figure = drawn.once("crossover", lambda: _by_batch(answer, drawn.theme))
@@ -299,7 +283,7 @@ def _crossover(row: CrossoverRow) -> Record:
 
 def _totals(link: Link, record: ScalingOut) -> None:
     with st.container(border=True):
-        st.markdown("**Total, start-up and idle devices**")
+        widgets.heading("Total, start-up and idle devices")
         choice.totals(link)
         rows = [_total(r) for r in record.rows if r.total_s is not None]
         if not rows:
@@ -331,7 +315,7 @@ def _total(row: ScalingRow) -> Record:
 
 def _uneven(link: Link, answer: Answer, drawn: Drawn) -> None:
     with st.container(border=True):
-        st.markdown("**Synchronous or asynchronous, with a slow worker**")
+        widgets.heading("Synchronous or asynchronous, with a slow worker")
         choice.slow_worker(link)
         known = [u for u in answer.uneven if u.devices in answer.series.counts]
         if not known:
@@ -385,7 +369,7 @@ def _worker(row: UnevenAnswer) -> Record:
 
 def _split(link: Link, record: ScalingOut, drawn: Drawn) -> None:
     with st.container(border=True):
-        st.markdown("**Does it fit? How many stages? What does the bubble cost?**")
+        widgets.heading("Does it fit? How many stages? What does the bubble cost?")
         choice.split(link)
         split = record.split
         if split is None:
@@ -504,20 +488,46 @@ def _sources(record: ScalingOut) -> None:
                           alt="Sources of the series and of its driver")  # fmt: skip
 
 
-def _report(address: str, answer: Answer, record: ScalingOut) -> str:
-    drawn = lines.by_devices(answer, efficiency=True)
-    return html_page(
-        Report(
-            title="Do more devices pay?",
-            sentence=record.sentences[0],
-            notes=list(record.sentences[1:]),
-            figure=figures.html(figures.efficiency_by_devices(drawn, LIGHT_THEME)),
-            table=[_plain(r) for r in record.rows],
-            sources=list(record.sources),
-            link=address,
-            made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+def _report(address: str, answer: Answer, record: ScalingOut) -> handout.Make:
+    """Return a function that makes the report at the click, when no page is being drawn."""
+
+    def make(letterhead: Letterhead, made: str) -> str:
+        steps, efficiency = (lines.by_devices(answer, efficiency=e) for e in (False, True))
+        batch = "global batches" if answer.hold == "global" else "batches per device"
+        caption = (
+            f"Names at the line ends are {batch}. Markers are measured, lines fitted, bands 90 % "
+            "for one new measurement. Dashed grey lies beyond the measured counts."
         )
-    )
+        every = (
+            ("Step time, speed-up and efficiency", [_row(r) for r in record.rows]),
+            ("Total, start-up and idle devices",
+             [_total(r) for r in record.rows if r.total_s is not None]),
+            ("From which batch do workers beat the driver?",
+             [_crossover(r) for r in record.crossovers]),
+        )  # fmt: skip
+        return answer_page(
+            AnswerReport(
+                title="Do more devices pay?",
+                sentence=record.sentences[0],
+                notes=list(record.sentences[1:]),
+                charts=[
+                    Chart(title="Step time against devices",
+                          spec=figures.step_by_devices(steps, LIGHT_THEME),
+                          alt=record.sentences[0], caption=caption),
+                    Chart(title="Efficiency against devices",
+                          spec=figures.efficiency_by_devices(efficiency, LIGHT_THEME),
+                          alt="Efficiency of every device count against the fewest devices",
+                          caption=caption),
+                ],
+                tables=[Table(title=title, rows=rows) for title, rows in every if rows],
+                sources=list(record.sources),
+                link=address,
+                made=made,
+                letterhead=letterhead,
+            )
+        )  # fmt: skip
+
+    return make
 
 
 if __name__ == "__main__":

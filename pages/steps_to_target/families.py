@@ -42,7 +42,7 @@ def draw(link: Link, of: Families) -> None:
     by_slug = slugs(of.optimizers)
     texts = family_sentences(of)
     with st.container(border=True):
-        st.markdown(f"**Network families on {widgets.answer_text(of.dataset)}**")
+        widgets.heading(f"Network families on {widgets.answer_text(of.dataset)}")
         st.selectbox(
             "Optimiser of the families",
             list(by_slug),

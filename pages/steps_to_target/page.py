@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Final
 
 import numpy as np
 import streamlit as st
 
-from pages.common import narrow, suspect_switch, widgets
+from pages.common import handout, narrow, suspect_switch, widgets
 from pages.common.kept import store
 from pages.common.link import Link
 from pages.common.widgets import File
@@ -22,9 +21,9 @@ from pages.steps_to_target import (
     tiles,
 )
 from pages.steps_to_target.lines import View
-from planner import figures
-from planner.core import Record, Report, csv_text, html_page
+from planner.core import Record, csv_text
 from planner.figures.frame import LIGHT_THEME
+from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page
 from planner.store import Store
 from planner.time_to_target import (
     efficiency_sentence,
@@ -100,14 +99,7 @@ def _answer(link: Link, view: View, texts: list[str], shared: Store) -> None:
         tiles.draw(view, texts[0])
         with widgets.actions():
             widgets.share(link, "\n".join(texts), "content")
-            address = link.url()  # the report is made at the click, when no page is being drawn
-            widgets.download(
-                "Report",
-                lambda: _report(address, view, shared),
-                "epochwise-steps-to-target.html",
-                key="steps-to-target.report",
-                width="content",
-            )
+            handout.draw("steps-to-target", _report(link.url(), view, shared))
         with widgets.details():
             for text in texts:
                 st.markdown(widgets.answer_text(text))
@@ -145,7 +137,7 @@ def _stated_card(view: View, alt: str) -> None:
     if not view.stated:
         return
     with st.container(border=True):
-        st.markdown("**Stated time to target, by accelerator and count**")
+        widgets.heading("Stated time to target, by accelerator and count")
         chart, table = widgets.chart_or_table()
         records = stated_rows(view.stated)
         with chart:
@@ -169,7 +161,7 @@ def _stated_card(view: View, alt: str) -> None:
 
 def _steps_card(view: View, alt: str) -> None:
     with st.container(border=True):
-        st.markdown(f"**Steps to {widgets.answer_text(view.goal.target)} against batch size**")
+        widgets.heading(f"Steps to {widgets.answer_text(view.goal.target)} against batch size")
         chart, table = widgets.chart_or_table()
         with chart:
             if any(np.isfinite(c.median_steps).any() for c in view.comparison.curves):
@@ -183,7 +175,7 @@ def _steps_card(view: View, alt: str) -> None:
 def _time_card(link: Link, view: View, shared: Store, alt: str) -> None:
     times = view.times
     with st.container(border=True):
-        st.markdown("**Time to target on a system**")
+        widgets.heading("Time to target on a system")
         step_times.draw(link, times)
         if not times.chosen:
             st.caption(
@@ -207,7 +199,7 @@ def _reached_card(view: View) -> None:
     if not view.reached:
         return
     with st.container(border=True):
-        st.markdown("**Stated times to the target, every submission**")
+        widgets.heading("Stated times to the target, every submission")
         widgets.table(
             list(view.reached),
             key="steps-to-target.reached",
@@ -226,14 +218,14 @@ def _on_other_counts(view: View) -> None:
             st.caption(widgets.answer_text(f"{name}: {text}"))
     best = way_rows(view.comparison, times.scaled, times.count)
     if best:
-        st.markdown("**Best device counts, by time and by device-hours**")
+        widgets.heading("Best device counts, by time and by device-hours")
         widgets.table(
             [rows.way(r) for r in best],
             key="steps-to-target.ways",
             alt="Devices and batches that no other choice beats in both time and device-hours",
         )
     if times.others:
-        st.markdown("**All measured device counts**")
+        widgets.heading("All measured device counts")
         widgets.table(
             [
                 rows.devices(r)
@@ -260,7 +252,7 @@ def _tables(view: View, shared: Store) -> None:
 
 
 def _fit_table(view: View) -> None:
-    st.markdown("**Critical batch size, least steps and least samples**")
+    widgets.heading("Critical batch size, least steps and least samples")
     fits = _fits(view)
     shown = [rows.fit(r) for r in fits]
     narrow.draw_cards("steps-to-target-cards", tiles.cards(shown))
@@ -304,24 +296,65 @@ def _fits(view: View) -> list[Record]:
     return tables.fit_rows(view.comparison, view.goal, view.timings, view.times.placed)
 
 
-def _report(address: str, view: View, shared: Store) -> str:
-    texts = _sentences(view)
-    return html_page(
-        Report(
-            title="Steps to target against batch size",
-            sentence=texts[0],
-            notes=[*texts[1:], *_remarks(view)],
-            figure=figures.html(
-                lines.stated_figure(view, LIGHT_THEME)
-                if view.stated
-                else lines.steps_figure(view, LIGHT_THEME)
-            ),
-            table=stated_rows(view.stated) if view.stated else _fits(view),
-            sources=rows.sources(view, shared),
-            link=address,
-            made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+def _report(address: str, view: View, shared: Store) -> handout.Make:
+    """Return a function that makes the report at the click, when no page is being drawn."""
+    texts, remarks = _sentences(view), _remarks(view)
+    sources = rows.sources(view, shared)
+
+    def make(letterhead: Letterhead, made: str) -> str:
+        return answer_page(
+            AnswerReport(
+                title=f"Steps to {view.goal.target} against batch size",
+                sentence=texts[0],
+                notes=[*texts[1:], *remarks],
+                charts=_printed_charts(view, texts[0]),
+                tables=_printed_tables(view),
+                sources=sources,
+                link=address,
+                made=made,
+                letterhead=letterhead,
+            )
         )
+
+    return make
+
+
+def _printed_charts(view: View, alt: str) -> list[Chart]:
+    """Return the charts that the page shows, in the light theme."""
+    charts = []
+    if view.stated:
+        charts.append(
+            Chart(title="Stated time to target, by accelerator and count",
+                  spec=lines.stated_figure(view, LIGHT_THEME), alt=alt,
+                  caption="Medians of published runs; bars from the fastest to the slowest.")
+        )  # fmt: skip
+    if any(np.isfinite(c.median_steps).any() for c in view.comparison.curves):
+        charts.append(
+            Chart(title=f"Steps to {view.goal.target} against batch size",
+                  spec=lines.steps_figure(view, LIGHT_THEME), alt=alt,
+                  caption="Large markers are medians at the best learning rate, small ones single "
+                  "seeds; lines are fitted, bands 90 % for one new median.")
+        )  # fmt: skip
+    drawn = lines.time_figure(view, LIGHT_THEME) if view.times.chosen and view.timings else None
+    if drawn is not None:
+        charts.append(
+            Chart(title="Time to target on a system", spec=drawn, alt=alt,
+                  caption="A star is the best batch, bands are 90 %.")
+        )  # fmt: skip
+    return charts
+
+
+def _printed_tables(view: View) -> list[Table]:
+    """Return the tables of the page under its own heads."""
+    stated = [rows.stated(r) for r in stated_rows(view.stated)] if view.stated else []
+    fits = [rows.fit(r) for r in _fits(view)]
+    batches = [rows.batch(r) for r in tables.batch_rows(view.comparison)]
+    every = (
+        ("Stated time to target, by accelerator and count", stated),
+        ("Critical batch size, least steps and least samples", fits),
+        ("Every batch at its best learning rate", batches),
     )
+    return [Table(title=title, rows=shown) for title, shown in every if shown]
 
 
 if __name__ == "__main__":

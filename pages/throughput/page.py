@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 import numpy as np
 import streamlit as st
 
-from pages.common import kept, narrow, suspect_switch, widgets
+from pages.common import handout, kept, narrow, suspect_switch, widgets
+from pages.common.curve_lines import lines
 from pages.common.kept import store
 from pages.common.link import Link, as_text
 from pages.throughput import choice as curve_choice
 from pages.throughput import factor, tiles
-from pages.throughput.lines import lines
 from planner import figures
 from planner.answers import answer_sentences, batch_rows, source_rows
 from planner.answers.parameters import BATCH
-from planner.core import Record, Report, csv_text, html_page, plain
+from planner.core import Record, csv_text, plain
 from planner.figures.frame import LIGHT_THEME
+from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page
 from planner.runs import form_rows
 from planner.store import Store
 from planner.throughput import SystemCurve, TimedSteps, curves
@@ -79,7 +79,7 @@ def _notes(steps: TimedSteps) -> None:
     """Draw notes on step times, and why systems have no curve."""
     if steps.refused is not None:
         with st.container(border=True):
-            st.markdown("#### No curve yet")
+            st.markdown("## No curve yet")
             for text in steps.missing:
                 st.markdown(widgets.answer_text(text))
         return
@@ -95,14 +95,7 @@ def _answer(
         tiles.draw(chosen)
         with widgets.actions():
             widgets.share(link, "\n".join(sentences), "content")
-            address = link.url()  # the report is made at the click, when no page is being drawn
-            widgets.download(
-                "Report",
-                lambda: _report(address, everything, chosen, shared),
-                "epochwise-throughput.html",
-                key="throughput.report",
-                width="content",
-            )
+            handout.draw("throughput", _report(link.url(), everything, chosen, shared))
         with widgets.details():
             for text in sentences:
                 st.markdown(widgets.answer_text(text))
@@ -142,7 +135,7 @@ def _residuals(drawn: Sequence[figures.ThroughputLine], chosen: list[SystemCurve
 
 
 def _table(chosen: list[SystemCurve], drawn: Sequence[figures.ThroughputLine]) -> None:
-    st.markdown("**v0, t and the batches that reach 50 % and 90 % of v0**")
+    widgets.heading("v0, t and the batches that reach 50 % and 90 % of v0")
     records = curves.curve_rows(chosen)
     rows = [_shown(r) for r in records]
     slots = {line.label: line.slot for line in drawn}
@@ -213,7 +206,7 @@ def _at_batches(
 ) -> None:
     """Draw the field of batch sizes, and the answer of each curve there."""
     with st.container(border=True):
-        st.markdown("**At your batch sizes**")
+        widgets.heading("At your batch sizes")
         held = [str(text) for text in st.session_state[link.key(BATCH.name)]]
         st.multiselect(
             "Global batch sizes",
@@ -257,7 +250,7 @@ def _forms(chosen: list[SystemCurve], shared: Store) -> None:
     if not rows:
         return
     with st.container(border=True):
-        st.markdown("**Forms of this network for inference: speed and accuracy**")
+        widgets.heading("Forms of this network for inference: speed and accuracy")
         widgets.table(
             rows,
             key="throughput.forms",
@@ -299,22 +292,42 @@ def _left_out(row: Record) -> dict[str, object]:
 
 def _report(
     address: str, everything: Sequence[SystemCurve], chosen: list[SystemCurve], shared: Store
-) -> str:
+) -> handout.Make:
+    """Return a function that makes the report at the click, when no page is being drawn."""
     sentences = answer_sentences(chosen)
     drawn = lines(chosen, everything, kept.suspects(shared).names)
-    figure = figures.throughput(drawn, LIGHT_THEME, log=True)
-    return html_page(
-        Report(
-            title="Throughput against batch size",
-            sentence=sentences[0],
-            notes=sentences[1:],
-            figure=figures.html(figure),
-            table=curves.curve_rows(chosen),
-            sources=source_rows(chosen, shared.sets),
-            link=address,
-            made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
-        )
-    )
+    sources = source_rows(chosen, shared.sets)
+
+    def make(letterhead: Letterhead, made: str) -> str:
+        points = curves.point_rows(chosen)
+        memory = any(row["peak_memory_gb"] is not None for row in points)
+        charts = [
+            Chart(title="Samples per second against batch size",
+                  spec=figures.throughput(drawn, LIGHT_THEME, log=True), alt=sentences[0]),
+            Chart(title="How far each step time lies from its fit",
+                  spec=figures.residuals(drawn, LIGHT_THEME),
+                  alt="Relative difference between measured and fitted step times"),
+        ]  # fmt: skip
+        return answer_page(
+            AnswerReport(
+                title=f"Throughput of {chosen[0].runs[0].workload}",
+                sentence=sentences[0],
+                notes=sentences[1:],
+                charts=charts,
+                tables=[
+                    Table(title="v0, t and the batches that reach 50 % and 90 % of v0",
+                          rows=[_shown(row) for row in curves.curve_rows(chosen)],
+                          caption="In brackets: 90 % intervals."),
+                    Table(title="Measured points", rows=[_point(r, memory=memory) for r in points]),
+                ],
+                sources=sources,
+                link=address,
+                made=made,
+                letterhead=letterhead,
+            )
+        )  # fmt: skip
+
+    return make
 
 
 if __name__ == "__main__":

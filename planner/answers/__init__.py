@@ -15,11 +15,30 @@ from planner.answers._asking import (
     target_note,
 )
 from planner.answers._bodies import curves, hardware_comparison, projection
+from planner.answers._capacity import (
+    CapacityQuestion,
+    capacity,
+    capacity_answered,
+    capacity_body,
+    capacity_question,
+    stock_of,
+    stock_text,
+)
 from planner.answers._curve_answers import answer_sentences, batch_rows, source_rows
 from planner.answers._documented import PAGES, RULES
 from planner.answers._door import compare
+from planner.answers._explore import (
+    ExploreAnswer,
+    PivotAnswer,
+    explore_answered,
+    explore_runs,
+    explored,
+    point_records,
+    question_of,
+    run_name,
+)
 from planner.answers._listing import mfu_shares, results_answered
-from planner.answers._origins import host_of, is_loopback, is_own
+from planner.answers._presets import PRESETS, Preset, PresetAnswer, preset_answer
 from planner.answers._scaling_out import (
     NO_DRIVER,
     ScalingOutAnswer,
@@ -29,6 +48,14 @@ from planner.answers._scaling_out import (
     scaling_sources,
     series_by_slug,
     usual_driver,
+)
+from planner.answers._select import (
+    RUN_COLUMNS,
+    RunColumn,
+    SqlAnswer,
+    sql_answered,
+    sql_records,
+    sql_result,
 )
 from planner.answers.comparison import (
     facts,
@@ -41,21 +68,38 @@ from planner.answers.how_long_tables import (
     total_in_words,
 )
 from planner.answers.records import plain
+from planner.core.origins import host_of, is_loopback, is_own
 
 __all__ = [
     "NO_DRIVER",
     "NO_RUN",
     "PAGES",
+    "PRESETS",
     "RULES",
+    "RUN_COLUMNS",
+    "CapacityQuestion",
     "CompareAnswer",
+    "ExploreAnswer",
+    "PivotAnswer",
+    "Preset",
+    "PresetAnswer",
+    "RunColumn",
     "ScalingOutAnswer",
+    "SqlAnswer",
     "answer_sentences",
     "batch_rows",
+    "capacity",
+    "capacity_answered",
+    "capacity_body",
+    "capacity_question",
     "compare",
     "compare_answered",
     "compare_facts",
     "curve_answered",
     "curves",
+    "explore_answered",
+    "explore_runs",
+    "explored",
     "facts",
     "half_width",
     "hardware_comparison",
@@ -65,10 +109,14 @@ __all__ = [
     "is_own",
     "mfu_shares",
     "plain",
+    "point_records",
+    "preset_answer",
     "projection",
     "question",
+    "question_of",
     "ratio_rows",
     "results_answered",
+    "run_name",
     "saved",
     "scaling_out",
     "scaling_out_answered",
@@ -76,6 +124,11 @@ __all__ = [
     "scaling_sources",
     "series_by_slug",
     "source_rows",
+    "sql_answered",
+    "sql_records",
+    "sql_result",
+    "stock_of",
+    "stock_text",
     "target_note",
     "total_in_words",
     "usual_driver",

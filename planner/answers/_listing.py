@@ -24,7 +24,7 @@ _CHANGED: Final = "The runs have changed since. Start again without a cursor."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultsAnswer:
-    """A part of the filtered runs, in the order of the Results page.
+    """A part of the filtered runs, by workload, system, pattern and batch size.
 
     `total` counts all filtered runs; `next_cursor` requests the rest, "" where there is none.
     """
@@ -38,13 +38,16 @@ class ResultsAnswer:
 
 def results_answered(store: Store, question: Given) -> ResultsAnswer:
     """Return filtered runs, each with its suspect flags."""
-    parsed = read(parameters.RESULTS, question)
+    parsed = read(parameters.RESULTS, question, parameters.VIEW_OF_RESULTS)
     values, problems = parsed.values, list(parsed.problems)
     suspect = suspects_of(store)
-    filters = _filters(store, values, problems)
-    filters |= narrowed(suspect.flags, _flags(values["suspect"], problems))
+    filters = filters_of(store, values, problems)
     if values["run"] is not None:
         filters |= {"only": _one_run(values["run"], problems)}
+    elif values["runs"]:
+        filters |= {
+            "only": [i for text in values["runs"] for i in _one_run(text, problems, "runs")]
+        }
     begin = _begin(values["cursor"], problems)
     table = queries.table(store, filters, most=begin[0] + values["limit"])
     ids = table["run_id"].to_pylist()
@@ -59,6 +62,14 @@ def results_answered(store: Store, question: Given) -> ResultsAnswer:
         query=query_of(parameters.RESULTS, values),
         problems=tuple(problems),
     )
+
+
+def filters_of(
+    store: Store, values: Mapping[str, Any], problems: list[Problem]
+) -> dict[str, list[str]]:
+    """Return the filters of a question by facet, with run ids for those by suspect flag."""
+    filters = _filters(store, values, problems)
+    return filters | narrowed(suspects_of(store).flags, _flags(values["suspect"], problems))
 
 
 def mfu_shares(
@@ -123,11 +134,11 @@ def _flags(requested: tuple[str, ...], problems: list[Problem]) -> list[str]:
     return [names[s] for s in _looked_up("suspect", requested, names, problems)]
 
 
-def _one_run(text: str, problems: list[Problem]) -> list[str]:
+def _one_run(text: str, problems: list[Problem], name: str = "run") -> list[str]:
     if _RUN.fullmatch(text):
         return [text]
     message = "A run's id is 32 digits from 0 to f. Copy it from a row."
-    problems.append(Problem(parameter="run", message=message))
+    problems.append(Problem(parameter=name, message=message))
     return []
 
 

@@ -8,8 +8,20 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
+from planner.answers.comparison import ASSUMED, COMPARE, DISPLAY
+from planner.capacity import (
+    COMMON,
+    MOST_ACCELERATORS,
+    MOST_JOBS,
+    MOST_MACHINES,
+    MOST_STOCKS,
+    PLAN_MONTHS,
+)
 from planner.core import MOST_VALUES, Parameter
 from planner.epochs import EPOCHS, MOST_CHOSEN, MOST_EPOCHS, MOST_LINES, SAMPLES_PER_EPOCH
+from planner.epochs.projection import SESSION_SD
+from planner.explore import MARKS, MOST, STATISTICS
+from planner.store.select import LONGEST
 from planner.suspects import ANY, NAMES, NONE
 
 MOST_BESIDE: Final = 4
@@ -113,6 +125,62 @@ SCALING_OUT: Final = (
               default="bfloat16", choices=("float32", "float16", "bfloat16", "float8")),
     _WITHOUT,
 )  # fmt: skip
+_NAMES_A_JOB: Final = (
+    "workload", "pattern", "goal", "epochs", "samples_per_epoch", "target", "optimizer", "network",
+    "samples", "total_tokens", "params", "active_params", "layers", "width", "tokens", "image_px",
+    "flops", "family", "training", "recompute", "assumed_mfu", "precision", "network_optimizer",
+    "batch",
+)  # fmt: skip
+"""Parameters of Compare hardware that say what a job trains."""
+JOB: Final = (
+    Parameter(name="name", words="unique name of the job", longest=80),
+    Parameter(name="runs", words="mean runs a month, in the first month; they arrive at random",
+              kind="number", unit="1/month", default=4.0, least=0.0, most=1e6),
+    Parameter(name="within", words="longest time from a run's arrival to its end; without it no "
+              "deadline", kind="number", unit="h", least=1e-3, most=1e5),
+    Parameter(name="interruptible", words="it may run on spot machines", kind="flag",
+              default=False),
+    Parameter(name="growth", words="growth of the runs a month, 5 for 5 %", kind="number",
+              unit="%", default=0.0, least=-50.0, most=100.0),
+    Parameter(name="accelerators", words="accelerators that a run uses; without it the whole "
+              "machine", kind="whole", least=1, most=MOST_ACCELERATORS),
+    *(next(p for p in COMPARE if p.name == name) for name in _NAMES_A_JOB),
+)  # fmt: skip
+"""Parameters of one job: the columns of a jobs file, and the parts of a text of `jobs`."""
+_FIRST_MONTH, _LAST_MONTH = PLAN_MONTHS
+CAPACITY: Final = (
+    Parameter(name="jobs", words="jobs, each a text of its parameters: name=Fine-tune; "
+              "network=llama-3-8b; total_tokens=100M; runs=120; within=4; the command also "
+              "takes the name of a CSV file", many=MOST_JOBS),
+    Parameter(name="preset", words="a table of example jobs, in place of jobs"),
+    Parameter(name="owned", words="machines already owned: 2 x a100-sxm-80gb|8 is two of eight "
+              "accelerators each", many=MOST_STOCKS),
+    Parameter(name="fleet", words="machines to buy or rent: 1 x buy|h100-sxm|8|260000 total, "
+              "3 x rent|h100-sxm|8|20, 3 x spot|h100-sxm|8|11, reserved-1|h100-sxm|8|15, or an "
+              "id of --list options; `from 7` behind it is the first month. With find these are "
+              "the machines to choose from, each up to its count", many=MOST_STOCKS),
+    Parameter(name="find", words="find the cheapest fleet that keeps every deadline", kind="flag",
+              default=True),
+    Parameter(name="months", words="months of the plan", kind="whole", unit="months",
+              default=_LAST_MONTH, least=_FIRST_MONTH, most=_LAST_MONTH),
+    Parameter(name="probability", words="probability that a run ends in time, for each job",
+              kind="number", unit="%", default=95.0, least=50.0, most=99.9),
+    Parameter(name="purchases", words="most that purchases may cost, in the currency shown",
+              kind="number", least=0.0, most=1e12),
+    Parameter(name="rent_most", words="most rented machines of one kind at the same time, where "
+              "the fleet states none", kind="whole", default=8, least=0, most=MOST_MACHINES),
+    Parameter(name="years", words="years of the cost lines of one machine", kind="number",
+              unit="years", default=3.0, least=1.0, most=10.0),
+    Parameter(name="utilisation", words="busy share of that machine; default: that of the fleet",
+              kind="number", unit="%", least=0.0, most=100.0),
+    Parameter(name="variation", words="standard deviation of the time of equal runs",
+              kind="number", unit="%", default=100.0 * SESSION_SD, least=0.0, most=100.0),
+    Parameter(name="seed", words="seed of the simulation", kind="whole", default=1, least=0,
+              most=1_000_000),
+    Parameter(name="country", words="country of the electricity, by code or name"),
+    *DISPLAY,
+    *(p for p in ASSUMED if p.name in COMMON),
+)  # fmt: skip
 STATED: Final = ("workload", "pattern", "epochs", "patterns", "systems", "baseline")
 """Parameters of every shared link of totals and curves, even at their current defaults."""
 FACETS: Final = MappingProxyType(
@@ -134,14 +202,61 @@ FACETS: Final = MappingProxyType(
     }
 )
 """Filters of runs, in the order of the Results page."""
-RESULTS: Final = (
+_FILTERS: Final = (
     *(Parameter(name=n, words=words, many=MOST_VALUES) for n, words in FACETS.items()),
     Parameter(name="suspect", words=f"{ANY}, {NONE}, or what is suspect: {', '.join(NAMES)}",
               many=len(NAMES) + 2),
+)  # fmt: skip
+MOST_RUNS_SHOWN: Final = 60
+"""Runs that a link to Results names one by one."""
+RESULTS: Final = (
+    *_FILTERS,
     Parameter(name="run", words="the id of one run"),
+    Parameter(name="runs", words="the ids of the runs to list", many=MOST_RUNS_SHOWN),
     Parameter(name="limit", words="most runs of one answer", kind="whole", unit="runs",
               default=LISTED, least=1, most=MOST_LISTED),
     Parameter(name="cursor", words="where the last answer ended, its `next_cursor`"),
+)  # fmt: skip
+VIEW_OF_RESULTS: Final = frozenset({"columns"})
+"""Parameters of the Results page's link that only change the view."""
+NONE_CHOSEN: Final = "none"
+"""Written for no colour, symbol, size, facet or columns."""
+EXPLORED: Final = ("chart", "pivot", "side")
+MOST_CORNERS: Final = 60
+EXPLORE: Final = (
+    Parameter(name="view", words="a chart, a pivot table, or runs side by side", kind="choice",
+              choices=EXPLORED, default=EXPLORED[0]),
+    Parameter(name="x", words="column, or a formula over columns as params / 1000; a group such "
+              "as accelerator for box and strip", default="global_batch_size"),
+    Parameter(name="y", words="column, or a formula over columns", default="peak_memory_bytes"),
+    Parameter(name="colour", words="group or column of the colours, or none",
+              default="accelerator"),
+    Parameter(name="symbol", words="group of the symbols, or none", default=NONE_CHOSEN),
+    Parameter(name="size", words="column or formula of the sizes, or none", default=NONE_CHOSEN),
+    Parameter(name="facet", words="group with a panel for each value, or none",
+              default=NONE_CHOSEN),
+    Parameter(name="marks", words="points, lines through the same case, box or strip by group",
+              kind="choice", choices=MARKS, default=MARKS[0]),
+    Parameter(name="fit", words="fitted curves with 90 % bands, where a law applies: throughput "
+              "or step time against batch size", kind="flag", default=True),
+    Parameter(name="log_x", words="logarithmic x axis", kind="flag", default=False),
+    Parameter(name="log_y", words="logarithmic y axis", kind="flag", default=False),
+    Parameter(name="brush", words="corners of the marked area in shown units: x0,y0,x1,y1 of a "
+              "box, or those of a polygon"),
+    Parameter(name="brush_in", words="panel of the marked area, by its title"),
+    Parameter(name="rows", words="group of the rows of the pivot table", default="accelerator"),
+    Parameter(name="columns", words="group of its columns, or none", default="precision"),
+    Parameter(name="measure", words="column or formula of its cells", default="mfu"),
+    Parameter(name="statistic", words="statistic of its cells", kind="choice",
+              choices=tuple(STATISTICS), default=next(iter(STATISTICS))),
+    Parameter(name="run", words="ids of the runs side by side", many=MOST),
+    Parameter(name="pair", words="workload and system side by side, as their slugs with | between",
+              many=MOST),
+    *_FILTERS,
+)  # fmt: skip
+SQL: Final = (
+    Parameter(name="sql", words="one SELECT statement over the table runs", lines=True,
+              longest=LONGEST),
 )  # fmt: skip
 FOR_THE_EYE: Final = frozenset({"scale", "factor"})
 """Parameters of the links that only change the view."""

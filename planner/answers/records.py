@@ -511,11 +511,100 @@ class HardwareComparison(_Record, frozen=True, kw_only=True):
     sources: tuple[Source, ...]
 
 
+class ExploreAxis(_Record, frozen=True, kw_only=True):
+    """An axis of a chart: its column or formula, and its title with the shown unit."""
+
+    name: str
+    title: str
+
+
+class ExplorePoint(_Record, frozen=True, kw_only=True):
+    """A run on a chart, in the shown units; `marked` is inside the marked area."""
+
+    run_id: str
+    workload: str
+    system: str
+    x: str | Number | None
+    y: Number | None
+    colour: str | Number | None
+    symbol: str | None
+    size: Number | None
+    facet: str | None
+    marked: bool
+    suspect: str | None
+
+
+class ExploreCurve(_Record, frozen=True, kw_only=True):
+    """The throughput law through the points of a case, with the ends of 90 % intervals."""
+
+    curve: str
+    points: int
+    smallest_batch: Number
+    largest_batch: Number
+    asymptotic_throughput: Number | None
+    asymptotic_throughput_low: Number | None
+    asymptotic_throughput_high: Number | None
+    overhead_s: Number | None
+    overhead_s_low: Number | None
+    overhead_s_high: Number | None
+
+
+class ExploreCell(_Record, frozen=True, kw_only=True):
+    """A cell of a pivot table in the shown unit, and the count of its runs."""
+
+    row: str
+    column: str
+    value: Number | None
+    runs: int
+
+
+class ExploreFact(_Record, frozen=True, kw_only=True):
+    """A fact of all compared runs, in the order of `names`."""
+
+    fact: str
+    unit: str
+    cells: tuple[str | Number | bool | None, ...]
+    difference: str
+
+
+class Explore(_Record, frozen=True, kw_only=True):
+    """The answer of Explore: points and curves, cells of a pivot table, or facts side by side."""
+
+    query: str
+    view: str
+    sentence: str
+    notes: tuple[str, ...]
+    x: ExploreAxis | None
+    y: ExploreAxis | None
+    points: tuple[ExplorePoint, ...]
+    curves: tuple[ExploreCurve, ...]
+    cells: tuple[ExploreCell, ...]
+    names: tuple[str, ...]
+    facts: tuple[ExploreFact, ...]
+
+
 class Options(_Record, frozen=True, kw_only=True):
     """All options of a comparison; `usual` marks the default ones."""
 
     query: str
     rows: tuple[Choice, ...]
+
+
+class SqlColumn(_Record, frozen=True, kw_only=True):
+    """A column of a result: its name, its unit where known, and the kind of its values."""
+
+    name: str
+    unit: str | None
+    kind: str
+
+
+class SqlResult(_Record, frozen=True, kw_only=True):
+    """The rows of a SELECT statement over the runs; `cut`: further rows are left out."""
+
+    query: str
+    columns: tuple[SqlColumn, ...]
+    rows: tuple[tuple[str | Number | bool | None, ...], ...]
+    cut: bool
 
 
 class Fault(_Record, frozen=True, kw_only=True):

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import os
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 from planner.answers import CompareAnswer
 from planner.answers.comparison import option_rows
 from planner.commands import words
 from planner.commands.ask import compare_answer
 from planner.core import csv_text
-from planner.report import MOST_LOGO_BYTES, compare_page
+from planner.report import (
+    MOST_LOGO_BYTES,
+    Letterhead,
+    compare_page,
+    public_url,
+    with_base,
+)
 from planner.store.disk.files import write_whole
 from planner.store.export import records_file
 from planner.store.pdf import PdfError, pdf_of
@@ -31,6 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="FILE",
                         help="output: FILE.html or FILE.pdf")  # fmt: skip
     parser.add_argument("--company", default="", metavar="NAME", help="name above the report")
+    parser.add_argument("--customer", default="", metavar="NAME", help="for whom the report is")
+    parser.add_argument("--reference", default="", metavar="TEXT", help="number of the offer")
+    parser.add_argument(
+        "--text",
+        default="",
+        metavar="TEXT",
+        help="text of your own below the answer; an empty line begins a paragraph",
+    )
     parser.add_argument("--logo", type=Path, metavar="FILE", help="PNG, JPEG or plain SVG")
     parser.add_argument("--with-data", action="store_true",
                         help="write the options as .csv and .parquet beside it")  # fmt: skip
@@ -63,6 +78,10 @@ def run_report(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> None:
+    try:
+        public_url(os.environ)
+    except ValueError as error:
+        raise words.WrongWordsError(str(error)) from None
     if arguments.out.suffix.lower() not in KINDS:
         raise words.WrongWordsError(f"--out is {arguments.out.name}. Name a .html or a .pdf file.")
     if not arguments.out.absolute().parent.is_dir():
@@ -86,8 +105,14 @@ def _page(answer: CompareAnswer, arguments: argparse.Namespace, begins: datetime
             begins=begins,
             by=answer.by,
             display=answer.display,
-            company=arguments.company,
-            logo=logo,
+            letterhead=Letterhead(
+                company=arguments.company,
+                customer=arguments.customer,
+                reference=arguments.reference,
+                text=arguments.text,
+                logo=logo,
+            ),
+            by_use=_by_use(arguments.link),
         )
     except ValueError as error:
         raise words.WrongWordsError(f"--logo: {error}") from None
@@ -102,11 +127,17 @@ def _logo(path: Path) -> bytes:
         raise words.WrongWordsError(message) from None
 
 
+def _by_use(link: str | None) -> bool:
+    """Return whether the link shows rent or buy against the utilisation of the machine."""
+    return parse_qs(urlsplit(link or "").query).get("chart", [])[:1] == ["use"]
+
+
 def _live(link: str | None, query: str) -> str:
-    """Return the address of the question, on the link's host where it has one."""
+    """Return the address of the question: public where that is set, else on the link's host."""
     parts = urlsplit(link or "")
     base = parts if parts.netloc and parts.scheme in ("http", "https") else urlsplit(APP)
-    return urlunsplit((base.scheme, base.netloc, base.path or "/compare", query, ""))
+    address = urlunsplit((base.scheme, base.netloc, base.path or "/compare", query, ""))
+    return with_base(address, public_url(os.environ))
 
 
 def _data(answer: CompareAnswer, out: Path, begins: datetime) -> list[Path]:

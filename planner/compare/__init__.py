@@ -32,6 +32,7 @@ from planner.compare._candidates import (
     entry_text,
     entry_words,
     left_out,
+    part_of,
     usual,
     wrong_in_form,
 )
@@ -48,6 +49,7 @@ from planner.compare._sentences import (
     times_better,
 )
 from planner.compare._short import ShortAnswer, short_answer
+from planner.compare._shortlist import may_fit, price_of_peak
 from planner.compare._words import (
     basis_words,
     limits_phrase,
@@ -65,9 +67,14 @@ from planner.compare.ranking import (
     chance_to_meet,
 )
 from planner.compare.rent_or_buy import (
+    Ownership,
     RentOrBuy,
     misses_limits,
     monthly_cost,
+    ownership,
+    ownership_sentences,
+    runs_at,
+    utilisation_at,
 )
 from planner.compare.undecided import next_step, step_note, with_step
 
@@ -81,6 +88,7 @@ __all__ = [
     "Assumptions",
     "Electricity",
     "Entry",
+    "Ownership",
     "Quote",
     "RentOrBuy",
     "Shop",
@@ -107,14 +115,20 @@ __all__ = [
     "limits_phrase",
     "limits_sentence",
     "limits_words",
+    "may_fit",
     "misses_limits",
     "monthly_cost",
     "next_step",
+    "ownership",
+    "ownership_sentences",
+    "part_of",
     "pays_up_front",
+    "price_of_peak",
     "probability_help",
     "probability_titles",
     "problems_of",
     "runs_a_month",
+    "runs_at",
     "sentence",
     "sentences",
     "session_note",
@@ -123,6 +137,7 @@ __all__ = [
     "times_better",
     "tornado",
     "usual",
+    "utilisation_at",
     "with_electricity",
     "with_step",
     "with_tariff_uncertainty",

@@ -560,6 +560,19 @@ def _of_entry(entry: Entry, accelerator: Accelerator, shop: Shop, best: Best) ->
     )
 
 
+def part_of(candidate: Candidate, job: Job, count: int, goal: Goal | None = None) -> Candidate:
+    """Return an option with a part of its accelerators, for a run that shares the machine.
+
+    Its price stays that of the whole machine. Without a row in the catalogue nothing is changed.
+    """
+    card = candidate.hardware.accelerator
+    if card is None:
+        return candidate
+    hardware = _hardware(card, count, machines_for(card, count))
+    run = _measured_there(hardware, best_runs(job, goal))
+    return replace(candidate, hardware=hardware, run=run)
+
+
 def _hardware(accelerator: Accelerator, count: int, nodes: int = 1) -> Hardware:
     return Hardware(
         label=f"{count} x {accelerator.name}", accelerator=accelerator, count=count, nodes=nodes

@@ -23,7 +23,7 @@ import numpy as np
 
 from planner.compare._words import limits_phrase, machines, runs_a_month
 from planner.compare.evaluation import Comparison, Drawn, Row
-from planner.core import Estimate, Floats, Refusal, percent
+from planner.core import Estimate, Floats, Refusal, percent, sentence_case
 from planner.cost import (
     DOLLARS,
     HOURS_PER_MONTH,
@@ -42,6 +42,7 @@ from planner.cost import (
     in_months,
     likely,
     machines_for,
+    money_with_interval,
     payback,
     per_hour_of_work,
     quantiles,
@@ -51,6 +52,10 @@ from planner.cost import (
 )
 
 HOUR_S: Final = 3600.0
+MONTHS: Final = 12.0
+HARDLY: Final = 0.01
+LEAST_WORK_S: Final = 1e-6
+"""A shorter run fills no machine."""
 LEAST_CHANCE: Final = 0.1
 """Least probability of meeting deadline and budget at which buying is computed."""
 
@@ -141,6 +146,82 @@ def monthly_cost(row: Row, runs_per_month: Sequence[float]) -> Estimate | None:
     if candidate.way == "own":
         return quantiles(runs * row.drawn.work_s / HOUR_S * busy_energy_per_hour(owned))
     return quantiles(_month(owned, row.drawn, runs, _machines(row.drawn, runs)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ownership:
+    """Total costs of renting and of owning over some years [USD], at one use of the machine.
+
+    `years` is the life of the bought machine, after which it keeps its residual value.
+    `utilisation` is the share of the time that it works. `buying_cheaper` is the probability.
+    """
+
+    rent: Estimate
+    buy: Estimate
+    years: float
+    utilisation: float
+    buying_cheaper: float
+
+
+def ownership(pair: RentOrBuy) -> Ownership | None:
+    """Return the totals over the life of the bought machine, at the runs a month of the question.
+
+    None where a cost is unknown.
+    """
+    rental, owned = pair.rent.candidate.rental, pair.buy.candidate.owned
+    rented, bought = pair.rent.drawn, pair.buy.drawn
+    if rental is None or owned is None or rented is None or bought is None:
+        return None
+    runs = np.full((1, 1), pair.requested_per_month)
+    years = float(likely(owned.life_years))
+    months = MONTHS * years
+    hired = draw_record(rental, pair.rent.candidate.id)
+    machine = replace(draw_record(owned, pair.buy.candidate.id), life_years=years)
+    rent = months * rent_per_month(hired, rented.work_s, runs)[0]
+    buy = months * _month(machine, bought, runs, _machines(bought, runs))[0]
+    if not np.isfinite(rent).all() or not np.isfinite(buy).all():
+        return None
+    return Ownership(
+        rent=quantiles(rent),
+        buy=quantiles(buy),
+        years=years,
+        utilisation=utilisation_at(pair.buy, pair.requested_per_month),
+        buying_cheaper=float((buy < rent).mean()),
+    )
+
+
+def utilisation_at(row: Row, runs_per_month: float) -> float:
+    """Return the share of the time that one machine works, its other work included."""
+    work_s = float(np.median(row.drawn.work_s)) if row.drawn is not None else 0.0
+    other = row.drawn.other_hours_per_month if row.drawn is not None else 0.0
+    return (runs_per_month * work_s / HOUR_S + other) / HOURS_PER_MONTH
+
+
+def runs_at(row: Row, utilisation: float) -> float:
+    """Return the runs a month at which one machine works that share of the time; 0 at least."""
+    if row.drawn is None:
+        return 0.0
+    hours = utilisation * HOURS_PER_MONTH - row.drawn.other_hours_per_month
+    return max(hours, 0.0) * HOUR_S / max(float(np.median(row.drawn.work_s)), LEAST_WORK_S)
+
+
+def ownership_sentences(pair: RentOrBuy, totals: Ownership, display: Display) -> tuple[str, ...]:
+    """Return the totals in words: renting, buying, and how likely buying is cheaper."""
+    span = f"{totals.years:g} year{'' if totals.years == 1.0 else 's'}"
+    rent, buy = (money_with_interval(e, display) for e in (totals.rent, totals.buy))
+    use = f"{100.0 * totals.utilisation:.2g} %"
+    return (
+        f"{span} at {use} utilisation: {pair.rent.candidate.phrase} costs {rent}.",
+        f"{sentence_case(pair.buy.candidate.phrase)} costs {buy}, electricity included.",
+        f"Buying is cheaper with {_chance(totals.buying_cheaper)} probability.",
+    )
+
+
+def _chance(share: float) -> str:
+    """Return a probability in words: '< 1 %', '40 %', '> 99 %'."""
+    if share < HARDLY:
+        return "< 1 %"
+    return "> 99 %" if share > 1.0 - HARDLY else percent(share)
 
 
 def pays_back(pair: RentOrBuy) -> str:

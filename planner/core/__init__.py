@@ -49,9 +49,7 @@ from planner.core._numbers import (
 from planner.core._tables import (
     Cell,
     Record,
-    Report,
     csv_text,
-    html_page,
 )
 from planner.core.limits import (
     FILES,
@@ -145,7 +143,6 @@ __all__ = [
     "Problem",
     "Record",
     "Refusal",
-    "Report",
     "about",
     "ahead",
     "ahead_between",
@@ -161,7 +158,6 @@ __all__ = [
     "file_slug",
     "given_of_link",
     "hms",
-    "html_page",
     "in_hours",
     "in_one_unit",
     "in_words",

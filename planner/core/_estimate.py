@@ -7,7 +7,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 Floats = NDArray[np.float64]
 Basis = Literal[
@@ -66,4 +65,6 @@ def t_quantile(level: float, dof: Floats | float) -> Floats:
         raise ValueError(
             f"level is {level!r}. A level is a share above 0 and below 1. Use 0.9, not 90."
         )
+    from scipy.special import stdtrit  # here: recording in a training script needs no scipy
+
     return np.asarray(stdtrit(dof, 0.5 * (1.0 + level)), dtype=np.float64)

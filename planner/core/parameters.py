@@ -53,8 +53,8 @@ class Parameter:
 
     `default` None is "not set". `least` and `most` are the inclusive limits of numbers. `many` is
     the largest number of values: one is a single value, more are a tuple. `longest` is the most
-    letters of a text. `short` numbers may end in a letter: 7B, 100M, 1.5T. `also` are other names
-    of choices, in small letters.
+    letters of a text; only one with `lines` may have several. `short` numbers may end in a letter:
+    7B, 100M, 1.5T. `also` are other names of choices, in small letters.
     """
 
     name: str
@@ -69,6 +69,7 @@ class Parameter:
     many: int = 1
     longest: int = LONGEST_VALUE
     short: bool = False
+    lines: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,8 +201,9 @@ def _several(parameter: Parameter, texts: list[str], problems: list[Problem]) ->
     return tuple(value for value, wrong in read_all if not wrong)
 
 
-def _text(_: Parameter, text: str) -> tuple[Any, str]:
-    if not text.isprintable():
+def _text(parameter: Parameter, text: str) -> tuple[Any, str]:
+    letters = re.sub(r"[\r\n\t]", "", text) if parameter.lines else text
+    if not letters.isprintable():
         return None, "contains unprintable characters. Write it with plain letters."
     return text, ""
 

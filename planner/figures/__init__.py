@@ -4,6 +4,7 @@ Observed points are markers, fits are lines, bands have the line's colour, and p
 measurements are dashed and grey. Labels are at the line ends, pushed apart where lines meet.
 """
 
+from planner.figures.as_text import cell_text, chart_text, table_text
 from planner.figures.cards import Card, cards
 from planner.figures.colours import option_slots, system_slots
 from planner.figures.compare import (
@@ -18,7 +19,19 @@ from planner.figures.compare import (
     time_cost,
     tornado,
 )
-from planner.figures.frame import CONFIG, LEAST_HEIGHT, ChartSpec, UncheckedFigure, html
+from planner.figures.explore import (
+    EXPLORE_CONFIG,
+    Cloud,
+    CloudAxes,
+    CloudCurve,
+    Heat,
+    RunLine,
+    epochs_overlaid,
+    explore,
+    heat_table,
+    steps_distribution,
+)
+from planner.figures.frame import CONFIG, LEAST_HEIGHT, ChartSpec, UncheckedFigure, escape
 from planner.figures.method import (
     Dot,
     Scale,
@@ -40,6 +53,7 @@ from planner.figures.scaling_out import (
     step_by_devices,
     uneven,
 )
+from planner.figures.select import MOST_SERIES, Form, Series, selected
 from planner.figures.steps_to_target import (
     Borders,
     StatedLine,
@@ -49,6 +63,8 @@ from planner.figures.steps_to_target import (
     steps_to_target,
     time_to_target,
 )
+from planner.figures.still import svg
+from planner.figures.styles import style_sheet
 from planner.figures.throughput import Points, ThroughputLine, residuals, throughput
 from planner.figures.tiles import (
     Markup,
@@ -66,18 +82,27 @@ from planner.figures.total_time import TimeLine, epoch_times, total_time
 __all__ = [
     "BASIS_SYMBOLS",
     "CONFIG",
+    "EXPLORE_CONFIG",
     "LEAST_HEIGHT",
+    "MOST_SERIES",
     "Bar",
     "Borders",
     "Bounds",
     "Card",
     "ChartSpec",
+    "Cloud",
+    "CloudAxes",
+    "CloudCurve",
     "CountLine",
     "Cuts",
     "Dot",
+    "Form",
+    "Heat",
     "Markup",
     "Points",
+    "RunLine",
     "Scale",
+    "Series",
     "Share",
     "Spot",
     "StatedLine",
@@ -93,12 +118,17 @@ __all__ = [
     "UseLine",
     "card",
     "cards",
+    "cell_text",
+    "chart_text",
     "dots",
     "efficiency",
     "efficiency_by_devices",
     "epoch_times",
+    "epochs_overlaid",
+    "escape",
+    "explore",
     "grey_words",
-    "html",
+    "heat_table",
     "interval_of_epochs",
     "memory_of_cuts",
     "number_tile",
@@ -106,14 +136,19 @@ __all__ = [
     "refused_tile",
     "rent_or_buy",
     "residuals",
+    "selected",
     "share_text",
     "share_tile",
     "shares",
     "stated_times",
     "step_by_batch",
     "step_by_devices",
+    "steps_distribution",
     "steps_to_target",
+    "style_sheet",
+    "svg",
     "system_slots",
+    "table_text",
     "text_tile",
     "throughput",
     "time_cost",

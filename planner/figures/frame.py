@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.basedatatypes import BaseFigure
 
@@ -255,6 +254,10 @@ class Drawing:
         """Markers."""
         self._traces.append({"type": "scatter", "mode": "markers", "x": x, "y": y} | more)
 
+    def trace(self, **parts: object) -> None:
+        """Draw a trace of another kind."""
+        self._traces.append(parts)
+
     def bars(self, x: Sequence[str], y: Floats, *, slot: int, **more: object) -> None:
         """Draw bars in the colour of a slot."""
         colour = {"marker": {"color": self.theme.colour(slot)}}
@@ -465,23 +468,6 @@ class UncheckedFigure(BaseFigure):  # type: ignore[misc]  # plotly has no types
     def to_dict(self) -> ChartSpec:
         """Return the specification itself."""
         return self._chart
-
-
-def html(chart: ChartSpec) -> str:
-    """Return the chart as a piece of a self-contained page.
-
-    With plotly.js, without any upload button.
-    """
-    piece: str = go.Figure(chart).to_html(
-        full_html=False,
-        include_plotlyjs=True,
-        config={
-            "displaylogo": False,
-            "modeBarButtonsToRemove": ["sendChartToCloud"],
-            "responsive": True,
-        },
-    )
-    return piece
 
 
 def escape(text: str) -> str:

@@ -25,7 +25,7 @@ from planner.job._memory import (
     usable_bytes,
     whole_state,
 )
-from planner.job._placing import PER_NODE, library_of, machines_for, peak_of
+from planner.job._placing import PER_NODE, library_of, machines_for, peak_of, placed
 from planner.job._records import (
     OWN_ENTRY,
     WAY_WORDS,
@@ -58,6 +58,7 @@ from planner.job.rates import (
 )
 from planner.job.utilization import (
     sentence,
+    shares,
     utilizations,
 )
 
@@ -101,9 +102,11 @@ __all__ = [
     "parts_of",
     "peak_of",
     "per_accelerator",
+    "placed",
     "question_of",
     "runs_words",
     "sentence",
+    "shares",
     "stated_interval",
     "stated_times",
     "timed",

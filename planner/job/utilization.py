@@ -16,7 +16,7 @@ Evidence: docs/evidence.md#model-flops-utilisation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
@@ -25,6 +25,9 @@ from planner.catalog import Accelerator, Catalog, accelerator_named
 from planner.core import Refusal, percent
 from planner.job._placing import format_of, placed
 
+_CARD: Final = (
+    "accelerator_model_name", "precision", "accelerators_per_node", "number_of_nodes",
+)  # fmt: skip
 _PRODUCT: Final = "a matrix product measured beside it"
 _SHEET: Final = "its data sheet"
 _NO_SHARE: Final[Mapping[str, Refusal]] = MappingProxyType(
@@ -71,6 +74,25 @@ def utilizations(row: Mapping[str, Any], catalog: Catalog) -> tuple[Utilization,
         for source, of, peak in peaks
         if speed and peak
     )
+
+
+def shares(rows: Iterable[Mapping[str, Any]], catalog: Catalog) -> list[float | None]:
+    """Return the MFU of each run: as its source states it, else of its data sheet's peak [0..1].
+
+    None where neither is known. Arguments as `utilizations`, with `stated_mfu`.
+    """
+    peaks: dict[tuple[Any, ...], float | None] = {}
+    found: list[float | None] = []
+    for row in rows:
+        share, speed = row.get("stated_mfu"), _flops_per_s(row)
+        if share is None and speed:
+            card = tuple(row.get(name) for name in _CARD)
+            if card not in peaks:
+                peaks[card] = _sold(row, catalog)[1]
+            peak = peaks[card]
+            share = speed / peak if peak and speed <= peak else None
+        found.append(share)
+    return found
 
 
 def _flops_per_s(row: Mapping[str, Any]) -> float | None:

@@ -12,10 +12,10 @@ import numpy as np
 from planner.compare import RentOrBuy, monthly_cost, tornado
 from planner.compare.evaluation import Comparison, Row
 from planner.compare.rent_or_buy import rent_or_buy
-from planner.core import Estimate, plain, sentence_case
-from planner.cost import Display, money, shown
+from planner.core import Estimate, percent, plain, sentence_case
+from planner.cost import HOURS_PER_MONTH, BreakEven, Display, money, shown
 from planner.figures.frame import LIGHT
-from planner.report._page import escaped
+from planner.report._page import escaped, section
 
 WIDTH: Final = 720.0
 HEIGHT: Final = 340.0
@@ -98,8 +98,8 @@ class Chart:
         self.parts.append(f'<circle cx="{cx:.1f}" cy="{cy:.1f}" r="10" fill="{colour}"/>')
         self.parts.append(words(cx, cy + 4, text, colour="#fff", anchor="middle", bold=True))
 
-    def upright(self, x: float, text: str) -> None:
-        """Add a dashed vertical line with a label."""
+    def upright(self, x: float, text: str, row: int = 0) -> None:
+        """Add a dashed vertical line with a label in the `row`-th line of labels."""
         at = self.x(x)
         low, high = self.height - BOTTOM, TOP
         self.parts.append(
@@ -108,7 +108,9 @@ class Chart:
         )
         right = at > WIDTH * 0.7
         anchor = "end" if right else "start"
-        self.parts.append(words(at + (-5 if right else 5), TOP + 12, text, anchor=anchor))
+        self.parts.append(
+            words(at + (-5 if right else 5), TOP + 12 + 16 * row, text, anchor=anchor)
+        )
 
     def svg(self) -> str:
         """Return the chart as SVG."""
@@ -201,14 +203,20 @@ _NAMES: Final = 330.0
 _POINTS: Final = 61
 
 
-def charts(comparison: Comparison, display: Display) -> str:
-    """Return all charts that have data."""
-    return "".join(
-        [
-            _time_cost(comparison, display),
-            _rent_or_buy(comparison, display),
-            _tornado(comparison, display),
-        ]
+def time_and_cost(comparison: Comparison, display: Display) -> str:
+    """Return the chart of cost against time of every option; "" without one."""
+    return section("Time and cost", _time_cost(comparison, display))
+
+
+def further_charts(comparison: Comparison, display: Display, *, by_use: bool) -> str:
+    """Return the charts of the appendix: rent or buy, and what matters most.
+
+    `by_use` draws the cost of a run against the utilisation of the machine, else that of a month
+    against runs a month.
+    """
+    rent = _rent_or_buy_by_use if by_use else _rent_or_buy
+    return section("Rent or buy", rent(comparison, display)) + section(
+        "What matters most", _tornado(comparison, display)
     )
 
 
@@ -263,6 +271,41 @@ def _rent_or_buy(comparison: Comparison, display: Display) -> str:
     chart.upright(comparison.question.assumed.runs_per_month, "requested")
     names = " and ".join(f"{r.candidate.label} ({_colour(r)})" for r, _ in drawn)
     return _figure(chart.svg(), f"What a month costs: {names}. Bands are 90 % intervals.")
+
+
+def _rent_or_buy_by_use(comparison: Comparison, display: Display) -> str:
+    """Return the cost of a run against the share of the time that the bought machine works."""
+    pair = rent_or_buy(comparison)
+    if pair is None or pair.buy.drawn is None:
+        return ""
+    full = HOURS_PER_MONTH * HOUR_S / max(float(np.median(pair.buy.drawn.work_s)), 1e-6)
+    shares = np.geomspace(0.01, 1.0, _POINTS)
+    runs = [float(v) for v in shares * full]
+    lines = [(r, monthly_cost(r, runs)) for r in (pair.rent, pair.buy)]
+    drawn = [(r, [[shown(float(v), display) / n for v, n in zip(np.asarray(end), runs, strict=True)]
+                  for end in (cost.value, cost.low, cost.high)])
+             for r, cost in lines if cost]  # fmt: skip
+    name = pair.buy.candidate.hardware.label
+    chart = plane(
+        (1.0, 100.0),
+        around([v for _, ends in drawn for end in ends for v in end], 1.1),
+        (f"share of the time {name} works (%)", f"cost of a run ({display.currency})"),
+        "Cost of a run against the utilisation of the machine, rented and bought",
+    )
+    for row, (value, low, high) in drawn:
+        chart.band(list(100.0 * shares), low, high, WAYS[row.candidate.way])
+        chart.line(list(zip(100.0 * shares, value, strict=True)), WAYS[row.candidate.way])
+    share = pair.requested_per_month / full
+    if 0.01 <= share <= 1.0:
+        chart.upright(100.0 * share, f"{plain(pair.requested_per_month, 4)} runs a month")
+    even = pair.use.utilisation if isinstance(pair.use, BreakEven) else None
+    pays = ""
+    if even is not None and 0.01 <= float(even.value) <= 1.0:
+        chart.upright(100.0 * float(even.value), "buying pays off", row=1)
+        ends = (percent(float(end)) for end in (even.value, even.low, even.high))
+        pays = " Buying pays off from {} (90 %: {} to {}).".format(*ends)
+    names = " and ".join(f"{r.candidate.label} ({_colour(r)})" for r, _ in drawn)
+    return _figure(chart.svg(), f"What a run costs: {names}. Bands are 90 % intervals.{pays}")
 
 
 def _runs(comparison: Comparison, pair: RentOrBuy) -> list[float]:

@@ -16,22 +16,25 @@ from planner.compare import (
     buying,
     electricity_lines,
     electricity_pages,
+    limits_phrase,
     limits_sentence,
     sentence,
 )
 from planner.compare.evaluation import Comparison
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.compare.undecided import undecided
-from planner.core import large, plain
-from planner.cost import DOLLARS, Display
+from planner.core import large, plain, sentence_case
+from planner.cost import DOLLARS, Display, shown
+from planner.figures import card, number_tile, share_tile, time_tile
+from planner.figures.frame import LIGHT_THEME
 from planner.report import _tables
-from planner.report._charts import charts
-from planner.report._logo import logo_uri
+from planner.report._answer import appended, foot, summarised
+from planner.report._charts import further_charts, time_and_cost
+from planner.report._letterhead import NO_LETTERHEAD, Letterhead, free_text, head
 from planner.report._page import (
     document,
     escaped,
     items,
-    linked,
     linked_text,
     paragraphs,
     section,
@@ -84,9 +87,7 @@ def _counted(value: float | None) -> str:
     return f"{value:,.0f}" if value < 1e9 else f"{plain(value)} ({large(value)})"
 
 
-MOST_NAME: Final = 120
 LONG_H: Final = 1000.0
-OPEN: Final = "open it in Epochwise"
 CREDITS: Final = (
     "Specifications of accelerators: the makers' data sheets, linked above; checked against Epoch "
     "AI, “Data on Machine Learning Hardware”, epoch.ai/data/machine-learning-hardware, CC BY 4.0.",
@@ -104,51 +105,74 @@ def compare_page(
     link: str,
     made: str,
     display: Display = DOLLARS,
-    company: str = "",
-    logo: bytes | None = None,
+    letterhead: Letterhead = NO_LETTERHEAD,
     begins: datetime | None = None,
     by: datetime | None = None,
+    by_use: bool = False,
 ) -> str:
-    """Return the comparison as one HTML file, without scripts or external files.
+    """Return the comparison as one HTML file: a page of summary, then an appendix.
 
     Args:
         answered: of `planner.answers.comparison.question.answered`.
         link: the address of this question, or "".
         made: date of the page, in words.
         display: currency and tax of all amounts.
-        company: name above the report, cut to `MOST_NAME` letters.
-        logo: PNG, JPEG or plain SVG.
+        letterhead: who hands it out, to whom, under which reference, with a text of their own.
         begins: start of the work, with its zone; None shows no dates.
         by: the deadline where it is a date, with its zone.
+        by_use: draw rent or buy against the utilisation of the machine, else against runs a month.
 
     Raises:
         ValueError: the logo is invalid or unsafe; the message has the next step.
     """
     comparison = answered.comparison
-    picture = logo_uri(logo) if logo is not None else ""
-    head = _head(made, company, picture)
-    foot = _foot(link, made)
+    above = head(letterhead, made)
+    below = foot(link, made)
     if comparison is None:
         body = "<h1>No option to compare</h1>" + _problems(answered.problems)
-        return document("No option to compare", head, body, foot)
+        return document("No option to compare", above, body, below)
     title = question(comparison, display, by)
-    parts = [
+    summary = [
         f"<h1>{escaped(title)}</h1>",
         f'<p class="answer">{escaped(sentence(comparison, display))}</p>',
-        paragraphs(answers(comparison, display, begins, by)[1:]),
+        _tiles(comparison, display),
+        free_text(letterhead),
         _problems(answered.problems),
-        paragraphs(comparison.question.notes),
+        _tables.best(comparison, display),
+        time_and_cost(comparison, display),
+    ]
+    appendix = appended(
+        section(
+            "The answer in full",
+            paragraphs(answers(comparison, display, begins, by)[1:]),
+            paragraphs(comparison.question.notes),
+        ),
         described_job(comparison),
-        charts(comparison, display),
+        further_charts(comparison, display, by_use=by_use),
         _tables.ranked(comparison, display, _in_zone_of(by, begins)),
         _tables.details(comparison, display),
         _tables.assumed(comparison),
         _electricity(comparison),
         _tables.bases(comparison),
-    ]
+    )
     last = section("Where these numbers come from", _tables.sources(comparison))
-    foot = items(CREDITS) + foot  # together, so that the last page is not nearly empty
-    return document(f"{title} · Epochwise", head, "".join(parts), foot, last)
+    below = items(CREDITS) + below  # together, so that the last page is not nearly empty
+    return document(f"{title} · Epochwise", above, summarised(*summary) + appendix, below, last)
+
+
+def _tiles(comparison: Comparison, display: Display) -> str:
+    """Return time, cost and the probability to meet the limits of the best option as tiles."""
+    best = comparison.leader
+    if best is None:
+        return ""
+    limits, factor = comparison.question.limits, shown(1.0, display)
+    tiles = [
+        time_tile("Time of a run", best.time, limit_s=limits.deadline_s),
+        number_tile("Cost of a run", best.cost, display.currency, factor=factor),
+    ]
+    if best.in_time is not None:
+        tiles.append(share_tile(sentence_case(limits_phrase(limits)), best.in_time))
+    return str(card(best.candidate.label, tiles, LIGHT_THEME))
 
 
 def question(comparison: Comparison, display: Display = DOLLARS, by: datetime | None = None) -> str:
@@ -221,18 +245,6 @@ def _electricity(comparison: Comparison) -> str:
     lines = electricity_lines(comparison.question.assumed, used)
     texts = "".join(f"<li>{linked_text(t, electricity_pages(used))}</li>" for t in lines)
     return section("Electricity", f"<ul>{texts}</ul>")
-
-
-def _head(made: str, company: str, picture: str) -> str:
-    name = escaped(company[:MOST_NAME])
-    shown = f'<img src="{picture}" alt="{name or "logo"}">' if picture else ""
-    who = f'<span class="from">{name}</span>' if name else ""
-    return f'<div>{shown}{who}</div><span class="made">{escaped(made)}</span>'
-
-
-def _foot(link: str, made: str) -> str:
-    view = f"<p>This question, live: {linked(link, OPEN)}</p>" if link else ""
-    return f"{view}<p>Made by Epochwise on {escaped(made)}.</p>"
 
 
 def _problems(problems: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from xml.parsers import expat
 
-MOST_BYTES: Final = 512 * 1024
+MOST_BYTES: Final = 1024 * 1024
 MOST_PARTS: Final = 5000
 """Most drawn elements of an SVG; elements drawn by reference count each time."""
 MOST_DEEP: Final = 60

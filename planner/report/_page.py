@@ -113,8 +113,15 @@ body{font:16px/1.5 system-ui,"Source Sans 3","Noto Sans","DejaVu Sans",sans-seri
 padding:2rem 1.25rem;max-width:64rem;background:#fff;color:#14212b;overflow-wrap:anywhere}
 header{display:flex;gap:1rem;align-items:center;justify-content:space-between;
 border-bottom:2px solid #0072b2;padding-bottom:.75rem;margin-bottom:1.5rem}
+.who{display:flex;gap:.9rem;align-items:center;min-width:0}
 header img{max-height:4rem;max-width:14rem}
-.from{font-weight:600}.made,.note,footer{color:#51606b}
+.from{font-weight:600;font-size:1.1rem}.note,footer{color:#51606b}
+.facts{margin:0;font-size:.875rem}.facts div{display:flex;gap:.6rem;justify-content:flex-end}
+.facts dt{color:#51606b}.facts dd{margin:0;text-align:right;max-width:24rem}
+.text{border:1px solid #dde3e8;border-radius:.5rem;padding:.1rem .9rem;margin:1rem 0}
+.text p{margin:.5rem 0}.epochwise-answer{margin:1rem 0;-webkit-print-color-adjust:exact;
+print-color-adjust:exact}
+.appendix{margin-top:3rem}.part{font-size:1.35rem;border-bottom:1px solid #9fb0bc}
 h1{font-size:1.6rem;line-height:1.25;margin:0 0 .75rem}
 h2{font-size:1.15rem;margin:2rem 0 .5rem}
 .answer{font-size:1.25rem;font-weight:600;border-left:4px solid #0072b2;padding-left:.9rem}
@@ -155,6 +162,10 @@ tbody tr:nth-child(-n+2):not(:last-child){break-after:avoid-page}
 tbody tr:nth-last-child(2){break-after:avoid-page}
 footer{break-before:avoid-page;margin-top:.5rem;font-size:8pt}
 footer p{display:inline;margin-right:1rem}p,li{orphans:3;widows:3}
+.summary svg{max-height:50mm}.summary h2{margin:.7rem 0 .2rem}
+.summary .epochwise-answer{margin:.4rem 0}
+.appendix{break-before:page;margin-top:0}.part{font-size:14pt;margin-top:0}
+.facts{font-size:9pt}section>figure{margin:.4rem 0}
 .option,ol,ul{font-size:8.5pt}figcaption,.caption{font-size:8pt}svg{max-height:82mm}
 a{color:inherit;text-decoration:none}
 }

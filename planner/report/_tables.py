@@ -31,6 +31,8 @@ from planner.report._page import (
 )
 
 NOT_KNOWN: Final = "–"
+MOST_BEST: Final = 3
+"""Options on the page of summary."""
 _EMPTY: Final = (TARIFF, "kg_co2_per_kwh")
 """Assumptions that may be empty."""
 BASES: Final = MappingProxyType[Basis, str](
@@ -73,6 +75,21 @@ def ranked(comparison: Comparison, display: Display, begins: datetime | None = N
         f"the intervals overlap too much to rank.{ends}"
     )
     return section("The options, ranked", table(head, rows, caption))
+
+
+def best(comparison: Comparison, display: Display) -> str:
+    """Return the best options in few columns, for the page of summary."""
+    timely = any(r.in_time is not None for r in comparison.rows)
+    head = ["Rank", "Option", "Time", f"Cost of a run ({display.currency})",
+            *(["Meets limits"] if timely else [])]  # fmt: skip
+    rows = [
+        [_rank(r), f'<span class="name">{escaped(r.candidate.label)}</span>', _time(r),
+         _cost(r, display), *([_share(r.in_time)] if timely else [])]
+        for r in comparison.rows[:MOST_BEST]
+    ]  # fmt: skip
+    left = len(comparison.rows) - MOST_BEST
+    more = f" The other {left:,} are in the appendix." if left > 0 else ""
+    return section("Best options", table(head, rows, f"In brackets: 90 % intervals.{more}"))
 
 
 def details(comparison: Comparison, display: Display) -> str:
@@ -155,15 +172,18 @@ def sources(comparison: Comparison) -> str:
     return f"<ol>{''.join(lines)}</ol>"
 
 
+def _rank(row: Row) -> str:
+    return NOT_KNOWN if row.rank is None else f"{row.rank}{'&nbsp;tied' if row.tied else ''}"
+
+
 def _ranked(
     number: int, row: Row, display: Display, begins: datetime | None, *, timely: bool
 ) -> list[str]:
-    rank = NOT_KNOWN if row.rank is None else f"{row.rank}{'&nbsp;tied' if row.tied else ''}"
     many = f"<small>{row.machines} machines</small>" if row.machines > 1 else ""
     stale = "<small>price older than 12 months</small>" if row.candidate.stale else ""
     name = f'<span class="name">{escaped(row.candidate.label)}</span>'
     batch = "" if row.timed.batch is None else f"<small>batch {row.timed.batch:,.0f}</small>"
-    cells = [str(number), rank, f"{name}{many}{batch}{stale}"]
+    cells = [str(number), _rank(row), f"{name}{many}{batch}{stale}"]
     cells += [
         _time(row) + _ends(row, begins),
         _cost(row, display),

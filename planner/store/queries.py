@@ -82,6 +82,23 @@ class KnownWorkload:
     kind: Kind
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecentSet:
+    """A result set: its runs, the newest of them (UTC), and accelerators, most runs first.
+
+    `accelerators` are at most four of `accelerator_count`.
+    """
+
+    slug: str
+    folder: str
+    title: str
+    runs: int
+    newest: datetime
+    basis: str
+    accelerators: tuple[str, ...]
+    accelerator_count: int
+
+
 class TimedSystem(NamedTuple):
     """A system with step times of a workload under one pattern and software."""
 
@@ -109,6 +126,21 @@ def totals(store: Store) -> Totals:
     """Return the number of runs shown and when the newest was recorded (UTC)."""
     count, newest = store.rows(sql.COUNT_ALL)[0]
     return Totals(runs=count, newest=newest.replace(tzinfo=UTC) if newest else None)
+
+
+def recent_sets(store: Store, most: int) -> list[RecentSet]:
+    """Return the result sets with the newest runs."""
+    titles = {(s.folder, s.slug): s.title for s in store.sets}
+    return [
+        RecentSet(
+            slug=slug, folder=folder, title=titles.get((folder, slug), slug), runs=runs,
+            newest=newest.replace(tzinfo=UTC), basis=basis, accelerators=tuple(accelerators),
+            accelerator_count=count,
+        )
+        for slug, folder, runs, newest, basis, accelerators, count in store.rows(
+            sql.RECENT_SETS, [most]
+        )
+    ]  # fmt: skip
 
 
 def workloads(store: Store) -> dict[str, int]:
@@ -364,6 +396,19 @@ def work(store: Store, filters: Filters) -> list[tuple[str, int, float]]:
 def table(store: Store, filters: Filters, most: int = MOST_ROWS, skip: int = 0) -> pa.Table:
     """Return the runs that match the filters, at most `most` after the first `skip`."""
     return store.arrow(sql.TABLE, _parameters(filters) | {"most": most, "skip": skip})
+
+
+def listed(store: Store, filters: Filters, most: int = MOST_ROWS, skip: int = 0) -> pa.Table:
+    """Return the runs that match the filters as `table`, the user's own and the newest first.
+
+    It has the columns from which their MFU follows.
+    """
+    return store.arrow(sql.LISTED, _parameters(filters) | {"most": most, "skip": skip})
+
+
+def all_runs(store: Store) -> pa.Table:
+    """Return all runs with their summary columns, in order of workload, system and batch."""
+    return store.arrow(sql.EXPLORED)
 
 
 def retarget(store: Store, file: str, value: float, *, higher_is_better: bool) -> pa.Table:

@@ -246,6 +246,20 @@ TABLE: Final = f"""
         samples_per_s, total_s, result_set, folder, recorded_at, published_on, source_url, licence
     FROM runs WHERE {_where()}
     ORDER BY workload, system, pattern, global_batch_size, run_id LIMIT $most OFFSET $skip"""
+LISTED: Final = f"""
+    SELECT run_id, workload, system, global_batch_size, later_epoch_mean_s, samples_per_s,
+        pre_train_s, first_epoch_s, later_epoch_sd_s, step_time_s, total_s, peak_memory_bytes,
+        energy_kwh, precision, pattern, status, basis, epochs_measured, samples_per_epoch,
+        software, recorded_at, published_on, licence, source_url, result_set, folder, stated_mfu,
+        CASE WHEN mode = 'training' AND status = 'ok' THEN samples_per_s END AS throughput,
+        train_flops_per_sample, accelerator_model_name, accelerators_per_node, number_of_nodes
+    FROM runs WHERE {_where()}
+    ORDER BY precedence = 0, recorded_at::DATE DESC, workload, system, pattern, global_batch_size,
+        run_id LIMIT $most OFFSET $skip"""
+"""Runs as the Results page lists them: the user's own first, then the newest.
+
+The shipped folder has precedence 0.
+"""
 RUN_COLUMNS: Final = (
     "run_id", "result_set", "folder", "file", "status", "status_reason", "basis", "source",
     "source_url", "licence", "note", "recorded_at", "model", "workload", "system", "pattern",
@@ -430,6 +444,16 @@ LIBRARY_ROWS: Final = """
 Published runs of other workloads are excluded: sources differ by more than two accelerators do in
 one source.
 """
+RECENT_SETS: Final = """
+    WITH counted AS (
+        SELECT result_set, folder, coalesce(accelerator_model_name, system_name) AS accelerator,
+            count(*) AS runs, max(recorded_at) AS newest, mode(basis) AS basis
+        FROM runs GROUP BY 1, 2, 3)
+    SELECT result_set, folder, sum(runs)::BIGINT, max(newest), first(basis ORDER BY runs DESC),
+        list(accelerator ORDER BY runs DESC, accelerator)[:4], count(*)
+    FROM counted GROUP BY result_set, folder
+    ORDER BY max(newest) DESC, result_set, folder LIMIT ?"""
+"""Result sets by their newest run, with the four accelerators of most runs."""
 FILE_OF: Final = "SELECT file FROM runs WHERE run_id = ?"
 # A folder called `model=x` would put x into the column `model`: never use hive partitions.
 NESTED_OF: Final = {
@@ -447,6 +471,9 @@ FILES_OF: Final = """
     SELECT DISTINCT file FROM runs WHERE run_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY file"""
 WHOLE_ROW: Final = "SELECT * FROM read_parquet(?, hive_partitioning = false) WHERE run_id = ?"
 ALL_RUNS: Final = _SHOWN
+EXPLORED: Final = f"{_SHOWN} ORDER BY workload, system, pattern, global_batch_size, run_id"
+SELECTABLE: Final = "SELECT * EXCLUDE (precedence, numbers, file) FROM runs"
+"""The runs for `planner.store.select`: without the paths of this machine."""
 FILES: Final = "SELECT DISTINCT file FROM runs"
 # A diverged evaluation reaches no target; DuckDB sorts NaN above every number.
 RETARGET: Final = """

@@ -192,6 +192,6 @@ def _options(name: str, sub: argparse.ArgumentParser) -> None:
         add("--address", metavar="HOST:PORT",
             help="of the Ray cluster (default: RAY_ADDRESS, else the one here)")  # fmt: skip
         add("--retry-failed", action="store_true", help="measure failed runs again")
-        add("--yes", action="store_true", help="start without confirmation")
-        add("--max-hours", type=_above_zero, help="ask for confirmation above this time")
-        add("--max-cost", type=_above_zero, help="ask for confirmation above this cost")
+        add("--yes", action="store_true", help="start without confirmation; limits still stop it")
+        add("--max-hours", type=_above_zero, help="stop after this time, ask if the plan is longer")
+        add("--max-cost", type=_above_zero, help="stop at this cost, ask if the plan costs more")

@@ -112,15 +112,16 @@ def _measure(args: argparse.Namespace, context: Context, roster: Roster, stop: S
         attempts=_attempts(context),
     )
     count = len(roster.ready)
+    until = limited(args, stop, None, context.spec.cost.currency)
     try:
         with Progress(context.spec.title, f"{count} node{'s' * (count > 1)}") as shown:
             book.on_update = shown.update
-            book.update(phase="running", started_at=time.time())
+            book.update(phase="running", started_at=time.time(), limits=tuple(until.hours))
             try_folder(context.folder, len(sweep.cases))
-            dispatch.run(sweep, roster, book, _listener(shown, limited(args, stop)))
+            dispatch.run(sweep, roster, book, _listener(shown, until))
         book.update(phase="finished", ended_at=time.time())
     except Stopped:
-        return stopped(args, book)
+        return stopped(args, book, until.reached)
     except NoNodeError as error:
         text = f"{error}: {again(args, book.status)}"
         book.update(phase="failed", ended_at=time.time(), current=None, message=str(error))

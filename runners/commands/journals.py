@@ -7,12 +7,16 @@ import contextlib
 import shlex
 import signal
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
+from planner.core import in_words
 from planner.store.disk.files import write_once
 from planner.store.disk.sweeps import SweepStatus, new_ticket
 from runners.commands.console import FAILED, OK, STOPPED, Stop, refuse, say
 from runners.plan import spec
+from runners.process.supervise import ROOT
 from runners.sweep import begun, plans, sweep
 from runners.sweep.context import Context
 from runners.sweep.sweep import Journal
@@ -38,12 +42,42 @@ def never_started(args: argparse.Namespace, context: Context) -> int:
     return refuse(args, [text], text)
 
 
-def limited(args: argparse.Namespace, stop: Stop) -> Stop:
-    """Return a stop that also ends the sweep after --max-hours, unless --yes is set."""
-    if args.max_hours is None or args.yes:
-        return stop
-    end_s = time.perf_counter() + args.max_hours * 3600
-    return lambda: stop() or time.perf_counter() > end_s
+@dataclass(slots=True)
+class Limited:
+    """A stop that also ends a sweep at its limits of time and cost, counted from now."""
+
+    stop: Stop
+    hours: Mapping[str, float]
+    """Hours of each limit, by its words."""
+    began_s: float = field(default_factory=time.perf_counter)
+    reached: str | None = None
+    """The limit that ended the sweep, in words."""
+
+    def __call__(self) -> bool:
+        """Return whether the sweep ends: on a request, or because a limit is reached."""
+        hours = (time.perf_counter() - self.began_s) / 3600
+        if self.reached is None and not self.stop():
+            self.reached = next((words for words, most in self.hours.items() if hours > most), None)
+        return self.reached is not None or self.stop()
+
+
+def limited(args: argparse.Namespace, stop: Stop, hourly: float | None, currency: str) -> Limited:
+    """Return a stop that ends the sweep at --max-hours and, at `hourly` cost, at --max-cost."""
+    hours = {}
+    if args.max_hours is not None:
+        hours[in_words(3600 * args.max_hours)] = args.max_hours
+    if args.max_cost is not None and hourly:
+        hours[f"{args.max_cost:,.10g} {currency}"] = args.max_cost / hourly
+    return Limited(stop, hours)
+
+
+def unpriced(args: argparse.Namespace, hourly: float | None) -> int | None:
+    """Return the exit code of a cost limit without a price; None where it can be met."""
+    if args.max_cost is None or hourly is not None:
+        return None
+    text = ("A cost limit needs a price of this machine. Add --price-per-hour, or a price and "
+            "power_watts to [cost] of the sweep.")  # fmt: skip
+    return refuse(args, [text], text)
 
 
 def new_book(args: argparse.Namespace, context: Context, command: str = "run") -> Journal:
@@ -56,14 +90,17 @@ def new_book(args: argparse.Namespace, context: Context, command: str = "run") -
         context.state, ticket, sweep=context.spec.name, title=context.spec.title,
         result_set=context.folder.name, folder=str(context.results),
         planned=len(context.expanded.cases), command=command, options=begun.options(args, context),
+        installation=str(ROOT),
     )  # fmt: skip
 
 
-def stopped(args: argparse.Namespace, book: Journal) -> int:
-    """Report that a sweep was stopped and how to continue it; return the exit code."""
+def stopped(args: argparse.Namespace, book: Journal, limit: str | None = None) -> int:
+    """Report that a sweep was stopped, by whom and how to continue it; return the exit code."""
     s = book.status
-    text = f"Stopped: {s.finished} of {s.planned} runs are saved whole."
-    book.update(phase="stopped", ended_at=time.time(), current=None, message=text)
+    how = f"Stopped at the limit of {limit}" if limit else "Stopped"
+    text = f"{how}: {s.finished} of {s.planned} runs are saved whole."
+    book.update(phase="stopped", ended_at=time.time(), current=None, following=None, message=text,
+                limit_reached=limit)  # fmt: skip
     say(f"{text} Continue with: {again(args, book.status)}")
     return STOPPED
 

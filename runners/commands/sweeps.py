@@ -43,6 +43,7 @@ from runners.commands.journals import (
     new_book,
     nothing_to_do,
     stopped,
+    unpriced,
 )
 from runners.commands.links import links_command
 from runners.machine import environment, facts
@@ -292,6 +293,8 @@ def run_command(args: argparse.Namespace, stop: Stop) -> int:
     plan = plans.plan(context)
     if plan.planned and not plan.left and not plan.automatic:
         return nothing_to_do(context)
+    if (refused := unpriced(args, plans.cost_per_hour(context, args.price_per_hour))) is not None:
+        return refused
     if not args.yes and not _allowed(args, context, plan):
         say("Nothing was started.")
         return REFUSED
@@ -358,23 +361,27 @@ def _exceeds(what: str, value: float | None, limit: float | None) -> str | None:
     return f"The plan's {what}, {value:.3g}, exceed the limit of {limit:g}." * (value > limit)
 
 
-def _measure(args: argparse.Namespace, context: Context, stop: Stop) -> int:
+def _measure(args: argparse.Namespace, context: Context, until: Stop) -> int:
     """Queue the sweep, search automatic batch sizes, run it and print how it ended."""
     name_result_set(context)
     book = new_book(args, context)
     turn = Turn(context.state)
+    hourly = plans.cost_per_hour(context, args.price_per_hour)
+    stop = limited(args, until, hourly, context.spec.cost.currency)
     try:
         with Progress(context.spec.title, context.system_name) as shown:
             book.on_update = shown.update
-            sweep.wait_for_turn(turn, book, stop)
-            stop = limited(args, stop)
+            book.update(limits=tuple(stop.hours), cost_per_hour=hourly,
+                        currency=context.spec.cost.currency)  # fmt: skip
+            sweep.wait_for_turn(turn, book, until)
+            stop.began_s = time.perf_counter()
             cases = [*context.expanded.cases, *max_batch.searched(context, book, shown, stop)]
             sweep.run(cases, context.folder, measurer(context), book,
                       attempts=context.spec.limits.attempts, memory_bytes=plans.memory_end(context),
                       retry_failed=context.retry_failed, on_row=shown.row, stop=stop)  # fmt: skip
         book.update(phase="finished", ended_at=time.time())
     except Stopped:
-        return stopped(args, book)
+        return stopped(args, book, stop.reached)
     except max_batch.UndecidedError as error:
         return undecided(args, book, error)
     except CommitError as error:

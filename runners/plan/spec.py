@@ -229,6 +229,7 @@ class SpecError(ValueError):
     """A sweep that cannot be planned; `problems` lists all its problems."""
 
     def __init__(self, name: str, problems: Iterable[str]) -> None:
+        self.name = name
         self.problems = tuple(dict.fromkeys(problems))
         lines = "\n  ".join(self.problems)
         super().__init__(f"{len(self.problems)} problem(s) in {name}:\n  {lines}")

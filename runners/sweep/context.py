@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from planner.runs import Row
 from planner.store.disk.files import write_once
@@ -34,6 +34,8 @@ from runners.process.supervise import ROOT
 from runners.sweep.measure import Bench, Hooks, measure
 from runners.sweep.result_set import OWNERS, describe
 from runners.sweep.sweep import Measure, slug
+
+_T = TypeVar("_T")
 
 CLUSTER: Final = "cluster"
 """In place of a system in the name of a result set that several machines measure."""
@@ -81,35 +83,34 @@ def read_context(args: argparse.Namespace, cluster: Host | None = None) -> Conte
     Raises:
         SpecError: the sweep or a requested backend is invalid; it lists all problems.
     """
-    read = spec.read(spec.find(args.spec))
     environ = dict(os.environ)
     if args.backend:
         environ["KERAS_BACKEND"] = args.backend
-    named = named_pythons(args.python)
+    errors: list[SpecError] = []
+    read = _tried(lambda: spec.read(spec.find(args.spec)), errors)
+    named = _tried(lambda: named_pythons(args.python), errors) or {}
+    here = _tried(lambda: _host(args, cluster, named, environ), errors)
+    launcher = _tried(lambda: _launcher(args, read, cluster), errors)
+    cases = _tried(lambda: expand(read, here[1]), errors) if read and here else None
+    expanded = None
+    if read and launcher and cases:
+        expanded = _tried(lambda: placed(read.name, cases, launcher), errors)
+    if errors or not (read and here and launcher and expanded):
+        name = read.name if read else errors[0].name
+        raise SpecError(name, [text for error in errors for text in error.problems])
+    interpreters, host = here
     if cluster is None:
-        interpreters = pythons(named, environ)
-        if messages := problems(named, environ, interpreters):
-            raise SpecError("the requested backends", messages)
-        host = detect(interpreters, environ)
-        if args.device:
-            host = Host(device=args.device, backends=host.backends)
         facts = machine.facts(host.device, devices=1, visible=environ.get("CUDA_VISIBLE_DEVICES"))
     else:
-        interpreters, host = {}, _chosen(cluster, args.backend, args.device)
         facts = {"system_name": f"a {CLUSTER}", "git_describe": machine.git_describe()}
     results = results_folder(args)
     place = facts["system_name"] if cluster is None else CLUSTER
     limit = getattr(args, "memory_limit", None)
-    launcher = _launcher(args, read)
-    if cluster is not None and launcher.launcher != LOCAL:
-        text = (f"launcher {launcher.launcher} and --engine ray exclude each other: Ray places "
-                "whole runs. Leave one of them out.")  # fmt: skip
-        raise SpecError("the launcher", [text])
     return Context(
         spec=read,
         host=host,
         pythons=interpreters,
-        expanded=placed(read.name, expand(read, host), launcher),
+        expanded=expanded,
         results=results,
         folder=results / slug(args.name or f"{read.name} {place}"),
         state=state_folder(environ),
@@ -122,13 +123,43 @@ def read_context(args: argparse.Namespace, cluster: Host | None = None) -> Conte
     )
 
 
-def _launcher(args: argparse.Namespace, read: Spec) -> Launcher:
+def _tried(read: Callable[[], _T], errors: list[SpecError]) -> _T | None:
+    """Return what `read` returns; None, with its error in `errors`, if that is a SpecError."""
+    try:
+        return read()
+    except SpecError as error:
+        errors.append(error)
+        return None
+
+
+def _host(
+    args: argparse.Namespace,
+    cluster: Host | None,
+    named: Mapping[str, str],
+    environ: Mapping[str, str],
+) -> tuple[Mapping[str, Python], Host]:
+    """Return the interpreters and the host: this machine, or the cluster (no interpreters)."""
+    if cluster is not None:
+        return {}, _chosen(cluster, args.backend, args.device)
+    interpreters = pythons(named, environ)
+    if messages := problems(named, environ, interpreters):
+        raise SpecError("the requested backends", messages)
+    host = detect(interpreters, environ)
+    return interpreters, Host(device=args.device, backends=host.backends) if args.device else host
+
+
+def _launcher(args: argparse.Namespace, read: Spec | None, cluster: Host | None) -> Launcher:
     """Return the launcher of the spec, with the options of the command line in its place."""
     options = {name: value for name in FIELDS if (value := getattr(args, OPTION[name], None))}
-    table = {name: value for name, value in asdict(read.launch).items() if value is not None}
+    own = asdict(read.launch if read else Launcher())
+    table = {name: value for name, value in own.items() if value is not None}
     if options.get("launcher") not in {None, "command"}:  # only that one has hosts
         del table["hosts"]
     launcher, problems = from_table({**table, **options})
+    if launcher.launcher != LOCAL and cluster is not None:
+        text = (f"launcher {launcher.launcher} and --engine ray exclude each other: Ray places "
+                "whole runs. Leave one of them out.")  # fmt: skip
+        problems = [*problems, text]
     if problems:
         raise SpecError("the launcher", problems)
     return launcher
@@ -165,7 +196,7 @@ def named_pythons(pairs: list[str]) -> dict[str, str]:
     """Return interpreter paths by backend, from BACKEND=PATH arguments."""
     wrong = [g for g in pairs if "=" not in g]
     if wrong:
-        raise SpecError("--python", [f"{g!r} is not BACKEND=PATH." for g in wrong])
+        raise SpecError("--python", [f"--python: {g!r} is not BACKEND=PATH." for g in wrong])
     return dict(g.split("=", 1) for g in pairs)
 
 
@@ -199,6 +230,14 @@ def own_rows(context: Context) -> list[Row]:
     places = [*(f.path for f in own), context.results]
     folders = {p for place in dict.fromkeys(places) if place.is_dir() for p in place.iterdir()}
     return [row for folder in sorted(folders) if folder.is_dir() for row in summaries(folder)]
+
+
+@cache
+def shipped_rows(sweep: str) -> tuple[Row, ...]:
+    """Return the summaries of the shipped runs of a sweep, which other machines measured."""
+    [place] = (f.path for f in folders_from_environment(ROOT, {}) if f.kind == "shipped")
+    folders = sorted(p for p in place.iterdir() if p.is_dir()) if place.is_dir() else []
+    return tuple(r for path in folders for r in summaries(path) if r.get("sweep") == sweep)
 
 
 def name_result_set(context: Context) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -19,7 +19,7 @@ from planner.runs import Row
 from planner.throughput import fit_throughput
 from runners.plan.cases import Case
 from runners.plan.expand import steps_in
-from runners.sweep.rows import extra_of, planned
+from runners.sweep.rows import case_id_of, extra_of, planned
 
 _SAME: Final = ("model", "variant", "mode", "dataset", "backend", "engine", "precision",
                 "optimizer", "jit")  # fmt: skip
@@ -37,6 +37,7 @@ class Forecast:
     """Forecast of one run: time with bounds [s], memory, power, number of rows used.
 
     `alike` is True if these rows are of the same network, False if only of the same sweep.
+    `shipped` is the system of a shipped set of the same sweep, where the time is from there.
     """
 
     seconds: float
@@ -46,6 +47,7 @@ class Forecast:
     power_watts: float | None
     rows: int
     alike: bool = True
+    shipped: str | None = None
 
 
 def as_the_others(rows: Iterable[Row]) -> Forecast | None:
@@ -64,6 +66,21 @@ def as_the_others(rows: Iterable[Row]) -> Forecast | None:
         memory_bytes=None, power_watts=statistics.fmean(powers) if powers else None,
         rows=len(finished), alike=False,
     )  # fmt: skip
+
+
+def from_shipped(case: Case, rows: Iterable[Row]) -> Forecast | None:
+    """Return a rough forecast from runs of the same sweep on another machine; None without any.
+
+    A run of the same case counts, else the mean of the sweep's runs.
+    """
+    of_sweep = [r for r in rows if r.get("sweep") == case.sweep]
+    same = [r for r in of_sweep if case_id_of(r) == case.case_id and r.get("status") == "ok"]
+    rough = as_the_others(same or of_sweep)
+    if rough is None:
+        return None
+    memory = max((r["peak_memory_bytes"] for r in same if r.get("peak_memory_bytes")), default=None)
+    systems = sorted({str(r["system_name"]) for r in same or of_sweep})
+    return replace(rough, memory_bytes=memory, shipped=systems[0])
 
 
 def forecast(case: Case, rows: Sequence[Row], system_name: str) -> Forecast | None:

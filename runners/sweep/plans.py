@@ -16,7 +16,7 @@ from runners.machine import facts
 from runners.plan import design
 from runners.plan.cases import Case
 from runners.process.supervise import Stopped
-from runners.sweep.context import Context, measurer, own_rows
+from runners.sweep.context import Context, measurer, own_rows, shipped_rows
 from runners.sweep.forecast import (
     EPOCH_EXTRA,
     ROUGHLY,
@@ -25,6 +25,7 @@ from runners.sweep.forecast import (
     as_probe,
     as_the_others,
     forecast,
+    from_shipped,
 )
 from runners.sweep.measure import Hooks
 from runners.sweep.sweep import Done, done_in
@@ -77,9 +78,10 @@ def plan(context: Context, *, probe: bool = False, stop: Stop = lambda: False) -
     if probe:
         rows += _probes(context, rows, stop)
     probed = any(EPOCH_EXTRA in r for c in cases for r in alike(c, rows))
-    planned = [_planned(c, context, rows, done) for c in cases]
+    of = _Basis(rows, done, context)
+    planned = [of.planned(c) for c in cases]
     fitting = [p.case for p in planned if _fits(p.expected, context)]
-    small = [_planned(c, context, rows, done) for c in design.smallest(fitting)]
+    small = [of.planned(c) for c in design.smallest(fitting)]
     return Plan(
         planned=tuple(planned),
         smallest=tuple(small),
@@ -93,6 +95,10 @@ def _basis(planned: Sequence[Planned], *, probed: bool) -> str | None:
     forecasts = [p.expected for p in planned if p.expected]
     if not forecasts:
         return None
+    shipped = {p.expected.shipped for p in planned if p.expected and p.expected.shipped}
+    if shipped:
+        system = min(filter(None, shipped), key=len)
+        return f"the shipped runs of this sweep on {system}, not measured here"
     basis = "measured runs of this machine" + (" and probes of two steps" if probed else "")
     rough = sum(not p.done and p.rough for p in planned)
     if not rough:
@@ -111,14 +117,25 @@ def done_of(context: Context) -> Done:
     )
 
 
-def _planned(case: Case, context: Context, rows: Sequence[Row], done: Done) -> Planned:
-    system = context.system_of(case.device)
-    others = (r for tries in done.rows.values() for r in tries if r.get("system_name") == system)
-    return Planned(
-        case=case,
-        expected=forecast(case, rows, system) or as_the_others(others),
-        done=done.settled(case, context.spec.limits.attempts),
-    )
+@dataclass(frozen=True, slots=True)
+class _Basis:
+    """Rows that the forecasts of a sweep are made from."""
+
+    rows: Sequence[Row]
+    done: Done
+    context: Context
+
+    def planned(self, case: Case) -> Planned:
+        """Return a case with the best forecast there is."""
+        system = self.context.system_of(case.device)
+        tries = [row for rows in self.done.rows.values() for row in rows]
+        others = [row for row in tries if row.get("system_name") == system]
+        expected = forecast(case, self.rows, system) or as_the_others(others)
+        return Planned(
+            case=case,
+            expected=expected or from_shipped(case, shipped_rows(case.sweep)),
+            done=self.done.settled(case, self.context.spec.limits.attempts),
+        )
 
 
 def _fits(expected: Forecast | None, context: Context) -> bool:
@@ -209,7 +226,7 @@ def totals(
     """Return the totals of these runs; times only if every run has a forecast."""
     forecasts = [p.expected for p in runs if p.expected]
     memory = max((t.memory_bytes for t in forecasts if t.memory_bytes), default=None)
-    if any(p.rough for p in runs):
+    if any(p.rough and not (p.expected and p.expected.shipped) for p in runs):
         memory = None  # unknown for unmeasured networks
     if not runs or len(forecasts) < len(runs):
         return Totals(runs=len(runs), memory_bytes=memory, **({} if runs else {"hours": 0.0}))
@@ -238,6 +255,17 @@ def _cost(
     if energy_kwh is None:
         return None
     return (hourly or 0.0) * hours + cost.price_per_kwh * energy_kwh
+
+
+def cost_per_hour(context: Context, price_per_hour: float | None) -> float | None:
+    """Return the cost of an hour of measuring; None without prices or with an unknown power."""
+    cost, hourly = context.spec.cost, _hourly(context, price_per_hour)
+    if cost.price_per_kwh is None:
+        return hourly
+    rows = (r for r in own_rows(context) if r.get("system_name") == context.system_name)
+    powers = [r["mean_power_watts"] for r in rows if r.get("mean_power_watts")]
+    power = cost.power_watts or (math.fsum(powers) / len(powers) if powers else None)
+    return None if power is None else (hourly or 0.0) + cost.price_per_kwh * power / 1000.0
 
 
 def _hourly(context: Context, price_per_hour: float | None) -> float | None:

@@ -168,6 +168,7 @@ def run(
     if waiting:  # check the disk before hours of measuring
         try_folder(folder, len(waiting))
     for i, case in enumerate(waiting):
+        book.status = replace(book.status, following=_following(waiting[i + 1 :]))
         for row in _tries(case, done.attempts_left(case, attempts), measure, book, stop):
             made.append(saved(Folder(folder), row, book.status))
             on_row(made[-1])
@@ -175,8 +176,14 @@ def run(
                 break
         failed = book.status.failed + (made[-1]["status"] != "ok")
         book.update(finished=book.status.finished + 1, failed=failed, current=None,
-                    current_epoch=None, left_s=book.left_s(len(waiting) - i - 1))  # fmt: skip
+                    current_epoch=None, following=_following(waiting[i + 1 :]),
+                    left_s=book.left_s(len(waiting) - i - 1))  # fmt: skip
     return made
+
+
+def _following(cases: Sequence[Case]) -> str | None:
+    """Return the next run in words; None after the last."""
+    return cases[0].words if cases else None
 
 
 def probe(

@@ -31,6 +31,8 @@ EXAMPLES = {
         "?workload=mlp-64-64-digits-sgd-nesterov-0.9-float32&goal=target",
     ],
     "/api/v1/options": [""],
+    "/api/v1/explore": ["", "?x=params&y=peak_memory_bytes/params", "?view=pivot&measure=params"],
+    "/api/v1/sql": ["?sql=SELECT%201%20AS%20one,%20NULL%20AS%20two,%20recorded_at%20FROM%20runs"],
 }
 
 

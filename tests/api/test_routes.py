@@ -38,6 +38,7 @@ def _problem(reply: Answered, status: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("path", [*ANSWERS, "/api/v1/openapi.json"])
 def test_every_address_answers_json_with_an_etag_and_keeps_to_itself(path: str) -> None:
+    path += "?sql=FROM%20runs" if path.endswith("/sql") else ""
     reply = ask(APP, path)
     assert reply.status == 200
     assert reply.headers["content-type"] == "application/json"
@@ -175,7 +176,7 @@ def test_the_place_of_a_further_folder_is_not_told(own_store: Store) -> None:
     body = ask(of, "/api/v1/results").json
     assert [r["folder"] for r in body["rows"]] == ["further 1"]
     assert ask(of, "/api/v1/results?folder=further-1").json["total"] == 1
-    for path in ANSWERS:
+    for path in (*ANSWERS, "/api/v1/sql?sql=FROM%20runs"):
         assert b"secret-place" not in ask(of, path).body
     refused = ask(of, "/api/v1/results?folder=x")
     assert b"secret-place" not in refused.body

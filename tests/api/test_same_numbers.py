@@ -17,7 +17,7 @@ import pytest
 from starlette.applications import Starlette
 
 from api.routes import Rules, routes
-from pages.common import hardware, widgets
+from pages.common import handout, hardware, widgets
 from pages.common import kept as state
 from pages.compare import inputs
 from planner.__main__ import main
@@ -167,6 +167,7 @@ def test_the_report_of_the_page_is_that_of_the_command(
 ) -> None:
     monkeypatch.setattr(inputs, "now", lambda: NOW)
     monkeypatch.setattr(words, "now", lambda: NOW)
+    monkeypatch.setattr(handout, "now", lambda: f"{NOW:%Y-%m-%d %H:%M} UTC")
     _page("compare", question)
     out = tmp_path / "offer.html"
     link = f"http://127.0.0.1:8501/compare?{urlencode(question)}"

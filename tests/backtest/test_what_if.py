@@ -38,7 +38,7 @@ def test_the_shipped_page_and_figures_are_those_of_the_command(tmp_path: Path) -
 
 def test_every_model_has_cases_measured_here() -> None:
     assert set(scores(checks())) == set(KINDS)
-    assert len(checks()) == 23
+    assert len(checks()) == 29
 
 
 def test_a_slow_worker_is_predicted_within_an_eighth() -> None:
@@ -59,6 +59,14 @@ def test_measured_staleness_is_below_the_number_of_other_workers() -> None:
         if check.kind == KINDS[3]:
             assert check.measured is not None
             assert 0.0 < check.measured < check.predicted
+
+
+def test_a_pipeline_is_predicted_from_its_run_with_one_micro_batch() -> None:
+    """Two stages and two micro-batches: 3/4 of the step with one."""
+    found = {c.case: c for c in checks() if c.kind == KINDS[4]}
+    assert len(found) == 6
+    one = found["2 stages, batch 16, 2 micro-batches"].predicted / 0.75
+    assert found["2 stages, batch 16, 8 micro-batches"].predicted == pytest.approx(one * 9 / 16)
 
 
 def test_every_published_cut_with_a_stated_memory_fits_by_our_model() -> None:

@@ -20,14 +20,15 @@ from tests.browser import chromium
 from tests.browser.server import served
 
 SHELL = Path(__file__).parent.parent.parent / "pages" / "shell.py"
-PAGES = ("how_long", "compare", "throughput", "steps_to_target", "results", "method")
+PAGES = ("start", "how_long", "compare", "throughput", "steps_to_target", "explore", "results",
+         "method")  # fmt: skip
 TIMES = 15
 
 
 def script_ms(page: str) -> float:
     """Median wall time of a rerun [ms], less that of an empty script under the same harness."""
     app = AppTest.from_file(str(SHELL), default_timeout=60).run()
-    if page != "how_long":
+    if page != "start":
         app = app.switch_page(str(SHELL.parent / f"{page}/page.py")).run()
     return _rerun_ms(app) - _rerun_ms(AppTest.from_string("").run())
 
@@ -59,7 +60,7 @@ def browser_s() -> tuple[float, list[float]]:
 
 def _first_chart(page: Page, url: str) -> float:
     began = time.perf_counter()
-    page.goto(url)
+    page.goto(f"{url}/how-long")
     page.wait_for_selector(".js-plotly-plot .scatterlayer path")
     return time.perf_counter() - began
 

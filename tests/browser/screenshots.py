@@ -19,7 +19,8 @@ from tests.browser.look import ARGUMENTS, settled
 from tests.browser.server import served
 
 VIEWS: Final = {
-    "how-long": "",
+    "start": "",
+    "how-long": "how-long",
     "compare": "compare",
     "throughput": "throughput",
     "scaling-out": "scaling-out",

@@ -39,7 +39,7 @@ def _at(page: Page, title: str) -> None:
 def test_back_finds_the_page_as_it_was_left_and_forward_the_other_one(
     visit: Visit, app_url: str
 ) -> None:
-    page = visit(f"{app_url}/?{_suspect()}")
+    page = visit(f"{app_url}/how-long?{_suspect()}")
     own = page.url
     assert "epochs=500" in own
     page.get_by_role("link", name="See them").click()

@@ -46,7 +46,7 @@ def _sweep(place: Path) -> None:
 def test_a_shipped_sweep_of_few_steps_is_ranked_by_the_time_of_a_sample(
     url: str, visit: Visit
 ) -> None:
-    page = visit(f"{url}/?workload={VGG}")
+    page = visit(f"{url}/how-long?workload={VGG}")
     expect(answer(page)).to_contain_text("VGG-11 width 16 at batch 256 on")
     expect(page.get_by_text("An epoch is 50,000 samples, the size of CIFAR-10.")).to_be_attached()
     field = widget(page, "how-long.samples_per_epoch").get_by_role("spinbutton")
@@ -56,7 +56,7 @@ def test_a_shipped_sweep_of_few_steps_is_ranked_by_the_time_of_a_sample(
 def test_unequal_epochs_are_refused_and_the_field_on_the_page_fixes_it(
     url: str, visit: Visit
 ) -> None:
-    page = visit(f"{url}/?workload=resnet-50-own-data")
+    page = visit(f"{url}/how-long?workload=resnet-50-own-data")
     expect(answer(page)).to_contain_text("Epochs differ in size: 48 to 3,072 samples.")
     enter(page, "how-long.samples_per_epoch", "50000")
     expect(answer(page)).to_contain_text("at batch 256 on T4")

@@ -45,7 +45,7 @@ def _rerun(page: Page) -> None:
     menu = page.get_by_test_id("stSidebarNav")
     menu.get_by_text("Method & accuracy").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Method & accuracy")
-    menu.get_by_text("Results").click()
+    menu.get_by_text("Results", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Results")
     settled(page)
 
@@ -93,9 +93,9 @@ def test_an_error_tells_a_stranger_nothing_of_the_machine(
     result = settled(page).locator("body").inner_text()
     for secret in (str(results), "Traceback", ".py", "duckdb", "/tmp", "/home", "/root"):  # noqa: S108
         assert secret not in result
-    page.goto(url)
+    page.goto(f"{url}/how-long")
     press(page, "how-long.quick", "100")
-    expect(page.get_by_text("100 epochs of WideResNet-103M")).to_be_visible()
+    expect(page.get_by_role("heading", name="100 epochs of WideResNet-103M")).to_be_visible()
     watch.look_round()
     assert watch.complaints() == []
     page.close()

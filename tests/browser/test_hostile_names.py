@@ -173,7 +173,7 @@ def test_no_download_runs_anything_of_it(hostile: tuple[str, Path], visit: Visit
     copy = path.with_suffix(".html")
     copy.write_bytes(path.read_bytes())
     page.goto(copy.as_uri())
-    expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+    expect(page.locator("figure svg").first).to_be_visible()
     assert MODEL in page.locator(".answer").inner_text()
     assert page.locator("main").locator("img, iframe").count() == 0
     links = page.get_by_role("link").evaluate_all("all => all.map(a => a.href)")

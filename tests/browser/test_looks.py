@@ -22,7 +22,7 @@ from tests.browser.look import settled
 pytestmark = pytest.mark.browser
 WIDTHS = (400, 1024, 1440)
 REDRAWN_MS = 60_000
-CHARTED = {"", "throughput", "steps-to-target"}
+CHARTED = {"how-long", "throughput", "steps-to-target"}
 _TOO_WIDE = """() => [document.documentElement, document.querySelector('[data-testid=stMain]')]
     .filter(e => e.scrollWidth > e.clientWidth)
     .flatMap(e => [e, ...e.querySelectorAll('*')].filter(part => part === e

@@ -170,7 +170,7 @@ def test_the_report_opens_from_disk_with_the_answer_and_the_chart(
     copy.write_bytes(report.read_bytes())
     page.goto(copy.as_uri())
     expect(page.locator(".answer")).to_have_text(result(0.05)[0])
-    expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+    expect(page.locator("figure svg").first).to_be_visible()
     href = re.compile(re.escape(f"{app_url}/{PAGE}?") + ".*target=0.05")
     expect(page.get_by_role("link")).to_have_attribute("href", href)
 

@@ -55,7 +55,7 @@ def _print(outcome: Outcome, campaign: Campaign) -> None:
         own = [a for a in outcome.answers if a.click.page == page]
         times = "  ".join(f"{seconds_at(s, own):.2f}" for s in (0.5, 0.95))
         size = sum(a.page.bytes_received for a in own) / max(len(own), 1) / 1e3
-        name = page or "how-long"
+        name = page
         print(f"    {name:<18}{len(own):>5} answers, p50 and p95 {times} s, {size:.0f} kB each")
     print(f"  {'runs written':<52}{len(outcome.written):>10}")
     print(f"  {'errors':<52}{errors:>10}")

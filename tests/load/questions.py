@@ -21,7 +21,7 @@ WORKLOADS: Final = (
     "vgg-11-width-16-synthetic-cifar-10-sgd-momentum-0.9-float32",
     "lstm-1x128-synthetic-tokens-sgd-momentum-0.9-float32",
 )
-PAGES: Final = ("", "throughput", "compare", "steps-to-target", "results")
+PAGES: Final = ("how-long", "throughput", "compare", "steps-to-target", "results")
 Parameters = dict[str, str | int]
 
 
@@ -44,7 +44,7 @@ def clicks(user: int) -> Iterator[Click]:
         yield Click(page=page, query=link)
         # What was chosen when a link was opened stays chosen, whatever runs come later: so nobody
         # types where they come.
-        if page == "" and given["workload"] != BUSY:
+        if page == "how-long" and given["workload"] != BUSY:
             yield Click(page=page, query=link, epochs=drawn.randint(1, 3000))
         page = drawn.choice([p for p in PAGES if p != page])
 
@@ -58,7 +58,7 @@ def _parameters(page: str, drawn: random.Random) -> Parameters:
         filters = ("status", "ok"), ("workload", workload), ("mode", "inference")
         return dict([drawn.choice(filters)])
     found: Parameters = {"workload": workload}
-    if page in {"", "compare"}:
+    if page in {"how-long", "compare"}:
         found["epochs"] = drawn.choice([drawn.choice(EPOCHS), drawn.randint(1, 3000)])
     if page == "compare" and drawn.random() < 0.5:
         found["deadline"] = drawn.choice((24, 72, 168))

@@ -40,6 +40,13 @@ def table(shown: AppTest) -> list[dict[str, Any]]:
     return [{str(name): cell for name, cell in row.items()} for row in rows]
 
 
+def all_options(shown: AppTest) -> list[dict[str, Any]]:
+    """The rows of the table to choose options from, which this opens."""
+    shown.session_state["compare.picker.open"] = True
+    table_of = next(t.value for t in shown.run().dataframe if "per_hour_each" in t.value)
+    return [{str(n): cell for n, cell in row.items()} for row in table_of.to_dict("records")]
+
+
 def address_of(shown: AppTest) -> dict[str, list[str]]:
     result = {name: shown.query_params[name] for name in shown.query_params}
     return {n: [v] if isinstance(v, str) else list(v) for n, v in result.items()}

@@ -26,12 +26,13 @@ manifest_scanner.scan_component_manifests = functools.cache(
 )
 SHELL = state.ROOT / "pages" / "shell.py"
 PAGES = {
-    "": "How long?",
+    "": "Epochwise",
     "how-long": "How long?",
     "compare": "Compare hardware",
     "throughput": "Throughput",
     "scaling-out": "Scaling out",
     "steps-to-target": "Steps to target",
+    "explore": "Explore",
     "results": "Results",
     "measure": "Measure",
     "method": "Method & accuracy",
@@ -133,7 +134,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     compare_state._KEPT.clear()
 
 
-def show(address: str = "", **link: str | list[str]) -> AppTest:
+def show(address: str = "how-long", **link: str | list[str]) -> AppTest:
     """The page as a link opens it in a fresh session; no exception may have been raised."""
     shown = AppTest.from_file(str(SHELL), default_timeout=60)
     for name, value in link.items():
@@ -157,7 +158,7 @@ def unfold(shown: AppTest, key: str) -> AppTest:
 
 def texts(shown: AppTest) -> str:
     """Everything a page says in words, without the signs that keep names from being markup."""
-    parts = [*shown.title, *shown.markdown, *shown.caption, *shown.warning]
+    parts = [*shown.title, *shown.markdown, *shown.caption, *shown.warning, *shown.header]
     said = "\n".join(str(p.value) for p in parts)
     return said.replace("\\", "").replace("\u2060", "").replace("\u00a0", " ")
 

@@ -1,7 +1,8 @@
 """A test double for `python -m runners`: the same words and files, but nothing is trained.
 
 The real thing takes minutes of TensorFlow; this one takes as long as a test wants. Run n of a
-sweep ends once the file STATE/gate/n (or STATE/gate/all) is there; SIGTERM stops it between runs.
+sweep ends once the file STATE/gate/n (or STATE/gate/all) is there; SIGTERM stops it between runs,
+as does a limit of time.
 Rows are real ones, committed by the real store.
 
     small    four runs, all good          failing  two runs, the second out of memory
@@ -36,11 +37,19 @@ def main(arguments: list[str]) -> int:
                       "command": "run"}
                      for n, t in SWEEPS.items()])  # fmt: skip
     if verb == "plan":
-        return _plan(spec, _given(rest, "--results"), probed="--probe" in rest)
-    from tests.pages.stand_in_sweep import measure  # the store takes a second to import
+        return _plan(rest, probed="--probe" in rest)
+    from tests.pages.stand_in_sweep import Asked, measure  # the store takes a second to import
 
-    results, ticket = Path(_given(rest, "--results")), _given(rest, "--ticket")
-    return measure(spec, SWEEPS[spec], _batches(spec), results, ticket)
+    asked = Asked(
+        spec=spec,
+        title=SWEEPS[spec],
+        batches=_batches(spec),
+        results=Path(_given(rest, "--results")),
+        ticket=_given(rest, "--ticket"),
+        name=_given(rest, "--name") if "--name" in rest else spec,
+        hours=float(_given(rest, "--max-hours")) if "--max-hours" in rest else None,
+    )
+    return measure(asked)
 
 
 def _name(spec: str) -> str:
@@ -67,7 +76,9 @@ def _done(spec: str, results: str) -> int:
 # -- the plan ----------------------------------------------------------------------------------
 
 
-def _plan(spec: str, results: str, *, probed: bool) -> int:
+def _plan(rest: list[str], *, probed: bool) -> int:
+    spec, results = _name(rest[0]), _given(rest, "--results")
+    price = float(_given(rest, "--price-per-hour")) if "--price-per-hour" in rest else None
     if spec == "mute":
         sys.stderr.write("no plan for a **mute** sweep\n")
         return 1
@@ -91,7 +102,7 @@ def _plan(spec: str, results: str, *, probed: bool) -> int:
             "hours_basis": hours and ("a two-step probe" if probed else "12 runs"),
             "memory_bytes": 1.25e9,
             "energy_kwh": 0.004,
-            "cost": 0.0012,
+            "cost": 0.0012 if price is None else hours and price * hours,
             "currency": "EUR",
             "smallest": {"runs": 3, "hours": 0.01, "batches": [16, 64, 128]},
             "full": {"runs": len(batches), "hours": hours},

@@ -8,17 +8,19 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import psutil
 
+from planner.core import in_words
 from planner.store import commit_runs
 from planner.store.disk import sweeps
 from planner.store.disk.sweeps import SweepStatus
 from tests.store.build import row
 
+ROOT: Final = Path(__file__).parents[2]
 _POLL_S: Final = 0.02
 
 
@@ -30,32 +32,56 @@ def _raise(*_: object) -> None:
     raise _StopAsked
 
 
-def measure(spec: str, title: str, batches: Sequence[int], results: Path, ticket: str) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What the command line asked for."""
+
+    spec: str
+    title: str
+    batches: Sequence[int]
+    results: Path
+    ticket: str
+    name: str
+    """Of the result set."""
+    hours: float | None = None
+    """The limit of time."""
+
+
+class _LimitReached(Exception):  # noqa: N818 - it is no error
+    pass
+
+
+def measure(asked: Asked) -> int:
     """Measure the runs that are not there, under this ticket."""
-    if spec == "dying":
+    if asked.spec == "dying":
         sys.stdout.write("Traceback: it died young\n")
         return 1
     signal.signal(signal.SIGTERM, _raise)
     state = sweeps.state_folder(os.environ)
-    status = _first(spec, title, len(batches), results, ticket)
+    status = _first(asked)
     try:
         with _queue(state, status):
             status = replace(status, phase="running", started_at=time.time(), message=None)
-            status = _runs(state, status, batches, results / spec)
+            status = _runs(state, status, asked)
         status = replace(status, phase="finished", left_s=0.0)
     except _StopAsked:
-        known = sweeps.read_status(state, ticket) or status
+        known = sweeps.read_status(state, asked.ticket) or status
         status = replace(known, phase="stopped", message="asked to stop")
+    except _LimitReached:
+        known = sweeps.read_status(state, asked.ticket) or status
+        status = replace(known, phase="stopped", limit_reached=status.limits[0])
     _tell(state, replace(status, current=None, current_epoch=None, ended_at=time.time()))
     return 0
 
 
-def _first(spec: str, title: str, planned: int, results: Path, ticket: str) -> SweepStatus:
+def _first(asked: Asked) -> SweepStatus:
     me = psutil.Process()
-    done = len(list((results / spec).glob("*.parquet")))
+    done = len(list((asked.results / asked.name).glob("*.parquet")))
+    limits = () if asked.hours is None else (in_words(3600 * asked.hours),)
     return SweepStatus(
-        ticket=ticket, sweep=spec, title=title, result_set=spec, folder=str(results),
-        phase="waiting", planned=planned, finished=done,
+        ticket=asked.ticket, sweep=asked.spec, title=asked.title, result_set=asked.name,
+        folder=str(asked.results), installation=str(ROOT), limits=limits,
+        phase="waiting", planned=len(asked.batches), finished=done,
         pid=me.pid, pid_started=me.create_time(), asked_at=time.time(), heartbeat_at=time.time(),
     )  # fmt: skip
 
@@ -88,13 +114,16 @@ class _queue:  # noqa: N801 - it is used like a function
         self._file.close()
 
 
-def _runs(state: Path, status: SweepStatus, batches: Sequence[int], place: Path) -> SweepStatus:
-    for n, batch in list(enumerate(batches, start=1))[status.finished :]:
-        words = f"ResNet-50, batch {batch}"
-        status = _tell(state, replace(status, current=words, current_epoch=2, current_epochs=5))
-        _wait_for_the_gate(state, status, n)
+def _runs(state: Path, status: SweepStatus, asked: Asked) -> SweepStatus:
+    ends = float("inf") if asked.hours is None else time.monotonic() + 3600 * asked.hours
+    words = {n: f"ResNet-50, batch {batch}" for n, batch in enumerate(asked.batches, start=1)}
+    for n, batch in list(enumerate(asked.batches, start=1))[status.finished :]:
+        now = replace(status, current=words[n], following=words.get(n + 1))
+        status = _tell(state, replace(now, current_epoch=2, current_epochs=5))
+        _wait_for_the_gate(state, status, n, ends)
         failed = status.sweep == "failing" and batch == 32
-        commit_runs(place, [_row(status.sweep, batch, failed=failed)])
+        row = _row(asked.name, batch, failed=failed)
+        commit_runs(asked.results / asked.name, [row])
         status = _tell(
             state,
             replace(status, finished=n, failed=status.failed + failed, left_s=22.5 * (4 - n)),
@@ -102,10 +131,12 @@ def _runs(state: Path, status: SweepStatus, batches: Sequence[int], place: Path)
     return status
 
 
-def _wait_for_the_gate(state: Path, status: SweepStatus, n: int) -> None:
+def _wait_for_the_gate(state: Path, status: SweepStatus, n: int, ends: float) -> None:
     gate, beats = state / "gate", 0
     while not ((gate / str(n)).exists() or (gate / "all").exists()):
         time.sleep(_POLL_S)
+        if time.monotonic() > ends:
+            raise _LimitReached
         beats += 1
         if beats % 50 == 0:
             _tell(state, status)

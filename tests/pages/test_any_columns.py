@@ -25,7 +25,7 @@ from tests.api.served import ask
 from tests.pages.conftest import show
 from tests.store.build import a_set, row
 
-PAGES: Final = ("", "throughput", "compare", "steps-to-target", "results", "method")
+PAGES: Final = ("how-long", "throughput", "compare", "steps-to-target", "results", "method")
 SECONDS: Final = st.sampled_from([0.25, 3.0, 10.0, 11.5, 600.0])
 COLUMNS: Final[dict[str, st.SearchStrategy[Any]]] = {
     "global_batch_size": st.sampled_from([1, 64, 128, 1024]),

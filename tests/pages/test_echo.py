@@ -107,7 +107,7 @@ def test_how_long(place: Question, more: Question, data: st.DataObject) -> None:
     again = how_long_answered(store(), place | more | {"systems": chosen, "baseline": chosen[:1]})
     assume(not again.problems)
     _followed("how-long", again.query)
-    _followed("", again.query)
+    _followed("how-long", again.query)
 
 
 @EXAMPLES

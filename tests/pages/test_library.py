@@ -15,7 +15,7 @@ from planner.store.disk.folders import Folder
 from tests.pages.conftest import figure, show, sound, texts
 from tests.shipped import ROOT, every
 
-PAGES = ("", "throughput", "compare", "results")
+PAGES = ("how-long", "throughput", "compare", "results")
 MOST_PARAGRAPHS = 12
 
 
@@ -70,7 +70,7 @@ def test_a_benchmark_of_many_systems_opens_with_few_of_them_and_short(library: S
 
 
 def test_times_of_published_speeds_are_ranked_with_their_devices(library: Store) -> None:
-    shown = show("", workload=_named(library, "ResNet-50 MLPerf · ImageNet"), epochs="90")
+    shown = show(workload=_named(library, "ResNet-50 MLPerf · ImageNet"), epochs="90")
     assert re.search(r"90 epochs of ResNet-50 at batch [\d,]+ on \d+ × ", _said(shown))
     assert len(figure(shown)["data"]) >= 5
 

@@ -17,7 +17,7 @@ from planner.__main__ import main
 from planner.core.slugs import full_slug
 from planner.store import commit_runs
 from tests.api.served import Answered, ask
-from tests.pages.conftest import show, sound, texts
+from tests.pages.conftest import show, sound, texts, unfold
 from tests.pages.test_stores import timed
 from tests.store.build import a_set
 
@@ -115,4 +115,6 @@ def test_facets_of_results_that_share_a_slug_are_two(alone: Path) -> None:
     assert _api("results", system="a-b").status == 400
     shown = show("results", system=full_slug("A B"))
     assert not shown.warning
-    assert shown.multiselect(key="results.system").value == [full_slug("A B")]
+    assert unfold(shown, "results.filters").multiselect(key="results.system").value == [
+        full_slug("A B")
+    ]

@@ -7,7 +7,7 @@ import pytest
 from pages.common import kept
 from planner.core.slugs import slugs
 from planner.store import Store, queries
-from tests.pages.conftest import show, sound, texts
+from tests.pages.conftest import show, sound, texts, unfold
 from tests.store import published
 
 
@@ -38,7 +38,7 @@ def test_filters_by_family_accelerator_and_basis_leave_their_runs(many: Store) -
     assert left > 0
     total = queries.totals(many).runs
     shown = show("results", family="vit", basis="published")
-    box = shown.multiselect(key="results.accelerator_model_name")
+    box = unfold(shown, "results.filters").multiselect(key="results.accelerator_model_name")
     known = slugs(queries.facets(many, {})["accelerator_model_name"])
     slug = next(s for s, accelerator in known.items() if accelerator == name)
     sound(box.set_value([slug]).run())
@@ -48,6 +48,7 @@ def test_filters_by_family_accelerator_and_basis_leave_their_runs(many: Store) -
 def test_fewer_runs_than_the_page_begins_at_show_the_first_page(many: Store) -> None:
     shown = show("results")
     sound(shown.number_input(key="results.page").set_value(20).run())
+    unfold(shown, "results.filters")
     sound(shown.multiselect(key="results.family").set_value(["recommender"]).run())
     assert f"Runs 1 to {queries.MOST_ROWS} of" in texts(shown)
 

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from pages.common.link import slugs
 from pages.how_long.options import MOST_CHOSEN, usual_options
 from pages.how_long.tiles import total_cells
-from pages.results import page
+from pages.results import table as listed
 from planner.answers import batch_rows, curve_answered, how_long_tables, ratio_rows
 from planner.epochs import EPOCHS, HowLong, Option, options_of
 from planner.epochs.how_long import how_long
@@ -75,11 +75,8 @@ def test_an_unknown_parameter_is_named_and_disturbs_no_page(address: str) -> Non
 # -- how long ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("address", ["", "how-long"])
-def test_the_first_screen_answers_2000_epochs_in_the_planners_words(
-    address: str, store: Store
-) -> None:
-    assert _shown_by_default(store).sentence in texts(show(address))
+def test_how_long_answers_2000_epochs_in_the_planners_words(store: Store) -> None:
+    assert _shown_by_default(store).sentence in texts(show())
 
 
 def test_the_link_asks_for_another_number_of_epochs(store: Store) -> None:
@@ -106,7 +103,9 @@ def test_the_ratio_report_is_the_planners(store: Store) -> None:
     assert shown.dataframe[1].value.to_dict("records") == rows
 
 
-@pytest.mark.parametrize(("address", "key"), [("", "how-long"), ("throughput", "throughput")])
+@pytest.mark.parametrize(
+    ("address", "key"), [("how-long", "how-long"), ("throughput", "throughput")]
+)
 def test_every_number_has_a_source_and_a_licence(address: str, key: str) -> None:
     sources = unfold(show(address), f"{key}.origin").dataframe[1].value
     assert sources["Source"].str.contains("koshian2").all()
@@ -274,12 +273,13 @@ def test_all_runs_are_listed_and_counted(store: Store) -> None:
 
 def test_a_run_says_first_what_it_trains_and_its_numbers_have_three_digits_that_count() -> None:
     shown = show("results").dataframe[0]
-    assert list(shown.proto.column_order[:3]) == ["system", "workload", "global_batch_size"]
+    first = ["flag", "system", "global_batch_size", "workload"]
+    assert list(shown.proto.column_order[:4]) == first
     columns = json.loads(shown.proto.columns)
-    formats = {name: columns[name]["type_config"]["format"] for name in page.MEASURED}
-    for name in page.MEASURED:
-        assert formats[name] == page.number_format(shown.value[name].to_numpy(float))
-    for name in page.MEASURED:
+    formats = {name: columns[name]["type_config"]["format"] for name in listed.MEASURED}
+    for name in listed.MEASURED:
+        assert formats[name] == listed.number_format(shown.value[name].to_numpy(float))
+    for name in listed.MEASURED:
         values = shown.value[name].dropna()
         assert (values == [float(f"{v:.3g}") for v in values]).all()
         assert (values > 0.0).all()
@@ -287,24 +287,25 @@ def test_a_run_says_first_what_it_trains_and_its_numbers_have_three_digits_that_
 
 def test_numbers_keep_three_digits_and_thousands_stand_apart_where_none_is_small() -> None:
     values = np.array([423_101.6, 0.0012349, -41.26, 0.0, np.nan, 1139.5])
-    answer = page.three_digits(values)
+    answer = listed.three_digits(values)
     np.testing.assert_allclose(answer, [423_000.0, 0.00123, -41.3, 0.0, np.nan, 1140.0])
-    assert page.number_format(answer) == "%.3g"
-    assert page.number_format(answer[[0, 2, 3, 4, 5]]) == "localized"
-    assert page.number_format(np.array([np.nan])) == "localized"
+    assert listed.number_format(answer) == "%.3g"
+    assert listed.number_format(answer[[0, 2, 3, 4, 5]]) == "localized"
+    assert listed.number_format(np.array([np.nan])) == "localized"
 
 
 def test_the_smallest_numbers_there_are_stay_what_they_are() -> None:
     tiny = np.array([1e-320, 1e-307, -1e-310])
-    np.testing.assert_array_equal(page.three_digits(tiny), tiny)
+    np.testing.assert_array_equal(listed.three_digits(tiny), tiny)
 
 
 def test_a_filter_leaves_the_runs_it_names_and_counts_stand_beside_options() -> None:
     shown = show("results", system="gpu")
     assert some_of(system="GPU") in texts(shown)
     assert set(shown.dataframe[0].value["system"]) == {"GPU"}
-    offered = shown.multiselect(key="results.global_batch_size").options
-    assert {f"64 ({runs(system='GPU', global_batch_size='64')})", "512 (0)"} <= set(offered)
+    offered = unfold(shown, "results.filters").multiselect(key="results.global_batch_size").options
+    assert f"64 ({runs(system='GPU', global_batch_size='64')})" in offered
+    assert not any(option.endswith("(0)") for option in offered)
 
 
 def test_filters_that_leave_nothing_are_named_and_one_button_clears_them() -> None:
@@ -378,3 +379,31 @@ def test_throughput_answers_at_the_batch_sizes_of_the_link_as_the_command_does(
 
 def _at_batches(shown: AppTest) -> Any:  # noqa: ANN401 - a table of pandas
     return next(t.value for t in shown.dataframe if "Step (s)" in t.value)
+
+
+def test_columns_of_the_list_are_chosen_and_stand_in_the_link() -> None:
+    shown = show("results", columns=["peak_memory_bytes", "energy_kwh"])
+    first = ["flag", "system", "global_batch_size", "workload"]
+    assert list(shown.dataframe[0].proto.column_order) == [
+        *first,
+        "peak_memory_bytes",
+        "energy_kwh",
+    ]
+    shown.session_state["results.columns_box"] = True
+    sound(shown.run()).button(key="results.columns_usual").click().run()
+    assert "columns" not in shown.query_params
+    usual = list(sound(shown).dataframe[0].proto.column_order)
+    assert {"pre_train_s", "precision", "recorded_at"} <= set(usual)
+    assert "energy_kwh" not in usual  # no run has one
+
+
+def test_an_active_filter_is_a_chip_that_takes_it_out() -> None:
+    shown = show("results", system="gpu", status="ok")
+    chips = shown.button_group(key="results.active")
+    close = ":material/close:"
+    assert list(chips.options) == [f"System\\: GPU {close}", f"Status\\: ok {close}"]
+    sound(chips.set_value(["status:ok"]).run())
+    assert "system" not in shown.query_params
+    assert list(shown.query_params["status"]) in (["ok"], list("ok"))
+    shown.button_group(key="results.active").set_value([]).run()
+    assert all_of() in texts(sound(shown))

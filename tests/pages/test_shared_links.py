@@ -52,8 +52,8 @@ def test_a_link_of_defaults_names_what_is_shown(page: str, names: set[str]) -> N
 def test_the_shared_link_answers_the_same_on_the_page_and_to_a_program(store: Store) -> None:
     link = shared(first := show("compare", goal="epochs"))
     again = _opened("compare", link)
-    assert [m.value for m in again.markdown if m.value.startswith("####")] == [
-        m.value for m in first.markdown if m.value.startswith("####")
+    assert [m.value for m in again.markdown if m.value.startswith("##")] == [
+        m.value for m in first.markdown if m.value.startswith("##")
     ]
     assert not again.warning
     assert OTHER not in texts(again)
@@ -91,7 +91,7 @@ def test_what_a_link_was_made_with_must_be_a_day_and_digits(store: Store, made: 
 
 
 def test_how_long_and_throughput_state_their_workload_systems_and_epochs() -> None:
-    link = shared(show(""))
+    link = shared(show())
     assert {"workload", "pattern", "epochs", "systems", "baseline"} <= set(link)
     assert len(link["systems"]) >= 2
     assert not _opened("", link).warning

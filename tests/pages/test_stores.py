@@ -50,7 +50,7 @@ def step(batch: int, step_s: float, **changes: Any) -> dict[str, Any]:  # noqa: 
 
 @pytest.mark.parametrize(
     ("address", "again"),
-    [("", "how-long.again"), ("throughput", "throughput.again")],
+    [("how-long", "how-long.again"), ("throughput", "throughput.again")],
 )
 def test_without_any_run_the_page_says_so_and_looks_again_on_a_button(
     alone: Path, address: str, again: str
@@ -334,5 +334,5 @@ def test_names_from_data_are_shown_as_they_are_written_on_every_page(
     shown = show(address, **asked)
     for part in [*shown.markdown, *shown.caption]:
         assert not re.search(r"(?<!\\)(\*\*b|<img|\[l\])|http://", str(part.value))
-    if address not in {"method", "measure", "scaling-out", "steps-to-target"}:
+    if address not in {"", "method", "measure", "scaling-out", "steps-to-target", "explore"}:
         assert HOSTILE in texts(shown) or shown.dataframe[0].value.isin([HOSTILE]).any().any()

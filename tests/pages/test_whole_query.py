@@ -54,7 +54,7 @@ def _compare(given: Question) -> dict[str, Any]:
 
 
 ASKED: list[tuple[str, Any, Question]] = [
-    ("", _how_long, {}),
+    ("how-long", _how_long, {}),
     ("how-long", _how_long, {"workload": [DIGITS], "epochs": ["7"], "session": ["on"]}),
     ("throughput", _curve, {}),
     ("throughput", _curve, {"workload": [DIGITS], "without_suspects": ["on"]}),
@@ -79,7 +79,7 @@ def test_it_states_what_the_page_s_shared_link_states_and_asks_the_same(
     opened = show(page, **{n: v if len(v) > 1 else v[0] for n, v in link.items()})
     assert not opened.warning
     assert shared(opened) == link
-    assert [m.value for m in opened.markdown if m.value.startswith("####")] == [
-        m.value for m in first.markdown if m.value.startswith("####")
+    assert [m.value for m in opened.markdown if m.value.startswith("##")] == [
+        m.value for m in first.markdown if m.value.startswith("##")
     ]
     assert "made" not in address_of(first)

@@ -112,13 +112,6 @@ def test_the_batch_axis_has_powers_of_two_only() -> None:
     assert all(t & (t - 1) == 0 for t in ticks)
 
 
-def test_an_exported_chart_needs_no_network_and_offers_no_upload() -> None:
-    page = figures.html(charts.total_time([_time_line()], 2000, LIGHT_THEME, log=True))
-    assert "sendChartToCloud" in page.split("Plotly.newPlot")[-1]
-    assert '<script src="http' not in page
-    assert len(page) > 3_000_000
-
-
 def test_a_filter_does_not_recolour_what_stays() -> None:
     everything = [f"system {i}" for i in range(10)]
     assert slots(["system 7"], everything)["system 7"] == slots(everything, everything)["system 7"]

@@ -14,7 +14,7 @@ from numpy.testing import assert_array_equal
 
 from planner.runs import ARROW_SCHEMA, Placement, run_id
 from planner.runs._records import complete
-from planner.store import Store, commit_runs, queries, sql
+from planner.store import Folder, Store, commit_runs, queries, sql
 from planner.store.sealed.seal import check_sealed
 from tests.store.build import (
     EPOCHS,
@@ -556,3 +556,16 @@ def test_the_options_of_all_facets_are_those_asked_facet_by_facet(
     }
     found = queries.facets(store, filters)
     assert {facet: list(options.items()) for facet, options in found.items()} == each
+
+
+def test_own_runs_and_the_newest_are_listed_first(tmp_path: Path) -> None:
+    shipped = Folder(path=tmp_path / "shipped", label="shipped", kind="shipped")
+    own = Folder(path=tmp_path / "yours", label="yours", kind="own")
+    for folder, model, day in ((shipped, "a", 3), (shipped, "b", 5), (own, "c", 1)):
+        at = datetime(2026, 11, day, tzinfo=UTC)
+        commit_runs(folder.path / model, [row(**TIMED, model=model, recorded_at=at)])
+    store = Store((shipped, own))
+    store.refresh()
+    listed = queries.listed(store, {})
+    assert [w.split(" ")[0] for w in listed["workload"].to_pylist()] == ["c", "b", "a"]
+    assert queries.listed(store, {}, most=1, skip=1)["folder"].to_pylist() == ["shipped"]

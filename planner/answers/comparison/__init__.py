@@ -2,9 +2,17 @@
 
 `_parameters` reads a query, `_description` a described workload, `facts` the store's data on the
 job, and `question` passes them to `planner.compare`. `_tables` gives the rows; `_snapshot` and
-`saved` keep an answer, so that a later one can show what has changed.
+`saved` keep an answer, so that a later one can show what has changed. `_choices` lists the options
+to choose from.
 """
 
+from planner.answers.comparison._choices import (
+    TERMS,
+    Choice,
+    ChoiceFilter,
+    choices_of,
+    narrowed_choices,
+)
 from planner.answers.comparison._description import (
     DESCRIBED,
     DESCRIPTION,
@@ -15,6 +23,7 @@ from planner.answers.comparison._description import (
 )
 from planner.answers.comparison._parameters import (
     ALWAYS,
+    ASSUMED,
     BY_NAME,
     COMPARE,
     DISPLAY,
@@ -25,6 +34,7 @@ from planner.answers.comparison._parameters import (
     CompareParameters,
     asks,
     compare_parameters,
+    display_of,
     misfits,
     moment_of,
     moment_text,
@@ -71,6 +81,7 @@ from planner.answers.comparison.saved import (
 
 __all__ = [
     "ALWAYS",
+    "ASSUMED",
     "BY_NAME",
     "COMPARE",
     "DESCRIBED",
@@ -85,8 +96,11 @@ __all__ = [
     "RESNET_50_FLOPS",
     "STATED",
     "TARIFF",
+    "TERMS",
     "TRAINED_IN",
     "Answered",
+    "Choice",
+    "ChoiceFilter",
     "CompareParameters",
     "Facts",
     "Offered",
@@ -96,7 +110,9 @@ __all__ = [
     "answered_whole",
     "asks",
     "changes",
+    "choices_of",
     "compare_parameters",
+    "display_of",
     "end_of",
     "epoch_size_of",
     "facts_of",
@@ -106,6 +122,7 @@ __all__ = [
     "moment_of",
     "moment_text",
     "moment_words",
+    "narrowed_choices",
     "network_values",
     "option_rows",
     "own_trials",

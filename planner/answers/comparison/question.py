@@ -136,7 +136,6 @@ def answered(request: Request, facts: Facts, today: date, shown: Offered | None 
         today: for the age of prices.
         shown: the options to choose from, where already computed.
     """
-    assumed, electricity, _ = assumptions_of(request, facts.catalog, today)
     shown = offered(request, facts, today) if shown is None else shown
     chosen, gone = _chosen(request, shown)
     candidates = [c for c in shown.candidates if c.id in chosen]
@@ -145,23 +144,7 @@ def answered(request: Request, facts: Facts, today: date, shown: Offered | None 
         return Answered(
             comparison=None, candidates=shown.candidates, chosen=chosen, problems=problems
         )
-    goal = goal_of(request, facts)
-    library = library_at(facts.library, facts.job, goal.at_batch)
-    rates = all_rates(request)
-    entries, _ = _entries(request.entries, facts.catalog, dict(request.usd_per))
-    question = Question(
-        job=facts.job,
-        goal=goal,
-        measurements=Known(library=library, own_targets=_own_targets(facts), stated=facts.stated),
-        assumed=assumed,
-        limits=request.limits,
-        electricity=electricity,
-        notes=(
-            *work_sentences(facts.job),
-            *each_notes(entries),
-            *left_out(facts.catalog, rates),
-        ),
-    )
+    question = question_of(request, facts, today)
     comparison = compare(question, candidates)
     notes = (step_note(comparison), made_note(request.made, comparison, facts.job))
     more = (*comparison.question.notes, *(note for note in notes if note))
@@ -171,6 +154,27 @@ def answered(request: Request, facts: Facts, today: date, shown: Offered | None 
         candidates=shown.candidates,
         chosen=chosen,
         problems=problems,
+    )
+
+
+def question_of(request: Request, facts: Facts, today: date) -> Question:
+    """Return the question that the options are compared for; arguments as `answered`."""
+    assumed, electricity, _ = assumptions_of(request, facts.catalog, today)
+    goal = goal_of(request, facts)
+    library = library_at(facts.library, facts.job, goal.at_batch)
+    entries, _ = _entries(request.entries, facts.catalog, dict(request.usd_per))
+    return Question(
+        job=facts.job,
+        goal=goal,
+        measurements=Known(library=library, own_targets=_own_targets(facts), stated=facts.stated),
+        assumed=assumed,
+        limits=request.limits,
+        electricity=electricity,
+        notes=(
+            *work_sentences(facts.job),
+            *each_notes(entries),
+            *left_out(facts.catalog, all_rates(request)),
+        ),
     )
 
 

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from planner.answers.comparison._parameters import compare_parameters
 from planner.answers.comparison._snapshot import KEPT, Snapshot
 from planner.core import Record, file_slug, slug
 from planner.cost import shown
-from planner.store.disk.files import write_whole
+from planner.store.disk.files import UnfitFileError, bounded_json, write_whole
 
 SAVED: Final = "EPOCHWISE_SAVED"
 FORM: Final = "epochwise comparison 2"
@@ -35,10 +34,6 @@ _LONGEST: Final = 400
 
 class SavedError(OSError):
     """A comparison was not written or removed; the message has the reason."""
-
-
-class _UnfitError(ValueError):
-    """A file is no saved comparison; the message continues a sentence about the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,10 +115,9 @@ def read(folder: Path, which: str) -> Saved | str:
     if path is None:
         return f"No comparison is saved as {which[:MOST_NAME]!r}."
     try:
-        return _saved(_content(path), which)
-    except (OSError, ValueError, RecursionError) as error:
-        why = str(error) if isinstance(error, _UnfitError) else "cannot be read"
-        return f"The saved comparison {path.name[:MOST_NAME]!r} {why}."
+        return _saved(bounded_json(path, MOST_BYTES), which)
+    except UnfitFileError as error:
+        return f"The saved comparison {path.name[:MOST_NAME]!r} {error}."
 
 
 def read_all(folder: Path) -> tuple[list[Saved], list[str]]:
@@ -144,23 +138,13 @@ def _files(folder: Path) -> list[Path]:
     return [folder / name for name in names][:MOST_FILES]
 
 
-def _content(path: Path) -> Any:  # noqa: ANN401 - whatever JSON holds
-    if not stat.S_ISREG(path.stat().st_mode):  # a pipe would wait for ever
-        raise _UnfitError("is not a regular file")
-    with path.open("rb") as file:
-        body = file.read(MOST_BYTES + 1)
-    if len(body) > MOST_BYTES:
-        raise _UnfitError(f"is larger than {MOST_BYTES / 1e6:g} MB")
-    return json.loads(body.decode("utf-8"), parse_constant=_no_constant)
-
-
 def _saved(body: object, which: str) -> Saved:
     if not isinstance(body, dict) or body.get("form") not in (FORM, FORM_1):
-        raise _UnfitError("has another format")
+        raise UnfitFileError("has another format")
     name, saved_at = body.get("name"), body.get("saved_at")
     fits = which in (file_slug(str(name)), slug(str(name)))  # the latter of earlier versions
     if not (_text(name, MOST_NAME) and _text(saved_at, 40) and fits):
-        raise _UnfitError("has no valid name or date")
+        raise UnfitFileError("has no valid name or date")
     parameters = _parameters(body.get("parameters"))
     return Saved(
         name=str(name),
@@ -173,11 +157,11 @@ def _saved(body: object, which: str) -> Saved:
 
 def _parameters(body: object) -> dict[str, list[str]]:
     if not isinstance(body, dict) or len(body) > MOST_VALUES:
-        raise _UnfitError("contains no question")
+        raise UnfitFileError("contains no question")
     for name, values in body.items():
         few = isinstance(values, list) and len(values) <= MOST_VALUES
         if not _text(name, 60) or not few or not all(_text(v, _LONGEST) for v in values):
-            raise _UnfitError("contains no question")
+            raise UnfitFileError("contains no question")
     return {str(name): [str(v) for v in values] for name, values in body.items()}
 
 
@@ -192,16 +176,16 @@ def _as_shown(parameters: dict[str, list[str]]) -> dict[str, list[str]]:
 
 def _rows(body: object) -> tuple[Record, ...]:
     if not isinstance(body, list) or len(body) > MOST_ROWS:
-        raise _UnfitError("contains no answer")
+        raise UnfitFileError("contains no answer")
     if not all(isinstance(row, dict) and _text(row.get("option_id"), _LONGEST) for row in body):
-        raise _UnfitError("contains no answer")
+        raise UnfitFileError("contains no answer")
     return tuple({name: _cell(row.get(name)) for name in KEPT} for row in body)
 
 
 def _runs(body: object) -> tuple[str, ...]:
     few = isinstance(body, list) and len(body) <= MOST_RUNS
     if not isinstance(body, list) or not few or not all(_text(r, 200) for r in body):
-        raise _UnfitError("contains no runs")
+        raise UnfitFileError("contains no runs")
     return tuple(str(r) for r in body)
 
 
@@ -215,7 +199,3 @@ def _plain(value: object) -> bool:
 
 def _text(value: object, most: int) -> bool:
     return isinstance(value, str) and len(value) <= most
-
-
-def _no_constant(_: str) -> float:
-    raise _UnfitError("contains invalid numbers")

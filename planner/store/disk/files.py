@@ -29,9 +29,11 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import json
 import os
 import re
 import shutil
+import stat
 import sys
 import time
 import tomllib
@@ -66,6 +68,25 @@ def write_once(path: Path, content: bytes | str) -> bool:
         return False
     write_whole(path, content)
     return True
+
+
+def write_new(path: Path, content: bytes | str) -> bool:
+    """Make the new file `path` with `content`; False if the name is taken: the first one stays.
+
+    OSError where the disk refuses.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{uuid.uuid4().hex[:8]}.tmp")
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        return publish(temporary, path)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -118,6 +139,43 @@ def _fill(folder: Path, files: Iterable[tuple[str, bytes]], subfolders: Sequence
         (folder / name).write_bytes(content)
     # One sync for all: an fsync for each of 50,000 files takes minutes.
     os.sync()
+
+
+class UnfitFileError(ValueError):
+    """A small file is not usable; the message continues a sentence about it."""
+
+
+def bounded_json(source: Path | bytes, most_bytes: int) -> Any:  # noqa: ANN401 - whatever it holds
+    """Return what JSON from a stranger holds: a file, or its bytes, of at most `most_bytes`.
+
+    Raises:
+        UnfitFileError: it is no regular file, too large, or no JSON without NaN.
+    """
+    try:
+        data = _bounded(source, most_bytes)
+        return json.loads(data.decode("utf-8"), parse_constant=_no_constant)
+    except UnfitFileError:
+        raise
+    except (OSError, ValueError, RecursionError):
+        raise UnfitFileError("cannot be read") from None
+
+
+def _bounded(source: Path | bytes, most_bytes: int) -> bytes:
+    data = source if isinstance(source, bytes) else _beginning(source, most_bytes + 1)
+    if len(data) > most_bytes:
+        raise UnfitFileError(f"is larger than {most_bytes / 1e6:g} MB")
+    return data
+
+
+def _beginning(path: Path, size: int) -> bytes:
+    if not stat.S_ISREG(path.stat().st_mode):  # a pipe would wait for ever
+        raise UnfitFileError("is not a regular file")
+    with path.open("rb") as file:
+        return file.read(size)
+
+
+def _no_constant(_: str) -> float:
+    raise UnfitFileError("contains invalid numbers")
 
 
 _OPENER: Final = re.compile(r"\"\"\"|'''|[\"'#\n]")

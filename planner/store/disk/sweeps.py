@@ -87,6 +87,8 @@ class SweepStatus:
     """What is being measured, in words."""
     current_epoch: int | None = None
     current_epochs: int | None = None
+    following: str | None = None
+    """What is measured after that, in words."""
     left_s: float | None = None
     """Time left, from run times measured in this sweep; None until one is known."""
     message: str | None = None
@@ -102,6 +104,15 @@ class SweepStatus:
     started_at: float | None = None
     ended_at: float | None = None
     heartbeat_at: float
+    cost_per_hour: float | None = None
+    """Cost of an hour of measuring; None without prices."""
+    currency: str | None = None
+    limits: tuple[str, ...] = ()
+    """Limits of this start, in words: `2 h`, `5 USD`."""
+    limit_reached: str | None = None
+    """The limit that stopped it, in words."""
+    installation: str = ""
+    """Folder of the program that measures (kept on this machine, never in a result)."""
     host: str = field(default_factory=platform.node)
     """The machine it runs on: a home folder may be shared by many."""
     nodes: tuple[NodeStatus, ...] = ()
@@ -163,7 +174,9 @@ def _read(path: Path) -> SweepStatus | None:
         body: Any = json.loads(path.read_text(encoding="utf-8"))
         known = {f.name for f in fields(SweepStatus)}
         nodes = tuple(_node(n) for n in body.pop("nodes", ()))
-        status = SweepStatus(**{k: v for k, v in body.items() if k in known}, nodes=nodes)
+        limits = tuple(body.pop("limits", ()))
+        kept = {k: v for k, v in body.items() if k in known}
+        status = SweepStatus(**kept, nodes=nodes, limits=limits)
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return None
     return status if _is_sound(status) else None
@@ -187,7 +200,7 @@ def _node(body: Mapping[str, Any]) -> NodeStatus:
 def _is_sound(status: SweepStatus) -> bool:
     """Return whether every field has its type: a file may be of another version or edited."""
     hints = get_type_hints(SweepStatus)
-    hints |= {"phase": str, "options": dict, "nodes": tuple}
+    hints |= {"phase": str, "options": dict, "nodes": tuple, "limits": tuple}
     typed = all(
         isinstance(value, kind | int if "float" in str(kind) else kind)
         for name, kind in hints.items()
@@ -197,6 +210,7 @@ def _is_sound(status: SweepStatus) -> bool:
     counts = [status.planned, status.finished, status.failed, status.pid]
     return (
         typed
+        and all(isinstance(limit, str) for limit in status.limits)
         and status.phase in _PHASES
         and all(t is None or 0 <= t < _YEAR_3000_S for t in stamps)
         and all(0 <= n < 2**31 for n in counts)
@@ -310,7 +324,10 @@ def _begun(asked: SweepStatus, pid: int, asked_at: float) -> SweepStatus:
         current=None,
         current_epoch=None,
         current_epochs=None,
+        following=None,
         left_s=None,
+        limits=(),
+        limit_reached=None,
         ended_at=None,
         host=platform.node(),
         pid=pid,

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.common import handout
 from pages.compare import answer, state
+from planner.report import NO_LETTERHEAD
 from planner.store import Store
 from planner.store.pdf import PdfError
 from tests.pages.comparing import LINK
@@ -42,8 +44,8 @@ def browser(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         printed.append(html)
         return b"%PDF-1.4"
 
-    monkeypatch.setattr(answer, "chromium", lambda: "chromium")
-    monkeypatch.setattr(answer, "pdf_of", pdf)
+    monkeypatch.setattr(handout, "chromium", lambda: "chromium")
+    monkeypatch.setattr(handout, "pdf_of", pdf)
     return printed
 
 
@@ -111,7 +113,7 @@ def test_a_refusal_goes_with_its_file() -> None:
 def test_without_chromium_it_says_so_and_offers_the_way_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(answer, "chromium", lambda: None)
+    monkeypatch.setattr(handout, "chromium", lambda: None)
     shown = _box()
     assert "Open the HTML and print it" in texts(shown)
     assert not [b for b in shown.button if b.key == "compare.report.pdf.make"]
@@ -124,7 +126,7 @@ def test_a_browser_that_fails_is_told_in_words(
         raise PdfError("Chromium made no PDF. Open the HTML report and print it.")
 
     shown = _box()
-    monkeypatch.setattr(answer, "pdf_of", fails)
+    monkeypatch.setattr(handout, "pdf_of", fails)
     shown.button(key="compare.report.pdf.make").click()
     assert "Chromium made no PDF" in texts(sound(shown.run()))
     assert "Save the PDF" not in _labels(shown)
@@ -136,6 +138,26 @@ def test_the_page_is_the_planners_own_report(store: Store) -> None:
     result = state.reply(store, given)
     assert result is not None
     begins = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
-    page = answer._maker(result, "https://plan.example/compare?x=1", begins)()
+    page = answer._maker(result, "https://plan.example/compare?x=1", begins)(
+        NO_LETTERHEAD, "2026-11-22 09:00 UTC"
+    )
     assert "2026-11-22 09:00 UTC" in page
     assert "https://plan.example/compare?x=1" in page
+
+
+def test_customer_reference_and_text_stand_in_the_page_and_in_no_link(browser: list[str]) -> None:
+    shown = _box()
+    shown.text_input(key="compare.report.customer").set_value("Tanaka <b>")
+    shown.text_input(key="compare.report.reference").set_value("Offer 7")
+    shown.text_area(key="compare.report.text").set_value("First.\n\n<script>second</script>")
+    sound(shown.run())
+    shown.button(key="compare.report.pdf.make").click()
+    sound(shown.run())
+    for text in ("Tanaka &lt;b&gt;", "Offer 7", "<p>First.</p><p>&lt;script&gt;second"):
+        assert text in browser[0]
+    assert not [n for n in shown.query_params if "Offer" in str(shown.query_params[n])]
+
+
+def test_links_lead_to_the_public_address_that_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EPOCHWISE_PUBLIC_URL", "plan.example")
+    assert "is not a web address" in "".join(w.value for w in _box().warning).replace("\\", "")

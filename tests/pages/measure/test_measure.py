@@ -14,12 +14,12 @@ from streamlit.testing.v1 import AppTest
 
 from pages.common import permission
 from pages.common.kept import ROOT
-from pages.measure import cards, measuring
+from pages.measure import measuring, sweep_card
 from pages.measure.measuring import NotDoneError
 from planner.store import commit_runs
 from planner.store.disk import sweeps
 from planner.store.disk.sweeps import STATE, NodeStatus, SweepStatus
-from tests.pages.conftest import show, sound, texts
+from tests.pages.conftest import figure, show, sound, texts
 from tests.pages.stand_in import __file__ as stand_in
 from tests.store.build import row
 from tests.store.sweeping import dead, result
@@ -176,23 +176,35 @@ def test_progress_is_finished_runs_and_what_is_measured_now_in_words(sweeping: P
     assert "epoch 2 of 5" in bar.text
 
 
-def test_a_plan_without_a_time_has_one_as_soon_as_a_run_of_it_is_measured(sweeping: Path) -> None:
-    shown = _started("unknown")
-    _until(_is(sweeping, "running", 0))
-    assert "Unknown sweep: 4 runs to measure, duration unknown." in texts(sound(shown.run()))
-    _open(sweeping, "1")
-    _until(_is(sweeping, "running", 1))
+def test_one_card_says_what_goes_on_and_what_is_next(sweeping: Path) -> None:
+    shown = _started()
+    _until(lambda: _only(sweeping).following == "ResNet-50, batch 32")
     said = texts(sound(shown.run()))
-    assert "Unknown sweep: 3 runs to measure (1 of 4 are measured), about 1 min 8 s." in said
-    assert "Time predicted from the runs of this sweep measured so far." in said
-    assert "duration unknown" not in said
+    assert said.count("Small sweep:") == 1
+    assert "4 runs to measure" not in said
+    assert "next: ResNet-50, batch 32" in said
 
 
-def test_energy_and_cost_of_a_running_sweep_shrink_with_its_time(sweeping: Path) -> None:
-    planned = measuring.Plan(name="small", planned=4, left=4, hours=0.025, energy_kwh=0.004, cost=2)
-    left = measuring.so_far(planned, result(sweeping, planned=4, finished=3, left_s=22.5))
-    assert (left.finished, left.left, left.hours) == (3, 1, 22.5 / 3600)
-    assert (left.energy_kwh, left.cost) == pytest.approx((0.001, 0.5))
+def test_another_sweep_is_planned_in_a_folded_box_while_one_runs(sweeping: Path) -> None:
+    shown = _started()
+    _until(_is(sweeping, "running", 0))
+    shown.session_state["measure.another"] = True
+    shown.session_state["measure.sweep"] = "failing"
+    assert "Failing sweep: 2 runs to measure" in texts(sound(shown.run()))
+    assert texts(shown).index("Small sweep") < texts(shown).index("Failing sweep")
+
+
+def test_the_curve_grows_with_the_runs(sweeping: Path) -> None:
+    shown = _started()
+    _until(_is(sweeping, "running", 0))
+    assert not sound(shown.run()).get("plotly_chart")
+    for n, gate in enumerate(("1", "2"), start=1):
+        _open(sweeping, gate)
+        _until(_is(sweeping, "running", n))
+        [chart] = sound(shown.run()).get("plotly_chart")
+        points = [t for t in figure(shown)["data"] if t.get("mode") == "markers"]
+        assert len(points[0]["x"]) == n
+        assert chart.proto.alt
 
 
 def test_before_the_first_run_ends_no_time_left_is_claimed(sweeping: Path) -> None:
@@ -226,7 +238,7 @@ def test_results_and_their_curve_are_one_click_away_once_there_is_one(sweeping: 
 def test_links_to_several_curves_name_only_what_differs(
     names: list[str], result: list[str]
 ) -> None:
-    assert cards.short_labels(names) == result
+    assert sweep_card.short_labels(names) == result
 
 
 NODES: Final = (
@@ -283,14 +295,92 @@ def test_one_sweep_waits_for_the_other(sweeping: Path) -> None:
     _started()
     _until(_is(sweeping, "running", 0))
     second = show("measure", sweep="failing")
+    second.session_state["measure.another"] = True
     assert "A machine measures one sweep at a time. This one will wait for its turn." in texts(
-        second
+        sound(second.run())
     )
     second.button(key="measure.start").click().run()
     _until(lambda: any(s.message == "waits for another sweep" for s in _all(sweeping)))
     assert "Failing sweep: waits for another sweep." in texts(sound(second.run()))
     _open(sweeping, "all")
     _until(lambda: {s.phase for s in _all(sweeping)} == {"finished"})
+
+
+# -- limits ------------------------------------------------------------------------------------
+
+
+def test_a_limit_of_time_stops_the_sweep_and_resume_goes_on(sweeping: Path) -> None:
+    shown = show("measure", max_hours="0.001")
+    shown.button(key="measure.start").click().run()
+    _until(lambda: _only(sweeping).phase == "stopped")
+    ticket = _only(sweeping).ticket
+    said = texts(sound(shown.run()))
+    assert "Small sweep: stopped after 0 of 4 runs measured." in said
+    assert "Stopped at its limit of 3.6 s. Finished runs are kept; Resume measures the" in said
+    assert shown.number_input(key="measure.max_hours").value == 0.001
+    shown.number_input(key="measure.max_hours").set_value(None).run()
+    shown.button(key=f"measure.resume.{ticket}").click().run()
+    _open(sweeping, "all")
+    _until(_is(sweeping, "finished", 4))
+
+
+def test_the_limits_stand_on_the_card_and_in_the_link(sweeping: Path) -> None:
+    shown = show("measure", max_hours="2")
+    shown.button(key="measure.start").click().run()
+    _until(_is(sweeping, "running", 0))
+    assert "stops at 2 h" in texts(sound(shown.run()))
+    assert shown.query_params["max_hours"] == "2"
+
+
+def test_a_price_makes_a_cost_and_a_cost_limit_needs_one(sweeping: Path) -> None:
+    assert "**0.05 EUR**" in texts(show("measure", price_per_hour="2"))
+    options = measuring.Limits(hours=2, cost=0.5, price_per_hour=1e-3).options()
+    assert " ".join(options) == "--max-hours 2 --max-cost 0.5 --price-per-hour 0.001"
+
+
+# -- repeat, and other installations -----------------------------------------------------------
+
+
+def test_a_finished_sweep_is_repeated_as_a_new_set(sweeping: Path, own: Path) -> None:
+    shown = _started()
+    first = _only(sweeping).ticket
+    _open(sweeping, "all")
+    _until(_is(sweeping, "finished", 4))
+    sound(shown.run()).button(key=f"measure.repeat.{first}").click().run()
+    assert [t.value for t in shown.toast] == ["Started again as a new result set."]
+    _until(lambda: [s.phase for s in _all(sweeping)] == ["finished"] * 2)
+    assert len(list((own / "small-repeat-2").glob("*.parquet"))) == 4
+    assert len(list((own / "small").glob("*.parquet"))) == 4
+    said = texts(sound(shown.run()))
+    assert shown.query_params["ticket"] == _all(sweeping)[0].ticket
+    assert "Small sweep: 4 of 4 runs measured in" in said
+
+
+def test_a_repeat_measures_with_the_settings_of_the_first(sweeping: Path) -> None:
+    kept = {"backend": "jax", "python": ["jax=/j"], "price_per_hour": 2.5, "name": "x", "none": 1}
+    words = measuring._settings(kept)
+    assert words == ["--python", "jax=/j", "--price-per-hour", "2.5", "--backend", "jax"]
+
+
+def test_a_sweep_of_another_installation_says_where_it_belongs(sweeping: Path, own: Path) -> None:
+    commit_runs(own / "small", [row(result_set="small", global_batch_size=16, step_s=0.1)])
+    result(sweeping, phase="stopped", installation="/srv/other", folder="/srv/other/results")
+    shown = show("measure", ticket="small-1")
+    said = texts(shown)
+    assert "It belongs to the installation in /srv/other." in said
+    assert not shown.get("page_link")
+    assert "measure.resume.small-1" not in [b.key for b in shown.button]
+    assert list(shown.dataframe[0].value["Installation"]) == ["/srv/other"]
+    with pytest.raises(NotDoneError, match="belongs to the installation in /srv/other"):
+        measuring.resume("small-1")
+    with pytest.raises(NotDoneError, match="Only a sweep of this installation"):
+        measuring.repeat("small-1")
+
+
+def test_a_sweep_of_this_installation_says_so(sweeping: Path, own: Path) -> None:
+    result(sweeping, phase="finished", folder=str(own), installation=str(ROOT))
+    shown = show("measure")
+    assert list(shown.dataframe[0].value["Installation"]) == ["this one"]
 
 
 def _all(state: Path) -> list[SweepStatus]:
@@ -303,7 +393,7 @@ def test_one_sweep_is_not_started_twice(sweeping: Path) -> None:
     sound(late.button(key="measure.start").click().run())
     assert len(sweeps.read_statuses(sweeping)) == 1
     assert "Not started" in late.toast[0].value
-    assert shown.button(key="measure.start").disabled
+    assert not [b for b in shown.button if b.key == "measure.start"]
 
 
 def test_failed_runs_are_listed_with_their_reason(sweeping: Path) -> None:

@@ -61,7 +61,7 @@ def _rows(known: Accuracy, place: int, data_sets: list[str] | None = None) -> li
 
 def test_the_first_screen_says_how_wrong_we_were_in_the_planners_words(known: Accuracy) -> None:
     said = texts(show(PAGE))
-    assert said.splitlines()[1] == f"#### {known.sentences[0]}"
+    assert said.splitlines()[1] == f"## {known.sentences[0]}"
     assert all(sentence in said for sentence in known.sentences)
 
 

@@ -18,11 +18,15 @@ from planner.compare import (
     candidates_of,
     compare,
     monthly_cost,
+    ownership,
+    ownership_sentences,
+    runs_at,
+    utilisation_at,
 )
 from planner.compare.evaluation import Comparison, Limits, Question
 from planner.compare.rent_or_buy import pays_back, rent_or_buy
 from planner.core import Estimate, Refusal
-from planner.cost import BreakEven
+from planner.cost import DOLLARS, BreakEven
 from planner.job import Goal
 from tests.planner.compare.made import CATALOG, TODAY, job, offer
 
@@ -229,3 +233,43 @@ def test_no_sentence_contradicts_that_buying_is_likely_cheaper(
     if (buy < rent).mean() >= 0.5:
         assert "never pays" not in pays_back(found)
         assert "worn out sooner" not in pays_back(found)
+
+
+# -- over years ----------------------------------------------------------------------------------
+
+
+def test_totals_over_years_are_the_months_of_both() -> None:
+    found = _found(EXACT)
+    totals = ownership(found)
+    assert totals is not None
+    rent, buy = _at(found, 10.0)
+    assert _value(totals.rent) == pytest.approx(48.0 * rent, rel=1e-3)
+    assert _value(totals.buy) == pytest.approx(48.0 * buy, rel=1e-3)
+    assert totals.years == 4.0
+    assert totals.buying_cheaper == float(buy < rent)
+
+
+def test_fewer_years_leave_less_time_to_write_the_machine_off() -> None:
+    two = ownership(_found(replace(EXACT, life_years=2.0)))
+    assert two is not None
+    hours = 10.0 * RUN_H
+    month = 10_000.0 / 24.0 + BUSY * hours + IDLE * (730.0 - hours)
+    assert _value(two.buy) == pytest.approx(24.0 * month, rel=1e-3)
+
+
+def test_utilisation_and_runs_a_month_are_two_forms_of_one_number() -> None:
+    found = _found(replace(EXACT, other_hours_per_month=73.0))
+    runs = runs_at(found.buy, 0.6)
+    assert utilisation_at(found.buy, runs) == pytest.approx(0.6)
+    assert runs == pytest.approx((0.6 * 730.0 - 73.0) / RUN_H)
+    assert runs_at(found.buy, 0.05) == 0.0  # the other work takes more
+
+
+def test_the_totals_are_said_with_years_use_and_probability() -> None:
+    found = _found(EXACT)
+    totals = ownership(found)
+    assert totals is not None
+    first, second, third = ownership_sentences(found, totals, DOLLARS)
+    assert first.startswith("4 years at 14 % utilisation: renting 1 x Plain (Cloud) costs ")
+    assert second.startswith("Buying 1 x Plain costs ")
+    assert third == "Buying is cheaper with < 1 % probability."

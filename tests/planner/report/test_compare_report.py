@@ -16,7 +16,7 @@ from planner.compare.evaluation import Limits
 from planner.core import Estimate, interval
 from planner.cost import Display, money_with_interval
 from planner.job import Described, job_described, library_of
-from planner.report import compare_page
+from planner.report import Letterhead, compare_page
 from planner.report._page import (
     POLICY,
     escaped,
@@ -101,7 +101,7 @@ def test_sources_with_dates_and_licences_are_named() -> None:
 
 
 def test_nothing_runs_and_nothing_is_fetched() -> None:
-    read = _Read(_page(logo=PNG, company="Example"))
+    read = _Read(_page(letterhead=Letterhead(logo=PNG, company="Example")))
     tags = {t for t, _ in read.found}
     assert not tags & {
         "script",
@@ -125,7 +125,8 @@ def test_nothing_runs_and_nothing_is_fetched() -> None:
 def test_names_are_text_whatever_they_hold() -> None:
     facts = replace(FACTS, job=replace(job(), workload=f"{HOSTILE} · data"))
     page = compare_page(_told(facts=facts), link="javascript:alert(1)", made=HOSTILE,
-                        company=HOSTILE)  # fmt: skip
+                        letterhead=Letterhead(company=HOSTILE, customer=HOSTILE, reference=HOSTILE,
+                                              text=HOSTILE))  # fmt: skip
     read = _Read(page)
     assert "script" not in {t for t, _ in read.found}
     assert not [a for _, a in read.found if "onerror" in a]
@@ -323,12 +324,12 @@ def test_the_page_prints_on_a4_without_cut_rows() -> None:
 
 
 def test_a_logo_is_in_the_page_and_a_wrong_one_is_refused() -> None:
-    read = _Read(_page(logo=PNG, company="Example & Co"))
+    read = _Read(_page(letterhead=Letterhead(logo=PNG, company="Example & Co")))
     picture = next(a for t, a in read.found if t == "img")
     assert str(picture["src"]).startswith("data:image/png;base64,")
     assert picture["alt"] == "Example & Co"
     with pytest.raises(ValueError, match="PNG, JPEG or SVG"):
-        _page(logo=b"GIF89a")
+        _page(letterhead=Letterhead(logo=b"GIF89a"))
 
 
 @pytest.mark.parametrize(
@@ -355,6 +356,6 @@ def test_a_comparison_without_any_answer_is_a_page_too() -> None:
 
 def test_a_name_without_end_or_blanks_is_cut_and_does_not_widen_a_table() -> None:
     facts = replace(FACTS, job=replace(job(), workload="x" * 100_000))
-    page = _page(_told(facts=facts), company="y" * 100_000)
+    page = _page(_told(facts=facts), letterhead=Letterhead(company="y" * 100_000))
     assert len(page) < 200_000
     assert ".name{overflow-wrap:anywhere;" in page

@@ -248,6 +248,40 @@ def test_a_sweep_whose_batches_are_still_to_be_found_is_not_called_short(
     assert "a search finds the largest batch" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("limit", [("--max-hours", "1e-7"), ("--max-cost", "1e-7")])
+def test_a_limit_stops_a_sweep_that_nobody_watches_and_resume_measures_the_rest(
+    here: Path, stub: Stub, limit: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    stub(bench(here))
+    assert asked(here, "run", *limit, "--yes") == 130
+    assert "Stopped at the limit of" in capsys.readouterr().out
+    [status] = read_statuses(here / "state")
+    assert (status.phase, status.limits) == ("stopped", (status.limit_reached,))
+    assert asked(here, "resume", "--yes") == 0
+    assert len(rows(here)) == 3
+
+
+def test_a_cost_limit_without_a_price_is_refused(
+    here: Path, stub: Stub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stub(bench(here))
+    text = SPEC.replace("price_per_hour", "# price_per_hour")
+    (here / "mine.toml").write_text(text, encoding="utf-8")
+    assert asked(here, "run", "--max-cost", "5", "--yes") == 2
+    assert "A cost limit needs a price of this machine." in capsys.readouterr().err
+    assert asked(here, "run", "--max-cost", "5", "--price-per-hour", "2", "--yes") == 0
+
+
+def test_a_shipped_sweep_that_was_never_measured_here_has_the_time_of_its_shipped_runs(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["plan", "families", "--json", "--results", str(here / "results")]) == 0
+    body = json.loads(capsys.readouterr().out)
+    assert 0.0 < body["hours_low"] < body["hours"] < body["hours_high"]
+    assert body["hours_basis"].startswith("the shipped runs of this sweep on 2-core AMD EPYC")
+    assert all(run["seconds"] > 0.0 for run in body["runs"])
+
+
 # -- what was asked for by name ------------------------------------------------------------------
 
 
@@ -261,6 +295,23 @@ def test_a_backend_that_is_not_here_is_refused_and_none_is_taken_in_its_place(
     monkeypatch.setenv("KERAS_BACKEND", "torch")
     assert asked(here, "run", "--yes") == 2
     assert rows(here) == []
+
+
+def test_problems_of_the_sweep_the_backend_and_the_launcher_are_told_together(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "mine.toml").write_text(SPEC.replace('"mlp"', '"nlp"'), encoding="utf-8")
+    options = ["--launcher", "command", "--python", "torch", "--max-hours", "1"]
+    assert cli.main(["run", str(here / "mine.toml"), *options]) == 2
+    text = capsys.readouterr().err
+    assert "--python: 'torch' is not BACKEND=PATH." in text
+    assert "launch.hosts: is missing." in text
+    assert "workload 'nlp' is unknown" in text
+    (here / "mine.toml").write_text(SPEC.replace("epochs = 3", "epochs = 0"), encoding="utf-8")
+    assert cli.main(["run", str(here / "mine.toml"), *options]) == 2
+    text = capsys.readouterr().err
+    assert "epochs: is 0; it must be a whole number from 1." in text
+    assert "--python: 'torch' is not BACKEND=PATH." in text
 
 
 def test_a_probe_of_two_real_steps_tells_the_hours(

@@ -1,0 +1,109 @@
+"""The pages of the app: address, title, icon and script of each; the navigation and all links."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pages.common.kept import ROOT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """A page; `path` is its address without the slash, "" for the first page."""
+
+    path: str
+    title: str
+    icon: str
+    help: str
+    section: str
+
+    @property
+    def script(self) -> Path:
+        """The script that draws it."""
+        return ROOT / "pages" / (self.path or "start").replace("-", "_") / "page.py"
+
+    @property
+    def symbol(self) -> str:
+        """The icon as Streamlit writes it."""
+        return f":material/{self.icon}:"
+
+
+START: Final = ""
+ADDRESSES: Final = {
+    a.path: a
+    for a in (
+        Address(
+            path=START,
+            title="Start",
+            icon="home",
+            help="Questions, jobs of today, recent results and saved views",
+            section="",
+        ),
+        Address(
+            path="how-long",
+            title="How long?",
+            icon="timer",
+            help="What N epochs take on each system",
+            section="Plan",
+        ),
+        Address(
+            path="compare",
+            title="Compare hardware",
+            icon="balance",
+            help="Which accelerator, rented or bought: time, cost, how sure",
+            section="Plan",
+        ),
+        Address(
+            path="throughput",
+            title="Throughput",
+            icon="show_chart",
+            help="Samples per second against batch size",
+            section="Understand",
+        ),
+        Address(
+            path="scaling-out",
+            title="Scaling out",
+            icon="hub",
+            help="Whether more devices or workers pay, and from which batch on",
+            section="Understand",
+        ),
+        Address(
+            path="steps-to-target",
+            title="Steps to target",
+            icon="flag",
+            help="From which batch on larger batches give diminishing returns",
+            section="Understand",
+        ),
+        Address(
+            path="explore",
+            title="Explore",
+            icon="scatter_plot",
+            help="Any column of the runs against any other",
+            section="Data",
+        ),
+        Address(
+            path="results",
+            title="Results",
+            icon="table_rows",
+            help="Every run, where it comes from, and what is refused",
+            section="Data",
+        ),
+        Address(
+            path="measure",
+            title="Measure",
+            icon="speed",
+            help="What a sweep would cost; start, follow and stop it",
+            section="Data",
+        ),
+        Address(
+            path="method",
+            title="Method & accuracy",
+            icon="fact_check",
+            help="How wrong we were; the formulas, what is refused, sources",
+            section="About",
+        ),
+    )
+}
+"""Every page by its address, in the order of the navigation."""

@@ -1,0 +1,253 @@
+"""The chart of Explore: marked runs are listed below it, a click opens a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import streamlit as st
+from numpy.typing import NDArray
+
+from pages.common import hardware, widgets
+from pages.common.kept import ROOT
+from pages.common.link import Link, as_text, offer
+from pages.explore import doors, state
+from planner import figures
+from planner.answers import explored, plain
+from planner.answers.parameters import MOST_CORNERS
+from planner.core import csv_text
+from planner.explore import CATEGORIES, LEAST, MOST, NUMBERS, Points
+from planner.store import Store, queries
+
+KEY: Final = "explore.chart"
+TABLE: Final = "explore.table"
+Indices = NDArray[np.int64]
+MOST_LISTED: Final = queries.MOST_ROWS
+_RESULTS: Final = ROOT / "pages" / "results" / "page.py"
+_OPENED: Final = "explore.opened"
+_SHOWN: Final = {
+    "workload": "Workload",
+    "global_batch_size": "Batch",
+    "samples_per_s": "Samples/s",
+    "peak_memory_bytes": "Memory (GB)",
+    "devices": "Devices",
+    "published_on": "Published",
+    "suspect": "Suspect",
+    "source_url": "Source",
+}
+"""Columns of the table besides the axes."""
+
+
+def go_to_opened() -> None:
+    """Open the run that was clicked in the last run of the page."""
+    run = st.session_state.pop(_OPENED, None)
+    if run is not None:
+        offer("explore", {"run": [run]})
+        st.switch_page(_RESULTS, query_params={"run": run})
+
+
+def draw(link: Link, shared: Store, answer: state.Reply) -> None:
+    """Draw the chart, its notes, the marked runs and where they open."""
+    points = answer.answer.points
+    if points is None:
+        return
+    with st.container(border=True):
+        widgets.heading(f"{widgets.answer_text(answer.answer.sentence)}")
+        if points.n:
+            widgets.marked_chart(
+                state.chart(shared, answer, _first_brush(link, answer)),
+                KEY,
+                answer.answer.sentence,
+                lambda: _marked(link, shared, points),
+                figures.EXPLORE_CONFIG,
+            )
+        for note in answer.answer.notes:
+            st.caption(as_text(note))
+        if points.n:
+            st.caption(
+                "Click a point to open its run. Mark an area with the box or the lasso above the "
+                "chart to list its runs."
+            )
+    if points.n:
+        _table(link, shared, answer, points)
+
+
+def _first_brush(link: Link, answer: state.Reply) -> tuple[float, ...]:
+    """Return the marked area to draw the chart with.
+
+    The browser keeps an area that is marked there, so the chart is not sent again for it. It is
+    drawn with the area of the link, and with the present one once anything else changes.
+    """
+    memory = state.session()
+    brush = answer.answer.question.brush
+    base = {n: v for n, v in link.parameters().items() if n not in ("brush", "brush_in")}
+    now = (base, widgets.theme().text)
+    if memory.get("chart") != now:
+        memory["chart"], memory["brush"] = now, brush
+    drawn: tuple[float, ...] = memory["brush"]  # type: ignore[assignment]
+    return drawn
+
+
+def _marked(link: Link, shared: Store, points: Points) -> None:
+    """Take over what is marked in the chart: an area, or a point to open."""
+    selection = st.session_state[KEY].selection
+    area = next(iter([*selection.box, *selection.lasso]), None)
+    if area is None:
+        link.put("brush", "")
+        link.put("brush_in", "")
+        if len(selection.points) == 1:
+            _open(shared, points, selection.points[0])
+        return
+    link.put("brush", ",".join(_digits(c) for c in _corners(area)))
+    link.put("brush_in", _panel(points, str(area.get("xref", "x"))))
+
+
+def _corners(area: Mapping[str, Any]) -> list[float]:
+    xs, ys = [float(v) for v in area["x"]], [float(v) for v in area["y"]]
+    if len(xs) == 2:
+        return [min(xs), min(ys), max(xs), max(ys)]
+    every = max(1, -(-len(xs) // MOST_CORNERS))
+    return [c for corner in zip(xs[::every], ys[::every], strict=True) for c in corner]
+
+
+def _digits(value: float) -> str:
+    return f"{value:.6g}"
+
+
+def _panel(points: Points, axis: str) -> str:
+    """Return the title of the panel that an axis belongs to; "" without panels."""
+    if points.facet is None:
+        return ""
+    place = int(axis[1:] or 1) - 1
+    labels = points.facet.labels
+    return labels[place] if place < len(labels) else ""
+
+
+def _open(shared: Store, points: Points, point: Mapping[str, Any]) -> None:
+    place = point.get("customdata")
+    place = place[0] if isinstance(place, list) else place
+    if isinstance(place, int | float) and 0 <= int(place) < points.n:
+        row = int(points.rows[int(place)])
+        st.session_state[_OPENED] = state.runs_of(shared)["run_id"][row].as_py()
+
+
+def _table(link: Link, shared: Store, answer: state.Reply, points: Points) -> None:
+    """Draw the marked runs, or all of the chart; ticked ones can be compared."""
+    marked = np.flatnonzero(points.brushed | (not points.question.brush)).astype(np.int64)
+    rows = points.rows[marked]
+    counted = "1 run" if marked.size == 1 else f"{marked.size:,} runs"
+    head = f"{counted} marked" if points.question.brush else f"{counted} on the chart"
+    runs = state.runs_of(shared)
+    with st.container(border=True):
+        with st.container(
+            horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+        ):
+            widgets.heading(f"{head}", width="content")
+            with st.container(horizontal=True, width="content", vertical_alignment="center"):
+                doors.draw(link, shared, _few(runs, rows))
+        if not rows.size:
+            st.caption("No run is in the marked area. Mark another one, or double-click to clear.")
+            return
+        listed = rows[:MOST_LISTED]
+        shown, config = _columns(runs, listed, points, marked[:MOST_LISTED]), _config()
+        alt = f"{head}: system, numbers of the axes, source"
+        st.dataframe(
+            shown,
+            hide_index=True,
+            placeholder="–",
+            key=TABLE,
+            on_select="rerun",
+            selection_mode="multi-row",
+            alt=alt,
+            column_config=config,
+        )
+        widgets.as_text_table(shown, alt, config)
+        with st.container(
+            horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+        ):
+            cut = f"The first {MOST_LISTED:,} are listed. " if rows.size > MOST_LISTED else ""
+            st.caption(f"{cut}Tick {LEAST} to {MOST} runs to see them side by side.")
+            with st.container(horizontal=True, width="content"):
+                _side_by_side(link, runs, listed)
+                widgets.download(
+                    "CSV",
+                    lambda: csv_text(_records(shared, answer, marked)),
+                    "epochwise-explore.csv",
+                    key="explore.csv",
+                    width="content",
+                )
+
+
+def _few(runs: pa.Table, rows: Indices) -> list[dict[str, Any]]:
+    """Return the columns that other pages need of the marked runs."""
+    names = ("run_id", "workload", "system", "pattern", "accelerator", "status", "mode",
+             "step_time_s", "later_epoch_mean_s")  # fmt: skip
+    found: list[dict[str, Any]] = runs.select(names).take(pa.array(rows, pa.int64())).to_pylist()
+    return found
+
+
+def _records(shared: Store, answer: state.Reply, marked: Indices) -> list[dict[str, Any]]:
+    record = explored(shared, hardware.catalog().catalog, answer.answer)
+    return [plain(record.points[int(i)]) for i in marked]
+
+
+def _side_by_side(link: Link, runs: pa.Table, listed: Indices) -> None:
+    """Draw the button that compares the ticked runs."""
+    ticked = [r for r in st.session_state[TABLE].selection.rows if r < len(listed)]
+
+    def compare() -> None:
+        ids = runs["run_id"].take(pa.array([listed[r] for r in ticked], pa.int64())).to_pylist()
+        link.put("run", ids)
+        link.put("pair", [])
+        link.put("view", "side")
+
+    def open_run() -> None:
+        st.session_state[_OPENED] = runs["run_id"][int(listed[ticked[0]])].as_py()
+
+    if len(ticked) == 1:
+        st.button("Open run", icon=":material/open_in_new:", key="explore.open", on_click=open_run)
+    right = LEAST <= len(ticked) <= MOST
+    st.button(
+        f"Side by side ({len(ticked)})" if ticked else "Side by side",
+        icon=":material/compare:",
+        key="explore.compare",
+        disabled=not right,
+        on_click=compare,
+        type="primary" if right else "secondary",
+    )
+
+
+def _columns(runs: pa.Table, rows: Indices, points: Points, marked: Indices) -> pa.Table:
+    """Return the table: system, the axes, then the usual columns."""
+    part = runs.take(pa.array(rows, pa.int64()))
+    asked = points.question
+    columns: dict[str, pa.Array] = {"System": part["system"]}
+    for text, values, title in ((asked.x, points.x, points.x_title),
+                                (asked.y, points.y, points.y_title)):  # fmt: skip
+        if text in CATEGORIES and text not in NUMBERS:
+            columns[title] = part[text]
+        else:
+            columns[title] = pa.array(values[marked])
+    for name, title in _SHOWN.items():
+        if name in (asked.x, asked.y) or title in columns:
+            continue
+        values = part[name]
+        if values.null_count == len(values):
+            continue
+        if name == "peak_memory_bytes":
+            values = pa.array([None if v is None else v / 1e9 for v in values.to_pylist()])
+        columns[title] = values
+    return pa.table(columns)
+
+
+def _config() -> dict[str, Any]:
+    number = st.column_config.NumberColumn
+    return {
+        "System": st.column_config.TextColumn(pinned=True),
+        "Samples/s": number(format="localized"),
+        "Memory (GB)": number(format="%.3g"),
+        "Source": st.column_config.LinkColumn(display_text="Open"),
+        "Workload": st.column_config.TextColumn(width=260),
+    }

@@ -1,0 +1,99 @@
+"""Where marked runs open: Throughput, How long?, Compare and Results, each with its own link."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.common import hardware, kept
+from pages.common.kept import ROOT
+from pages.common.link import Link, Parameters, page_link, slug, slugs
+from planner.answers.parameters import MOST_RUNS_SHOWN
+from planner.catalog import Accelerator, accelerator_named
+from planner.core.slugs import own_slug
+from planner.epochs import MOST_CHOSEN, MOST_LINES, offered
+from planner.explore import lowest_offer
+from planner.store import Store
+
+MOST_OPTIONS: Final = 6
+"""Options that Compare begins with."""
+_PAGES: Final = ROOT / "pages"
+
+
+def draw(link: Link, shared: Store, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Draw a link to each page, as far as the page has a use for the runs.
+
+    Pages about one workload open with that of most of the runs.
+    """
+    names = {name: short for short, name in kept.workload_names(shared).items()}
+    usable = [row for row in rows if row["workload"] in names and row["status"] == "ok"]
+    st.caption("Open in")
+    if usable:
+        workload = Counter(row["workload"] for row in usable).most_common(1)[0][0]
+        own = [row for row in usable if row["workload"] == workload]
+        _one_workload(link, shared, own, names[workload])
+    ids = list(dict.fromkeys(row["run_id"] for row in rows))[:MOST_RUNS_SHOWN]
+    _door(link, "results", "Results", "table_rows", {"runs": ids})
+
+
+def _one_workload(
+    link: Link, shared: Store, rows: Sequence[Mapping[str, Any]], workload: str
+) -> None:
+    if any(row["step_time_s"] is not None for row in rows):
+        _door(link, "throughput", "Throughput", "show_chart", _throughput(rows, workload))
+    if any(row["later_epoch_mean_s"] is not None for row in rows):
+        question = _how_long(shared, rows, workload)
+        _door(link, "how_long", "How long?", "timer", question)
+    if any(row["mode"] == "training" for row in rows):
+        _door(link, "compare", "Compare", "balance", _compare(rows, workload))
+
+
+def _door(link: Link, page: str, label: str, icon: str, parameters: Parameters) -> None:
+    target: Path = _PAGES / page / "page.py"
+    page_link(link.page, target, label, f":material/{icon}:", parameters)
+
+
+def _slugs_of(rows: Sequence[Mapping[str, Any]], name: str, most: int) -> list[str]:
+    """Return the most frequent names of a column, as slugs."""
+    return [own_slug(text) for text, _ in Counter(row[name] for row in rows).most_common(most)]
+
+
+def _throughput(rows: Sequence[Mapping[str, Any]], workload: str) -> Parameters:
+    timed = [row for row in rows if row["step_time_s"] is not None]
+    return {
+        "workload": [workload],
+        "patterns": _slugs_of(timed, "pattern", MOST_LINES),
+        "systems": _slugs_of(timed, "system", MOST_LINES),
+    }
+
+
+def _how_long(shared: Store, rows: Sequence[Mapping[str, Any]], workload: str) -> Parameters:
+    """Return the question of the runs' most frequent pattern, with the options that they are."""
+    pattern = Counter(row["pattern"] for row in rows).most_common(1)[0][0]
+    name = rows[0]["workload"]
+    ids = {row["run_id"] for row in rows}
+    runs = kept.runs_of(shared, name, pattern)
+    options = offered(runs, partial(kept.epochs_of, shared, name))
+    labels = slugs([option.label for option in options])
+    chosen = [
+        short for short, option in zip(labels, options, strict=True) if option.run.run_id in ids
+    ][:MOST_CHOSEN]
+    systems = {"systems": chosen} if chosen else {}
+    return {"workload": [workload], "pattern": [own_slug(pattern)], **systems}
+
+
+def _compare(rows: Sequence[Mapping[str, Any]], workload: str) -> Parameters:
+    """Return the workload with the lowest on-demand offer of each accelerator."""
+    catalog = hardware.catalog().catalog
+    options = []
+    for name, _ in Counter(row["accelerator"] for row in rows).most_common(MOST_OPTIONS):
+        accelerator = accelerator_named(catalog, name)
+        if isinstance(accelerator, Accelerator):
+            offer = lowest_offer(catalog, accelerator)
+            options += [f"rent-{slug(offer.id)}"] if offer is not None else []
+    return {"workload": [workload], **({"options": options} if options else {})}

@@ -1,0 +1,206 @@
+"""The fields of Explore: presets, columns or formulas for axes and looks, marks and scales."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import pyarrow as pa
+import streamlit as st
+
+from pages.common import widgets
+from pages.common.link import Link, Parameters
+from pages.explore import state
+from planner.answers.parameters import EXPLORE, NONE_CHOSEN
+from planner.core import Parameter, query_of, sentence_case
+from planner.core.parameters import given_of_link
+from planner.explore import (
+    CATEGORIES,
+    FUNCTIONS,
+    GROUPED,
+    MARKS,
+    NUMBERS,
+    PRESETS,
+    Question,
+    has_law,
+    usual_workload,
+)
+from planner.store import Store
+
+BY_NAME: Final[Mapping[str, Parameter]] = {p.name: p for p in EXPLORE}
+LONGEST: Final = 200
+"""Letters of a formula."""
+FIRST: Final = "memory"
+"""The preset that an empty address opens."""
+MEASURED: Final = ("x", "y")
+LOOKS: Final = ("colour", "symbol", "size", "facet")
+CHART: Final = ("x", "y", *LOOKS, "marks", "fit", "log_x", "log_y", "brush", "brush_in")
+"""Parameters of the chart."""
+_MARKS: Final = {"points": "Points", "lines": "Lines", "box": "Box", "strip": "Strip"}
+_NONE: Final = "None"
+_EMPTY: Final = "no runs"
+_FORMULA: Final = (
+    "Choose a column, or type a formula such as peak_memory_bytes / params. "
+    f"Functions: {', '.join(FUNCTIONS)}."
+)
+
+
+def declare(link: Link) -> None:
+    """Read the chart's parameters from the link."""
+    for name in (*MEASURED, *LOOKS):
+        link.words(name, str(BY_NAME[name].default), LONGEST)
+    link.choice("marks", MARKS, MARKS[0])
+    for name in ("fit", "log_x", "log_y"):
+        link.flag(name, default=bool(BY_NAME[name].default))
+    for name in ("brush", "brush_in"):
+        link.words(name, "", 1000)
+
+
+def presets(link: Link, shared: Store) -> None:
+    """Draw the presets; the one that is shown is lit."""
+    key = "explore.preset"
+    lit = _lit(link)
+    if st.session_state.get(key) != lit:
+        st.session_state[key] = lit
+
+    def pick() -> None:
+        if st.session_state[key]:
+            link.adopt(preset(shared, st.session_state[key]))
+
+    st.pills(
+        "Presets",
+        list(PRESETS),
+        key=key,
+        on_change=pick,
+        format_func=lambda name: PRESETS[name].title,
+        label_visibility="collapsed",
+        wrap=True,
+    )
+
+
+def preset(shared: Store, name: str) -> Parameters:
+    """Return the parameters of a preset, with the workload that shows most."""
+    chosen, runs = PRESETS[name], state.runs_of(shared)
+    asked = chosen.question
+    values = {n: getattr(asked, n) or NONE_CHOSEN for n in (*MEASURED, *LOOKS)}
+    values |= {"marks": asked.marks, "log_x": asked.log_x, "log_y": asked.log_y}
+    parameters: Parameters = dict(given_of_link(query_of(EXPLORE, values, MEASURED))[1])
+    workload = usual_workload(runs, asked) if chosen.one_workload else ""
+    if workload:
+        parameters["workload"] = [state.slug_of(shared, workload)]
+    return parameters
+
+
+def _lit(link: Link) -> str | None:
+    """Return the preset whose columns and marks the chart has."""
+    now = {name: st.session_state[link.key(name)] for name in (*MEASURED, *LOOKS, "marks")}
+    for name, chosen in PRESETS.items():
+        asked = chosen.question
+        if all((getattr(asked, n) or NONE_CHOSEN) == value for n, value in now.items()):
+            return name
+    return None
+
+
+def draw(link: Link, shared: Store) -> None:
+    """Draw the fields of the chart."""
+    known = state.counts(shared)
+    grouped = link.held("marks") in GROUPED
+    unmark = lambda: _unmark(link)  # noqa: E731
+    with st.grid(6, min_column_width=132):
+        if grouped:
+            field(link, "x", "Groups (x)", list(CATEGORIES), {}, changed=unmark)
+        else:
+            field(link, "x", "x", numbers(known), known, changed=unmark)
+        field(link, "y", "y", numbers(known), known, changed=unmark)
+        field(link, "colour", "Colour", [NONE_CHOSEN, *CATEGORIES, *_others(known)], known)
+        field(link, "symbol", "Symbol", [NONE_CHOSEN, *CATEGORIES], {})
+        field(link, "size", "Size", [NONE_CHOSEN, *numbers(known)], known)
+        field(link, "facet", "Panels", [NONE_CHOSEN, *CATEGORIES], {}, changed=unmark)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.segmented_control(
+            "Marks", list(MARKS), default=link.held("marks"), key=link.key("marks"),
+            required=True, format_func=_MARKS.__getitem__, label_visibility="collapsed",
+            on_change=_marks_changed, args=(link,),
+        )  # fmt: skip
+        if has_law(Question(x=link.held("x"), y=link.held("y"))) and not grouped:
+            st.toggle("Fitted curve", key=link.key("fit"))
+        else:
+            link.hold("fit")
+        if grouped:
+            link.hold("log_x")
+        else:
+            st.toggle("Log x", key=link.key("log_x"))
+        st.toggle("Log y", key=link.key("log_y"))
+
+
+def numbers(known: Mapping[str, int]) -> list[str]:
+    """Return the numbers, those that most runs state first."""
+    return sorted(NUMBERS, key=lambda name: -known[name])
+
+
+def _others(known: Mapping[str, int]) -> list[str]:
+    return [name for name in numbers(known) if name not in CATEGORIES]
+
+
+def field(
+    link: Link,
+    name: str,
+    label: str,
+    options: Sequence[str],
+    known: Mapping[str, int],
+    *,
+    changed: Callable[[], None] | None = None,
+) -> None:
+    """Draw a field with columns; where formulas are allowed one can be typed."""
+    held = str(link.held(name))
+    options = [*options, *([held] if held not in options else [])]
+    st.selectbox(
+        label,
+        options,
+        options.index(held),
+        key=link.key(name),
+        format_func=lambda text: title(text, known),
+        accept_new_options=bool(known),
+        help=_FORMULA if name == "y" else None,
+        on_change=changed,
+    )
+
+
+def title(text: str, known: Mapping[str, int]) -> str:
+    """Return a column's title, with a note where no run states it; a formula as it is."""
+    if text == NONE_CHOSEN:
+        return _NONE
+    column = CATEGORIES.get(text) if text not in known else NUMBERS.get(text)
+    column = column or CATEGORIES.get(text) or NUMBERS.get(text)
+    if column is None:
+        return text
+    return column.title if known.get(text, 1) else f"{column.title} ({_EMPTY})"
+
+
+def _marks_changed(link: Link) -> None:
+    """Give box and strip a group on x, and points and lines a number."""
+    _unmark(link)
+    grouped, x = st.session_state[link.key("marks")] in GROUPED, st.session_state[link.key("x")]
+    if grouped and x not in CATEGORIES:
+        link.put("x", "accelerator")
+    elif not grouped and x in CATEGORIES and x not in NUMBERS:
+        link.put("x", str(BY_NAME["x"].default))
+
+
+def _unmark(link: Link) -> None:
+    """Remove the marked area: it is in the units of the axes."""
+    link.put("brush", "")
+    link.put("brush_in", "")
+
+
+def columns(shared: Store) -> None:
+    """Draw the list of columns with their units, for formulas."""
+    known = state.counts(shared)
+    rows = [
+        {"Column": name, "Title": sentence_case(c.title), "Unit in formulas": c.stored_unit or "–",
+         "Runs": known[name], "Meaning": c.meaning}
+        for name, c in sorted(NUMBERS.items(), key=lambda pair: -known[pair[0]])
+    ]  # fmt: skip
+    table, alt = pa.Table.from_pylist(rows), "Columns for axes and formulas"
+    st.dataframe(table, hide_index=True, key="explore.columns", alt=alt)
+    widgets.as_text_table(table, alt, {})

@@ -1,0 +1,111 @@
+"""Explore: any numeric column of the runs against any other."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from pages.common import widgets
+from pages.common.kept import store
+from pages.common.link import Link, as_text
+from pages.explore import chart, fields, filters, pivot, side, sql, state, views
+from planner.store import Store
+
+CHART: Final = "chart"
+PIVOT: Final = "pivot"
+SIDE: Final = "side"
+VIEWS: Final = {
+    CHART: "Chart",
+    PIVOT: "Pivot",
+    SIDE: "Side by side",
+    "sql": "SQL",
+    "saved": "Saved views",
+}
+_OWN: Final = {
+    CHART: (*fields.CHART, *filters.NAMES_OF_FILTERS),
+    PIVOT: (*pivot.PARAMETERS, *filters.NAMES_OF_FILTERS),
+    SIDE: side.PARAMETERS,
+    "sql": sql.PARAMETERS,
+    "saved": views.PARAMETERS,
+}
+"""Parameters of each view; the others keep them in the link."""
+
+
+def show() -> None:
+    """Draw the page."""
+    link = Link("explore")
+    shared = store()
+    chart.go_to_opened()
+    st.title("Explore")
+    if not link.initial and link.key("view") not in st.session_state:
+        link.adopt(fields.preset(shared, fields.FIRST))
+    view = link.choice("view", VIEWS, CHART)
+    st.segmented_control(
+        "View",
+        list(VIEWS),
+        default=view,
+        key=link.key("view"),
+        required=True,
+        format_func=VIEWS.__getitem__,
+        label_visibility="collapsed",
+    )
+    others = {name for names in _OWN.values() for name in names}
+    link.keep(*sorted(others - set(_OWN[view])))
+    if view == "sql":
+        sql.show(link, shared)
+    elif view == "saved":
+        views.show(link, shared)
+    else:
+        _answered(link, shared, view)
+
+
+def _answered(link: Link, shared: Store, view: str) -> None:
+    """Draw a view that asks about the runs."""
+    if not len(state.runs_of(shared)):
+        link.write()
+        link.warn()
+        widgets.no_run("explore")
+        return
+    if view == CHART:
+        fields.declare(link)
+        link.pin(*fields.MEASURED)
+        with st.container(border=True):
+            fields.presets(link, shared)
+            fields.draw(link, shared)
+        filters.draw(link, shared)
+    elif view == PIVOT:
+        pivot.declare(link)
+        with st.container(border=True):
+            pivot.draw_fields(link, shared)
+        filters.draw(link, shared)
+    else:
+        side.declare(link)
+    link.write()
+    link.warn()
+    answer = state.reply(shared, _question(link, view))
+    for problem in answer.answer.problems:
+        st.warning(as_text(str(problem)), icon=":material/error:")
+    if view == CHART:
+        chart.draw(link, shared, answer)
+    elif view == PIVOT:
+        pivot.draw(answer)
+    else:
+        side.draw(link, shared, answer)
+    with widgets.actions():
+        widgets.share(link, answer.answer.sentence or VIEWS[view], "content")
+        if view != SIDE:
+            box = widgets.popover("Columns", "view_column", "explore.columns_box")
+            if box.open:
+                with box:
+                    fields.columns(shared)
+
+
+def _question(link: Link, view: str) -> dict[str, list[str]]:
+    """Return the parameters that the view's answer depends on."""
+    own = {*_OWN[view], "view"} - {"only_differences"}
+    return {name: texts for name, texts in link.parameters().items() if name in own}
+
+
+if __name__ == "__main__":
+    show()

@@ -1,0 +1,189 @@
+"""Runs side by side, or pairs of workload and system: facts, epochs, steps, provenance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import streamlit as st
+
+from pages.common import kept, widgets
+from pages.common.link import Link, as_text, slugs
+from pages.explore import state
+from planner import figures
+from planner.core import Record, csv_text
+from planner.explore import LEAST, MOST, Fact
+from planner.figures import RunLine
+from planner.store import Store, queries
+
+PARAMETERS: Final = ("run", "pair", "only_differences")
+LETTERS: Final = "ABCDEF"
+PAIR: Final = "pair"
+
+
+def declare(link: Link) -> None:
+    """Read the compared runs or pairs from the link."""
+    link.texts("run", MOST)
+    link.texts(PAIR, MOST)
+    link.flag("only_differences", default=False)
+
+
+def draw(link: Link, shared: Store, answer: state.Reply) -> None:
+    """Draw what the chosen runs or pairs differ in."""
+    _choice(link, shared)
+    found = answer.answer
+    if len(found.names) < LEAST:
+        with st.container(border=True):
+            widgets.heading(f"Choose {LEAST} to {MOST} runs.")
+            st.caption("Tick runs in the table below the chart, or add pairs above.")
+            st.button(
+                "To the chart",
+                icon=":material/scatter_plot:",
+                key="explore.to_chart",
+                on_click=lambda: link.put("view", "chart"),
+            )
+        return
+    with st.container(border=True):
+        with st.container(
+            horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+        ):
+            widgets.heading(f"{widgets.answer_text(found.sentence)}", width="content")
+            st.toggle("Only differences", key=link.key("only_differences"))
+        only = bool(st.session_state[link.key("only_differences")])
+        facts = [fact for fact in found.facts if fact.differs or not only]
+        st.table(_marked(found.names, facts))
+        widgets.download(
+            "CSV", lambda: csv_text(fact_rows(found.names, found.facts)), "epochwise-runs.csv",
+            key="explore.side.csv", width="content",
+        )  # fmt: skip
+    runs = [str(run) for run in st.session_state[link.key("run")]]
+    if not st.session_state[link.key(PAIR)]:
+        _pictures(shared, runs, found.names)
+        with st.container(border=True):
+            widgets.heading("Where they come from")
+            widgets.table(
+                fact_rows(found.names, found.provenance), "explore.provenance",
+                "Provenance of each run",
+            )  # fmt: skip
+
+
+def _choice(link: Link, shared: Store) -> None:
+    """Draw the choice of pairs: a workload, then systems that ran it."""
+    with st.container(border=True), st.grid(2, min_column_width=300):
+        workloads = kept.workload_names(shared)
+        key = "explore.pair_workload"
+        st.selectbox(
+            "Workload", list(workloads), None, key=key, placeholder="Choose a workload",
+            format_func=kept.workload_labels(shared, workloads).__getitem__,
+        )  # fmt: skip
+        workload = st.session_state[key]
+        options = _systems(shared, workloads[workload], workload) if workload else {}
+        held = [str(text) for text in st.session_state[link.key(PAIR)]]
+        names = {**{text: text for text in held}, **options}
+        box = "explore.pairs"
+        if st.session_state.get(box) != held:
+            st.session_state[box] = held
+
+        def picked() -> None:
+            link.put(PAIR, list(st.session_state[box]))
+
+        st.multiselect(
+            "Workload and system pairs", list(names), key=box, max_selections=MOST,
+            format_func=names.__getitem__, on_change=picked,
+            placeholder="Choose pairs to compare" if workload else "First choose a workload",
+        )  # fmt: skip
+
+
+def _systems(shared: Store, workload: str, short: str) -> dict[str, str]:
+    """Return the pairs of a workload with the systems that ran it, by their link texts."""
+    runs = state.runs_of(shared)
+    every = slugs(sorted(set(runs["workload"].to_pylist())))
+    systems = slugs(sorted(set(runs["system"].to_pylist())))
+    own = {
+        system
+        for name, system in zip(
+            runs["workload"].to_pylist(), runs["system"].to_pylist(), strict=True
+        )
+        if name == workload
+    }
+    place = next((s for s, name in every.items() if name == workload), short)
+    return {f"{place}|{s}": f"{workload} · {n}" for s, n in systems.items() if n in own}
+
+
+def _marked(names: Sequence[str], facts: Sequence[Fact]) -> pa.Table:
+    """Return the facts with what differs in colour, as a table of Markdown."""
+    heads = [f"{LETTERS[i]} · {as_text(name)}" for i, name in enumerate(names)]
+    columns: dict[str, list[str]] = {"Fact": [], **{head: [] for head in heads}, "Difference": []}
+    for fact in facts:
+        unit = f" ({fact.unit})" if fact.unit else ""
+        columns["Fact"].append(as_text(f"{fact.title}{unit}"))
+        for head, text in zip(heads, fact.texts, strict=True):
+            plain = as_text(text)
+            columns[head].append(f":orange-background[**{plain}**]" if fact.differs else plain)
+        columns["Difference"].append(as_text(fact.difference))
+    return pa.table(columns)
+
+
+def fact_rows(names: Sequence[str], facts: Sequence[Fact]) -> list[Record]:
+    """Return facts as rows with a column a run."""
+    heads = [f"{LETTERS[i]} · {name}" for i, name in enumerate(names)]
+    return [
+        {"Fact": fact.title, "Unit": fact.unit, **dict(zip(heads, fact.cells, strict=True)),
+         "Difference": fact.difference}
+        for fact in facts
+    ]  # fmt: skip
+
+
+def _pictures(shared: Store, runs: Sequence[str], names: Sequence[str]) -> None:
+    """Draw epochs of all runs over each other, and the distribution of their steps."""
+    epochs = _lines(shared, runs, names, ("epochs", "epoch", "epoch_s"))
+    steps = _lines(shared, runs, names, ("steps", "step", "step_s"))
+    theme = widgets.theme()
+    if not epochs and not steps:
+        st.caption("None of these runs has single epochs or step times stored.")
+        return
+    with st.grid(2, min_column_width=380):
+        if epochs:
+            with st.container(border=True):
+                widgets.heading("Epochs")
+                widgets.chart(
+                    figures.epochs_overlaid(epochs, theme), "explore.epochs",
+                    "Time of each epoch of each run",
+                )  # fmt: skip
+        if steps:
+            with st.container(border=True):
+                widgets.heading("Step times")
+                widgets.chart(
+                    figures.steps_distribution(steps, theme), "explore.steps",
+                    "Share of steps that take at most a time, for each run",
+                )  # fmt: skip
+    missing = [n for n in names if n not in {line.name for line in epochs}] if epochs else []
+    if missing:
+        st.caption(as_text(f"Without single epochs: {', '.join(missing)}."))
+
+
+def _lines(
+    shared: Store, runs: Sequence[str], names: Sequence[str], columns: tuple[str, str, str]
+) -> list[RunLine]:
+    lines = []
+    nested, at, seconds = columns
+    for i, (run, name) in enumerate(zip(runs, names, strict=False)):
+        rows: Sequence[Mapping[str, float]] = _nested(shared, run, nested)
+        stated = [row for row in rows if row[seconds] is not None]
+        if stated:
+            lines.append(
+                RunLine(
+                    name=f"{LETTERS[i]} · {name}",
+                    slot=i,
+                    at=np.array([row[at] for row in stated], dtype=np.float64),
+                    seconds=np.array([row[seconds] for row in stated], dtype=np.float64),
+                )
+            )
+    return lines
+
+
+def _nested(shared: Store, run: str, name: str) -> list[dict[str, float]]:
+    key = ("nested", run, name, shared.generation)
+    return shared.kept.once(key, lambda: queries.nested(shared, run, name))

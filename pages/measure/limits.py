@@ -1,0 +1,46 @@
+"""Limits of a sweep on the Measure page: time, cost, and the price of this machine."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+
+from pages.common.link import Link
+from pages.measure.measuring import Limits
+
+_NAMES: Final = ("max_hours", "max_cost", "price_per_hour")
+_MOST: Final = 1e6
+_LEAST: Final = 1e-3
+
+
+def declare(link: Link) -> None:
+    """Read the limits of the link."""
+    for name in _NAMES:
+        link.decimal(name, _LEAST, _MOST, None)
+
+
+def hold(link: Link) -> None:
+    """Keep the limits where no field is drawn."""
+    link.hold(*_NAMES)
+
+
+def of(link: Link) -> Limits:
+    """Return the limits as entered."""
+    hours, cost, price = (link.held(name) for name in _NAMES)
+    return Limits(hours=hours, cost=cost, price_per_hour=price)
+
+
+def draw(link: Link, currency: str) -> None:
+    """Draw the fields."""
+    labels = {
+        "max_hours": ("Stop after (h)", "Measuring stops then. Finished runs are kept."),
+        "max_cost": (f"Stop at cost ({currency})", "Needs a price. Finished runs are kept."),
+        "price_per_hour": (f"Machine price ({currency}/h)", "Price of this machine, if rented."),
+    }
+    with st.grid(3, min_column_width=180):
+        for name, (label, words) in labels.items():
+            st.number_input(
+                label, min_value=_LEAST, max_value=_MOST, value=None, key=link.key(name),
+                help=words, placeholder="none", step=1.0, format="%.10g",
+            )  # fmt: skip

@@ -1,0 +1,249 @@
+"""The plan of a sweep on the Measure page: runs, time, energy, cost, limits, the start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.common import widgets
+from pages.common.link import Link, as_text
+from pages.measure import limits, measuring
+from pages.measure.measuring import NotDoneError, Plan
+from planner.core import in_words
+from planner.store.disk.sweeps import SweepStatus
+
+USUAL: Final = "quick"
+"""The default sweep: it takes minutes, others may take hours."""
+UNKNOWN: Final = "unknown"
+_PROBED: Final = "measure.probed"
+
+
+def choose(link: Link) -> dict[str, str] | NotDoneError:
+    """Return titles of the shipped sweeps by name and declare the choice; or the error."""
+    try:
+        names = {s.name: s.title for s in measuring.shipped()}
+    except NotDoneError as why:
+        return why
+    if names:
+        link.choice("sweep", list(names), USUAL if USUAL in names else next(iter(names)))
+    return names
+
+
+def draw(
+    link: Link,
+    names: dict[str, str] | NotDoneError,
+    generation: int,
+    busy: Mapping[str, SweepStatus],
+) -> None:
+    """Draw the choice of a sweep, its plan and the start button.
+
+    `busy` are the running and waiting sweeps by name.
+    """
+    if isinstance(names, NotDoneError):
+        _failed("The list of sweeps could not be read.", names)
+        return
+    with st.container(border=True, key="measure.plan"):
+        st.selectbox("Sweep", list(names), format_func=names.__getitem__, key=link.key("sweep"))
+        name = str(st.session_state[link.key("sweep")])
+        price = limits.of(link).price_per_hour
+        key = (name, generation, price)
+        try:
+            planned = _probed(key) or measuring.plan(*key)
+        except NotDoneError as why:
+            _failed("This sweep could not be planned.", why)
+            return
+        _plan(link, planned, generation, busy)
+
+
+def _failed(what: str, why: NotDoneError) -> None:
+    with st.container(border=True):
+        widgets.heading(f"{what}")
+        st.caption(as_text(str(why)))
+        st.button("Try again", key="measure.again", icon=":material/refresh:")
+
+
+def _plan(link: Link, planned: Plan, generation: int, busy: Mapping[str, SweepStatus]) -> None:
+    if planned.problems:
+        widgets.heading("This sweep cannot be measured here.")
+        st.markdown("\n".join(f"- {as_text(p)}" for p in planned.problems))
+        return
+    if planned.name in busy:
+        st.caption("It is being measured or waits: see above.")
+        return
+    _figures(planned)
+    if planned.left:
+        limits.draw(link, planned.currency or "USD")
+    else:
+        limits.hold(link)
+    _buttons(link, planned, generation, busy)
+    _runs(planned)
+
+
+def _figures(planned: Plan) -> None:
+    """Draw time and cost of the plan, and their basis."""
+    st.markdown(f"## {widgets.answer_text(plan_sentence(planned))}")
+    if planned.about:
+        st.caption(as_text(planned.about))
+    if planned.left:
+        _numbers(planned)
+        st.caption(as_text(designs(planned)))
+
+
+def plan_sentence(planned: Plan) -> str:
+    """Return the plan in one sentence, to paste."""
+    if planned.planned and not planned.left:
+        return f"{planned.title}: all {_count(planned.planned)} are measured."
+    done = (
+        f" ({planned.finished:,} of {planned.planned:,} are measured)" if planned.finished else ""
+    )
+    takes = "duration unknown" if planned.hours is None else f"about {_time(planned.hours)}"
+    return f"{planned.title}: {_count(planned.left)} to measure{done}, {takes}."
+
+
+def designs(planned: Plan) -> str:
+    """Return the smallest sufficient design against the full one, in words."""
+    small, full = planned.smallest, planned.full
+    if not small or not full or small.get("runs") == full.get("runs"):
+        return ""
+    batches = ", ".join(f"{b:,}" for b in small.get("batches") or ())
+    at = f" (batch {batches})" if batches else ""
+    return (
+        f"The smallest design that gives a curve: {_count(small['runs'])}{at}"
+        f"{_takes(small)}. In full: {_count(full['runs'])}{_takes(full)}."
+    )
+
+
+def _takes(design: Mapping[str, Any]) -> str:
+    return "" if design.get("hours") is None else f", {_time(design['hours'])}"
+
+
+def _numbers(planned: Plan) -> None:
+    shown = {
+        "Runs to measure": f"{planned.left:,} of {planned.planned:,}",
+        "Time": UNKNOWN if planned.hours is None else _time(planned.hours),
+        "Memory at most": _memory(planned.memory_bytes),
+        "Energy": _energy(planned),
+        "Cost": _cost(planned),
+    }
+    with st.grid(5, min_column_width=140):
+        for name, value in shown.items():
+            with st.container(gap=None):
+                st.caption(name)
+                st.markdown(f"**{as_text(value)}**")
+    st.caption(as_text(basis(planned)))
+
+
+def basis(planned: Plan) -> str:
+    """Return the basis of the time, and its range."""
+    if planned.hours is None:
+        return (
+            "No run of this sweep or of its networks is measured on this machine yet. Time two "
+            "steps of each network for an estimate; it takes seconds to minutes."
+        )
+    low, high = planned.hours_low, planned.hours_high
+    limits = f", between {_time(low)} and {_time(high)}" if low is not None and high else ""
+    return f"Time predicted from {planned.hours_basis or 'an unstated source'}{limits}."
+
+
+def _time(hours: float) -> str:
+    return in_words(3600.0 * hours)
+
+
+def _energy(planned: Plan) -> str:
+    """Return the energy in words; a known time without energy had no power measurement."""
+    if planned.energy_kwh is not None:
+        return f"{planned.energy_kwh:.2g} kWh"
+    return UNKNOWN if planned.hours is None else "not measured here"
+
+
+def _memory(size: float | None) -> str:
+    return UNKNOWN if size is None else f"{size / 1e9:.1f} GB"
+
+
+def _cost(planned: Plan) -> str:
+    if planned.cost is None:
+        return UNKNOWN if planned.priced else "enter a price"
+    money = "below 0.01" if 0 < planned.cost < 0.01 else f"{planned.cost:,.2f}"
+    return f"{money} {planned.currency or ''}".strip()
+
+
+def _count(runs: int) -> str:
+    return f"{runs:,} {'run' if runs == 1 else 'runs'}"
+
+
+# -- buttons -----------------------------------------------------------------------------------
+
+
+def _buttons(link: Link, planned: Plan, generation: int, busy: Mapping[str, SweepStatus]) -> None:
+    priced = limits.of(link)
+    unpriced = priced.cost is not None and priced.price_per_hour is None and not planned.priced
+    with widgets.actions():
+        st.button(
+            "Start", type="primary", icon=":material/play_arrow:", key="measure.start",
+            disabled=unpriced or not planned.left, on_click=_start, args=(link, planned),
+        )  # fmt: skip
+        guessed = planned.hours is None or planned.rough > 0
+        probe = bool(guessed and planned.left) and st.button(
+            "Time two steps", icon=":material/speed:", key="measure.probe", disabled=bool(busy),
+            help="Seconds to minutes, for an estimate on this machine",
+        )  # fmt: skip
+        widgets.share(link, plan_sentence(planned), "content")
+    if probe:
+        _probe(planned.name, generation, priced.price_per_hour)
+    if unpriced:
+        st.caption("A cost limit needs the machine's price.")
+    elif busy:
+        st.caption("A machine measures one sweep at a time. This one will wait for its turn.")
+
+
+def _start(link: Link, planned: Plan) -> None:
+    try:
+        ticket = measuring.start(planned, limits.of(link))
+    except NotDoneError as why:
+        st.toast(as_text(f"Not started. {why}"), icon=":material/block:")
+        return
+    st.session_state[link.key("ticket")] = ticket
+    st.toast("Started. It continues when you close this page.", icon=":material/check:")
+
+
+def _probe(name: str, generation: int, price: float | None) -> None:
+    try:
+        with st.spinner("Timing two steps of each network: seconds to minutes", show_time=True):
+            probed = measuring.probe(name, price)
+    except NotDoneError as why:
+        st.toast(as_text(f"Not timed. {why}"), icon=":material/block:")
+        return
+    st.session_state[_PROBED] = ((name, generation, price), probed)
+    st.rerun()
+
+
+def _probed(key: tuple[str, int, float | None]) -> Plan | None:
+    """Return this session's probed plan of a sweep; None after new results or another price."""
+    probed: tuple[tuple[str, int, float | None], Plan] | None = st.session_state.get(_PROBED)
+    return probed[1] if probed and probed[0] == key else None
+
+
+def _runs(planned: Plan) -> None:
+    box = widgets.folded(f"The {_count(len(planned.runs))}", "table_rows", "measure.runs")
+    if box.open:
+        with box:
+            widgets.table(
+                [_row(r) for r in planned.runs],
+                key="measure.table",
+                alt="The runs of the plan",
+            )
+
+
+def _row(run: Mapping[str, Any]) -> dict[str, Any]:
+    seconds, size = run.get("seconds"), run.get("memory_bytes")
+    return {
+        "Run": run.get("words"),
+        "Batch": run.get("batch"),
+        "Backend": run.get("backend"),
+        "Engine": run.get("engine"),
+        "Time": None if seconds is None else in_words(seconds),
+        "Memory": None if size is None else _memory(size),
+        "State": "measured" if run.get("done") else "to measure",
+    }

@@ -1,0 +1,235 @@
+"""The table of runs on the Results page: its columns, which of them are shown, and its clicks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import streamlit as st
+
+from pages.common import widgets
+from pages.common.link import Link
+from planner.store.kept import Kept
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from planner.core import Floats
+
+FLAG: Final = "flag"
+FIXED: Final = (FLAG, "system", "global_batch_size", "workload")
+"""Columns that are always shown, first."""
+MEASURED: Final = {
+    "later_epoch_mean_s": "Later epochs (s)",
+    "samples_per_s": "Samples/s",
+    "peak_memory_bytes": "Memory (GB)",
+    "mfu": "MFU (%)",
+    "pre_train_s": "Pre-train (s)",
+    "first_epoch_s": "Epoch 1 (s)",
+    "later_epoch_sd_s": "sd (s)",
+    "total_s": "Total (s)",
+    "step_time_s": "Step (s)",
+    "energy_kwh": "Energy (kWh)",
+}
+"""Columns shown with three significant digits; the downloads have all digits."""
+TITLES: Final[Mapping[str, str]] = {
+    **MEASURED,
+    "precision": "Precision",
+    "suspect": "Suspect",
+    "pattern": "Input pattern",
+    "status": "Status",
+    "basis": "Basis",
+    "epochs_measured": "Epochs",
+    "samples_per_epoch": "Samples an epoch",
+    "software": "Software",
+    "recorded_at": "Recorded",
+    "published_on": "Published",
+    "licence": "Licence",
+    "source_url": "Source",
+    "result_set": "Result set",
+    "folder": "Folder",
+}
+"""Columns to choose from, in their order."""
+USUAL: Final = tuple(name for name in TITLES if name not in ("step_time_s", "folder"))
+"""Columns that are shown where a run on the page has a value."""
+HELP: Final = {
+    "pre_train_s": "Process start to the first step of epoch 1",
+    "peak_memory_bytes": "Largest memory in use on one device",
+    "mfu": "As the source states it; else the network's operations over the data sheet's peak",
+    "energy_kwh": "Energy of the run, where it was metered",
+    "later_epoch_sd_s": "Standard deviation of epochs 2 and later",
+}
+SCALE: Final = {"peak_memory_bytes": 1e-9, "mfu": 100.0}
+"""Factors from a column's unit to the one shown."""
+SMALL: Final = 0.1
+"""Below this, the format with thousands separators and three decimals loses digits."""
+_KEY: Final = "results.table"
+_AT: Final = "results.table.at"
+_MARK, _NO_MARK = "!", " "
+_ROW_PX: Final = 66
+"""Height of a row: Streamlit breaks long texts into lines from 65 pixels on."""
+_HEADER_PX: Final = 38
+_TALLEST_PX: Final = 602
+"""Height of the table on a window of 1,000 pixels."""
+_PAUSE_S: Final = 1.0
+"""Longest time between two moves of the keyboard that arrive one by one."""
+_DRAWN: Final = Kept(32)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """A page of the table as the browser gets it: values, number formats, columns with values."""
+
+    ids: tuple[str, ...]
+    values: pa.Table
+    formats: Mapping[str, str]
+    filled: frozenset[str]
+
+
+def choose(link: Link) -> None:
+    """Draw the popover that chooses the columns."""
+    shown = link.choices("columns", list(TITLES), list(USUAL))
+    box = widgets.popover(_label(shown), "view_column", "results.columns_box")
+    if not box.open:
+        link.hold("columns")
+        return
+    with box:
+        st.pills(
+            "Columns", list(TITLES), key=link.key("columns"), format_func=TITLES.__getitem__,
+            selection_mode="multi", default=link.held("columns"), wrap=True, width=420,
+        )  # fmt: skip
+        st.button(
+            "Back to the usual ones", key="results.columns_usual", icon=":material/undo:",
+            on_click=lambda: link.put("columns", list(USUAL)),
+        )  # fmt: skip
+
+
+def _label(shown: Sequence[str]) -> str:
+    return "Columns" if {*shown} == {*USUAL} else f"Columns ({len(shown)})"
+
+
+def draw(link: Link, table: pa.Table, key: Hashable) -> None:
+    """Draw a page of runs; a click anywhere on a row opens its run.
+
+    Args:
+        link: the run to open, and the chosen columns.
+        table: the runs.
+        key: changes with the runs.
+    """
+    drawn = _DRAWN.once(key, lambda: _drawn(table))
+    chosen = list(st.session_state[link.key("columns")])
+    picked = chosen if {*chosen} != {*USUAL} else [n for n in USUAL if n in drawn.filled]
+    alt, config = "Runs under the chosen filters; Shift and Space opens the row", _config(drawn)
+    order = [*FIXED, *(name for name in TITLES if name in picked)]
+    st.dataframe(
+        drawn.values,
+        hide_index=True,
+        placeholder="–",
+        key=_KEY,
+        height=min(_HEADER_PX + _ROW_PX * len(drawn.ids), _TALLEST_PX),
+        row_height=_ROW_PX,
+        on_select=lambda: _clicked(lambda row: link.put("run", drawn.ids[row])),
+        selection_mode=["single-row", "single-cell"],
+        alt=alt,
+        column_config=config,
+        column_order=order,
+    )
+    widgets.as_text_table(drawn.values, alt, config, order)
+
+
+def left() -> None:
+    """Forget the place in the table, once another view is drawn."""
+    st.session_state.pop(_AT, None)
+
+
+def _clicked(opened: Callable[[int], None]) -> None:
+    """Open the run of a clicked cell or of a chosen row.
+
+    The keyboard enters the table in its first column, which opens nothing. It then moves along a
+    row or a column, and several quick moves arrive as one; a click comes after a pause and may
+    change both. So arrow keys read the table without opening a run.
+    """
+    selection, now = st.session_state[_KEY].selection, time.monotonic()
+    if selection.rows:
+        opened(selection.rows[0])
+    elif selection.cells:
+        row, column = selection.cells[0]
+        before = st.session_state.get(_AT)
+        if before is None:
+            by_click = column != FLAG
+        else:
+            both = row != before[0] and column != before[1]
+            by_click = both and now - before[2] > _PAUSE_S
+        if by_click:
+            opened(row)
+        else:
+            st.session_state[_AT] = (row, column, now)
+
+
+def _drawn(table: pa.Table) -> Drawn:
+    """Return a page of the table with rounded numbers and links."""
+    rows = table.num_rows
+    flags = pc.if_else(
+        pc.is_valid(table["suspect"]), pa.scalar(_MARK), pa.scalar(None, pa.string())
+    )
+    columns: dict[str, Any] = {FLAG: flags}
+    formats: dict[str, str] = {}
+    for name in (*FIXED[1:], *TITLES):
+        column = table[name]
+        if name in MEASURED:
+            values = column.to_numpy(zero_copy_only=False).astype(float) * SCALE.get(name, 1.0)
+            values = three_digits(values)
+            formats[name] = number_format(values)
+            column = pa.array(values, from_pandas=True)
+        columns[name] = column
+    links = columns["source_url"]
+    is_link = pc.starts_with(links, "https://")
+    columns["source_url"] = pc.if_else(is_link, links, pa.scalar(None, links.type))
+    columns["recorded_at"] = pc.cast(columns["recorded_at"], pa.date32())
+    values_of = pa.table(columns)
+    return Drawn(
+        ids=tuple(table["run_id"].to_pylist()),
+        values=values_of,
+        formats=formats,
+        filled=frozenset(n for n in values_of.column_names if values_of[n].null_count < rows),
+    )
+
+
+def three_digits(values: Floats) -> Floats:
+    """Return values of any shape rounded to three significant digits; 0 and NaN are unchanged."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # subnormal ones stay
+        places = 2.0 - np.floor(np.log10(np.abs(values)))
+        rounded = np.round(values * 10.0**places) / 10.0**places
+    return np.where(np.isfinite(rounded), rounded, values)
+
+
+def number_format(values: Floats) -> str:
+    """Return a number format: thousands separators, or three digits if a value is small."""
+    sizes = np.abs(values[np.isfinite(values) & (values != 0.0)])
+    return "%.3g" if (sizes < SMALL).any() else "localized"
+
+
+def _config(drawn: Drawn) -> dict[str, Any]:
+    number, text = st.column_config.NumberColumn, st.column_config.TextColumn
+    whole = {"epochs_measured": 76, "samples_per_epoch": 130}
+    return {
+        FLAG: text("", pinned=True, width=30, help="Suspect runs have a mark"),
+        "system": text("System", pinned=True, width=176),
+        "global_batch_size": number("Batch", format="localized", pinned=True, width=64),
+        "workload": text("Workload", width=224),
+        **{
+            name: number(title, format=drawn.formats[name], help=HELP.get(name))
+            for name, title in MEASURED.items()
+        },
+        **{name: number(TITLES[name], format="localized", width=px) for name, px in whole.items()},
+        **{name: TITLES[name] for name in TITLES if name not in MEASURED and name not in whole},
+        "pattern": text("Input pattern", width=220),
+        "suspect": text("Suspect", width=120),
+        "recorded_at": st.column_config.DateColumn("Recorded", format="YYYY-MM-DD"),
+        "source_url": st.column_config.LinkColumn("Source", display_text="Open"),
+    }

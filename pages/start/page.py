@@ -1,0 +1,169 @@
+"""Start: what this is, three questions, jobs of today, recent results and saved views."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+import streamlit as st
+
+from pages.common import hardware, kept, link, saving
+from pages.common.addresses import ADDRESSES
+from pages.common.kept import store
+from pages.common.link import Link, Parameters, as_text, page_link
+from planner.answers import PRESETS, Preset, PresetAnswer, parameters, preset_answer
+from planner.core import between, with_ends
+from planner.cost import money_with_interval
+from planner.store import Store
+from planner.store.queries import RecentSet
+
+PAGE: Final = "start"
+SETS: Final = 5
+"""Result sets that are listed."""
+VIEWS: Final = 6
+"""Saved views that are listed."""
+_TILE: Final = 280
+"""Least width of a tile [px]."""
+_TITLE: Final = 56
+_NAME: Final = 32
+"""Most characters of a title and of an accelerator's name."""
+_OLD: Final = frozenset(p.name for p in parameters.HOW_LONG) | parameters.FOR_THE_EYE
+
+
+def show() -> None:
+    """Draw the page, or How long? for a link of the time when that was the first page."""
+    _follow_an_old_link()
+    state = Link(PAGE)
+    shared = store()
+    state.write()
+    st.title("Epochwise")
+    state.warn()
+    st.markdown("Estimates how long a training run takes and what it costs, with intervals.")
+    _doors(shared)
+    _jobs(shared)
+    with st.grid(2, min_column_width=_TILE, gap="medium"):
+        _results(shared)
+        _views()
+
+
+def _follow_an_old_link() -> None:
+    """Open How long? with the parameters of an old link.
+
+    Parameters of a link on this page are in the address after Back: they are no such link.
+    """
+    now = link.parameters_now()
+    if not _OLD & now.keys() or now in link.memory_of(PAGE).get("offered", ()):
+        return
+    link.offer(PAGE, now)
+    st.switch_page(ADDRESSES["how-long"].script, query_params=now)
+
+
+def _doors(shared: Store) -> None:
+    runs, offers = kept.totals(shared).runs, len(hardware.catalog().catalog.offers)
+    doors = (
+        ("How long will my job take?", "Time for any number of epochs.",
+         "how-long"),
+        ("What should I rent or buy?", f"Time, cost and probability of {offers:,} offers.",
+         "compare"),
+        ("What has been measured?", f"{runs:,} runs, each with its source.", "explore"),
+    )  # fmt: skip
+    with st.grid(3, min_column_width=_TILE, gap="medium"):
+        for question, about, path in doors:
+            address = ADDRESSES[path]
+            with st.container(border=True):
+                st.markdown(f"## {address.symbol} {question}")
+                st.caption(about)
+                page_link(PAGE, address.script, f"**{address.title}**", ":material/arrow_forward:",
+                          {})  # fmt: skip
+
+
+def _jobs(shared: Store) -> None:
+    st.markdown("## Jobs of today")
+    st.caption("Today's prices; ranges are 90\u00a0% intervals.")
+    with st.grid(3, min_column_width=_TILE, gap="medium"):
+        for preset in PRESETS:
+            with st.container(border=True):
+                _job(preset, _answered(shared, preset))
+
+
+def _answered(shared: Store, preset: Preset) -> PresetAnswer:
+    """Return the answer to a preset, cached until its runs, a price or the date change."""
+    today = datetime.now(UTC).date()
+    if preset.page == "compare":  # described jobs depend on the speeds of all accelerators only
+        runs, prices = kept.library(shared), hardware.stamps()
+    else:
+        runs, prices = shared.generation, ()
+    return shared.kept.once(
+        ("preset", preset.title, runs, prices, today),
+        lambda: preset_answer(preset, shared, hardware.catalog().catalog, today),
+    )
+
+
+def _job(preset: Preset, answer: PresetAnswer) -> None:
+    values: Parameters = {name: list(texts) for name, texts in preset.parameters.items()}
+    target = ADDRESSES[preset.page].script
+    page_link(PAGE, target, f"**{preset.title}**", f":material/{preset.icon}:", values)
+    if answer.time is None:
+        st.metric(preset.about, "–")
+        st.caption(as_text(answer.why_not))
+        return
+    value, low, high = with_ends(
+        float(answer.time.value), float(answer.time.low), float(answer.time.high)
+    )
+    ends = between(low, high) if low != high else None
+    st.metric(preset.about, value, delta=ends, delta_color="off", delta_arrow="off")
+    cost = f" · {money_with_interval(answer.cost)}" if answer.cost else ""
+    tied = " · too close to call" if answer.tied else ""
+    st.caption(as_text(f"{answer.option}{cost}{tied}"))
+
+
+def _results(shared: Store) -> None:
+    address = ADDRESSES["results"]
+    with st.container(border=True):
+        st.markdown("## Recent results")
+        recent = kept.recent_sets(shared, SETS)
+        if not recent:
+            st.caption("No result folder holds a run yet.")
+        for found in recent:
+            page_link(
+                PAGE, address.script, as_text(_shortened(found.title, _TITLE)), address.symbol,
+                {"result_set": [found.slug]},
+            )  # fmt: skip
+            st.caption(as_text(_about(found)))
+        page_link(PAGE, address.script, "All results", ":material/arrow_forward:", {})
+
+
+def _about(found: RecentSet) -> str:
+    """Return basis, runs, accelerators and date of a result set on one line."""
+    first = _shortened(found.accelerators[0], _NAME) if found.accelerators else ""
+    more = found.accelerator_count - 1
+    where = f"{first} and {more:,} more" if more > 0 else first
+    runs = f"{found.runs:,} run{'' if found.runs == 1 else 's'}"
+    return " · ".join(filter(None, (found.basis, runs, where, f"{found.newest:%-d %b %Y}")))
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _views() -> None:
+    found = saving.all_views()
+    with st.container(border=True):
+        st.markdown("## Saved views")
+        if not found.views:
+            st.caption("None yet. Save view is beside Share on every page.")
+        for view in found.views[:VIEWS]:
+            saving.open_link(PAGE, view)
+            page = ADDRESSES[view.page].title if view.page in ADDRESSES else view.page
+            note = f" · {view.note}" if view.note else ""
+            st.caption(as_text(f"{page} · {view.saved_at[:10]}{note}"))
+        for problem in found.problems[:VIEWS]:
+            st.caption(as_text(problem))
+        page_link(
+            PAGE, ADDRESSES["explore"].script, "Manage and open a file", ":material/folder_open:",
+            {"view": ["saved"]},
+        )  # fmt: skip
+
+
+if __name__ == "__main__":
+    show()

@@ -1,0 +1,483 @@
+"""A month of jobs on a fleet, answered from the store and the catalogue.
+
+Times and prices are those of Compare hardware: each job is a question of `COMPARE`, each machine
+one of its options. A text of a fleet is the id of an option, or an own entry:
+
+    own|a100-sxm-80gb|8   buy|h100-sxm|8|260000 total   rent|h100-sxm|8|20   spot|h100-sxm|8|11
+    reserved-1|h100-sxm|8|15 (for 1 year; reserved-3 for 3 years)
+
+`2 x` before it is the number of machines, `from 7` behind it the first month.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from datetime import date
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+
+from planner.answers import parameters
+from planner.answers._asking import NO_RUN, compare_facts
+from planner.answers.capacity_jobs import job_text, jobs_of_texts, presets
+from planner.answers.comparison import Facts, compare_parameters, display_of
+from planner.answers.comparison.question import Request, offered, question_of
+from planner.answers.records import Body
+from planner.capacity import (
+    MOST_MACHINES,
+    CapacityAnswer,
+    Case,
+    Fleet,
+    Horizon,
+    Job,
+    Machine,
+    RunTime,
+    Stock,
+    Term,
+    plan,
+)
+from planner.catalog import Catalog
+from planner.compare import entry_id, entry_of, part_of, price_of_peak
+from planner.compare.comparison import Question, Row
+from planner.compare.evaluation import row_of
+from planner.core import (
+    Estimate,
+    Given,
+    Problem,
+    Refusal,
+    or_refusal,
+    query_of,
+    read,
+    text_of,
+)
+from planner.core.parameters import missing
+from planner.cost import DOLLARS, HOURS_PER_MONTH, Display, Rental, in_usd
+from planner.job import OWN_ENTRY, Candidate, fit_of
+from planner.store.reader import Store
+
+_STOCK: Final = re.compile(r"(?:([0-9]{1,3})\s*x\s+)?(.+?)(?:\s+from\s+([0-9]{1,2}))?")
+_ENTRY: Final = re.compile(
+    r"(own|buy|rent|spot|reserved-1|reserved-3)\|([^|]+)\|([^|]+)((?:\|.*)?)"
+)
+_FORM: Final = (
+    "Write 1 x buy|h100-sxm|8|260000 total, 3 x rent|h100-sxm|8|20, 3 x spot|h100-sxm|8|11, or an "
+    "id of --list options."
+)
+_TERMS: Final[Mapping[str, Term]] = MappingProxyType(
+    {"own": "owned", "buy": "bought", "rent": "on demand", "spot": "spot",
+     "reserved-1": "reserved", "reserved-3": "reserved"}
+)  # fmt: skip
+MOST_HARDWARE: Final = 6
+"""Kinds of hardware that a fleet is chosen from, where the question names none."""
+SERVER: Final = 8
+"""Accelerators of a large machine."""
+MOST_SERVERS: Final = 2
+"""Large machines that are looked at too: the cheapest accelerators may all be single ones."""
+VIEW_ONLY: Final = frozenset({"chart", "tab", "scale", "view", "saved"})
+"""Parameters of the page's link that only change the view."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityQuestion:
+    """A parsed question; `assumed` are texts for Compare hardware that all jobs share."""
+
+    jobs: tuple[Job, ...]
+    fleet: Fleet
+    horizon: Horizon
+    assumed: Given
+    display: Display
+    values: Mapping[str, Any]
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def query(self) -> str:
+        """The query string of the same question, its jobs written out."""
+        jobs = tuple(job_text(j) for j in self.jobs)
+        values = {**self.values, "jobs": jobs, "preset": None}
+        return query_of(parameters.CAPACITY, values, ("find", "months", "probability"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """A job as a question to Compare hardware, with its options by id."""
+
+    job: Job
+    request: Request
+    facts: Facts
+    question: Question
+    options: Mapping[str, Candidate]
+
+
+def capacity_answered(
+    store: Store, catalog: Catalog, question: Given, today: date
+) -> CapacityAnswer:
+    """Return the answer to texts by name, as the page, the command and the HTTP interface ask."""
+    asked = capacity_question(question, today)
+    if asked.problems or not asked.jobs:
+        problems = asked.problems or (Problem(parameter="jobs", message=_NO_JOB),)
+        return CapacityAnswer(sentence="", keeps=False, problems=problems, query=asked.query,
+                              horizon=asked.horizon)  # fmt: skip
+    answer = capacity(
+        store, catalog, asked.jobs, asked.fleet, asked.horizon, today=today, assumed=asked.assumed,
+        display=asked.display,
+    )  # fmt: skip
+    return replace(answer, query=asked.query)
+
+
+def capacity_question(question: Given, today: date) -> CapacityQuestion:
+    """Return a question with its jobs, fleet and horizon, and all of its problems."""
+    parsed = read(parameters.CAPACITY, question, VIEW_ONLY)
+    values, problems = parsed.values, list(parsed.problems)
+    jobs, wrong = jobs_of_texts(values["jobs"])
+    problems += wrong
+    if values["preset"] and not values["jobs"]:
+        found = presets().get(values["preset"])
+        if found is None:
+            message = missing("preset", values["preset"], list(presets()))
+            problems.append(Problem(parameter="preset", message=message))
+        jobs = found or ()
+    display, strange = display_of(values, today)
+    problems += strange
+    stocks = [_owned_stock(text, problems) for text in values["owned"]]
+    stocks += [_stock(text, problems) for text in values["fleet"]]
+    limit = values["purchases"]
+    fleet = Fleet(
+        stocks=tuple(s for s in stocks if s is not None),
+        find=values["find"],
+        purchases_usd=None if limit is None else in_usd(limit, display) / (1.0 + display.tax_share),
+        rent_most=values["rent_most"],
+    )
+    share = values["utilisation"]
+    horizon = Horizon(
+        months=values["months"],
+        probability=values["probability"] / 100.0,
+        years=values["years"],
+        utilisation=None if share is None else share / 100.0,
+        variation=values["variation"] / 100.0,
+        seed=values["seed"],
+    )
+    return CapacityQuestion(
+        jobs=jobs, fleet=fleet, horizon=horizon, assumed=_assumed(values), display=display,
+        values=values, problems=tuple(problems),
+    )  # fmt: skip
+
+
+def _assumed(values: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return what all jobs share as texts for Compare hardware: money and assumptions."""
+    own = {p.name for p in parameters.JOB} | _NOT_SHARED
+    shared = [p.name for p in parameters.CAPACITY if p.name not in own]
+    return {n: [text_of(values[n])] for n in shared if values[n] is not None}
+
+
+def _owned_stock(text: str, problems: list[Problem]) -> Stock | None:
+    match = _STOCK.fullmatch(text.strip())
+    if match is None or match[2].count("|") > 1:
+        message = f"{text[:60]!r} is no machine. Write 2 x a100-sxm-80gb|8."
+        problems.append(Problem(parameter="owned", message=message))
+        return None
+    count, machine, _ = match.groups()
+    whole = machine if "|" in machine else f"{machine}|1"
+    return Stock(machine=f"own|{whole}", count=min(int(count or 1), MOST_MACHINES))
+
+
+def _stock(text: str, problems: list[Problem]) -> Stock | None:
+    stock = stock_of(text)
+    if "|" in stock.machine and not _ENTRY.fullmatch(stock.machine):
+        problems.append(Problem(parameter="fleet", message=f"{text[:60]!r} is no line. {_FORM}"))
+        return None
+    if stock.count > MOST_MACHINES:
+        message = f"{text[:60]!r} has {stock.count} machines. Give {MOST_MACHINES} at most."
+        problems.append(Problem(parameter="fleet", message=message))
+        return None
+    return stock
+
+
+def stock_of(text: str) -> Stock:
+    """Return a line of a fleet: '2 x own|a100-sxm-80gb|8', '1 x buy|h100-sxm|8|9 total from 12'."""
+    match = _STOCK.fullmatch(text.strip())
+    count, machine, start = match.groups() if match else (None, text, None)
+    return Stock(machine=machine, count=int(count or 1), from_month=max(int(start or 1), 1))
+
+
+def stock_text(stock: Stock) -> str:
+    """Return a line of a fleet as `stock_of` reads it."""
+    start = "" if stock.from_month == 1 else f" from {stock.from_month}"
+    return f"{stock.count} x {stock.machine}{start}"
+
+
+def capacity(
+    store: Store,
+    catalog: Catalog,
+    jobs: Sequence[Job],
+    fleet: Fleet,
+    horizon: Horizon,
+    *,
+    today: date,
+    assumed: Given | None = None,
+    display: Display = DOLLARS,
+) -> CapacityAnswer:
+    """Return the answer for a month of jobs on a fleet.
+
+    Args:
+        store: the measured runs.
+        catalog: accelerators and prices.
+        jobs: with unique names.
+        fleet: machines by option of Compare hardware, as an id or as the text of an own entry.
+        horizon: months and probability.
+        today: for the age of prices.
+        assumed: parameters of Compare hardware that all jobs share: assumptions, country.
+        display: currency and tax of the sentences and tiles.
+    """
+    texts = tuple(dict.fromkeys(s.machine for s in fleet.stocks))
+    problems: list[Problem] = []
+    found = [_asked(_Shop(store, catalog, today), j, texts, assumed or {}, problems) for j in jobs]
+    asked = [a for a in found if a is not None]
+    if problems or not asked:
+        problems = problems or [Problem(parameter="jobs", message=_NO_JOB)]
+        return CapacityAnswer(sentence="", keeps=False, problems=tuple(problems), horizon=horizon)
+    if fleet.find and all(s.machine.startswith("own|") for s in fleet.stocks):
+        texts = (*texts, *_choice(asked))
+    machines = _machines(asked, texts, problems)
+    if problems:
+        return CapacityAnswer(sentence="", keeps=False, problems=tuple(problems), horizon=horizon)
+    case = Case(
+        jobs=tuple(jobs),
+        machines=tuple(machines),
+        times={(a.job.name, m.id): _time(a, m) for a in asked for m in machines},
+        months=horizon.months,
+        variation=horizon.variation,
+        seed=horizon.seed,
+    )
+    return plan(case, fleet, horizon, display)
+
+
+def capacity_body(answer: CapacityAnswer) -> Body:
+    """Return an answer as JSON data; infinite waits are null."""
+    return {f.name: _data(getattr(answer, f.name)) for f in fields(answer)
+            if f.name not in _NOT_SHOWN}  # fmt: skip
+
+
+def _data(value: object) -> object:
+    if isinstance(value, Problem):
+        return str(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        shown = (f.name for f in fields(value) if f.name not in _NOT_SHOWN)
+        return {name: _data(getattr(value, name)) for name in shown}
+    if isinstance(value, Mapping):
+        return {str(k): _data(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_data(v) for v in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return _data(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def question_texts(job: Job, assumed: Given) -> dict[str, list[str]]:
+    """Return a job as a question to Compare hardware."""
+    named = {
+        "workload": job.workload, "network": job.network, "epochs": job.epochs,
+        "total_tokens": job.total_tokens, "target": job.target,
+    }  # fmt: skip
+    given = {k: [text_of(v)] for k, v in named.items() if v not in (None, "")}
+    if job.target is not None:
+        given["goal"] = ["target"]
+    return {**{k: list(v) for k, v in assumed.items()}, **given, **{k: [v] for k, v in job.more}}
+
+
+@dataclass(frozen=True, slots=True)
+class _Shop:
+    store: Store
+    catalog: Catalog
+    today: date
+
+
+def _asked(
+    shop: _Shop, job: Job, texts: Sequence[str], assumed: Given, problems: list[Problem]
+) -> _Asked | None:
+    """Return a job as a question to Compare hardware; None with a problem, which is added."""
+    asking, wrong = compare_parameters(question_texts(job, assumed))
+    here = list(wrong)
+    facts = compare_facts(shop.store, shop.catalog, asking, here)
+    if facts is None and not here:
+        here.append(NO_RUN)
+    problems += [Problem(parameter="jobs", message=f"{job.name}: {p}") for p in here]
+    if facts is None or here:
+        return None
+    entries = [_entry_text(t) for t in texts if "|" in t]
+    # more entries than a comparison shows: they are priced, not compared with one another
+    request = asking.request
+    options: dict[str, Candidate] = {}
+    parts = [entries[k : k + 12] for k in range(0, len(entries), 12)] or [[]]
+    for part in parts:
+        request = replace(asking.request, entries=tuple(dict.fromkeys(part)))
+        options |= {c.id: c for c in offered(request, facts, shop.today).candidates}
+    return _Asked(job=job, request=request, facts=facts, options=options,
+                  question=question_of(request, facts, shop.today))  # fmt: skip
+
+
+def _entry_text(text: str) -> str:
+    """Return the own entry of Compare hardware for the text of a machine."""
+    match = _ENTRY.fullmatch(text)
+    if match is None:
+        return text
+    way = match[1] if match[1] in ("own", "buy") else "rent"
+    return f"{way}|{match[2]}|{match[3]}{match[4]}"
+
+
+def _option_id(text: str, asked: _Asked) -> str:
+    """Return the id of the option that a text of a fleet means; the text where it is one."""
+    if "|" not in text:
+        return text
+    entry = entry_of(_entry_text(text), asked.facts.catalog, dict(asked.request.usd_per))
+    return text if isinstance(entry, str) else entry_id(entry)
+
+
+def _machines(
+    asked: Sequence[_Asked], texts: Sequence[str], problems: list[Problem]
+) -> list[Machine]:
+    machines = []
+    for text in texts:
+        if "|" in text:
+            parsed = entry_of(_entry_text(text), asked[0].facts.catalog,
+                              dict(asked[0].request.usd_per))  # fmt: skip
+            if isinstance(parsed, str):
+                problems.append(Problem(parameter="fleet", message=parsed))
+                continue
+        name = _option_id(text, asked[0])
+        option = next((a.options[name] for a in asked if name in a.options), None)
+        if option is None:
+            message = missing("option", text, list(asked[0].options))
+            problems.append(Problem(parameter="fleet", message=message))
+            continue
+        machines.append(_machine(option, text, asked[0].question))
+    return machines
+
+
+def _choice(asked: Sequence[_Asked]) -> list[str]:
+    """Return the options to choose a fleet from, by id.
+
+    Of the `MOST_HARDWARE` accelerators with the cheapest peak whose machines have room for every
+    job, and of the `MOST_SERVERS` cheapest with `SERVER` accelerators or more: a purchase, and the
+    cheapest current offer of each term and size.
+    """
+    options = [c for c in asked[0].options.values() if _on_offer(c, asked)]
+    precision = asked[0].question.job.precision
+
+    def place(option: Candidate) -> tuple[bool, float]:
+        return option.stale, price_of_peak(option, precision)
+
+    rented = [c for c in options if c.offer is not None and c.offer.terms == "on demand"]
+    names = list(dict.fromkeys(_hardware_name(c) for c in sorted(rented, key=place)))
+    servers = [name for name in names if name[1] >= SERVER][:MOST_SERVERS]
+    names = [*names[:MOST_HARDWARE], *servers]
+    cards = {name[0] for name in names}
+    bought = [_hardware_name(c) for c in options if c.way == "buy" and c.hardware.count > 1]
+    names += [name for name in bought if name[0] in cards]
+    chosen: dict[tuple[object, ...], Candidate] = {}
+    for option in sorted(options, key=place):
+        if _hardware_name(option) in names:
+            terms = option.offer.terms if option.offer else option.way
+            chosen.setdefault((*_hardware_name(option), terms), option)
+    return [c.id for c in chosen.values()]
+
+
+def _hardware_name(option: Candidate) -> tuple[str, int]:
+    card = option.hardware.accelerator
+    return ("" if card is None else card.id), option.hardware.count
+
+
+def _on_offer(option: Candidate, asked: Sequence[_Asked]) -> bool:
+    """Return whether an option is one whole machine, on the market, with room for every job."""
+    card = option.hardware.accelerator
+    if card is None or card.kind == "cpu" or option.way == "own" or option.hardware.nodes > 1:
+        return False
+    if option.source == OWN_ENTRY:
+        return False
+    return all(_has_room(option, a) for a in asked)
+
+
+def _has_room(option: Candidate, asked: _Asked) -> bool:
+    part = asked.job.accelerators
+    if part is not None and part > option.hardware.count:
+        return False
+    whole = option if part is None else part_of(option, asked.question.job, part)
+    return fit_of(asked.question.job, whole.hardware, asked.question.job.batch).fits is not False
+
+
+def _machine(option: Candidate, text: str, question: Question) -> Machine:
+    offer, card, entry = option.offer, option.hardware.accelerator, _ENTRY.fullmatch(text)
+    term: Term = _TERMS[entry[1] if entry else option.way]
+    years, rental = 0, option.rental
+    if offer is not None:
+        years = offer.committed_years
+        term = "spot" if offer.terms == "spot" else "reserved" if years else term
+    elif entry is not None and rental is not None:
+        years = int(entry[1][-1]) if term == "reserved" else 0
+        rental = _on_terms(rental, term, question)
+    return Machine(
+        id=text, label=_label(option, term, years), term=term,
+        hardware=option.hardware.label, accelerator="" if card is None else card.id,
+        accelerators=option.hardware.count, owned=option.owned, rental=rental,
+        committed_years=years, price=option.price, stale=option.stale, source=option.source,
+    )  # fmt: skip
+
+
+def _label(option: Candidate, term: Term, years: int) -> str:
+    """Return '8 x H100 SXM5 80GB (bought)', or with the provider of an offer."""
+    if option.offer is not None:
+        return option.what
+    terms = f"reserved {years} year{'' if years == 1 else 's'}" if years else term
+    return f"{option.hardware.label} ({terms})"
+
+
+def _on_terms(rental: Rental, term: Term, question: Question) -> Rental:
+    """Return an entered rental with the interruptions of spot, or all hours of a reservation."""
+    assumed = question.assumed
+    if term == "spot":
+        return replace(
+            rental, interruptions_per_hour=assumed.interruptions_per_hour,
+            lost_work_s=assumed.lost_work_s, restart_s=assumed.restart_s,
+        )  # fmt: skip
+    if term == "reserved":
+        return replace(rental, committed_hours_per_month=HOURS_PER_MONTH)
+    return rental
+
+
+def _time(asked: _Asked, machine: Machine) -> RunTime:
+    """Return a job's time on a machine, or on the part of it that a run uses."""
+    part = asked.job.accelerators
+    name = _option_id(machine.id, asked)
+    if part is not None and part > machine.accelerators:
+        reason = f"It needs {part} accelerators; {machine.label} has {machine.accelerators}."
+        return RunTime(time=Refusal(reason=reason, measure_next="Choose a larger machine."))
+    option = asked.options.get(name)
+    if option is not None and part is not None and part < machine.accelerators:
+        option = part_of(option, asked.question.job, part, asked.question.goal)
+    if option is None:
+        reason = f"{machine.label} is no option for it."
+        return RunTime(time=Refusal(reason=reason, measure_next="Choose another machine."))
+    row = or_refusal(machine.label, lambda: row_of(asked.question, option))
+    if isinstance(row, Refusal):
+        return RunTime(time=row)
+    return _run_time(row, part or machine.accelerators)
+
+
+def _run_time(row: Row, accelerators: int) -> RunTime:
+    if row.drawn is None or not isinstance(row.time, Estimate):
+        return RunTime(time=row.time)
+    return RunTime(time=row.time, work_s=row.drawn.work_s, accelerators=accelerators,
+                   measure_next=row.timed.measure_next)  # fmt: skip
+
+
+_NOT_SHOWN: Final = frozenset({"owned", "rental", "texts"})
+"""Fields that JSON leaves out: draws of prices, texts of the page."""
+_NO_JOB: Final = "There is no job. Add one, or choose a preset."
+_NOT_SHARED: Final = frozenset({
+    "jobs", "preset", "owned", "fleet", "find", "months", "probability", "purchases", "rent_most",
+    "years", "utilisation", "variation", "seed",
+})  # fmt: skip
+"""Parameters of the plan, which no job has."""

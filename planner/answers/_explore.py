@@ -1,0 +1,484 @@
+"""Explore: a chart's points, a pivot table, or runs side by side, for any columns of the runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+
+from planner.answers import parameters
+from planner.answers._asking import NO_RUN
+from planner.answers._listing import filters_of
+from planner.answers.parameters import EXPLORE, MOST_CORNERS, NONE_CHOSEN
+from planner.answers.records import (
+    Explore,
+    ExploreAxis,
+    ExploreCell,
+    ExploreCurve,
+    ExploreFact,
+    ExplorePoint,
+)
+from planner.answers.runs import suspects_of
+from planner.catalog import Catalog
+from planner.core import (
+    Cell,
+    Floats,
+    Given,
+    Problem,
+    looked_up,
+    not_found,
+    number_of,
+    query_of,
+    read,
+)
+from planner.core.slugs import slugs
+from planner.explore import (
+    CATEGORIES,
+    COUNT,
+    LEAST,
+    STATISTIC_WORDS,
+    Category,
+    Fact,
+    Fits,
+    Measure,
+    Pivot,
+    Points,
+    Question,
+    category_of,
+    check,
+    chosen_runs,
+    facts_of,
+    fits_of,
+    has_law,
+    is_grouped,
+    measure_of,
+    pair_facts,
+    pivot_of,
+    points_of,
+    problem_of,
+    provenance_of,
+    with_derived,
+    without_values,
+)
+from planner.store import queries
+from planner.store.reader import Store
+from planner.throughput import cell
+
+_RUN: Final = re.compile(r"[0-9a-f]{32}")
+_BAR: Final = "|"
+CHART, PIVOT, SIDE = parameters.EXPLORED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PivotAnswer:
+    """A pivot table with its measure and statistic; cells in the shown unit."""
+
+    table: Pivot
+    rows: str
+    columns: str
+    measure: Measure
+    statistic: str
+
+    @property
+    def title(self) -> str:
+        """What the cells are."""
+        words = STATISTIC_WORDS[self.statistic]
+        return words if self.statistic == COUNT else f"{words} of {_lower(self.measure.axis)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExploreAnswer:
+    """The answer of a view: points with curves, a pivot table, or facts side by side.
+
+    `names` are the runs or pairs that `facts` compare, in the order of their cells. `query` is the
+    question as a link.
+    """
+
+    view: str
+    question: Question
+    points: Points | None
+    fits: Fits | None
+    pivot: PivotAnswer | None
+    names: tuple[str, ...]
+    facts: tuple[Fact, ...]
+    provenance: tuple[Fact, ...]
+    sentence: str
+    notes: tuple[str, ...]
+    query: str
+    problems: tuple[Problem, ...]
+
+
+def explore_runs(store: Store, catalog: Catalog) -> pa.Table:
+    """Return all runs with their derived columns, cached until a run, a peak or a price changes."""
+    key = ("explored runs", store.generation, _stamp(catalog))
+    suspect = suspects_of(store)
+    return store.kept.once(
+        key, lambda: with_derived(queries.all_runs(store), catalog, suspect.names)
+    )
+
+
+def _stamp(catalog: Catalog) -> Hashable:
+    peaks = tuple((a.id, a.devices, *a.peak_flops_per_s.items()) for a in catalog.accelerators)
+    return hash((peaks, catalog.offers))
+
+
+def explore_answered(store: Store, catalog: Catalog, question: Given) -> ExploreAnswer:
+    """Return the answer of a link of the page Explore."""
+    parsed = read(EXPLORE, question)
+    values, problems = dict(parsed.values), list(parsed.problems)
+    runs = explore_runs(store, catalog)
+    if not len(runs):
+        problems.append(NO_RUN)
+    asked = question_of(values, problems)
+    filters = filters_of(store, values, problems)
+    query = query_of(EXPLORE, values)
+    answer = _Parts(view=values["view"], question=asked, query=query)
+    if values["view"] == SIDE:
+        names, facts, provenance = _side(store, runs, values, problems)
+        return answer.with_facts(names, facts, provenance, problems)
+    chosen = chosen_runs(runs, filters)
+    if values["view"] == PIVOT:
+        wrong = _pivot_problems(values)
+        pivot = None if wrong else _pivot(runs, values, chosen)
+        return answer.with_pivot(pivot, [*problems, *wrong])
+    wrong = check(asked)
+    if wrong:
+        return answer.with_points(None, None, (), [*problems, *wrong])
+    points = points_of(runs, asked, chosen)
+    fits = fits_of(runs, points) if values["fit"] and has_law(asked) else None
+    empty = without_values(runs, asked)
+    return answer.with_points(points, fits, _notes(points, fits, empty), problems)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Parts:
+    """What all views of an answer share."""
+
+    view: str
+    question: Question
+    query: str
+
+    def with_points(
+        self, points: Points | None, fits: Fits | None, notes: Sequence[str],
+        problems: Sequence[Problem],
+    ) -> ExploreAnswer:  # fmt: skip
+        sentence = "" if points is None else _sentence(points)
+        return self._answer(problems, points=points, fits=fits, notes=notes, sentence=sentence)
+
+    def with_pivot(self, pivot: PivotAnswer | None, problems: Sequence[Problem]) -> ExploreAnswer:
+        sentence, notes = ("", ()) if pivot is None else _pivot_words(pivot)
+        return self._answer(problems, pivot=pivot, notes=notes, sentence=sentence)
+
+    def with_facts(
+        self, names: Sequence[str], facts: Sequence[Fact], provenance: Sequence[Fact],
+        problems: Sequence[Problem],
+    ) -> ExploreAnswer:  # fmt: skip
+        differing = sum(fact.differs for fact in facts)
+        sentence = f"{differing} of {len(facts)} facts differ." if facts else ""
+        return self._answer(
+            problems, names=names, facts=facts, provenance=provenance, sentence=sentence
+        )
+
+    def _answer(
+        self,
+        problems: Sequence[Problem],
+        *,
+        points: Points | None = None,
+        fits: Fits | None = None,
+        pivot: PivotAnswer | None = None,
+        names: Sequence[str] = (),
+        facts: Sequence[Fact] = (),
+        provenance: Sequence[Fact] = (),
+        sentence: str = "",
+        notes: Sequence[str] = (),
+    ) -> ExploreAnswer:
+        return ExploreAnswer(
+            view=self.view, question=self.question, points=points, fits=fits, pivot=pivot,
+            names=tuple(names), facts=tuple(facts), provenance=tuple(provenance),
+            sentence=sentence, notes=tuple(notes), query=self.query, problems=tuple(problems),
+        )  # fmt: skip
+
+
+def question_of(values: Mapping[str, Any], problems: list[Problem]) -> Question:
+    """Return the question of parameters' values; adds a malformed brush to `problems`."""
+    return Question(
+        x=values["x"].strip(),
+        y=values["y"].strip(),
+        colour=_chosen(values["colour"]),
+        symbol=_chosen(values["symbol"]),
+        size=_chosen(values["size"]),
+        facet=_chosen(values["facet"]),
+        marks=values["marks"],
+        log_x=values["log_x"],
+        log_y=values["log_y"],
+        brush=_brush(values["brush"] or "", problems),
+        brush_in=values["brush_in"] or "",
+    )
+
+
+def _chosen(text: str) -> str:
+    return "" if text.strip() == NONE_CHOSEN else text.strip()
+
+
+def _brush(text: str, problems: list[Problem]) -> tuple[float, ...]:
+    if not text:
+        return ()
+    corners = tuple(_signed(part) for part in text.split(","))
+    right = len(corners) >= 4 and len(corners) % 2 == 0 and len(corners) <= 2 * MOST_CORNERS
+    if not right or any(c != c for c in corners):  # noqa: PLR0124 - NaN is not equal to itself
+        message = "The marked area is not a list of corners. Write x0,y0,x1,y1, such as 0,0,128,40."
+        problems.append(Problem(parameter="brush", message=message))
+        return ()
+    return corners
+
+
+def _signed(text: str) -> float:
+    return number_of(text)
+
+
+def _sentence(points: Points) -> str:
+    """Return what the chart shows."""
+    runs = "1 run" if points.n == 1 else f"{points.n:,} runs"
+    if points.groups:
+        groups = "1 group" if len(points.groups) == 1 else f"{len(points.groups)} groups"
+        return f"{points.y_title} by {_lower(points.x_title)}: {runs} in {groups}."
+    return f"{points.y_title} against {_lower(points.x_title)}: {runs}."
+
+
+def _lower(title: str) -> str:
+    """Return a title for the middle of a sentence; acronyms stay."""
+    return title if title[:2].isupper() else title[:1].lower() + title[1:]
+
+
+def _notes(points: Points, fits: Fits | None, empty: str) -> tuple[str, ...]:
+    """Return what is not drawn, and why."""
+    notes = [empty] if empty else []
+    if points.without and not empty:
+        lack = "lacks" if points.without == 1 else "lack"
+        notes.append(
+            f"{points.without:,} of {points.filtered:,} filtered runs {lack} a value for an axis."
+        )
+    if points.beyond:
+        notes.append(f"Not on a logarithmic axis: {points.beyond:,} runs at 0 or below.")
+    if points.every > 1:
+        notes.append(f"One of every {points.every} runs is drawn.")
+    if fits is not None:
+        notes += _fit_notes(fits)
+    return tuple(notes)
+
+
+def _fit_notes(fits: Fits) -> list[str]:
+    notes = []
+    if fits.curves:
+        notes.append(
+            "Lines: fitted throughput law with its 90 % band; dashed beyond the measured batches."
+        )
+    if fits.few:
+        cases = "1 case has" if fits.few == 1 else f"{fits.few:,} cases have"
+        notes.append(f"{cases} fewer than 3 batch sizes, so no curve.")
+    if fits.refused:
+        cases = "1 fit is" if fits.refused == 1 else f"{fits.refused:,} fits are"
+        notes.append(f"{cases} refused; the page Throughput shows why.")
+    if fits.beyond:
+        notes.append(f"{fits.beyond:,} further curves are not drawn. Filter to see them.")
+    return notes
+
+
+# -- pivot ---------------------------------------------------------------------------------------
+
+
+def _pivot_problems(values: Mapping[str, Any]) -> list[Problem]:
+    problems = []
+    for name in ("rows", "columns"):
+        text = values[name].strip()
+        if text not in CATEGORIES and not (name == "columns" and text == NONE_CHOSEN):
+            message = f"{text[:80]!r} is no group. Choose one such as accelerator or precision."
+            problems.append(Problem(parameter=name, message=message))
+    if wrong := problem_of(values["measure"].strip()):
+        problems.append(Problem(parameter="measure", message=wrong))
+    return problems
+
+
+def _pivot(runs: pa.Table, values: Mapping[str, Any], chosen: Any) -> PivotAnswer:  # noqa: ANN401 - an array
+    measure = measure_of(runs, values["measure"].strip())
+    across = _chosen(values["columns"])
+    table = pivot_of(
+        category_of(runs, values["rows"].strip()),
+        category_of(runs, across) if across else None,
+        measure.shown,
+        chosen,
+        values["statistic"],
+    )
+    return PivotAnswer(
+        table=table,
+        rows=CATEGORIES[values["rows"].strip()].title,
+        columns=CATEGORIES[across].title if across else "",
+        measure=measure,
+        statistic=values["statistic"],
+    )
+
+
+def _pivot_words(pivot: PivotAnswer) -> tuple[str, tuple[str, ...]]:
+    table = pivot.table
+    by = f"{_lower(pivot.rows)} and {_lower(pivot.columns)}" if pivot.columns else pivot.rows
+    runs = "1 run" if table.runs == 1 else f"{table.runs:,} runs"
+    notes = []
+    if not table.runs:
+        notes.append(f"No filtered run states {_lower(pivot.measure.title)}.")
+    if table.left_out:
+        notes.append(f"{table.left_out:,} runs state no {by}.")
+    return f"{pivot.title} by {by}: {runs}.", tuple(notes)
+
+
+# -- side by side --------------------------------------------------------------------------------
+
+_Side = tuple[list[str], tuple[Fact, ...], tuple[Fact, ...]]
+
+
+def _side(
+    store: Store, runs: pa.Table, values: Mapping[str, Any], problems: list[Problem]
+) -> _Side:
+    if values["pair"]:
+        pairs = _pairs(runs, values["pair"], problems)
+        names = [f"{workload} on {system}" for workload, system in pairs]
+        return names, pair_facts(runs, pairs) if pairs else (), ()
+    del store
+    wanted = [text for text in values["run"] if _RUN.fullmatch(text)]
+    place = {run: at for at, run in enumerate(runs["run_id"].to_pylist())}
+    at = [place[run] for run in wanted if run in place]
+    for text in values["run"]:
+        if text not in place:
+            message = f"There is no run {text[:40]!r}. Copy an id of 32 digits from a row."
+            problems.append(Problem(parameter="run", message=message))
+    if not problems and 0 < len(at) < LEAST:
+        problems.append(Problem(parameter="run", message="Only one run. Choose a second one."))
+    rows = runs.take(pa.array(at, pa.int64())).to_pylist()
+    names = [run_name(row) for row in rows]
+    return names, facts_of(rows) if rows else (), provenance_of(rows) if rows else ()
+
+
+def run_name(row: Mapping[str, Any]) -> str:
+    """Return a run's name: system and batch."""
+    batch = row["global_batch_size"]
+    return str(row["system"]) if batch is None else f"{row['system']} at batch {batch:,}"
+
+
+def _pairs(runs: pa.Table, texts: Sequence[str], problems: list[Problem]) -> list[tuple[str, str]]:
+    names = {kind: slugs(sorted(set(runs[kind].to_pylist()))) for kind in ("workload", "system")}
+    pairs = []
+    for text in texts:
+        parts = text.split(_BAR)
+        if len(parts) != 2:
+            message = f"{text[:80]!r} is no pair. Write workload|system, each as its slug."
+            problems.append(Problem(parameter="pair", message=message))
+            continue
+        found = []
+        for kind, part in zip(names, parts, strict=True):
+            meant = looked_up(part, names[kind])
+            if isinstance(meant, str):
+                found.append(names[kind][meant])
+            else:
+                wrong = not_found(kind, part, names[kind])
+                problems.append(Problem(parameter="pair", message=wrong))
+        if len(found) == 2:
+            pairs.append((found[0], found[1]))
+    return pairs
+
+
+# -- the record ----------------------------------------------------------------------------------
+
+
+def explored(store: Store, catalog: Catalog, answer: ExploreAnswer) -> Explore:
+    """Return an answer as a record, for the command line and the HTTP interface."""
+    points, runs = answer.points, explore_runs(store, catalog)
+    return Explore(
+        query=answer.query,
+        view=answer.view,
+        sentence=answer.sentence,
+        notes=answer.notes,
+        x=None if points is None else ExploreAxis(name=answer.question.x, title=points.x_title),
+        y=None if points is None else ExploreAxis(name=answer.question.y, title=points.y_title),
+        points=() if points is None else tuple(point_records(runs, points)),
+        curves=() if answer.fits is None else tuple(_curves(answer.fits)),
+        cells=() if answer.pivot is None else tuple(_cells(answer.pivot.table)),
+        names=answer.names,
+        facts=tuple(_fact(fact) for fact in (*answer.facts, *answer.provenance)),
+    )
+
+
+def point_records(runs: pa.Table, points: Points) -> list[ExplorePoint]:
+    """Return the points of a chart with the names of their runs."""
+    texts = {
+        name: runs[name].take(points.rows).to_pylist()
+        for name in ("run_id", "workload", "system", "suspect")
+    }
+    colour = _texts(points.colour, points.n) if points.shade is None else _floats(points.shade)
+    symbol, facet = _texts(points.symbol, points.n), _texts(points.facet, points.n)
+    size = [None] * points.n if points.size is None else _floats(points.size)
+    group = [points.groups[g] if 0 <= g < len(points.groups) else None for g in points.group]
+    return [
+        ExplorePoint(
+            run_id=texts["run_id"][i],
+            workload=texts["workload"][i],
+            system=texts["system"][i],
+            x=group[i] if is_grouped(points.question) else cell(points.x[i]),
+            y=cell(points.y[i]),
+            colour=colour[i],
+            symbol=symbol[i],
+            size=size[i],
+            facet=facet[i],
+            marked=bool(points.brushed[i]),
+            suspect=texts["suspect"][i],
+        )
+        for i in range(points.n)
+    ]
+
+
+def _texts(category: Category | None, size: int) -> list[str | None]:
+    if category is None:
+        return [None] * size
+    return [category.labels[c] if c >= 0 else None for c in category.codes]
+
+
+def _floats(measure: Measure) -> list[Any]:
+    shown: Floats = measure.shown
+    return [cell(v) for v in shown]
+
+
+def _curves(fits: Fits) -> list[ExploreCurve]:
+    return [
+        ExploreCurve(
+            curve=fit.label,
+            points=fit.points,
+            smallest_batch=fit.smallest,
+            largest_batch=fit.largest,
+            asymptotic_throughput=cell(fit.curve.asymptotic_throughput.value),
+            asymptotic_throughput_low=cell(fit.curve.asymptotic_throughput.low),
+            asymptotic_throughput_high=cell(fit.curve.asymptotic_throughput.high),
+            overhead_s=cell(fit.curve.overhead_s.value),
+            overhead_s_low=cell(fit.curve.overhead_s.low),
+            overhead_s_high=cell(fit.curve.overhead_s.high),
+        )
+        for fit in fits.curves
+    ]
+
+
+def _cells(table: Pivot) -> list[ExploreCell]:
+    return [
+        ExploreCell(
+            row=row, column=column, value=cell(table.cells[i, j]), runs=int(table.counts[i, j])
+        )
+        for i, row in enumerate(table.rows)
+        for j, column in enumerate(table.columns)
+        if table.counts[i, j]
+    ]
+
+
+def _fact(fact: Fact) -> ExploreFact:
+    cells: tuple[Cell, ...] = tuple(
+        None if isinstance(c, float) and cell(c) is None else c for c in fact.cells
+    )
+    return ExploreFact(fact=fact.title, unit=fact.unit, cells=cells, difference=fact.difference)

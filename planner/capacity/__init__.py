@@ -1,0 +1,69 @@
+"""A month of jobs on a fleet of machines: cost, waiting times, and the cheapest fleet in time.
+
+`records` has question and answer. `_queue` simulates runs that arrive, wait and work, `_months` the
+months of a plan, `_spend` their cost; `_answer` puts the answer together.
+"""
+
+from planner.capacity._answer import plan
+from planner.capacity._months import Case, RunTime, Times
+from planner.capacity.records import (
+    COMMON,
+    MOST_ACCELERATORS,
+    MOST_JOBS,
+    MOST_MACHINES,
+    MOST_STOCKS,
+    PLAN_MONTHS,
+    STANDING,
+    TERMS,
+    Breaks,
+    CapacityAnswer,
+    CostLine,
+    CostLines,
+    Fleet,
+    Horizon,
+    HourCurve,
+    Job,
+    JobRow,
+    Machine,
+    MonthRow,
+    NextMeasurement,
+    RentOrBuyByUse,
+    Stock,
+    StockRow,
+    Term,
+    Tile,
+    Waiting,
+)
+
+__all__ = [
+    "COMMON",
+    "MOST_ACCELERATORS",
+    "MOST_JOBS",
+    "MOST_MACHINES",
+    "MOST_STOCKS",
+    "PLAN_MONTHS",
+    "STANDING",
+    "TERMS",
+    "Breaks",
+    "CapacityAnswer",
+    "Case",
+    "CostLine",
+    "CostLines",
+    "Fleet",
+    "Horizon",
+    "HourCurve",
+    "Job",
+    "JobRow",
+    "Machine",
+    "MonthRow",
+    "NextMeasurement",
+    "RentOrBuyByUse",
+    "RunTime",
+    "Stock",
+    "StockRow",
+    "Term",
+    "Tile",
+    "Times",
+    "Waiting",
+    "plan",
+]

@@ -1,0 +1,420 @@
+"""The answer: a sentence, tiles, jobs, machines, months, waiting times, money, what if."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from planner.capacity._judge import late_shares
+from planner.capacity._lines import (
+    Course,
+    by_use,
+    compared_lines,
+    course_of,
+    line_of,
+    rough_course,
+    side_by_side,
+)
+from planner.capacity._months import Case, Simulated, simulate
+from planner.capacity._queue import NONE, Ints
+from planner.capacity._search import Found, alternative, cheapest, merged, purchases
+from planner.capacity._spend import Spend, spend
+from planner.capacity._what_if import breaks_first, influences, measure_next, model_of
+from planner.capacity.records import (
+    STANDING,
+    CapacityAnswer,
+    Fleet,
+    Horizon,
+    JobRow,
+    MonthRow,
+    StockRow,
+    Term,
+    Tile,
+    Waiting,
+)
+from planner.core import Estimate, Floats, Refusal, percent, sentence_case
+from planner.cost import (
+    DOLLARS,
+    HOURS_PER_MONTH,
+    Display,
+    money_ends,
+    money_with_interval,
+    probability_cheaper,
+    quantiles,
+    shown,
+)
+
+EDGES: Final = tuple(float(e) for e in np.geomspace(36.0, 3.6e6, 41))
+"""Bins of waiting times, from 36 s to 1,000 h [s]."""
+HOUR_S: Final = 3600.0
+SELDOM: Final = 0.01
+"""A rented machine that fewer months need is not counted."""
+USUAL_USE: Final = 0.6
+"""Utilisation of one machine in the cost lines, where a fleet has no standing machine."""
+_ACTS: Final = {
+    "owned": "use", "bought": "buy", "reserved": "reserve", "on demand": "rent up to",
+    "spot": "rent up to",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Result:
+    """A simulated fleet with its money and lateness, as the parts of the answer read them."""
+
+    simulated: Simulated
+    spent: Spend
+    horizon: Horizon
+    display: Display
+    whole: Floats
+    worst: Floats
+    used: Ints
+
+    @property
+    def cost(self) -> Estimate:
+        """The mean cost of a month [USD]."""
+        return quantiles(self.spent.total.mean(axis=0))
+
+    @property
+    def keeps(self) -> bool:
+        """Whether every job keeps its deadline in every quarter."""
+        return bool((self.worst <= 1.0 - self.horizon.probability + 1e-12).all())
+
+    @property
+    def late(self) -> float:
+        """Share of all runs that end too late."""
+        runs = self.simulated.by_job_and_month(np.ones(self.simulated.load.job.shape))
+        late = self.simulated.by_job_and_month(self.simulated.served.late)
+        weights = self.simulated.scale
+        every = float((runs * weights).sum())
+        return float((late * weights).sum()) / every if every else 0.0
+
+    @property
+    def standing(self) -> int:
+        """Standing machines at the end of the plan."""
+        return sum(s.count for s in self.simulated.stocks
+                   if self.simulated.machine(s).term in STANDING)  # fmt: skip
+
+    @property
+    def rented(self) -> int:
+        """Rented machines at the same time, at most."""
+        return sum(int(self.used[n]) for n, s in enumerate(self.simulated.stocks)
+                   if self.simulated.machine(s).term not in STANDING)  # fmt: skip
+
+
+def plan(case: Case, fleet: Fleet, horizon: Horizon, display: Display = DOLLARS) -> CapacityAnswer:
+    """Return the answer for a fleet, or for the cheapest one."""
+    if fleet.find:
+        found = cheapest(case, fleet, horizon)
+    else:
+        found = Found(stocks=merged(fleet.stocks), keeps=True, compared=1)
+    simulated = simulate(case, found.stocks)
+    result = _result(simulated, horizon, display)
+    course = course_of(simulated, result.spent, keeps=result.keeps)
+    rent = alternative(case, fleet, horizon, ("on demand", "spot"))
+    buy = alternative(case, fleet, horizon, frozenset[Term]({"bought"}))
+    rent_course, buy_course = (rough_course(case, f) for f in (rent, buy))
+    lines = [line_of("This fleet", "fleet", course, "" if result.keeps else _LATE)]
+    rentable = any(m.term not in STANDING for m in case.machines)
+    against = rent_course if rentable and rent.keeps else None
+    if rentable:
+        lines.append(line_of("Rent only", "rent only", rent_course, "" if rent.keeps else _LATE))
+    if any(m.term == "bought" for m in case.machines):
+        lines.append(line_of("Buy only", "buy only", buy_course, _problem(case, fleet, buy)))
+    model = model_of(simulated, _paid_hours(simulated, result.spent))
+    by_machine = _hours_by_kind(simulated, result.spent)
+    use = result.spent.utilisation
+    share = horizon.utilisation if horizon.utilisation is not None else use
+    return CapacityAnswer(
+        sentence=_sentence(result),
+        keeps=result.keeps,
+        tiles=_tiles(result),
+        chips=_chips(course, against),
+        jobs=_jobs(result),
+        stocks=_stocks(result),
+        months=_months(result),
+        waiting=_waiting(simulated),
+        breaks=breaks_first(case, found.stocks, horizon) if case.jobs else None,
+        rent_or_buy=by_use(case.machines, by_machine, use, display),
+        costs=compared_lines(course, lines, against, display),
+        side_by_side=side_by_side(
+            case.machines, horizon, USUAL_USE if share is None else share, display
+        ),
+        sensitivity=influences(model),
+        measure_next=measure_next(case, model, simulated.stocks, display),
+        compared=found.compared,
+        notes=_notes(result),
+        horizon=horizon,
+        sources=_sources(result),
+    )
+
+
+def _problem(case: Case, fleet: Fleet, buy: Found) -> str:
+    """Return why buying only is no answer; "" where it is one."""
+    limit = fleet.purchases_usd
+    if not buy.keeps:
+        return _LATE
+    return (
+        "above the purchase limit"
+        if limit is not None and purchases(case, buy.stocks) > limit
+        else ""
+    )
+
+
+def _result(simulated: Simulated, horizon: Horizon, display: Display) -> _Result:
+    whole, worst = late_shares(simulated)
+    return _Result(simulated=simulated, spent=spend(simulated), horizon=horizon, display=display,
+                   whole=whole, worst=worst, used=_used(simulated))  # fmt: skip
+
+
+def _used(simulated: Simulated) -> Ints:
+    """Return machines of each stock that more than `SELDOM` of the months use, shape (stocks,)."""
+    machines = len(simulated.kind)
+    columns = simulated.load.job.shape[1]
+    used = np.zeros((machines, columns), dtype=np.bool_)
+    run, column = np.nonzero(simulated.counted & (simulated.served.machine != NONE))
+    used[simulated.served.machine[run, column], column] = True
+    often = used.mean(axis=1) > SELDOM if machines else np.zeros(0)
+    return np.bincount(simulated.stock, weights=often, minlength=len(simulated.stocks)).astype(int)
+
+
+def _paid_hours(simulated: Simulated, spent: Spend) -> Floats:
+    """Return busy hours of standing stocks and hours in use of rented ones."""
+    rented = [simulated.machine(s).term not in STANDING for s in simulated.stocks]
+    return np.where(np.array(rented, dtype=np.bool_)[:, None, None], spent.hours, spent.busy)
+
+
+def _hours_by_kind(simulated: Simulated, spent: Spend) -> list[float]:
+    hours = dict.fromkeys((m.id for m in simulated.case.machines), 0.0)
+    for n, stock in enumerate(simulated.stocks):
+        hours[stock.machine] += float(spent.hours[n].mean())
+    return list(hours.values())
+
+
+# -- words ---------------------------------------------------------------------------------------
+
+
+def _sentence(result: _Result) -> str:
+    """Return the fleet, its cost a month, and whether it keeps the deadlines."""
+    cost = money_with_interval(result.cost, result.display)
+    what = f"{_fleet_words(result)}: {cost} a month"
+    if result.keeps:
+        return f"{what}, {_late_words(result.late)} of all runs late."
+    job = result.simulated.case.jobs[int(np.argmax(result.worst))]
+    share = float(result.whole[int(np.argmax(result.worst))])
+    limit = percent(1.0 - result.horizon.probability)
+    return f"{what}. {job.name} is late in {_late_words(share)} of its runs, above {limit}."
+
+
+def _fleet_words(result: _Result) -> str:
+    """Return 'Use 1 machine with 8 x A, buy 2 with 8 x B, rent up to 3 with 8 x B'."""
+    counts: dict[tuple[str, str], int] = {}
+    for n, stock in enumerate(result.simulated.stocks):
+        machine = result.simulated.machine(stock)
+        count = stock.count if machine.term in STANDING else int(result.used[n])
+        if count:
+            key = (_ACTS[machine.term], machine.hardware or machine.label)
+            counts[key] = counts.get(key, 0) + count
+    words = [
+        f"{act} {n}{'' if k else ' machine' if n == 1 else ' machines'} with {hardware}"
+        for k, ((act, hardware), n) in enumerate(counts.items())
+    ]
+    return sentence_case(", ".join(words)) if words else "No machine"
+
+
+def _late_words(share: float) -> str:
+    """Return '1.5 %' with two digits, '< 0.1 %', or 'none'."""
+    if share <= 0.0:
+        return "none"
+    return "< 0.1 %" if share < 0.001 else f"{float(f'{100.0 * share:.2g}'):g} %"
+
+
+def _chips(course: Course, rent: Course | None) -> tuple[str, ...]:
+    """Return how likely the fleet is cheaper than renting only, and by how much."""
+    if rent is None:
+        return ()
+    chance = probability_cheaper(course.total, rent.total)
+    saved = 1.0 - float(np.median(course.total)) / float(np.median(rent.total))
+    way = "below" if saved >= 0.0 else "above"
+    return (
+        f"{percent(chance)} likely cheaper than renting only",
+        f"{percent(abs(saved))} {way} renting only",
+    )
+
+
+def _tiles(result: _Result) -> tuple[Tile, ...]:
+    display, horizon = result.display, result.horizon
+    cost = result.cost
+    value = money_ends(cost, display)[0]
+    whole = quantiles(result.spent.total.mean(axis=0) * result.simulated.case.months)
+    total = money_with_interval(whole, display)
+    used, limit = result.spent.utilisation, 100.0 * (1.0 - horizon.probability)
+    months = [m for m in _months(result) if m.utilisation is not None]
+    ends = ""
+    if months:
+        first, last = (percent(m.utilisation or 0.0) for m in (months[0], months[-1]))
+        ends = f"{first} in month 1, {last} in month {months[-1].month}"
+    rented = f"own + 0 to {result.rented} rented" if result.rented else "own"
+    worst = 100.0 * float(result.worst.max(initial=0.0))
+    return (
+        Tile(title="Machines", text=f"{result.standing}", unit=rented, note=_bought_words(result)),
+        Tile(title="Cost a month", text=value, unit=display.currency, note=f"{total} in all",
+             value=shown(float(cost.value), display), low=shown(float(cost.low), display),
+             high=shown(float(cost.high), display)),
+        Tile(title="Utilisation of own machines",
+             text="–" if used is None else f"{100.0 * used:.0f}", unit="" if used is None else "%",
+             note=ends, value=None if used is None else 100.0 * used),
+        Tile(title="Runs late", text=_late_words(result.late).removesuffix(" %"),
+             unit="%" if result.late else "", note=f"{worst:.2g} % in a job's worst quarter",
+             value=100.0 * result.late, high=worst, limit=limit),
+    )  # fmt: skip
+
+
+def _bought_words(result: _Result) -> str:
+    """Return how many standing machines there are of each term: '1 owned, 2 bought'."""
+    counts: dict[str, int] = {}
+    for stock in result.simulated.stocks:
+        term = result.simulated.machine(stock).term
+        if term in STANDING:
+            counts[term] = counts.get(term, 0) + stock.count
+    return ", ".join(f"{n} {term}" for term, n in counts.items())
+
+
+def _notes(result: _Result) -> tuple[str, ...]:
+    """Return what is assumed, and what is special about this answer."""
+    case = result.simulated.case
+    spots = [m for m in case.machines if m.term == "spot" and m.rental is not None]
+    notes = [
+        f"{len(case.at) * case.scenarios:,} simulated months, seed {case.seed}. Runs arrive at "
+        "random and start in order of arrival.",
+        "A run takes the cheapest machine that finishes in time, else the first to finish.",
+    ]
+    if spots and spots[0].rental is not None:
+        often = float(np.mean(spots[0].rental.interruptions_per_hour))  # type: ignore[arg-type]
+        notes.append(f"Spot machines are interrupted {often:g} times an hour: an assumption.")
+    stale = [m.label for m in case.machines if m.stale]
+    if stale:
+        notes.append(f"Older than 12 months: the prices of {', '.join(stale)}.")
+    return tuple(notes)
+
+
+def _sources(result: _Result) -> tuple[dict[str, str | None], ...]:
+    rows = []
+    for machine in dict.fromkeys(result.simulated.machine(s).id for s in result.simulated.stocks):
+        of = result.simulated.case.machines[result.simulated.index[machine]]
+        rows.append(
+            {"Machine": of.label, "Price": of.price or None, "Price from": of.source or None}
+        )
+    return tuple(rows)
+
+
+# -- tables --------------------------------------------------------------------------------------
+
+
+def _jobs(result: _Result) -> tuple[JobRow, ...]:
+    simulated, case = result.simulated, result.simulated.case
+    done = simulated.by_job_and_stock(np.ones(simulated.load.job.shape)).sum(axis=2)
+    rows = []
+    for j, job in enumerate(case.jobs):
+        place = int(done[j].argmax()) if done[j].size and done[j].any() else None
+        name = _any_machine(case, j) if place is None else simulated.stocks[place].machine
+        time = None if name is None else case.times.get((job.name, name))
+        refused = Refusal(reason="No machine of the fleet can run it.", measure_next="")
+        hours: Estimate | Refusal = refused
+        if time is not None and time.work_s is not None:
+            hours = quantiles(time.work_s / HOUR_S * time.accelerators * job.runs_a_month)
+        last = (1.0 + job.growth) ** (case.months - 1)
+        rows.append(JobRow(
+            job=job.name,
+            words=job.network or job.workload,
+            time=refused if time is None else time.time,
+            machine="" if name is None or place is None else _label(case, name),
+            accelerators=0 if time is None else time.accelerators,
+            hours_a_month=hours,
+            hours_in_last_month=None if isinstance(hours, Refusal) else float(hours.value) * last,
+            late=None if job.within_h is None else float(result.whole[j]),
+            worst_late=None if job.within_h is None else float(result.worst[j]),
+            runs_a_month=job.runs_a_month, within_h=job.within_h,
+            interruptible=job.interruptible, growth=job.growth,
+        ))  # fmt: skip
+    return tuple(rows)
+
+
+def _any_machine(case: Case, job: int) -> str | None:
+    """Return the first machine with an answer for a job; the first one without any."""
+    known = [m.id for k, m in enumerate(case.machines) if np.isfinite(case.hours[k, job]).all()]
+    return next(iter(known or [m.id for m in case.machines]), None)
+
+
+def _label(case: Case, name: str) -> str:
+    return next(m.label for m in case.machines if m.id == name)
+
+
+def _stocks(result: _Result) -> tuple[StockRow, ...]:
+    rows = []
+    for n, stock in enumerate(result.simulated.stocks):
+        machine = result.simulated.machine(stock)
+        standing = machine.term in STANDING
+        if not standing and not result.used[n]:
+            continue
+        cost = (result.spent.running[n] + result.spent.capital[n]).mean(axis=0)
+        there = float(result.spent.there[n].sum()) * HOURS_PER_MONTH
+        share = float(result.spent.busy[n].mean(axis=1).sum()) / there if there else None
+        rows.append(StockRow(
+            machine=machine, count=stock.count if standing else int(result.used[n]),
+            used=int(result.used[n]), from_month=stock.from_month,
+            cost_a_month=float(cost.mean()), hours_a_month=float(result.spent.hours[n].mean()),
+            utilisation=share if standing else None,
+        ))  # fmt: skip
+    return tuple(rows)
+
+
+def _months(result: _Result) -> tuple[MonthRow, ...]:
+    simulated, spent = result.simulated, result.spent
+    runs = simulated.by_job_and_month(np.ones(simulated.load.job.shape)).sum(axis=(0, 2))
+    late = simulated.by_job_and_month(simulated.served.late).sum(axis=(0, 2))
+    standing = np.array(
+        [simulated.machine(s).term in STANDING for s in simulated.stocks], dtype=bool
+    )
+    busy = spent.busy.mean(axis=2)
+    rows = []
+    for m, month in enumerate(simulated.case.at):
+        there = float(spent.there[standing, m].sum())
+        unit = max(there, 1.0) * HOURS_PER_MONTH
+        hours: dict[str, float] = {}
+        for n, stock in enumerate(simulated.stocks):
+            label = simulated.machine(stock).label
+            hours[label] = hours.get(label, 0.0) + float(busy[n, m])
+        rows.append(MonthRow(
+            month=int(month) + 1, busy={k: v / unit for k, v in hours.items()}, hours=hours,
+            utilisation=float(busy[standing, m].sum()) / unit if there else None,
+            late=float(late[m] / runs[m]) if runs[m] else None,
+            cost=quantiles(spent.total[m]),
+        ))  # fmt: skip
+    return tuple(rows)
+
+
+def _waiting(simulated: Simulated) -> tuple[Waiting, ...]:
+    rows = []
+    for j, job in enumerate(simulated.case.jobs):
+        here = simulated.counted & (simulated.load.job == j)
+        wait, hours = simulated.served.wait_h[here] * HOUR_S, simulated.served.hours[here]
+        if not wait.size:
+            continue
+        long = wait[(wait > 0.0) & np.isfinite(wait)]
+        counts, _ = np.histogram(np.clip(long, EDGES[0], EDGES[-1]), bins=EDGES)
+        allowed = None
+        if job.within_h is not None:
+            allowed = max(job.within_h - float(np.median(hours)), 0.0) * HOUR_S
+        rows.append(Waiting(
+            job=job.name, edges_s=EDGES, shares=tuple(float(c) / wait.size for c in counts),
+            at_once=float((wait <= 0.0).mean()), median_s=float(np.median(wait)),
+            p95_s=float(np.quantile(wait, 0.95, method="lower")), allowed_s=allowed,
+            late=None if job.within_h is None else float(simulated.served.late[here].mean()),
+            runs=int(wait.size),
+        ))  # fmt: skip
+    return tuple(rows)
+
+
+_LATE: Final = "does not keep every deadline"

@@ -1,0 +1,281 @@
+"""Runs that arrive, wait and work: a queue with several kinds of machines, simulated in columns.
+
+Each column is one simulated month, with its own arrivals and its own draw of every duration. All
+columns advance together, run by run in order of arrival:
+
+    start  = max(arrival, earliest time at which a machine has enough free accelerators)
+    finish = start + duration on that machine
+    choice = the cheapest machine that is expected to finish in time; else the earliest to finish
+
+A run keeps its machine until its end; none overtakes an earlier one on the same machine. With
+machines of one kind this is the queue G/G/c in order of arrival (Kiefer & Wolfowitz 1955, Trans.
+AMS 78:1), where one more machine delays no run. With several kinds, single runs may be later
+(Graham 1969, SIAM J. Appl. Math. 17:416).
+
+A machine with several accelerators may work on several runs; `Yard.slots` are its equal parts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from planner.core import Floats
+
+Ints = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+NONE: Final = -1
+"""Job number of a column's padding, and machine number of a run without a machine."""
+_LATE: Final = 1e12
+"""Added to the key of a machine that would be late: it comes after all that are in time."""
+_RANK: Final = 1e6
+"""Hours between two places in the order of cost: longer than any simulated time."""
+_CHUNK: Final = 64
+_FEW: Final = 30.0
+"""Mean from which a Poisson number is drawn as a rounded normal one."""
+_ROUNDING: Final = 1.0 + 1e-12
+"""A run that ends at its deadline is in time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """Runs of all columns by arrival, padded at the end of shorter columns.
+
+    arrival_h: shape (runs, columns), rising; infinite where padded [h].
+    job: numbers of the jobs, `NONE` where padded.
+    scatter: factor of each run's own duration, around 1.
+    luck: uniform numbers that decide about interruptions.
+    """
+
+    arrival_h: Floats
+    job: Ints
+    scatter: Floats
+    luck: Floats
+
+    @property
+    def real(self) -> Flags:
+        """Runs that are no padding."""
+        return np.asarray(self.job != NONE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Yard:
+    """Machines, as numbers of their kinds.
+
+    kind: of each machine, shape (machines,).
+    slots: equal parts of each machine that runs may take.
+    opens_h: when it becomes available, shape (machines, columns); infinite where it never does [h].
+    """
+
+    kind: Ints
+    slots: Ints
+    opens_h: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What each job takes on each kind of machine.
+
+    plan_h: usual duration, shape (kinds, jobs, columns); infinite where a job may not run [h].
+    need: slots that a run takes, shape (kinds, jobs).
+    rank: place of a kind in the order of cost for a job, from 0, shape (kinds, jobs).
+    within_h: longest time from arrival to end, shape (jobs,); infinite without a deadline [h].
+    starts_h: part of the duration before work begins, shape (kinds,) [h].
+    interruptions_per_hour, lost_h: of each kind; lost time of one interruption [h].
+    """
+
+    plan_h: Floats
+    need: Ints
+    rank: Floats
+    within_h: Floats
+    starts_h: Floats
+    interruptions_per_hour: Floats
+    lost_h: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """What became of every run, each of shape (runs, columns).
+
+    wait_h: from arrival to start; infinite without a machine, NaN where padded [h].
+    hours: from start to end, 0 without a machine [h].
+    used_h: hours that the machine is in use for this run and for no earlier one [h].
+    machine: its number, `NONE` without one.
+    late: whether it ends too late.
+    """
+
+    wait_h: Floats
+    hours: Floats
+    used_h: Floats
+    machine: Ints
+    late: Flags
+
+
+def arrivals(runs: Floats, hours: Floats, seed: int, variation: float = 0.0) -> Load:
+    """Return runs that arrive at random: a Poisson process, split among the jobs by their rates.
+
+    Args:
+        runs: mean number of each job in that time, shape (jobs, columns).
+        hours: simulated time of each column, shape (columns,) [h].
+        seed: of the draws; equal seeds and `runs` give equal arrivals.
+        variation: standard deviation of ln of a run's own duration.
+    """
+    draws = np.random.Generator(np.random.Philox(key=seed))
+    total = runs.sum(axis=0)
+    most = float(total.max(initial=0.0))
+    shape = (int(most + 8.0 * np.sqrt(most) + 8.0), len(total))
+    gaps = draws.standard_exponential(shape)
+    mean_gap = np.divide(hours, total, out=np.full(len(total), np.inf), where=total > 0.0)
+    arrival = np.cumsum(gaps, axis=0) * mean_gap
+    real = arrival <= hours
+    longest = max(int(real.any(axis=1).sum()), 1)
+    arrival, real = arrival[:longest], real[:longest]
+    limits = np.cumsum(runs, axis=0) / np.where(total > 0.0, total, 1.0)
+    which = draws.random(arrival.shape)
+    job = np.zeros(arrival.shape, dtype=np.intp)
+    for limit in limits[:-1]:
+        job += which >= limit
+    scatter = np.ones(arrival.shape)
+    if variation > 0.0:
+        scatter = np.exp(variation * draws.standard_normal(arrival.shape))
+    return Load(
+        arrival_h=np.where(real, arrival, np.inf),
+        job=np.where(real, job, NONE),
+        scatter=scatter,
+        luck=draws.random(arrival.shape),
+    )
+
+
+def serve(load: Load, yard: Yard, work: Work) -> Served:
+    """Return start, duration and machine of every run."""
+    shape = load.arrival_h.shape
+    if not yard.kind.size:
+        late = load.real & np.isfinite(work.within_h[load.job])
+        wait = np.where(load.real, np.inf, np.nan)
+        return Served(wait_h=wait, hours=np.zeros(shape), used_h=np.zeros(shape),
+                      machine=np.full(shape, NONE, dtype=np.intp), late=late)  # fmt: skip
+    served = Served(
+        wait_h=np.empty(shape), hours=np.empty(shape), used_h=np.empty(shape),
+        machine=np.empty(shape, dtype=np.intp), late=np.empty(shape, dtype=np.bool_),
+    )  # fmt: skip
+    run_all = _whole_machines if int(yard.slots.max()) == 1 else _parts_of_machines
+    with np.errstate(invalid="ignore"):  # padding waits from infinity to infinity
+        run_all(load, yard, work, served)
+        np.subtract(served.wait_h, load.arrival_h, out=served.wait_h)
+        served.late[:] = load.real & ~(
+            served.wait_h + served.hours <= work.within_h[load.job] * _ROUNDING
+        )
+    here = load.real & np.isfinite(served.hours)
+    served.late[:] |= load.real & ~here
+    served.wait_h[:] = np.where(here, served.wait_h, np.where(load.real, np.inf, np.nan))
+    for of_run, nothing in ((served.hours, 0.0), (served.used_h, 0.0), (served.machine, NONE)):
+        of_run[~here] = nothing
+    return served
+
+
+def _whole_machines(load: Load, yard: Yard, work: Work, served: Served) -> None:
+    """Serve runs that take a whole machine each; `wait_h` gets their starts."""
+    columns = load.arrival_h.shape[1]
+    rows, free = np.arange(columns), yard.opens_h.copy()
+    flat = free.reshape(-1)
+    start, end, key = (np.empty(free.shape) for _ in range(3))
+    for first in range(0, len(load.arrival_h), _CHUNK):
+        part = slice(first, first + _CHUNK)
+        expected, hours, place, due, _ = _durations(load, work, part)
+        for k in range(len(due)):
+            n = first + k
+            np.maximum(free, load.arrival_h[n], out=start)
+            np.add(start, expected[k].take(yard.kind, axis=0), out=end)
+            np.add(place[k].take(yard.kind, axis=0), start, out=key)
+            np.copyto(key, end + _LATE, where=end > due[k])
+            chosen = key.argmin(axis=0)
+            at = chosen * columns + rows
+            began = start.reshape(-1)[at]
+            takes = hours[k].reshape(-1)[yard.kind[chosen] * columns + rows]
+            served.wait_h[n], served.machine[n], served.hours[n] = began, chosen, takes
+            flat[at] = np.where(np.isfinite(takes), began + takes, flat[at])
+    served.used_h[:] = served.hours
+
+
+def _parts_of_machines(load: Load, yard: Yard, work: Work, served: Served) -> None:
+    """Serve runs that take one or more slots of a machine; `wait_h` gets their starts.
+
+    The slots of a machine are kept in rising order of the time at which they are free, so that the
+    n-th is the first time with n free slots.
+    """
+    machines, columns = yard.opens_h.shape
+    most = int(yard.slots.max())
+    slots, rows, kinds = np.arange(most), np.arange(columns), np.arange(machines)[:, None]
+    free = np.repeat(yard.opens_h[:, None, :], most, axis=1)
+    free[slots >= yard.slots[:, None]] = np.inf
+    last_slot = yard.slots - 1
+    for first in range(0, len(load.arrival_h), _CHUNK):
+        part = slice(first, first + _CHUNK)
+        expected, hours, place, due, needs = _durations(load, work, part)
+        for k in range(len(due)):
+            n = first + k
+            need = needs[k].take(yard.kind, axis=0)
+            start = np.maximum(free[kinds, need - 1, rows], load.arrival_h[n])
+            end = start + expected[k].take(yard.kind, axis=0)
+            key = place[k].take(yard.kind, axis=0) + start
+            np.copyto(key, end + _LATE, where=end > due[k])
+            chosen = key.argmin(axis=0)
+            began = start[chosen, rows]
+            takes = hours[k][yard.kind[chosen], rows]
+            ended = began + takes
+            own = free[chosen, :, rows]
+            busy_until = own[rows, last_slot[chosen]]
+            served.wait_h[n], served.machine[n], served.hours[n] = began, chosen, takes
+            served.used_h[n] = np.maximum(ended - np.maximum(began, busy_until), 0.0)
+            taken = slots < need[chosen, rows][:, None]
+            taken &= np.isfinite(takes)[:, None]
+            free[chosen, :, rows] = np.sort(np.where(taken, ended[:, None], own), axis=1)
+
+
+def _durations(load: Load, work: Work, part: slice) -> tuple[Floats, Floats, Floats, Floats, Ints]:
+    """Return expected and true duration, place in the order of cost, due time and need of runs.
+
+    Each run has its own scatter and its own interruptions. Shapes (runs, kinds, columns) and, of
+    the due time, (runs, columns).
+    """
+    job = np.maximum(load.job[part], 0)
+    rows = np.arange(job.shape[1])
+    expected = work.plan_h[:, job, rows].swapaxes(0, 1)
+    place = (work.rank * _RANK)[:, job].swapaxes(0, 1)
+    need = np.maximum(work.need, 1)[:, job].swapaxes(0, 1)
+    due = load.arrival_h[part] + work.within_h[job] * _ROUNDING
+    scatter, starts = load.scatter[part, None, :], work.starts_h[:, None]
+    undisturbed = expected - starts
+    often = work.interruptions_per_hour
+    if not often.any():
+        hours = undisturbed * scatter + starts
+        return expected, np.ascontiguousarray(hours), place, due, need
+    # the expected duration has the mean loss: rate x time without the start-up
+    number = often[:, None] * np.where(np.isfinite(undisturbed), undisturbed, 0.0)
+    lost = work.lost_h[:, None]
+    happened = np.zeros(number.shape)
+    for kind in np.flatnonzero(often):
+        happened[:, kind] = _poisson(load.luck[part], number[:, kind])
+    hours = (undisturbed - number * lost) * scatter + happened * lost + starts
+    return expected, np.ascontiguousarray(hours), place, due, need
+
+
+def _poisson(share: Floats, mean: Floats) -> Floats:
+    """Return the Poisson quantiles at `share`; rounded normal ones for large means."""
+    few = np.minimum(mean, _FEW)
+    probability = np.exp(-few)
+    total, number = probability.copy(), np.zeros(mean.shape)
+    for k in range(1, 100):
+        more = (share > total) & (mean <= _FEW)
+        if not more.any():
+            break
+        number[more] = k
+        probability *= few / k
+        total += probability
+    many = mean > _FEW
+    number[many] = np.maximum(np.round(mean[many] + np.sqrt(mean[many]) * ndtri(share[many])), 0.0)
+    return number

@@ -1,0 +1,238 @@
+"""What breaks first, which input moves the cost most, and what to measure next.
+
+The cost of a month is linear here: the shares of runs on each machine are those of the simulation,
+and stay when a time or a price changes. So the sensitivity leaves out the runs that would move to
+another machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from planner.capacity._judge import late_shares
+from planner.capacity._months import Case, Simulated, simulate
+from planner.capacity._search import few, held_cost, merged
+from planner.capacity._spend import MONTHS_PER_YEAR, monthly_capital
+from planner.capacity.records import (
+    STANDING,
+    Breaks,
+    Horizon,
+    Machine,
+    NextMeasurement,
+    Stock,
+)
+from planner.core import Estimate, Floats, percent, plain
+from planner.cost import (
+    DOLLARS,
+    DRAWS,
+    HOURS_PER_MONTH,
+    Display,
+    Influence,
+    busy_energy_per_hour,
+    draw_record,
+    idle_energy_per_hour,
+    likely,
+    money_ends,
+    quantiles,
+    sensitivity,
+)
+
+MOST_FACTOR: Final = 4.0
+"""Largest demand that is tried, as a factor of the planned runs."""
+FACTOR_STEP: Final = 0.05
+"""What breaks first is found to this step of the factor."""
+DEMAND: Final = 0.2
+"""The demand varies by this share in the sensitivity, up and down."""
+LEAST_SWING: Final = 0.01
+"""Inputs that move the cost less than this share of the first one are left out."""
+MOST_INPUTS: Final = 10
+RUNS: Final = "Runs of all jobs"
+POWER: Final = "Electricity"
+
+
+def breaks_first(case: Case, stocks: Sequence[Stock], horizon: Horizon) -> Breaks:
+    """Return the job that is late first when all runs grow by one factor, and what fixes it."""
+    small = replace(few(case), least_scenarios=16)
+    limit = 1.0 - horizon.probability
+
+    def late(factor: float, with_stocks: Sequence[Stock] = stocks) -> tuple[bool, int]:
+        worst = late_shares(simulate(small, with_stocks, factor))[1]
+        return bool((worst > limit + 1e-12).any()), int(np.argmax(worst))
+
+    low, high = 1.0, MOST_FACTOR
+    if late(low)[0]:
+        high = low
+    elif not late(high)[0]:
+        return Breaks(sentence=f"Nothing breaks up to {plain(high)} x the planned runs.", job="",
+                      factor=None, fix="")  # fmt: skip
+    while high - low > FACTOR_STEP:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if late(middle)[0] else (middle, high)
+    name = case.jobs[late(high)[1]].name
+    at = round(low / FACTOR_STEP) * FACTOR_STEP
+    limits = percent(limit)
+    when = f"Above {plain(round(at, 2))} x the planned runs" if high > 1.0 else "As planned"
+    fix = _fix(case, stocks, lambda more: not late(high, more)[0])
+    return Breaks(sentence=f"{when}, more than {limits} of its runs end too late.", job=name,
+                  factor=at, fix=fix)  # fmt: skip
+
+
+def _fix(case: Case, stocks: Sequence[Stock], works: Callable[[Sequence[Stock]], bool]) -> str:
+    """Return the cheapest single machine more that keeps the deadlines, in one sentence."""
+    kinds = sorted(case.machines, key=lambda m: (m.term in STANDING, held_cost(m, case.months)
+                                                 if m.term in STANDING else _price(m)))  # fmt: skip
+    there = {s.machine for s in stocks}
+    kinds = [m for m in kinds if m.term != "owned" and (m.id in there or m.term in STANDING)]
+    for machine in kinds[:6]:
+        if works(merged([*stocks, Stock(machine=machine.id)])):
+            return f"One more {machine.label} fixes it."
+    return ""
+
+
+def _price(machine: Machine) -> float:
+    return 0.0 if machine.rental is None else float(likely(machine.rental.price_per_hour))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Model:
+    """The cost of a month as a function of its uncertain inputs.
+
+    fixed_usd: of machines without any uncertain price [USD/month].
+    work_h: hours a month of each job on each stock, at usual times, shape (jobs, stocks) [h].
+    """
+
+    work_h: Floats
+    jobs: tuple[str, ...]
+    machines: tuple[Machine, ...]
+    counts: Floats
+    held: tuple[int, ...]
+    months: int
+    inputs: Mapping[str, Floats]
+
+    def cost(self, inputs: Mapping[str, Floats]) -> Floats:
+        """Return the mean cost of a month [USD], element by element."""
+        like = next(iter(inputs.values()))
+        demand = inputs.get(RUNS, np.ones(like.shape))
+        total = np.zeros(like.shape)
+        for n, machine in enumerate(self.machines):
+            hours = np.zeros(like.shape)
+            for j, job in enumerate(self.jobs):
+                hours = hours + self.work_h[j, n] * inputs.get(_time(job), 1.0) * demand
+            total = total + self._machine(n, machine, hours, inputs)
+        return np.asarray(total)
+
+    def _machine(
+        self, n: int, machine: Machine, hours: Floats, inputs: Mapping[str, Floats]
+    ) -> Floats:
+        price = inputs.get(_price_of(machine), 1.0)
+        if machine.rental is not None:
+            rent = float(likely(machine.rental.price_per_hour)) * price
+            if machine.term in STANDING:
+                return np.asarray(rent * self.counts[n] * HOURS_PER_MONTH + 0.0 * hours)
+            return np.asarray(rent * hours)
+        if machine.owned is None:
+            return np.zeros(hours.shape)
+        busy, idle = (float(f(machine.owned)) for f in (busy_energy_per_hour, idle_energy_per_hour))
+        waiting = np.maximum(self.counts[n] * HOURS_PER_MONTH - hours, 0.0)
+        energy = inputs.get(POWER, 1.0) * (busy * hours + idle * waiting)
+        capital = float(monthly_capital(machine.owned, self.held[n])) * price
+        upkeep = float(likely(machine.owned.upkeep_usd_per_year)) / MONTHS_PER_YEAR
+        return np.asarray(energy + self.counts[n] * (capital + upkeep))
+
+
+def _time(job: str) -> str:
+    return f"Time of {job}"
+
+
+def _price_of(machine: Machine) -> str:
+    return f"Price of {machine.label}"
+
+
+def model_of(simulated: Simulated, busy_h: Floats) -> _Model:
+    """Return the cost model of a simulated fleet.
+
+    Args:
+        simulated: with the runs of each job on each machine.
+        busy_h: machine-hours of each stock, as rented or busy, shape (stocks, months, scenarios).
+    """
+    case = simulated.case
+    done = simulated.by_job_and_stock(simulated.served.hours)
+    every = done.sum(axis=0)
+    share = np.divide(done, every, out=np.zeros(done.shape), where=every > 0.0)
+    work = (share * busy_h.mean(axis=2)).mean(axis=2)
+    machines = tuple(simulated.machine(s) for s in simulated.stocks)
+    there = np.array([
+        s.count * (case.at >= s.from_month - 1).mean() for s in simulated.stocks
+    ])  # fmt: skip
+    held = tuple(max(case.months - s.from_month + 1, 1) for s in simulated.stocks)
+    jobs = tuple(j.name for j in case.jobs)
+    return _Model(work_h=work, jobs=jobs, machines=machines, counts=there, held=held,
+                  months=case.months, inputs=_inputs(simulated, work))  # fmt: skip
+
+
+def _inputs(simulated: Simulated, work: Floats) -> dict[str, Floats]:
+    """Return the draws of every uncertain input as factors around 1, shape (draws,)."""
+    case = simulated.case
+    inputs: dict[str, Floats] = {}
+    for j, job in enumerate(case.jobs):
+        if not work.size or not work[j].any():
+            continue
+        main = simulated.stocks[int(work[j].argmax())].machine
+        time = case.times[job.name, main].work_s
+        if time is not None and float(np.ptp(time)) > 0.0:
+            inputs[_time(job.name)] = time / float(np.mean(time))
+    for stock in simulated.stocks:
+        machine = simulated.machine(stock)
+        price = tariff = np.zeros(0)
+        if machine.rental is not None:
+            price = np.asarray(draw_record(machine.rental, machine.id).price_per_hour)
+        elif machine.owned is not None:
+            owned = draw_record(machine.owned, machine.id)
+            price, tariff = np.asarray(owned.price_usd), np.asarray(owned.tariff_usd_per_kwh)
+        if price.size > 1 and float(np.ptp(price)) > 0.0:
+            inputs[_price_of(machine)] = price / float(np.mean(price))
+        if tariff.size > 1 and float(np.ptp(tariff)) > 0.0:
+            inputs[POWER] = tariff / float(np.mean(tariff))
+    inputs[RUNS] = np.linspace(1.0 - DEMAND, 1.0 + DEMAND, DRAWS)
+    return inputs
+
+
+def influences(model: _Model) -> tuple[Influence, ...]:
+    """Return how far each input moves the cost of a month, the largest first."""
+    every = sensitivity(model.cost, model.inputs)
+    least = LEAST_SWING * max(every[0].swing, 1e-9) if every else 0.0
+    return tuple(i for i in every if i.swing > least)[:MOST_INPUTS]
+
+
+def measure_next(
+    case: Case, model: _Model, stocks: Sequence[Stock], display: Display = DOLLARS
+) -> NextMeasurement | None:
+    """Return the job whose time narrows the cost of a month most; None without any."""
+    times = {name: d for name, d in model.inputs.items() if name != RUNS}
+    if not times:
+        return None
+    before = quantiles(model.cost(times))
+    best: tuple[float, Estimate, str, str] | None = None
+    for j, job in enumerate(case.jobs):
+        if _time(job.name) not in times or not model.work_h.size:
+            continue
+        main = stocks[int(model.work_h[j].argmax())].machine
+        advice = case.times[job.name, main].measure_next
+        if not advice:
+            continue
+        exact = {**times, _time(job.name): np.ones(DRAWS)}
+        after = quantiles(model.cost(exact))
+        width = float(after.high) - float(after.low)
+        if best is None or width < best[0]:
+            best = width, after, job.name, advice
+    if best is None:
+        return None
+    _, after, job_name, advice = best
+    (_, low, high), (_, less, more) = (money_ends(e, display) for e in (before, after))
+    narrows = f"The cost of a month narrows from {low}–{high} to {less}–{more} {display.currency}."
+    return NextMeasurement(sentence=f"{advice} {narrows}", job=job_name, before=before,
+                           after=after)  # fmt: skip

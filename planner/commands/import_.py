@@ -1,0 +1,136 @@
+"""`python -m planner import SOURCE PATH --set NAME`: results of other programs as a result set."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from planner.commands import words
+from planner.core.slugs import slug
+from planner.importers import SOURCES, SourceError, Stated, commit, fact, header, read
+from planner.runs import RecordError
+from planner.store import CommitError, folders_from_environment
+
+MOST_SHOWN: Final = 10
+_SHOWN: Final = ("model", "dataset", "system_name", "global_batch_size", "epochs_measured",
+                 "later_epoch_mean_s", "throughput")  # fmt: skip
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("source", nargs="?", help="one of --list")
+    parser.add_argument("path", nargs="?", type=Path, help="file or folder")
+    parser.add_argument("--list", action="store_true", help="list the sources and exit")
+    parser.add_argument("--header", action="store_true", help="print an empty template and exit")
+    parser.add_argument("--set", metavar="NAME", help="result set to add the runs to")
+    parser.add_argument("--fact", action="append", default=[], metavar="COLUMN=VALUE",
+                        help="what the file does not say, as model=ResNet-50")  # fmt: skip
+    parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE",
+                        help="of the source, see --list")  # fmt: skip
+    parser.add_argument("--title", help="of a new set")
+    parser.add_argument("--licence", help="terms of the numbers")
+    parser.add_argument("--citation", default="", help="how to cite them")
+    parser.add_argument("--source-url", default="", help="where they can be read")
+    parser.add_argument("--dry-run", action="store_true", help="read and check, write nothing")
+    parser.add_argument("--results", type=Path, metavar="DIR",
+                        help="your folder of result sets (default: EPOCHWISE_RESULTS, else "
+                        "results)")  # fmt: skip
+
+
+def run_import(options: argparse.Namespace) -> int:
+    """Import a file; return 0 for success, 2 for a file that is not taken."""
+    if options.header:
+        sys.stdout.write(header())
+        return words.ANSWERED
+    if options.list:
+        for source in SOURCES.values():
+            sys.stdout.write(_about(source.name) + "\n")
+        return words.ANSWERED
+    missing = [
+        f"{name} is missing."
+        for name, value in (
+            ("SOURCE", options.source),
+            ("PATH", options.path),
+            ("--set NAME", options.set),
+            ("--licence TEXT", options.licence),
+        )
+        if not value
+    ]
+    facts, options_of, problems = _pairs(options)
+    if missing or problems:
+        words.note("\n".join(f"- {text}" for text in (*missing, *problems)))
+        return words.WRONG_WORDS
+    try:
+        rows = read(
+            options.source, options.path, Stated(facts=facts, options=options_of), options.set
+        )
+        terms = {"licence": options.licence}
+        terms |= {"source_url": options.source_url} if options.source_url else {}
+        rows = [{**terms, **row} for row in rows]
+        return _commit(options, rows)
+    except (SourceError, RecordError, CommitError) as error:
+        words.note(str(error))
+        return words.WRONG_WORDS
+
+
+def _pairs(options: argparse.Namespace) -> tuple[dict[str, Any], dict[str, str], list[str]]:
+    """Return facts and options of the command line, and the problems of wrong ones."""
+    facts: dict[str, Any] = {}
+    named: dict[str, str] = {}
+    problems: list[str] = []
+    for kind, pairs in (("fact", options.fact), ("option", options.option)):
+        for pair in pairs:
+            name, equals, value = pair.partition("=")
+            if not equals:
+                problems.append(f"--{kind} {pair}: must be NAME=VALUE.")
+            elif kind == "option":
+                named[name] = value
+            else:
+                facts[name], problem = fact(name, value)
+                problems += [f"--fact {problem}"] if problem else []
+    return facts, named, problems
+
+
+def _commit(options: argparse.Namespace, rows: Sequence[dict[str, Any]]) -> int:
+    source = SOURCES[options.source]
+    shown = [name for name in _SHOWN if any(row.get(name) is not None for row in rows)]
+    cells = [[_cell(row.get(name)) for name in shown] for row in rows[:MOST_SHOWN]]
+    words.print_table(shown, cells)
+    if len(rows) > MOST_SHOWN:
+        sys.stdout.write(f"and {len(rows) - MOST_SHOWN:,} more\n")
+    if options.dry_run:
+        sys.stdout.write(f"{len(rows):,} runs can be imported. Nothing was written.\n")
+        return words.ANSWERED
+    results = options.results or next(
+        f.path for f in folders_from_environment(words.ROOT, os.environ) if f.kind == "own"
+    )
+    about = {
+        "title": options.title or f"{source.title}: {options.path.name}",
+        "basis": source.basis,
+        "licence": options.licence,
+        "source": f"Imported from {options.path.name} ({source.title})",
+        "source_url": options.source_url,
+        "citation": options.citation,
+    }
+    done = commit(results / slug(options.set), rows, {k: v for k, v in about.items() if v})
+    known = f" {done.known:,} were there already." if done.known else ""
+    sys.stdout.write(f"{done.new:,} runs are new in {results / slug(options.set)}.{known}\n")
+    return words.ANSWERED
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _about(name: str) -> str:
+    source = SOURCES[name]
+    options = "".join(f"\n    --option {n}=...  {text}" for n, text in source.options.items())
+    return (
+        f"{source.name}: {source.title}\n  files: {source.files}\n  reads: {source.reads}\n"
+        f"  derives: {source.derives}\n  refuses: {source.refuses}\n"
+        f"  state: {', '.join(source.needs)}{options}"
+    )

@@ -1,0 +1,81 @@
+"""Questions to begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+import pyarrow as pa
+
+from planner.explore.columns import CATEGORIES, NUMBERS
+from planner.explore.points import Question
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preset:
+    """A named question; `one_workload` shows the workload with most accelerators first."""
+
+    title: str
+    question: Question
+    one_workload: bool = False
+
+
+PRESETS: Final[Mapping[str, Preset]] = MappingProxyType(
+    {
+        "memory": Preset(
+            title="Memory vs batch",
+            question=Question(
+                x="global_batch_size", y="peak_memory_bytes", colour="accelerator",
+                symbol="accelerator",
+            ),
+            one_workload=True,
+        ),
+        "energy": Preset(
+            title="Energy vs batch",
+            question=Question(x="global_batch_size", y="energy_kwh", colour="accelerator"),
+            one_workload=True,
+        ),
+        "parameters": Preset(
+            title="Speed vs parameters",
+            question=Question(
+                x="params", y="samples_per_s_per_device", colour="family", log_x=True, log_y=True
+            ),
+        ),
+        "price": Preset(
+            title="Price vs speed",
+            question=Question(
+                x="samples_per_s", y="usd_per_hour", colour="accelerator", log_x=True, log_y=True
+            ),
+            one_workload=True,
+        ),
+        "mfu": Preset(
+            title="MFU by accelerator",
+            question=Question(x="accelerator", y="mfu", colour="family", marks="box"),
+        ),
+        "target": Preset(
+            title="Time to target vs devices",
+            question=Question(
+                x="devices", y="time_to_target_s", colour="accelerator", log_x=True, log_y=True
+            ),
+            one_workload=True,
+        ),
+    }
+)  # fmt: skip
+
+
+def without_values(runs: pa.Table, question: Question) -> str:
+    """Return the sentence on a column of a question that no run states; "" where all have values.
+
+    Formulas are computed from their columns, so only columns are named.
+    """
+    columns = {**CATEGORIES, **NUMBERS}
+    empty = [
+        columns[name].title
+        for name in (question.x, question.y)
+        if name in columns and runs[name].null_count == len(runs)
+    ]
+    if not empty:
+        return ""
+    return f"No run states {' or '.join(name.lower() for name in empty)}."

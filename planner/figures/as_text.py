@@ -1,0 +1,149 @@
+"""Charts and tables as text, for screen readers: a canvas and a picture have none.
+
+Each is a small HTML table of the class `epochwise-text`, which the style sheet takes out of sight.
+It has the numbers of the chart or table itself, up to a number of rows that one can listen to.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from html import escape, unescape
+from itertools import islice, repeat
+from typing import Any, Final
+
+import numpy as np
+
+from planner.core import plain
+from planner.figures.frame import ChartSpec
+from planner.figures.tiles import Markup
+
+MOST_ROWS: Final = 30
+"""Most rows of a table that are read."""
+MOST_POINTS: Final = 8
+"""Most points of a line that are read, its ends included."""
+MOST_SERIES: Final = 12
+_DIGITS: Final = 4
+_TAG: Final = re.compile(r"<[^>]*>")
+_PRINTF: Final = re.compile(r"%(\.\d+)?[dfge]( ?%%)?")
+_BREAK: Final = re.compile(r"<br ?/?>")
+_Bar = tuple[float, float] | None
+_Raw = tuple[Any, Any, _Bar, _Bar]
+"""A point with its error bars: below and above."""
+
+
+def table_text(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], of: int) -> Markup:
+    """Return rows as a table out of sight; `of` is how many there are in all."""
+    shown = rows[:MOST_ROWS]
+    more = f" The first {len(shown):,} of {of:,} rows." if of > len(shown) else ""
+    return _hidden(f"{_ended(title)} As text.{more}", head, shown)
+
+
+def chart_text(chart: ChartSpec, title: str) -> Markup:
+    """Return the points of a chart as a table out of sight, at most `MOST_POINTS` a series."""
+    series = _series(chart["data"])
+    rows = [
+        [name, _value(x, x_bar), _value(y, y_bar)]
+        for name, points in islice(series.items(), MOST_SERIES)
+        for x, y, x_bar, y_bar in _some(points)
+    ]
+    left = len(series) - MOST_SERIES
+    more = f" {left:,} more series are in the chart." if left > 0 else ""
+    head = ["Series", *(_axis(chart["layout"], name) for name in ("xaxis", "yaxis"))]
+    return _hidden(f"{_ended(title)} Points of the chart as text.{more}", head, rows)
+
+
+def cell_text(value: object, number_format: str = "") -> str:
+    """Return a cell of a table as text: '–' where unknown, numbers without exponents.
+
+    `number_format` is that of the column, such as '%.2f'; others are not used.
+    """
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        if _PRINTF.fullmatch(number_format):
+            return number_format % value
+        return plain(value, 6) if isinstance(value, float) else f"{value:,}"
+    return str(value)
+
+
+def _series(traces: Iterable[dict[str, Any]]) -> dict[str, list[_Raw]]:
+    """Return the points of each name; bands, and lines that only guide the eye, are left out."""
+    series: dict[str, list[_Raw]] = {}
+    for trace in traces:
+        if trace.get("hoverinfo") == "skip" or "x" not in trace:
+            continue
+        name = _words(str(trace.get("name") or "points"))
+        series.setdefault(name, []).extend(_points(trace))
+    return {name: points for name, points in series.items() if points}
+
+
+def _points(trace: dict[str, Any]) -> list[_Raw]:
+    raw = zip(trace["x"], trace["y"], _bars(trace, "error_x"), _bars(trace, "error_y"),
+              strict=False)  # fmt: skip
+    return [point for point in raw if not (_missing(point[0]) or _missing(point[1]))]
+
+
+def _bars(trace: dict[str, Any], name: str) -> Iterable[_Bar]:
+    """Return the lengths of the error bars of each point: below and above."""
+    bar = trace.get(name)
+    if not bar or "array" not in bar:
+        return repeat(None)
+    return zip(bar.get("arrayminus", bar["array"]), bar["array"], strict=True)
+
+
+def _some(points: Sequence[_Raw]) -> list[_Raw]:
+    """Return up to `MOST_POINTS` points, evenly chosen, the ends among them."""
+    if len(points) <= MOST_POINTS:
+        return list(points)
+    at = np.linspace(0, len(points) - 1, MOST_POINTS).round().astype(int)
+    return [points[i] for i in at]
+
+
+def _value(value: object, bar: _Bar) -> str:
+    if not _is_number(value):
+        return _words(str(value))
+    number = float(value)  # type: ignore[arg-type] # a number, also of numpy
+    if bar is None:
+        return plain(number, _DIGITS)
+    low, high = plain(number - float(bar[0]), _DIGITS), plain(number + float(bar[1]), _DIGITS)
+    return f"{plain(number, _DIGITS)} ({low} to {high})"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def _missing(value: object) -> bool:
+    return value is None or (_is_number(value) and not math.isfinite(float(value)))  # type: ignore[arg-type]
+
+
+def _axis(layout: dict[str, Any], name: str) -> str:
+    title = layout.get(name, {}).get("title") or ""
+    text = title.get("text", "") if isinstance(title, dict) else title
+    return _words(str(text)) or {"xaxis": "across", "yaxis": "up"}[name]
+
+
+def _words(text: str) -> str:
+    """Return a text of a chart without its markup."""
+    return unescape(_TAG.sub("", _BREAK.sub(", ", text)))
+
+
+def _hidden(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup:
+    names = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    lines = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    return Markup(
+        f'<div class="epochwise-text"><table><caption>{escape(caption)}</caption>'
+        f"<thead><tr>{names}</tr></thead><tbody>{lines}</tbody></table></div>"
+    )
+
+
+def _ended(title: str) -> str:
+    return title if title.endswith((".", "?", "!")) else f"{title}."
+
+
+def _cell(text: str) -> str:
+    return f"<td>{escape(text)}</td>"

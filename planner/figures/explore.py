@@ -1,0 +1,529 @@
+"""Charts of the page Explore: a cloud of runs with facets, groups and curves; pivot tables.
+
+Markers are SVG: plotly's WebGL needs `eval`, which the app's content policy forbids. Each point
+carries its place among the points (`customdata`), so that a click finds its run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.core import Floats
+from planner.figures.frame import (
+    CONFIG,
+    ChartSpec,
+    Drawing,
+    Theme,
+    escape,
+    log_ticks,
+    rgba,
+)
+
+Indices = NDArray[np.int64]
+HEIGHT: Final = 520
+PANEL: Final = 300
+"""Height of one row of panels [px]."""
+MARKERS: Final = (
+    "circle", "square", "diamond", "triangle-up", "cross", "star", "x", "triangle-down",
+)  # fmt: skip
+SMALLEST: Final = 6.0
+LARGEST: Final = 26.0
+"""Diameters of markers whose area shows a number [px]."""
+USUAL: Final = 9.0
+MANY: Final = 3_000
+SMALL: Final = 6.0
+"""Diameter where there are more than `MANY` points [px]."""
+NOT_STATED: Final = "not stated"
+LONGEST_NAME: Final = 34
+_LEGEND_ROW: Final = 26
+_GAP: Final = 0.06
+EXPLORE_CONFIG: Final[dict[str, Any]] = CONFIG | {
+    "modeBarButtonsToRemove": ["sendChartToCloud", "autoScale2d", "zoomIn2d", "zoomOut2d"],
+    "scrollZoom": False,
+    "displayModeBar": True,
+}
+"""As other charts, with the buttons that mark an area."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cloud:
+    """Points with their looks, each array of shape (n,).
+
+    `hue`, `symbol` and `panel` are places in `hues`, `symbols` and `panels`, -1 for none. `slots`
+    are the colours of `hues`. `shade` colours by a number instead, on a scale named `shade_title`.
+    `size` is a number shown as area. `hover` has the facts of each run as HTML.
+    """
+
+    x: Floats
+    y: Floats
+    hover: Sequence[str]
+    hue: Indices
+    hues: tuple[str, ...]
+    slots: tuple[int, ...]
+    symbol: Indices
+    symbols: tuple[str, ...]
+    panel: Indices
+    panels: tuple[str, ...]
+    case: Indices
+    suspect: NDArray[np.bool_]
+    marked: NDArray[np.bool_]
+    shade: Floats | None = None
+    shade_title: str = ""
+    size: Floats | None = None
+    groups: tuple[str, ...] = ()
+    group: Indices | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloudCurve:
+    """A fitted curve with its band, measured from `smallest` to `largest`.
+
+    `hue` and `panel` are those of its points.
+    """
+
+    label: str
+    hue: int
+    panel: int
+    batch: Floats
+    value: Floats
+    low: Floats
+    high: Floats
+    smallest: float
+    largest: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloudAxes:
+    """Titles and scales of the axes, the marks, and the corners of the marked area."""
+
+    x_title: str
+    y_title: str
+    log_x: bool
+    log_y: bool
+    marks: str
+    brush: tuple[float, ...] = ()
+    brush_panel: int = 0
+
+
+def explore(cloud: Cloud, curves: Sequence[CloudCurve], axes: CloudAxes, theme: Theme) -> ChartSpec:
+    """Return the chart: points, lines or boxes in each panel, curves and the marked area."""
+    several = max(len(cloud.panels), 1)
+    across = 1 if several == 1 else 2 if several in (2, 4) else 3
+    rows = math.ceil(several / across)
+    # one legend for all panels, above them
+    drawing = Drawing(theme, height=HEIGHT if rows == 1 else rows * PANEL + 120)
+    named: set[str] = set()
+    for panel in range(several):
+        inside = np.flatnonzero(cloud.panel == panel) if cloud.panels else np.arange(cloud.x.size)
+        at = _Place(panel)
+        for curve in curves:
+            if curve.panel == panel or not cloud.panels:
+                _curve(drawing, curve, cloud, at)
+        if axes.marks == "box":
+            _boxes(drawing, cloud, inside, at)
+        _points(drawing, cloud, inside, at, lines=axes.marks == "lines", named=named)
+    _symbols_of_legend(drawing, cloud)
+    _axes(drawing, cloud, axes, rows, across)
+    return drawing.figure()
+
+
+class _Place:
+    """The axes of a panel, as traces and layouts name them."""
+
+    def __init__(self, panel: int) -> None:
+        number = "" if panel == 0 else str(panel + 1)
+        self.x, self.y = f"x{number}", f"y{number}"
+        self.x_axis, self.y_axis = f"xaxis{number}", f"yaxis{number}"
+
+    @property
+    def axes(self) -> dict[str, str]:
+        """Keys of a trace."""
+        return {"xaxis": self.x, "yaxis": self.y}
+
+
+def _points(
+    drawing: Drawing, cloud: Cloud, inside: Indices, at: _Place, *, lines: bool, named: set[str]
+) -> None:
+    """Draw the points of a panel, one trace a colour: the legend shows and hides it."""
+    if cloud.shade is not None:
+        _shaded(drawing, cloud, inside, at, lines=lines)
+        return
+    names = [*cloud.hues, NOT_STATED] if cloud.hues else [""]
+    for hue, name in enumerate(names):
+        code = hue if hue < len(cloud.hues) else -1
+        part = inside[cloud.hue[inside] == code] if cloud.hues else inside
+        if not part.size:
+            continue
+        colour = _colour(drawing.theme, cloud, code)
+        same = {"legendgroup": name, "showlegend": False}
+        if name and name not in named:
+            named.add(name)
+            _legend_entry(drawing, name, colour, _own_symbol(cloud, hue), group=name)
+        if lines:
+            _lines(drawing, cloud, part, at, colour=colour, name=name)
+        marker = {"color": colour, "size": _size(cloud, part), "opacity": _opacity(cloud)}
+        drawing.points(
+            cloud.x[part], cloud.y[part], **_looks(cloud, part), **at.axes, **same,
+            name=escape(_short(name)), marker=marker | _shapes(cloud, part, colour),
+        )  # fmt: skip
+
+
+def _shaded(drawing: Drawing, cloud: Cloud, part: Indices, at: _Place, *, lines: bool) -> None:
+    """Draw points whose colour shows a number."""
+    if lines:
+        _lines(drawing, cloud, part, at, colour=drawing.theme.quiet, name="")
+    shade = np.asarray(cloud.shade)
+    finite = shade[np.isfinite(shade)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    wide = low > 0 and high > 20 * low  # a scale over decades shows their logarithm
+    values = np.log10(np.where(shade > 0, shade, np.nan)) if wide else shade
+    ticks = log_ticks(low, high) if wide else {}
+    bar = {
+        "title": {"text": escape(cloud.shade_title), "side": "right"}, "thickness": 12,
+        "outlinewidth": 0, "tickfont": {"color": drawing.theme.quiet},
+    }  # fmt: skip
+    if ticks:
+        bar |= {"tickvals": [math.log10(t) for t in ticks["tickvals"]],
+                "ticktext": ticks["ticktext"]}  # fmt: skip
+    ends = (math.log10(low), math.log10(high)) if wide else (low, high)
+    marker = {
+        "color": values[part], "colorscale": "Viridis", "cmin": ends[0], "cmax": ends[1],
+        "showscale": at.x == "x", "colorbar": bar, "size": _size(cloud, part),
+        "opacity": _opacity(cloud),
+    }  # fmt: skip
+    drawing.points(
+        cloud.x[part], cloud.y[part], **_looks(cloud, part), **at.axes, name="", showlegend=False,
+        marker=marker | _shapes(cloud, part, None),
+    )  # fmt: skip
+
+
+def _looks(cloud: Cloud, part: Indices) -> dict[str, Any]:
+    """Return the place of each point, its hover text and what is marked."""
+    looks: dict[str, Any] = {
+        "type": "scatter",
+        "customdata": part,
+        "text": np.array([cloud.hover[i] for i in part]),
+        "hovertemplate": "%{text}<extra></extra>",
+        "unselected": {"marker": {"opacity": 0.25}},
+    }
+    if cloud.marked.any():
+        looks["selectedpoints"] = np.flatnonzero(cloud.marked[part])
+    return looks
+
+
+def _shapes(cloud: Cloud, part: Indices, colour: str | None) -> dict[str, Any]:
+    """Return the symbols of points; suspect ones are open."""
+    names = np.array(MARKERS)[cloud.symbol[part] % len(MARKERS)] if cloud.symbols else None
+    suspect = cloud.suspect[part]
+    if names is None and not suspect.any():
+        return {"symbol": MARKERS[0]}
+    shapes = np.full(part.size, MARKERS[0], dtype=object) if names is None else names.astype(object)
+    shapes[suspect] = [f"{name}-open" for name in shapes[suspect]]
+    if not suspect.any():
+        return {"symbol": shapes.tolist()}
+    line = {"width": np.where(suspect, 2, 0)} | ({} if colour is None else {"color": colour})
+    return {"symbol": shapes.tolist(), "line": line}
+
+
+def _size(cloud: Cloud, part: Indices) -> Any:  # noqa: ANN401 - one diameter, or one a point
+    if cloud.size is None:
+        return SMALL if cloud.x.size > MANY else USUAL
+    largest = np.nanmax(np.abs(cloud.size)) if np.isfinite(cloud.size).any() else 1.0
+    share = np.sqrt(np.abs(cloud.size[part]) / (largest or 1.0))
+    return np.where(np.isfinite(share), SMALLEST + (LARGEST - SMALLEST) * share, SMALLEST)
+
+
+def _opacity(cloud: Cloud) -> float:
+    return 0.55 if cloud.x.size > MANY or cloud.size is not None else 0.85
+
+
+def _colour(theme: Theme, cloud: Cloud, hue: int) -> str:
+    if not cloud.hues:
+        return theme.colours[0]
+    return theme.quiet if hue < 0 or cloud.slots[hue] < 0 else theme.colours[cloud.slots[hue]]
+
+
+def _lines(
+    drawing: Drawing, cloud: Cloud, part: Indices, at: _Place, *, colour: str, name: str
+) -> None:
+    """Draw a line through the runs of each case, all of them as one trace with gaps."""
+    order = part[np.lexsort((cloud.y[part], cloud.x[part], cloud.case[part]))]
+    breaks = np.flatnonzero(np.diff(cloud.case[order])) + 1
+    x = np.insert(cloud.x[order], breaks, np.nan)
+    y = np.insert(cloud.y[order], breaks, np.nan)
+    drawing.line(x, y, **at.axes, line={"color": rgba(colour, 0.6), "width": 1.5},
+                 hoverinfo="skip", showlegend=False, legendgroup=name)  # fmt: skip
+
+
+def _curve(drawing: Drawing, curve: CloudCurve, cloud: Cloud, at: _Place) -> None:
+    """Draw a fitted curve with its band; dashed beyond the measured batches."""
+    colour = _colour(drawing.theme, cloud, curve.hue)
+    group = cloud.hues[curve.hue] if cloud.hues and curve.hue >= 0 else ""
+    same = {**at.axes, "legendgroup": group, "showlegend": False}
+    good = np.isfinite(curve.low) & np.isfinite(curve.high)
+    if good.sum() > 1:
+        edge = {"line": {"width": 0, "color": colour}, "hoverinfo": "skip", **same}
+        drawing.line(curve.batch[good], curve.high[good], **edge)
+        drawing.line(curve.batch[good], curve.low[good], **edge, fill="tonexty",
+                     fillcolor=rgba(colour, 0.12))  # fmt: skip
+    within = (curve.batch >= curve.smallest) & (curve.batch <= curve.largest)
+    parts = ((within, "solid"), (curve.batch <= curve.smallest, "dash"),
+             (curve.batch >= curve.largest, "dash"))  # fmt: skip
+    for part, dash in parts:
+        drawing.line(curve.batch[part], curve.value[part], name=escape(curve.label), **same,
+                     line={"color": colour, "width": 2, "dash": dash},
+                     hovertemplate=f"{escape(curve.label)}<br>fit: %{{y:,.4g}}<extra></extra>",
+                     )  # fmt: skip
+
+
+def _boxes(drawing: Drawing, cloud: Cloud, inside: Indices, at: _Place) -> None:
+    """Draw quartiles, and whiskers to the last point within 1.5 of their distance."""
+    if cloud.group is None:
+        return
+    groups = cloud.group[inside]
+    for place in np.unique(groups[groups >= 0]):
+        values = cloud.y[inside][groups == place]
+        low, middle, high = (float(q) for q in np.quantile(values, (0.25, 0.5, 0.75)))
+        reach = 1.5 * (high - low)
+        within = values[(values >= low - reach) & (values <= high + reach)]
+        colour = drawing.theme.text
+        drawing.trace(
+            type="box", x=[int(place)], q1=[low], median=[middle], q3=[high],
+            lowerfence=[float(within.min())], upperfence=[float(within.max())], width=0.72,
+            line={"color": colour, "width": 1.5}, fillcolor=rgba(drawing.theme.quiet, 0.12),
+            showlegend=False, name=escape(cloud.groups[place]), hoverinfo="skip", **at.axes,
+        )  # fmt: skip
+
+
+def _symbols_of_legend(drawing: Drawing, cloud: Cloud) -> None:
+    """Add the symbols to the legend in grey, unless the colours name them."""
+    if cloud.symbols == cloud.hues:
+        return
+    for place, name in enumerate(cloud.symbols):
+        symbol = MARKERS[place % len(MARKERS)]
+        _legend_entry(drawing, name, drawing.theme.quiet, symbol, group=f"symbol {name}")
+
+
+def _own_symbol(cloud: Cloud, hue: int) -> str:
+    """Return the symbol of a colour's entry in the legend."""
+    same = cloud.symbols == cloud.hues and hue < len(cloud.hues)
+    return MARKERS[hue % len(MARKERS)] if same else MARKERS[0]
+
+
+def _legend_entry(drawing: Drawing, name: str, colour: str, symbol: str, *, group: str) -> None:
+    """Add an entry without points to the legend: it shows and hides its group."""
+    drawing.points(
+        np.array([np.nan]), np.array([np.nan]), name=escape(_short(name)), legendgroup=group,
+        marker={"color": colour, "size": USUAL, "symbol": symbol}, showlegend=True,
+        hoverinfo="skip",
+    )  # fmt: skip
+
+
+def _axes(drawing: Drawing, cloud: Cloud, axes: CloudAxes, rows: int, across: int) -> None:
+    grid = drawing.theme.grid
+    plain = {"gridcolor": grid, "linecolor": grid, "zeroline": False,
+             "tickfont": {"color": drawing.theme.quiet}}  # fmt: skip
+    x, y = _x_axis(cloud, axes), _number_axis(cloud.y, axes.y_title, log=axes.log_y)
+    drawing.x, drawing.y = x, y
+    several = max(len(cloud.panels), 1)
+    legend = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.0, "yanchor": "bottom",
+              "font": {"color": drawing.theme.text}, "itemsizing": "constant"}  # fmt: skip
+    drawing.layout |= {
+        "showlegend": (bool(cloud.hues or cloud.symbols) and cloud.shade is None)
+        or bool(cloud.symbols),
+        "legend": legend, "dragmode": "zoom", "uirevision": f"{axes.x_title}/{axes.y_title}",
+        "clickmode": "event+select",
+        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": drawing.theme.quiet,
+                    "activecolor": drawing.theme.text},
+        "newselection": {"line": {"color": drawing.theme.colours[0], "width": 1.5}},
+        "activeselection": {"fillcolor": drawing.theme.colours[0], "opacity": 0.08},
+        "margin": {"l": 70, "r": 24, "t": 56, "b": 60 if not cloud.groups else 120},
+    }  # fmt: skip
+    wide, high = (1.0 - _GAP * (across - 1)) / across, (1.0 - 0.13 * (rows - 1)) / rows
+    for panel in range(several):
+        row, column = divmod(panel, across)
+        at = _Place(panel)
+        left, top = column * (wide + _GAP), 1.0 - row * (high + 0.13)
+        last = panel + across >= several
+        of_x = plain | x | {"domain": [left, left + wide], "anchor": at.y,
+                            "title": _title(drawing, x["title"] if last else "")}  # fmt: skip
+        name = y["title"] if column == 0 else ""
+        of_y = plain | y | {"domain": [max(top - high, 0.0), top], "anchor": at.x,
+                            "title": _title(drawing, name)}  # fmt: skip
+        if panel:
+            of_x["matches"], of_y["matches"] = "x", "y"
+        if several > 1:
+            drawing.layout |= {at.x_axis: of_x, at.y_axis: of_y}
+            drawing.note(_short(cloud.panels[panel]), x=left + wide / 2, xref="paper", y=top,
+                         yref="paper", yanchor="bottom", xanchor="center",
+                         font={"color": drawing.theme.text, "size": 13})  # fmt: skip
+    if several > 1:
+        drawing.layout["legend"] = legend | {"y": 1.0 + 36 / drawing.height}
+    if axes.brush:
+        drawing.layout["selections"] = [_selection(axes)]
+
+
+def _title(drawing: Drawing, text: str) -> dict[str, Any]:
+    return {"text": text, "font": {"color": drawing.theme.quiet}}
+
+
+def _selection(axes: CloudAxes) -> dict[str, Any]:
+    """Return the marked area as plotly keeps it."""
+    at = _Place(max(axes.brush_panel, 0))
+    where = {"xref": at.x, "yref": at.y}
+    if len(axes.brush) == 4:
+        x0, y0, x1, y1 = axes.brush
+        return {"type": "rect", "x0": x0, "y0": y0, "x1": x1, "y1": y1} | where
+    ends = [f"{x!r},{y!r}" for x, y in zip(axes.brush[::2], axes.brush[1::2], strict=True)]
+    return {"type": "path", "path": f"M{'L'.join(ends)}Z"} | where
+
+
+def _x_axis(cloud: Cloud, axes: CloudAxes) -> dict[str, Any]:
+    if not cloud.groups:
+        return _number_axis(cloud.x, axes.x_title, log=axes.log_x)
+    return {
+        "title": escape(axes.x_title),
+        "tickvals": list(range(len(cloud.groups))),
+        "ticktext": [escape(_short(name)) for name in cloud.groups],
+        "range": [-0.6, len(cloud.groups) - 0.4],
+        "tickangle": 0 if len(cloud.groups) < 6 else -40,
+    }
+
+
+def _number_axis(values: Floats, title: str, *, log: bool) -> dict[str, Any]:
+    axis: dict[str, Any] = {"title": escape(title), "exponentformat": "none", "tickformat": ",~r"}
+    if not log:
+        low = values.min() if values.size else 0.0
+        return axis | {"rangemode": "tozero" if low >= 0 else "normal", "tickformat": ",~g"}
+    good = values[values > 0]
+    axis |= {"type": "log"}
+    if good.size:
+        low, high = float(good.min()), float(good.max())
+        wide = math.log10(high / low)
+        axis |= _decades(low, high) if wide > 4 else log_ticks(low, high)
+        pad = max(0.04 * wide, 0.05)
+        axis["range"] = [math.log10(low) - pad, math.log10(high) + pad]
+    return axis
+
+
+def _decades(low: float, high: float) -> dict[str, Any]:
+    """Return ticks at powers of ten, at most nine."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    every = max(1, math.ceil((last - first) / 9))
+    powers = range(first, last + 1, every)
+    return {"tickvals": [10.0**p for p in powers], "ticktext": [_power(p) for p in powers]}
+
+
+def _power(exponent: int) -> str:
+    """Return a power of ten in words of six letters at most: 0.001, 1,000, 1M, 1B."""
+    if exponent < 0:
+        return f"{10.0**exponent:.{-exponent}f}" if exponent > -5 else f"1e{exponent}"
+    for size, letter in ((12, "T"), (9, "B"), (6, "M")):
+        if exponent >= size:
+            return f"{10 ** (exponent - size):,}{letter}"
+    return f"{10**exponent:,}"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heat:
+    """Cells of a table, shape (rows, columns), NaN where empty; `texts` are what they show."""
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: Floats
+    texts: Sequence[Sequence[str]]
+    hover: Sequence[Sequence[str]]
+    title: str
+
+
+def heat_table(heat: Heat, theme: Theme, *, dark: bool) -> ChartSpec:
+    """Return the cells with heat colours; a scale over decades shows their logarithm."""
+    drawing = Drawing(theme, height=max(260, 30 * len(heat.rows) + 130))
+    good = heat.cells[np.isfinite(heat.cells)]
+    low, high = (float(good.min()), float(good.max())) if good.size else (0.0, 1.0)
+    wide = low > 0 and high > 50 * low
+    with np.errstate(all="ignore"):
+        shades = np.log10(heat.cells) if wide else heat.cells
+    scale = [[0, theme.background], [1, theme.colours[0]]]
+    drawing.trace(
+        type="heatmap", z=shades, x=[escape(_short(c)) for c in heat.columns],
+        y=[escape(_short(r)) for r in heat.rows], text=[list(row) for row in heat.texts],
+        texttemplate="%{text}", customdata=[list(row) for row in heat.hover],
+        hovertemplate="%{customdata}<extra></extra>", showscale=False, xgap=2, ygap=2,
+        colorscale=_scale(theme, dark=dark) or scale, hoverongaps=False,
+    )  # fmt: skip
+    drawing.x = {"title": "", "side": "top", "type": "category", "showgrid": False,
+                 "tickangle": 0 if len(heat.columns) < 8 else -40}  # fmt: skip
+    drawing.y = {"title": "", "type": "category", "autorange": "reversed", "showgrid": False,
+                 "automargin": True}  # fmt: skip
+    top = 40 if len(heat.columns) < 8 else 120
+    drawing.layout = {"margin": {"l": 16, "r": 16, "t": top, "b": 16}}
+    return drawing.figure()
+
+
+def _scale(theme: Theme, *, dark: bool) -> list[list[Any]]:
+    """Return the colours of cells, light enough for the text on them (dark enough on dark)."""
+    strongest = 0.55 if dark else 0.5
+    return [[0.0, rgba(theme.colours[0], 0.04)], [1.0, rgba(theme.colours[0], strongest)]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLine:
+    """One run's values by epoch or step: name, colour, both arrays of shape (n,)."""
+
+    name: str
+    slot: int
+    at: Floats
+    seconds: Floats
+
+
+def epochs_overlaid(lines: Sequence[RunLine], theme: Theme) -> ChartSpec:
+    """Return the time of each epoch of several runs."""
+    drawing = Drawing(theme, height=340)
+    for line in lines:
+        colour = theme.colours[line.slot]
+        drawing.line(
+            line.at, line.seconds, mode="lines+markers", name=escape(_short(line.name)),
+            line={"color": colour, "width": 2}, marker={"size": 6}, showlegend=True,
+            hovertemplate=f"{escape(line.name)}<br>epoch %{{x}}: %{{y:,.4g}} s<extra></extra>",
+        )  # fmt: skip
+    _named(drawing)
+    drawing.x, drawing.y = {"title": "epoch"}, {"title": "epoch time (s)", "rangemode": "tozero"}
+    return drawing.figure()
+
+
+def steps_distribution(lines: Sequence[RunLine], theme: Theme) -> ChartSpec:
+    """Return the share of steps that take at most a time, for several runs."""
+    drawing = Drawing(theme, height=340)
+    for line in lines:
+        seconds = np.sort(line.seconds)
+        share = 100.0 * (np.arange(seconds.size) + 1) / seconds.size
+        drawing.line(
+            1000.0 * seconds, share, name=escape(_short(line.name)), showlegend=True,
+            line={"color": theme.colours[line.slot], "width": 2, "shape": "hv"},
+            hovertemplate=f"{escape(line.name)}<br>%{{y:.0f}} % of {seconds.size:,} steps take "
+            "at most %{x:,.4g} ms<extra></extra>",
+        )  # fmt: skip
+    _named(drawing)
+    drawing.x = {"title": "step time (ms)", "type": "log"}
+    values = [1000.0 * line.seconds for line in lines]
+    drawing.x |= log_ticks(*(float(f(np.concatenate(values))) for f in (np.min, np.max)))
+    drawing.y = {"title": "share of steps (%)", "range": [0, 101]}
+    return drawing.figure()
+
+
+def _named(drawing: Drawing) -> None:
+    legend = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom",
+              "font": {"color": drawing.theme.text}}  # fmt: skip
+    drawing.layout = {"showlegend": True, "legend": legend,
+                      "margin": {"l": 64, "r": 16, "t": 48, "b": 48}}  # fmt: skip

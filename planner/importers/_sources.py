@@ -1,0 +1,81 @@
+"""The list of sources, and the one way to read a file of any of them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from planner.core.slugs import slug
+from planner.importers import (
+    dawnbench,
+    keras_history,
+    lambda_labs,
+    template,
+    tensorboard_events,
+    trainer_state,
+)
+from planner.importers._source import Row, Source, SourceError, Stated
+
+SOURCES: Final[Mapping[str, Source]] = MappingProxyType(
+    {
+        source.name: source
+        for source in (
+            template.SOURCE,
+            keras_history.SOURCE,
+            trainer_state.SOURCE,
+            tensorboard_events.SOURCE,
+            dawnbench.SOURCE,
+            lambda_labs.SOURCE,
+        )
+    }
+)
+"""Sources by the name a user types."""
+
+
+def read(source: str, path: Path, stated: Stated, result_set: str) -> list[dict[str, Any]]:
+    """Return the rows of a file, complete but for what the store adds.
+
+    Raises:
+        SourceError: the source is unknown, the file is wrong, or a fact is missing; all problems.
+    """
+    known = SOURCES.get(source)
+    if known is None:
+        close = difflib.get_close_matches(source, SOURCES, 1)
+        hint = f"Did you mean {close[0]}?" if close else f"Choose from: {', '.join(SOURCES)}."
+        raise SourceError(path, [f"source {source}: is unknown. {hint}"])
+    problems = [
+        f"option {name}: is unknown. {known.name} has: {', '.join(known.options) or 'none'}."
+        for name in stated.options
+        if name not in known.options
+    ]
+    rows: list[Row] = []
+    try:
+        rows = list(known.read(path, stated))
+    except SourceError as error:
+        problems += error.problems
+    if not rows and not problems:
+        problems.append("it holds no run.")
+    whole = []
+    for number, row in enumerate(rows, 1):
+        in_file = {name: value for name, value in row.items() if value is not None}
+        problems += [
+            f"run {number}, {name}: the file says {in_file[name]!r}, you state {value!r}. "
+            "Leave the fact out."
+            for name, value in stated.facts.items()
+            if name in in_file and in_file[name] != value
+        ]
+        merged = {
+            "basis": known.basis, "mode": "training", "status": "ok", "number_of_nodes": 1,
+            **stated.facts, **in_file, "result_set": slug(result_set),
+        }  # fmt: skip
+        if known.basis == "measured" and "accelerators_per_node" not in merged:
+            merged["accelerators_per_node"] = 1
+        whole.append(merged)
+    missing = [n for n in known.needs if rows and any(n not in row for row in whole)]
+    problems += [f"{name}: is not in the file. State it: --fact {name}=..." for name in missing]
+    if problems:
+        raise SourceError(path, problems)
+    return whole

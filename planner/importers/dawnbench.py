@@ -1,0 +1,103 @@
+"""DAWNBench training entries: NAME.json with NAME.tsv beside it, or a folder of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from planner.importers._source import Row, Source, SourceError, Stated, json_of, number, table_of
+
+_TASKS: Final = {
+    "top5Accuracy": ("ImageNet", 1_281_167),
+    "top1Accuracy": ("CIFAR-10", 50_000),
+    "f1Score": ("SQuAD", 87_599),
+}
+"""Data set and training samples by the metric of the table."""
+_EPOCH: Final = "epoch"
+_KINDS: Final = {"tpu": "tpu", "gpu": "gpu", "v100": "gpu", "p100": "gpu", "k80": "gpu",
+                 "gtx": "gpu", "titan": "gpu", "m60": "gpu", "xeon": "cpu"}  # fmt: skip
+
+
+def _read(path: Path, stated: Stated) -> Sequence[Row]:
+    entries = sorted(path.rglob("*.json")) if path.is_dir() else [path]
+    rows, problems = [], []
+    for entry in entries:
+        try:
+            rows.append(_entry(entry, stated))
+        except SourceError as error:
+            where = f"{entry.relative_to(path)}: " if path.is_dir() else ""
+            problems += [f"{where}{text}" for text in error.problems]
+    if problems:
+        raise SourceError(path, problems)
+    return rows
+
+
+def _entry(path: Path, stated: Stated) -> Row:
+    body = json_of(path)
+    if not isinstance(body, dict) or not body.get("model") or not body.get("hardware"):
+        raise SourceError(path, ["it has no model or hardware. Give an entry of DAWNBench."])
+    table = table_of(path.with_suffix(".tsv"), "\t")
+    metric = next((name for name in _TASKS if name in table[0]), None)
+    hours = [number(line.get("hours")) for line in table]
+    at = [number(line.get(_EPOCH)) for line in table]
+    problems = []
+    if metric is None:
+        problems.append(f"its table has none of {', '.join(_TASKS)}.")
+    if any(h is None for h in hours) or any(e is None for e in at):
+        problems.append("its table has a line without epoch or hours.")
+    if problems or metric is None:
+        raise SourceError(path, problems)
+    seconds = [3600.0 * (h or 0.0) for h in hours]
+    dataset, samples = _TASKS[metric]
+    hardware = str(body["hardware"])
+    kind = next((k for word, k in _KINDS.items() if word in hardware.lower()), None)
+    row: dict[str, Any] = {
+        "model": str(body["model"]),
+        "dataset": dataset,
+        "train_samples": samples,
+        "samples_per_epoch": samples,
+        "framework": str(body.get("framework") or "") or None,
+        "system_name": hardware,
+        "device_kind": stated.facts.get("device_kind", kind),
+        "submitted_by": str(body.get("author") or "") or None,
+        "source": "DAWNBench",
+        "source_path": f"{path.parent.name}/{path.name}",
+        "published_on": str(body.get("timestamp") or "")[:7] or None,
+        "total_s": seconds[-1] or None,
+        "evaluation_metric": metric,
+        "evaluation_higher_is_better": True,
+        "final_metric": number(table[-1][metric]),
+        "note": _NOTE,
+    }
+    return {**row, **_epochs([float(e or 0.0) for e in at], seconds)}
+
+
+def _epochs(at: Sequence[float], seconds: Sequence[float]) -> dict[str, Any]:
+    """Return the epoch columns if the table has a line for every epoch."""
+    steps = [b - a for a, b in itertools.pairwise(at)]
+    times = [b - a for a, b in itertools.pairwise(seconds)]
+    if len(at) < 2 or any(s != 1.0 for s in steps) or any(t <= 0.0 for t in times):
+        return {}
+    mean = sum(times) / len(times)
+    return {
+        "until_first_epoch_end_s": seconds[0] or None,
+        "later_epoch_mean_s": mean,
+        "later_epoch_sd_s": (sum((t - mean) ** 2 for t in times) / len(times)) ** 0.5,
+        "epochs_measured": len(at),
+    }
+
+
+_NOTE: Final = "Hours may include evaluation; some entries change image or batch size on the way."
+SOURCE: Final = Source(
+    name="dawnbench",
+    title="DAWNBench training entry",
+    files="NAME.json with NAME.tsv beside it, or a folder with many",
+    reads="hours and metric by epoch, model, hardware, framework, author",
+    derives="data set from the metric (top-5: ImageNet, top-1: CIFAR-10, F1: SQuAD); epoch times "
+    "from differences of hours",
+    refuses="the number of accelerators and the batch, which stand in free text: state them",
+    read=_read,
+    basis="published",
+)

@@ -1,0 +1,167 @@
+"""TensorBoard event files: epoch times from wall times of a scalar that is written per epoch."""
+
+from __future__ import annotations
+
+import itertools
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from planner.importers._source import MOST_ROWS, Row, Source, SourceError, Stated
+
+MOST_BYTES: Final = 50_000_000
+"""Largest event file: images and graphs in it are skipped, but lie in it."""
+_VARINT, _EIGHT, _BYTES, _FOUR = 0, 1, 2, 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Scalar:
+    tag: str
+    step: int
+    wall_s: float
+    value: float | None
+
+
+def _read(path: Path, stated: Stated) -> Sequence[Row]:
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise SourceError(path, [f"it is larger than {MOST_BYTES:,} bytes."])
+        data = path.read_bytes()
+    except OSError as error:
+        raise SourceError(path, [f"it cannot be read: {error.strerror}."]) from error
+    try:
+        opened_s, scalars = _scalars(path, data)
+    except (struct.error, IndexError, UnicodeDecodeError, ValueError) as error:
+        if isinstance(error, SourceError):
+            raise
+        raise SourceError(path, [f"it is no whole event file: {error}."]) from error
+    tags = list(dict.fromkeys(s.tag for s in scalars))
+    tag = stated.options.get("tag") or next((t for t in tags if t.startswith("epoch_")), None)
+    if tag not in tags:
+        named = f"{tag!r} is not in it" if tag else "no scalar begins with epoch_"
+        listed = ", ".join(tags[:20]) or "no scalar"
+        text = (f"{named}. Name a scalar that is written once an epoch, --option tag=... "
+                f"It has: {listed}.")  # fmt: skip
+        raise SourceError(path, [text])
+    chosen = [s for s in scalars if s.tag == tag]
+    steps = [s.step for s in chosen]
+    if len(chosen) < 2 or any(b - a != 1 for a, b in itertools.pairwise(steps)):
+        text = (
+            f"{tag} has the steps {', '.join(map(str, steps[:6]))} ...; epochs count up by 1. "
+            "Name a scalar that is written once an epoch."
+        )
+        raise SourceError(path, [text])
+    later_s = [b.wall_s - a.wall_s for a, b in itertools.pairwise(chosen)]
+    start_s = chosen[0].wall_s - opened_s
+    if min(later_s) <= 0.0 or start_s <= 0.0:
+        raise SourceError(path, [f"the wall times of {tag} do not rise. The clock was set back."])
+    mean = sum(later_s) / len(later_s)
+    return [
+        {
+            "until_first_epoch_end_s": start_s,
+            "later_epoch_mean_s": mean,
+            "later_epoch_sd_s": (sum((t - mean) ** 2 for t in later_s) / len(later_s)) ** 0.5,
+            "epochs_measured": len(chosen),
+            "note": "Epoch times are differences of the wall times of the event file, with "
+            "everything that ran in between.",
+        }
+    ]
+
+
+def _scalars(path: Path, data: bytes) -> tuple[float, list[_Scalar]]:
+    """Return the time of the first event and all scalars."""
+    opened_s: float | None = None
+    found: list[_Scalar] = []
+    for record in _records(data):
+        wall_s, step, summary = 0.0, 0, b""
+        for field, value in _fields(record):
+            if field == 1 and isinstance(value, bytes):
+                [wall_s] = struct.unpack("<d", value)
+            elif field == 2 and isinstance(value, int):
+                step = value
+            elif field == 5 and isinstance(value, bytes):
+                summary = value
+        opened_s = wall_s if opened_s is None else opened_s
+        for field, value in _fields(summary):
+            if field == 1 and isinstance(value, bytes) and (scalar := _scalar(value, step, wall_s)):
+                found.append(scalar)
+        if len(found) > MOST_ROWS:
+            raise SourceError(path, [f"it has more than {MOST_ROWS:,} scalars."])
+    if opened_s is None:
+        raise SourceError(path, ["it is empty."])
+    return opened_s, found
+
+
+def _scalar(value: bytes, step: int, wall_s: float) -> _Scalar | None:
+    """Return the scalar of a summary value; TensorFlow 2 writes scalars as tensors."""
+    tag, number, is_tensor = "", None, False
+    for field, part in _fields(value):
+        if field == 1 and isinstance(part, bytes):
+            tag = part.decode()
+        elif field == 2 and isinstance(part, bytes) and len(part) == 4:
+            [number] = struct.unpack("<f", part)
+        elif field == 8:
+            is_tensor = True
+    return _Scalar(tag, step, wall_s, number) if tag and (number is not None or is_tensor) else None
+
+
+def _records(data: bytes) -> Iterator[bytes]:
+    """Yield the records of a TFRecord file; a torn last one is left out, as TensorBoard does."""
+    at = 0
+    while at + 12 <= len(data):
+        [length] = struct.unpack_from("<Q", data, at)
+        if at + 12 + length > len(data):
+            return
+        yield data[at + 12 : at + 12 + length]
+        at += 16 + length
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """Yield number and content of each field of a protobuf message."""
+    at = 0
+    while at < len(data):
+        key, at = _varint(data, at)
+        kind = key & 7
+        if kind == _VARINT:
+            value, at = _varint(data, at)
+            yield key >> 3, value
+            continue
+        if kind == _BYTES:
+            size, at = _varint(data, at)
+        elif kind in (_EIGHT, _FOUR):
+            size = 8 if kind == _EIGHT else 4
+        else:
+            raise ValueError(f"a field of kind {kind}")
+        if at + size > len(data):
+            raise ValueError("a field longer than its record")
+        yield key >> 3, data[at : at + size]
+        at += size
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at
+        shift += 7
+        if shift > 63:
+            raise ValueError("a number of more than 64 bits")
+
+
+SOURCE: Final = Source(
+    name="tensorboard",
+    title="TensorBoard event file",
+    files="events.out.tfevents.*",
+    reads="wall times of one scalar that is written once an epoch",
+    derives="an epoch's time from two wall times; the first one, with the time before it, from the "
+    "opening of the file",
+    refuses="scalars that are written per step, clocks that were set back",
+    read=_read,
+    needs=("model", "system_name", "device_kind", "global_batch_size", "samples_per_epoch"),
+    options={"tag": "the scalar (default: the first one that begins with epoch_)"},
+)

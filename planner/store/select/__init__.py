@@ -1,0 +1,15 @@
+"""Read-only SQL over the runs, in a process of its own (docs/decisions/0051)."""
+
+from planner.store.select._child import FUNCTIONS, LONGEST, MOST_ROWS, SECONDS, TABLE, RefusedError
+from planner.store.select._worker import Rows, Worker
+
+__all__ = [
+    "FUNCTIONS",
+    "LONGEST",
+    "MOST_ROWS",
+    "SECONDS",
+    "TABLE",
+    "RefusedError",
+    "Rows",
+    "Worker",
+]

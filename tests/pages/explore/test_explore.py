@@ -1,0 +1,36 @@
+"""The page Explore: its views, and what its link holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from pages.explore.page import VIEWS
+from tests.pages.conftest import show, texts
+
+
+@pytest.mark.parametrize("view", list(VIEWS))
+def test_each_view_opens_from_its_link(view: str) -> None:
+    shown = show("explore", view=[view])
+    assert shown.title[0].value == "Explore"
+    assert ("view" in shown.query_params) == (view != "chart")
+    assert not shown.warning
+
+
+def test_a_formula_is_drawn_and_a_hostile_one_is_refused_in_words() -> None:
+    shown = show("explore", x="params", y="peak_memory_bytes / params")
+    assert not shown.warning
+    assert len(shown.get("plotly_chart")) == 1
+    refused = show("explore", x="params", y="9**9**9")
+    assert "exponent" in texts(refused)
+    assert not refused.get("plotly_chart")
+
+
+def test_a_marked_area_of_the_link_lists_its_runs() -> None:
+    everything = show("explore", x="global_batch_size", y="samples_per_s")
+    assert "runs on the chart" in texts(everything)
+    marked = show("explore", x="global_batch_size", y="samples_per_s", brush="0,0,100,1e9")
+    assert "runs marked" in texts(marked)
+
+
+def test_a_preset_without_values_says_so() -> None:
+    assert "No run states energy." in texts(show("explore", x="global_batch_size", y="energy_kwh"))

@@ -1,0 +1,1 @@
+"""What the start page shows and where it leads."""

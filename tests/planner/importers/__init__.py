@@ -1,0 +1,1 @@
+"""Tests of importers, on small files made by hand."""

@@ -1,0 +1,1 @@
+"""Tests of recording a training of one's own."""
