@@ -96,9 +96,20 @@ _USES: Final = {"runs": "Runs a month", "use": "Utilisation"}
 _NO_MARKS: Final = "No chart: no option has both a time and a cost. The table shows why."
 
 
+TABS: Final = {**widgets.CHART_OR_TABLE, "use": ":material/balance: Rent or buy"}
+_FIELDS: Final = {"table": ("baseline", "view", "show"), "use": ("chart",)}
+"""Fields of each tab."""
+
+
 def declare(link: Link) -> None:
-    """Declare the initial value of the switch."""
+    """Declare the open tab, and the initial value of the switch."""
+    widgets.declare_tab(link, TABS)
     link.choice("chart", list(_USES), "runs")
+
+
+def hold(link: Link, opened: str) -> None:
+    """Keep the values of the fields in the closed tabs."""
+    link.hold(*(name for tab, names in _FIELDS.items() if tab != opened for name in names))
 
 
 def time_and_cost(reply: Reply, comparison: Comparison, alt: str) -> None:

@@ -87,13 +87,15 @@ def _answered(
     saved.state(link, reply)
     sentence = answer.draw(link, shared, reply, comparison, begins)
     with st.container(border=True):
-        chart, rows, use = st.tabs([*widgets.CHART_OR_TABLE, ":material/balance: Rent or buy"])
-        with chart:
-            charts.time_and_cost(reply, comparison, sentence)
-        with rows:
-            table.draw(link, reply, comparison, begins)
-        with use:
-            charts.rent_and_buy(link, reply, comparison)
+        tab = widgets.open_tab(link, charts.TABS)
+        with tab.place:
+            if tab.name == "chart":
+                charts.time_and_cost(reply, comparison, sentence)
+            elif tab.name == "table":
+                table.draw(link, reply, comparison, begins)
+            else:
+                charts.rent_and_buy(link, reply, comparison)
+        charts.hold(link, tab.name)
     owning.draw(link, reply, comparison)
     answer.draw_next_run(comparison)
     charts.what_matters(reply, comparison)
@@ -103,7 +105,7 @@ def _answered(
 
 def _empty(link: Link, shared: Store, reply: Reply | None, chosen: list[str] | None) -> None:
     """Draw the page without an answer: no options, or an incomplete or wrong description."""
-    link.keep("baseline", "view", "show", "chart")
+    link.keep("baseline", "view", "show", "chart", widgets.TAB)
     link.warn()
     if reply is not None:
         answer.problems(reply)

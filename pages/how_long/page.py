@@ -45,6 +45,7 @@ def show() -> None:
     with asked.inputs:
         chosen = option_choice.draw(link, shared, left_out)
     link.choice("scale", ["log", "linear"], "log")
+    widgets.declare_tab(link)
     another = link.flag("session", default=False)
     like_last = link.flag("rest_like_last", default=False)
     link.state("workload", "pattern", "epochs", "systems", "baseline", "samples_per_epoch")
@@ -74,11 +75,13 @@ def show() -> None:
     suspect = kept.suspects(shared).names
     _answer(link, result, chosen.options, shared)
     with st.container(border=True):
-        chart, table = widgets.chart_or_table()
-        with chart:
-            _chart(link, result, chosen.options, suspect)
-        with table:
-            _table(result, suspect)
+        tab = widgets.open_tab(link)
+        with tab.place:
+            if tab.name == "chart":
+                _chart(link, result, chosen.options, suspect)
+            else:
+                link.hold("scale")
+                _table(result, suspect)
     _other_epochs(result)
     _ratios(result, chosen.options, left_out)
     _sources(result, shared)

@@ -40,6 +40,11 @@ FORMULAS: Final = (
     ("bytes of images", "batch x side^2", "Article 003"),
 )
 """Name, formula and source of each model."""
+_TABS: Final = {
+    "steps": ":material/show_chart: Step time",
+    "efficiency": ":material/percent: Efficiency",
+    "table": widgets.CHART_OR_TABLE["table"],
+}
 
 
 def show() -> None:
@@ -49,6 +54,7 @@ def show() -> None:
     st.title("Scaling out")
     suspect_switch.left_out(link, shared)
     link.state("workload", "series", "driver")
+    widgets.declare_tab(link, _TABS)
     asked = narrow.question(link.page, folds=bool(kept.scaling_out_workloads(shared)))
     with asked.inputs:
         chosen = choice.draw(link, shared)
@@ -57,7 +63,8 @@ def show() -> None:
     if chosen is None:
         asked.summary("The question")
         return
-    question = link.parameters("workload", "series", "driver")
+    given = link.parameters("workload", "series", "driver")
+    question = {name: texts for name, texts in given.items() if name != widgets.TAB}
     catalog = hardware.catalog().catalog
     result = kept.scaling_out_of(shared, question, catalog, hardware.stamps())
     asked.summary(chosen.workload.split(" · ")[0], chosen.label)
@@ -121,36 +128,35 @@ def _counts(
 ) -> None:
     with st.container(border=True):
         choice.batches(link, chosen.wrong)
-        names = (":material/show_chart: Step time", ":material/percent: Efficiency",
-                 widgets.CHART_OR_TABLE[1])  # fmt: skip
-        steps, efficiency, table = st.tabs(names)
-        with steps:
-            widgets.chart(
-                drawn.once("steps", lambda: figures.step_by_devices(
-                    lines.by_devices(answer, efficiency=False), drawn.theme
-                )),
-                "scaling-out.steps",
-                " ".join(record.sentences[:2]),
-            )  # fmt: skip
-        with efficiency:
-            widgets.chart(
-                drawn.once("efficiency", lambda: figures.efficiency_by_devices(
-                    lines.by_devices(answer, efficiency=True), drawn.theme
-                )),
-                "scaling-out.efficiency",
-                "Efficiency of every device count against the fewest devices",
-            )  # fmt: skip
-        with table:
-            rows = drawn.once("rows", lambda: [_row(r) for r in record.rows])
-            cells = [(str(r["Step (s)"] or ""), str(r["Speed-up"] or "")) for r in rows]
-            narrow.draw_cards("scaling-out-cards", tiles.cards(record.rows, cells))
-            with narrow.wide("scaling-out-table"):
-                widgets.table(
-                    rows,
-                    key="scaling-out.table",
-                    alt="Step time, speed-up and efficiency of every device count and batch",
-                )
-            widgets.row(_files(record))
+        tab = widgets.open_tab(link, _TABS)
+        with tab.place:
+            if tab.name == "table":
+                rows = drawn.once("rows", lambda: [_row(r) for r in record.rows])
+                cells = [(str(r["Step (s)"] or ""), str(r["Speed-up"] or "")) for r in rows]
+                narrow.draw_cards("scaling-out-cards", tiles.cards(record.rows, cells))
+                with narrow.wide("scaling-out-table"):
+                    widgets.table(
+                        rows,
+                        key="scaling-out.table",
+                        alt="Step time, speed-up and efficiency of every device count and batch",
+                    )
+                widgets.row(_files(record))
+            elif tab.name == "steps":
+                widgets.chart(
+                    drawn.once("steps", lambda: figures.step_by_devices(
+                        lines.by_devices(answer, efficiency=False), drawn.theme
+                    )),
+                    "scaling-out.steps",
+                    " ".join(record.sentences[:2]),
+                )  # fmt: skip
+            else:
+                widgets.chart(
+                    drawn.once("efficiency", lambda: figures.efficiency_by_devices(
+                        lines.by_devices(answer, efficiency=True), drawn.theme
+                    )),
+                    "scaling-out.efficiency",
+                    "Efficiency of every device count against the fewest devices",
+                )  # fmt: skip
 
 
 def _row(row: ScalingRow) -> Record:
@@ -239,25 +245,26 @@ def _profiled_shares(record: ScalingOut, drawn: Drawn) -> None:
 def _crossovers(answer: Answer, record: ScalingOut, drawn: Drawn) -> None:
     with st.container(border=True):
         widgets.heading("From which batch do workers beat the driver?")
-        chart, table = widgets.chart_or_table()
-        with chart:
-            figure = drawn.once("crossover", lambda: _by_batch(answer, drawn.theme))
-            if figure is not None:
-                widgets.chart(
-                    figure,
-                    "scaling-out.crossover",
-                    "Step time of the driver and of more devices against the global batch",
+        tab = widgets.chart_or_table("scaling-out.crossover_tabs")
+        with tab.place:
+            if tab.name == "chart":
+                figure = drawn.once("crossover", lambda: _by_batch(answer, drawn.theme))
+                if figure is not None:
+                    widgets.chart(
+                        figure,
+                        "scaling-out.crossover",
+                        "Step time of the driver and of more devices against the global batch",
+                    )
+            else:
+                widgets.table(
+                    [_crossover(c) for c in record.crossovers],
+                    key="scaling-out.crossovers",
+                    alt="Global batch from which each device count is faster than the other",
                 )
-        with table:
-            widgets.table(
-                [_crossover(c) for c in record.crossovers],
-                key="scaling-out.crossovers",
-                alt="Global batch from which each device count is faster than the other",
-            )
-            st.caption(
-                "Crossover batch = (f_n - f_d)/(s_d - s_n). Overhead f and time of a sample s are "
-                "those of driver d and workers n. Runs at one batch check it."
-            )
+                st.caption(
+                    "Crossover batch = (f_n - f_d)/(s_d - s_n). Overhead f and time of a sample s "
+                    "are those of driver d and workers n. Runs at one batch check it."
+                )
 
 
 def _by_batch(answer: Answer, theme: Theme) -> figures.ChartSpec | None:
@@ -324,24 +331,25 @@ def _uneven(link: Link, answer: Answer, drawn: Drawn) -> None:
         row = known[-1]
         st.markdown(widgets.answer_text(uneven_sentence(row)))
         choice.server(link)
-        chart, table = widgets.chart_or_table()
-        with chart:
-            widgets.chart(
-                drawn.once("uneven", lambda: _slowed(answer, row, drawn.theme)),
-                "scaling-out.uneven",
-                uneven_sentence(row),
-            )
-        with table:
-            widgets.table(
-                [_worker(u) for u in answer.uneven],
-                key="scaling-out.workers",
-                alt="Synchronous and asynchronous training by device count, with staleness",
-            )
-            st.caption(
-                "A synchronous step is the expected maximum over the workers. Mean staleness is "
-                "n - 1 updates. Time ratios need Bcrit: updates are at most "
-                "Smin (1 + Bcrit/b + s)."
-            )
+        tab = widgets.chart_or_table("scaling-out.uneven_tabs")
+        with tab.place:
+            if tab.name == "chart":
+                widgets.chart(
+                    drawn.once("uneven", lambda: _slowed(answer, row, drawn.theme)),
+                    "scaling-out.uneven",
+                    uneven_sentence(row),
+                )
+            else:
+                widgets.table(
+                    [_worker(u) for u in answer.uneven],
+                    key="scaling-out.workers",
+                    alt="Synchronous and asynchronous training by device count, with staleness",
+                )
+                st.caption(
+                    "A synchronous step is the expected maximum over the workers. Mean staleness "
+                    "is n - 1 updates. Time ratios need Bcrit: updates are at most "
+                    "Smin (1 + Bcrit/b + s)."
+                )
 
 
 def _slowed(answer: Answer, row: UnevenAnswer, theme: Theme) -> figures.ChartSpec:
@@ -377,21 +385,24 @@ def _split(link: Link, record: ScalingOut, drawn: Drawn) -> None:
             return
         for text in split.sentences:
             st.markdown(widgets.answer_text(text))
-        chart, table = widgets.chart_or_table()
-        with chart:
-            widgets.chart(
-                drawn.once("cuts", lambda: figures.memory_of_cuts(lines.cuts(split), drawn.theme)),
-                "scaling-out.cuts",
-                " ".join(split.sentences),
-            )
-        with table:
-            widgets.table(
-                drawn.once("cut rows", lambda: [_cut(r) for r in split.rows]),
-                key="scaling-out.splits",
-                alt="Memory, bubble and communication of every cut, fewest shards first",
-            )
-            widgets.row([File("Cuts as CSV", lambda: csv_text([_plain(r) for r in split.rows]),
-                              "epochwise-cuts.csv", "scaling-out.cuts_csv")])  # fmt: skip
+        tab = widgets.chart_or_table("scaling-out.split_tabs")
+        with tab.place:
+            if tab.name == "chart":
+                widgets.chart(
+                    drawn.once(
+                        "cuts", lambda: figures.memory_of_cuts(lines.cuts(split), drawn.theme)
+                    ),
+                    "scaling-out.cuts",
+                    " ".join(split.sentences),
+                )
+            else:
+                widgets.table(
+                    drawn.once("cut rows", lambda: [_cut(r) for r in split.rows]),
+                    key="scaling-out.splits",
+                    alt="Memory, bubble and communication of every cut, fewest shards first",
+                )
+                widgets.row([File("Cuts as CSV", lambda: csv_text([_plain(r) for r in split.rows]),
+                                  "epochwise-cuts.csv", "scaling-out.cuts_csv")])  # fmt: skip
         error = shipped_what_if()["splits"]
         low, high = float(error["relative_p10"]), float(error["relative_p90"])
         st.caption(

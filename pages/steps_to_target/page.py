@@ -46,6 +46,7 @@ def show() -> None:
     left_out = suspect_switch.left_out(link, shared)
     link.state("workload", "optimizers", "target", "round", "times", "system", "devices", "pattern",
                families.NAME)  # fmt: skip
+    widgets.declare_tab(link)
     asked = narrow.question(link.page, folds=question.has_choice(shared))
     with asked.inputs:
         view = question.view_of(link, shared, left_out)
@@ -62,7 +63,7 @@ def show() -> None:
         _answer(link, view, texts, shared)
         _stated_card(view, " ".join(texts))
         if view.comparison.curves:
-            _steps_card(view, " ".join(texts))
+            _steps_card(link, view, " ".join(texts))
             if view.families:
                 families.draw(link, view.families)
             _time_card(link, view, shared, " ".join(texts))
@@ -138,38 +139,42 @@ def _stated_card(view: View, alt: str) -> None:
         return
     with st.container(border=True):
         widgets.heading("Stated time to target, by accelerator and count")
-        chart, table = widgets.chart_or_table()
+        tab = widgets.chart_or_table("steps-to-target.stated_tabs")
         records = stated_rows(view.stated)
-        with chart:
-            figure = lines.stated_figure(view, widgets.theme())
-            widgets.chart(figure, "steps-to-target.stated", alt)
-            names = {str(r["accelerator"]) for r in records}
-            if len(names) > lines.MOST_ACCELERATORS:
-                st.caption(f"The {lines.MOST_ACCELERATORS} accelerators with most runs are drawn.")
-        with table:
-            widgets.table(
-                [rows.stated(r) for r in records],
-                key="steps-to-target.stated_times",
-                alt="Median stated time to the target of every accelerator and count",
-            )
-            st.caption("Submitters choose the batch for each count.")
-            widgets.row(
-                [File("Stated times as CSV", lambda: csv_text(records),
-                      "epochwise-stated-times.csv", "steps-to-target.stated_csv")]
-            )  # fmt: skip
+        with tab.place:
+            if tab.name == "chart":
+                figure = lines.stated_figure(view, widgets.theme())
+                widgets.chart(figure, "steps-to-target.stated", alt)
+                names = {str(r["accelerator"]) for r in records}
+                if len(names) > lines.MOST_ACCELERATORS:
+                    st.caption(
+                        f"The {lines.MOST_ACCELERATORS} accelerators with most runs are drawn."
+                    )
+            else:
+                widgets.table(
+                    [rows.stated(r) for r in records],
+                    key="steps-to-target.stated_times",
+                    alt="Median stated time to the target of every accelerator and count",
+                )
+                st.caption("Submitters choose the batch for each count.")
+                widgets.row(
+                    [File("Stated times as CSV", lambda: csv_text(records),
+                          "epochwise-stated-times.csv", "steps-to-target.stated_csv")]
+                )  # fmt: skip
 
 
-def _steps_card(view: View, alt: str) -> None:
+def _steps_card(link: Link, view: View, alt: str) -> None:
     with st.container(border=True):
         widgets.heading(f"Steps to {widgets.answer_text(view.goal.target)} against batch size")
-        chart, table = widgets.chart_or_table()
-        with chart:
-            if any(np.isfinite(c.median_steps).any() for c in view.comparison.curves):
-                widgets.chart(lines.steps_figure(view, widgets.theme()), _CHART, alt)
+        tab = widgets.open_tab(link)
+        with tab.place:
+            if tab.name == "chart":
+                if any(np.isfinite(c.median_steps).any() for c in view.comparison.curves):
+                    widgets.chart(lines.steps_figure(view, widgets.theme()), _CHART, alt)
+                else:
+                    st.caption("No chart: at no batch did half of the seeds reach this target.")
             else:
-                st.caption("No chart: at no batch did half of the seeds reach this target.")
-        with table:
-            _fit_table(view)
+                _fit_table(view)
 
 
 def _time_card(link: Link, view: View, shared: Store, alt: str) -> None:

@@ -53,14 +53,15 @@ def draw(link: Link, effects: Effects, workload: str) -> None:
 
 def _draw_effects(effects: Sequence[FactorEffect]) -> None:
     rows = effect_rows(effects)
-    chart, table = widgets.chart_or_table()
+    tab = widgets.chart_or_table("throughput.factor_tabs")
     sentences = [effect.sentence for effect in effects]
-    with chart:
-        st.markdown(f"**Effect of {as_text(effects[0].factor)} on time**")
-        figure = figures.dots(_dots(rows), _SCALE, widgets.theme(), figures.LEAST_HEIGHT)
-        widgets.chart(figure, "throughput.forest", " ".join(sentences))
-    with table:
-        _table(effects, rows)
+    with tab.place:
+        if tab.name == "chart":
+            st.markdown(f"**Effect of {as_text(effects[0].factor)} on time**")
+            figure = figures.dots(_dots(rows), _SCALE, widgets.theme(), figures.LEAST_HEIGHT)
+            widgets.chart(figure, "throughput.forest", " ".join(sentences))
+        else:
+            _table(effects, rows)
     for text in (*sentences, *effects[0].notes):
         st.markdown(widgets.answer_text(text))
 

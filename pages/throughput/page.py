@@ -35,6 +35,7 @@ def show() -> None:
     with asked.inputs:
         choice = curve_choice.draw(link, shared, left_out)
     link.choice("scale", ["log", "linear"], "log")
+    widgets.declare_tab(link)
     if choice is None:
         link.write()
         link.warn()
@@ -62,11 +63,13 @@ def show() -> None:
     _answer(link, everything, chosen, shared)
     drawn = lines(chosen, everything, kept.suspects(shared).names)
     with st.container(border=True):
-        chart, table = widgets.chart_or_table()
-        with chart:
-            _chart(link, drawn, chosen)
-        with table:
-            _table(chosen, drawn)
+        tab = widgets.open_tab(link)
+        with tab.place:
+            if tab.name == "chart":
+                _chart(link, drawn, chosen)
+            else:
+                link.hold("scale")
+                _table(chosen, drawn)
     _residuals(drawn, chosen)
     _points(chosen)
     _at_batches(link, chosen, batches, wrong)
