@@ -26,12 +26,9 @@ def offer(link: Link, shared: Store, workload: str, without: frozenset[str]) -> 
 
 
 def draw(link: Link, effects: Effects, workload: str) -> None:
-    """Draw, behind a closed box, the choice of a factor and its effects: forest plot and table."""
-    box = widgets.folded("What a factor does", "compare_arrows", "throughput.effects")
-    if not box.open:
-        return
-    with box:
-        st.markdown(as_text(workload))
+    """Draw the choice of a factor and its effects: forest plot and table."""
+    with st.container(border=True, key="throughput.effects"):
+        widgets.heading(f"What a factor does: {as_text(workload)}")
         if not effects:
             st.caption(
                 f"No two runs differ in one factor ({', '.join(BROUGHT)}) alone. Measure one "

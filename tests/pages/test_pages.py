@@ -85,7 +85,7 @@ def test_the_link_asks_for_another_number_of_epochs(store: Store) -> None:
 
 def test_the_ranked_table_holds_the_planners_totals_fastest_first(store: Store) -> None:
     result = _shown_by_default(store)
-    table = show().dataframe[0].value
+    table = show(tab="table").dataframe[0].value
     assert list(table["option"]) == [a.option.label for a in result.answers]
     assert list(table["total"]) == [total_cells(a)[0] for a in result.answers]
 
@@ -94,20 +94,20 @@ def test_the_other_numbers_of_epochs_are_the_planners(store: Store) -> None:
     result = _shown_by_default(store)
     rows = how_long_tables.epochs_rows([a.option for a in result.answers])
     shown = unfold(show(), "how-long.others")
-    assert shown.dataframe[1].value.to_dict("records") == rows
+    assert shown.dataframe[0].value.to_dict("records") == rows
 
 
 def test_the_ratio_report_is_the_planners(store: Store) -> None:
     rows = ratio_rows(_options(store), "TPU v2-8", "GPU", EPOCHS)
     shown = unfold(show(), "how-long.against")
-    assert shown.dataframe[1].value.to_dict("records") == rows
+    assert shown.dataframe[0].value.to_dict("records") == rows
 
 
 @pytest.mark.parametrize(
     ("address", "key"), [("how-long", "how-long"), ("throughput", "throughput")]
 )
 def test_every_number_has_a_source_and_a_licence(address: str, key: str) -> None:
-    sources = unfold(show(address), f"{key}.origin").dataframe[1].value
+    sources = unfold(show(address), f"{key}.origin").dataframe[0].value
     assert sources["Source"].str.contains("koshian2").all()
     assert sources["Licence"].str.len().gt(0).all()
 
@@ -196,7 +196,7 @@ def test_where_every_option_is_refused_the_reason_and_the_next_step_are_shown(fe
 
 
 def test_a_refused_option_stands_in_the_table_with_its_reason() -> None:
-    table = show(pattern=FEED + "fit").dataframe[0].value
+    table = show(pattern=FEED + "fit", tab="table").dataframe[0].value
     assert set(table["total"]) == {"–"}
     assert all("Measure the first epoch" in why for why in table["why"])
 
