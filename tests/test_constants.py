@@ -104,7 +104,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         compare._candidates:MOST_RATE
         cost._records:_YEAR_S cost._records:_MOST_USD core.parameters:NEXT_TO_NOTHING
         compare._influences:MOST_BARS compare._limits:MOST answers.comparison._description:_LARGE
-        networks._table:_FEW core._numbers:LABEL_LETTERS
+        networks._table:_FEW core._numbers:LABEL_LETTERS core._numbers:MOST_DIGITS
         answers.comparison._description:MOST_LAYERS
         answers.comparison._description:MOST_PX
         answers.comparison._description:MOST_WIDTH answers.comparison._description:_ROUNDED
@@ -160,7 +160,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         core._durations:DIGITS answers.comparison._snapshot:DIGITS core._numbers:LEAST_DIGITS
         core._durations:IN_YEARS_S
         core._durations:ENDLESS_S core._durations:LEAST_CLOCK_S core._durations:MOST_OF_A_UNIT
-        core._durations:MOST_DIGITS
+
         core._numbers:MOST core._durations:LEAST_OF_A_UNIT epochs.how_long:IN_WHOLE_HOURS_S
         epochs.how_long:ROUGH core._numbers:GROUPED_FROM
         compare.undecided:LONG_MINUTES
