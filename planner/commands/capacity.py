@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from planner.answers import capacity_answered, capacity_body, parameters
+from planner.answers import capacity_answered, capacity_plan, parameters
 from planner.answers.capacity_jobs import job_text, presets, read_jobs
+from planner.answers.records import plain
 from planner.capacity import CapacityAnswer, CostLine, JobRow, StockRow, Waiting
 from planner.commands import words
 from planner.commands.words import print_answer, print_table
@@ -31,7 +32,7 @@ def run_capacity(arguments: argparse.Namespace) -> int:
     answer = capacity_answered(store, catalog, question, words.now().date())
     words.refuse((*arguments.strange, *answer.problems))
     if arguments.json:
-        words.print_json(capacity_body(answer))
+        words.print_json(plain(capacity_plan(answer)))
     else:
         _print(answer)
     return words.ANSWERED if answer.keeps else words.REFUSED
