@@ -235,19 +235,46 @@ def capacity(
         assumed: parameters of Compare hardware that all jobs share: assumptions, country.
         display: currency and tax of the sentences and tiles.
     """
-    texts = tuple(dict.fromkeys(s.machine for s in fleet.stocks))
     problems: list[Problem] = []
-    found = [_asked(_Shop(store, catalog, today), j, texts, assumed or {}, problems) for j in jobs]
+    case = _case(_Shop(store, catalog, today), jobs, (fleet, horizon, assumed or {}), problems)
+    if case is None:
+        return CapacityAnswer(sentence="", keeps=False, problems=tuple(problems), horizon=horizon)
+    return plan(case, fleet, horizon, display)
+
+
+def case_of(
+    store: Store, catalog: Catalog, jobs: Sequence[Job], stocks: Sequence[Stock], today: date
+) -> Case:
+    """Return jobs and machines as they are simulated.
+
+    Raises:
+        ValueError: a job or a machine has a problem.
+    """
+    problems: list[Problem] = []
+    fleet = Fleet(stocks=tuple(stocks), find=False)
+    case = _case(_Shop(store, catalog, today), jobs, (fleet, Horizon(), {}), problems)
+    if case is None:
+        raise ValueError("\n".join(map(str, problems)))
+    return case
+
+
+def _case(
+    shop: _Shop, jobs: Sequence[Job], of: tuple[Fleet, Horizon, Given], problems: list[Problem]
+) -> Case | None:
+    """Return what is simulated; None with a problem, which is added."""
+    fleet, horizon, assumed = of
+    texts = tuple(dict.fromkeys(s.machine for s in fleet.stocks))
+    found = [_asked(shop, j, texts, assumed, problems) for j in jobs]
     asked = [a for a in found if a is not None]
     if problems or not asked:
-        problems = problems or [Problem(parameter="jobs", message=_NO_JOB)]
-        return CapacityAnswer(sentence="", keeps=False, problems=tuple(problems), horizon=horizon)
+        problems += [] if problems else [Problem(parameter="jobs", message=_NO_JOB)]
+        return None
     if fleet.find and all(s.machine.startswith("own|") for s in fleet.stocks):
         texts = (*texts, *_choice(asked))
     machines = _machines(asked, texts, problems)
     if problems:
-        return CapacityAnswer(sentence="", keeps=False, problems=tuple(problems), horizon=horizon)
-    case = Case(
+        return None
+    return Case(
         jobs=tuple(jobs),
         machines=tuple(machines),
         times={(a.job.name, m.id): _time(a, m) for a in asked for m in machines},
@@ -255,7 +282,6 @@ def capacity(
         variation=horizon.variation,
         seed=horizon.seed,
     )
-    return plan(case, fleet, horizon, display)
 
 
 def capacity_plan(answer: CapacityAnswer) -> CapacityPlan:

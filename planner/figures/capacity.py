@@ -115,7 +115,7 @@ def work_by_month(
     at = np.array(months, dtype=np.float64)
     for name, share, slot in parts:
         drawing.trace(
-            type="bar", x=at, y=factor * share, name=escape(name),
+            type="bar", x=at, y=factor * share, name=escape(name), showlegend=True,
             marker={"color": theme.colours[slot]},
             hovertemplate=f"<b>{escape(name)}</b><br>month %{{x}}: %{{y:{form}}} {unit}"
             "<extra></extra>",
@@ -125,7 +125,7 @@ def work_by_month(
     drawing.y = {"title": unit, "rangemode": "tozero", "tickformat": ",~r"}
     if standing:
         drawing.line(
-            ends, np.full(2, 100.0), name="100 % of own capacity", hoverinfo="skip",
+            ends, np.full(2, 100.0), name="100 % of own capacity", hoverinfo="skip", showlegend=True,
             line={"color": theme.text, "width": 1.5, "dash": "dash"},
         )  # fmt: skip
     drawing.layout = {

@@ -11,12 +11,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-import planner.answers._capacity as asked
 from planner.answers import capacity_answered
+from planner.answers._capacity import case_of
 from planner.answers.capacity_jobs import presets
-from planner.capacity import Case, Fleet, Horizon, Stock, plan
+from planner.capacity import Case, Stock
 from planner.capacity._months import simulate
-from planner.cost import DOLLARS
+from planner.catalog import Catalog
 from planner.store import Store, folders_from_environment
 from planner.store.catalog import read_catalog
 from planner.store.disk.folders import OWN
@@ -25,44 +25,34 @@ from tests.bench.figures import best_s, figure, heading
 ROOT: Final = Path(__file__).parent.parent.parent
 
 
-def cases() -> dict[str, tuple[Case, Fleet, Horizon]]:
-    """Each preset as a case with its fleet and its horizon."""
-    found: dict[str, tuple[Case, Fleet, Horizon]] = {}
-    with TemporaryDirectory() as box:
-        store = Store(folders_from_environment(ROOT, {OWN: str(Path(box) / "results")}))
-        store.refresh()
-        catalog = read_catalog(ROOT / "data" / "catalog", []).catalog
-        usual = asked.plan
-        for name in presets():
+def store_and_catalog(box: str) -> tuple[Store, Catalog]:
+    """The shipped results and prices."""
+    store = Store(folders_from_environment(ROOT, {OWN: str(Path(box) / "results")}))
+    store.refresh()
+    return store, read_catalog(ROOT / "data" / "catalog", []).catalog
 
-            def noted(
-                case: Case, fleet: Fleet, horizon: Horizon, _: object = DOLLARS, name: str = name
-            ) -> object:
-                found[name] = case, fleet, horizon
-                return usual(case, Fleet(find=False), horizon)
 
-            asked.plan = noted  # type: ignore[assignment]
-            try:
-                capacity_answered(store, catalog, {"preset": [name]}, datetime.now(UTC).date())
-            finally:
-                asked.plan = usual
-    return found
+def _months_s(case: Case, stocks: list[Stock]) -> float:
+    return best_s(lambda: simulate(case, stocks), 3)
 
 
 def main() -> None:
     """Print the figures."""
     heading("Capacity: machines for a month of jobs")
-    for name, (case, fleet, horizon) in cases().items():
-        answer = plan(case, fleet, horizon)
-        stocks = [Stock(machine=s.machine.id, count=s.count, from_month=s.from_month)
-                  for s in answer.stocks]  # fmt: skip
-        months = len(case.at) * case.scenarios
-        months_s = best_s(lambda case=case, stocks=stocks: simulate(case, stocks), 3)
-        figure(f"{name}: {months:,} simulated months, best of 3", months_s, "s", 2)
-        began = time.process_time()
-        plan(case, fleet, horizon)
-        figure(f"{name}: cheapest fleet with its answer, time of the processor",
-               time.process_time() - began, "s")  # fmt: skip
+    with TemporaryDirectory() as box:
+        store, catalog = store_and_catalog(box)
+        for name, jobs in presets().items():
+            today = datetime.now(UTC).date()
+            began = time.process_time()
+            answer = capacity_answered(store, catalog, {"preset": [name]}, today)
+            took_s = time.process_time() - began
+            stocks = [Stock(machine=s.machine.id, count=s.count, from_month=s.from_month)
+                      for s in answer.stocks]  # fmt: skip
+            case = case_of(store, catalog, jobs, stocks, today)
+            months = len(case.at) * case.scenarios
+            figure(f"{name}: {months:,} simulated months, best of 3", _months_s(case, stocks),
+                   "s", 2)  # fmt: skip
+            figure(f"{name}: cheapest fleet with its answer, time of the processor", took_s, "s")
 
 
 if __name__ == "__main__":

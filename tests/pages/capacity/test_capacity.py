@@ -14,7 +14,12 @@ JOB = (
     "name=Baselines; network=resnet-50; epochs=90; samples=1281167; precision=bfloat16; runs=10; "
     "within=48"
 )
-ENTERED = {"jobs": [JOB], "find": "off", "fleet": ["3 x rent|h100-sxm|8|20"], "months": "12"}
+ENTERED: dict[str, str | list[str]] = {
+    "jobs": [JOB],
+    "find": "off",
+    "fleet": ["3 x rent|h100-sxm|8|20"],
+    "months": "12",
+}
 
 
 def _code(shown: AppTest) -> str:
