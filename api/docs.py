@@ -24,7 +24,7 @@ curl 'http://127.0.0.1:8501/api/v1/results?basis=measured&limit=100'
 
 - **A page's link is a question.** A query has the names of the pages' links: append the part after
   the `?` of a link to an address below. `python -m planner
-  how-long|compare|curve|scaling-out|explore --link URL --json` prints the same body.
+  how-long|compare|capacity|curve|scaling-out|explore --link URL --json` prints the same body.
 - **The same numbers** as on the pages, to the last digit. `_s` are seconds; `_low` and `_high` the
   ends of 90 % intervals; `null` is unknown, never 0. A refused answer has `refused` and
   `measure_next`, and is an answer (200).

@@ -13,6 +13,7 @@ from api.problems import MEDIA_TYPE
 from planner.answers import parameters
 from planner.answers.comparison import COMPARE
 from planner.answers.records import (
+    CapacityPlan,
     Curves,
     Explore,
     HardwareComparison,
@@ -33,8 +34,8 @@ from planner.store.sealed.result_set import FIELDS
 Schema = dict[str, Any]
 
 RECORDS: Final = (
-    Index, Results, Projection, Curves, ScalingOut, HardwareComparison, Options, Explore,
-    SqlResult, Pushed, Problem,
+    Index, Results, Projection, Curves, ScalingOut, HardwareComparison, Options,
+    CapacityPlan, Explore, SqlResult, Pushed, Problem,
 )  # fmt: skip
 """The answers; their fields are described with them."""
 
@@ -123,6 +124,14 @@ ADDRESSES: Final = (
         about="Takes the same question; `usual` marks the default options.",
         schema="Options",
         parameters=COMPARE,
+    ),
+    Address(
+        path="/api/v1/capacity",
+        name="capacity",
+        summary="Machines for a month of jobs: cost, waiting times, what breaks first",
+        about="As on the page Capacity. A fleet is found in seconds, so ask once. Money is in USD.",
+        schema="CapacityPlan",
+        parameters=parameters.CAPACITY,
     ),
     Address(
         path="/api/v1/explore",

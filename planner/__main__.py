@@ -107,7 +107,7 @@ def _add_question(parser: argparse.ArgumentParser, name: str) -> None:
     """Add the options of a command that answers a question."""
     from planner.answers import parameters
     from planner.answers.comparison import COMPARE
-    from planner.commands import report, sql, words
+    from planner.commands import capacity, report, sql, words
 
     words.add_common(parser)
     if name == "report":
@@ -121,6 +121,8 @@ def _add_question(parser: argparse.ArgumentParser, name: str) -> None:
         alone = name in ("explore", "capacity")
         lists = further[name] if alone else ("workloads", *further.get(name, ()))
         parser.add_argument("--list", choices=lists, help="list available values and exit")
+    if name == "capacity":
+        capacity.add_arguments(parser)
     if name == "explore":
         parser.add_argument("--csv", action="store_true", help="print the rows as CSV")
     if name in ("report", "compare"):

@@ -7,10 +7,8 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.capacity import charts, fleet, state
-from pages.capacity.report import maker
+from pages.capacity import fleet, state
 from pages.capacity.state import Reply
-from pages.capacity.tables import fleet_rows, job_rows, line_rows, month_rows, waiting_rows
 from pages.common import handout, tiles, widgets
 from pages.common.link import Link
 from planner.capacity import CapacityAnswer
@@ -18,6 +16,9 @@ from planner.core import csv_text
 from planner.cost import Display
 from planner.figures import ChartSpec
 from planner.figures.frame import Theme
+from planner.report import Letterhead, capacity_page
+from planner.report import capacity_charts as charts
+from planner.report import capacity_tables as tables
 
 _MONEY: Final = {
     "plan": "Over the plan",
@@ -48,12 +49,22 @@ def draw(link: Link, of: Reply) -> None:
             st.markdown(f":orange[:material/trending_up:] {widgets.answer_text(_breaks(answer))}")
         with widgets.actions():
             widgets.share(link, sentence(answer), "content")
-            handout.draw("capacity", maker(link.url(), of), _files(of))
+            handout.draw("capacity", _maker(link.url(), of), _files(of))
     _money(link, of)
     _months(of)
     _waiting(of)
     _next(answer)
     _tables(of)
+
+
+def _maker(address: str, of: Reply) -> handout.Make:
+    """Return a function that makes the report at the click, when no page is being drawn."""
+
+    def make(letterhead: Letterhead, made: str) -> str:
+        return capacity_page(of.answer, of.question.display, link=address, made=made,
+                             letterhead=letterhead)  # fmt: skip
+
+    return make
 
 
 def _breaks(answer: CapacityAnswer) -> str:
@@ -67,9 +78,9 @@ def _breaks(answer: CapacityAnswer) -> str:
 def _files(of: Reply) -> list[widgets.File]:
     answer, display = of.answer, of.question.display
     named: Mapping[str, Callable[[], str]] = {
-        "Jobs": lambda: csv_text(job_rows(answer)),
-        "Fleet": lambda: csv_text(fleet_rows(answer, display)),
-        "Months": lambda: csv_text(month_rows(answer, display)),
+        "Jobs": lambda: csv_text(tables.job_rows(answer)),
+        "Fleet": lambda: csv_text(tables.fleet_rows(answer, display)),
+        "Months": lambda: csv_text(tables.month_rows(answer, display)),
     }
     return [
         widgets.File(f"{name} as CSV", make, f"epochwise-capacity-{name.lower()}.csv",
@@ -130,7 +141,7 @@ def _machine(link: Link, of: Reply) -> None:
     _chart(of, "machine", lines.sentence, charts.side_by_side)
     st.caption(widgets.answer_text(f"{lines.title}. {lines.sentence}"))
     widgets.table(
-        line_rows(lines, of.question.display), key="capacity.lines",
+        tables.line_rows(lines, of.question.display), key="capacity.lines",
         alt="Cost, resale value, energy and CO2 of one machine of each kind",
     )  # fmt: skip
 
@@ -194,12 +205,12 @@ def _tables(of: Reply) -> None:
     answer, display = of.answer, of.question.display
     with st.container(border=True):
         widgets.heading("Machines and jobs")
-        widgets.table(fleet_rows(answer, display), key="capacity.stocks",
+        widgets.table(tables.fleet_rows(answer, display), key="capacity.stocks",
                       alt="Machines of the fleet with cost and utilisation")  # fmt: skip
-        widgets.table(job_rows(answer), key="capacity.job-rows",
+        widgets.table(tables.job_rows(answer), key="capacity.job-rows",
                       alt="Jobs with time of a run, machine and late share")  # fmt: skip
         if answer.costs is not None:
-            widgets.table(line_rows(answer.costs, display), key="capacity.cost-lines",
+            widgets.table(tables.line_rows(answer.costs, display), key="capacity.cost-lines",
                           alt="This fleet, renting only and buying only")  # fmt: skip
     with widgets.details():
         for note in answer.notes:
@@ -210,5 +221,5 @@ def _tables(of: Reply) -> None:
         with box:
             widgets.table(list(answer.sources), key="capacity.sources",
                           alt="Prices of the machines and their sources")  # fmt: skip
-            widgets.table(waiting_rows(answer), key="capacity.waits",
+            widgets.table(tables.waiting_rows(answer), key="capacity.waits",
                           alt="Waiting times of each job")  # fmt: skip

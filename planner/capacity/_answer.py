@@ -129,8 +129,9 @@ def plan(case: Case, fleet: Fleet, horizon: Horizon, display: Display = DOLLARS)
         against = rent_course if rent.keeps else None
     if any(m.term == "bought" for m in case.machines):
         buy = alternative(case, fleet, horizon, frozenset[Term]({"bought"}), fast)
-        buy_course = rough_course(case, buy)
-        lines.append(line_of("Buy only", "buy only", buy_course, _problem(case, fleet, buy)))
+        if buy.stocks or buy.keeps:  # a line without any machine is no alternative
+            buy_course = rough_course(case, buy)
+            lines.append(line_of("Buy only", "buy only", buy_course, _problem(case, fleet, buy)))
     only_rents = result.keeps and not result.standing
     model = model_of(simulated, _paid_hours(simulated, result.spent))
     by_machine = _hours_by_kind(simulated, result.spent)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -22,11 +22,6 @@ _TICKS: Final[Mapping[float, str]] = {
 """Ticks of waiting times [h]."""
 _SHORT: Final = 14
 """Letters of names that stand at the ends of lines; longer ones are in a legend."""
-_LEGEND: Final[dict[str, Any]] = {
-    "showlegend": True,
-    "legend": {"orientation": "h", "y": -0.16, "yanchor": "top", "x": 0},
-    "margin": {"l": 64, "r": 16, "t": 26, "b": 110},
-}
 _TOP: Final = 0.62
 """Height of the highest curve, of the distance of two rows."""
 
@@ -59,7 +54,7 @@ def money_lines(
         drawing.line(
             line.month, line.value / size, name=escape(line.label),
             customdata=np.stack([line.low / size, line.high / size], axis=-1),
-            line={"color": colour, "width": 2.5, "dash": dash}, showlegend=True,
+            line={"color": colour, "width": 2.5, "dash": dash},
             hovertemplate=f"<b>%{{fullData.name}}</b><br>month %{{x:.0f}}: %{{y:,.4~g}} {unit}<br>"
             "90 %: %{customdata[0]:,.4~g} to %{customdata[1]:,.4~g}<extra></extra>",
         )  # fmt: skip
@@ -71,11 +66,27 @@ def money_lines(
     step = 6 if months <= 60 else 12
     drawing.x = {"title": "month", "range": [0.0, months], "dtick": step}
     drawing.y = {"title": f"spent so far ({unit})", "rangemode": "tozero", "tickformat": ",~r"}
+    return _named(drawing, lines, [float(x.value[-1]) / size for x in lines])
+
+
+def _named(
+    drawing: Drawing, lines: Sequence[MoneyLine | HourLine], ends: Sequence[float]
+) -> ChartSpec:
+    """Return the chart with short names at the ends of its lines, or all names in a legend."""
     if max((len(x.short) for x in lines), default=0) <= _SHORT:
-        drawing.end_labels(lines, [float(x.value[-1]) / size for x in lines], log=False)
-    else:
-        drawing.layout = _LEGEND
-    return drawing.figure()
+        drawing.end_labels(lines, ends, log=False)
+        return drawing.figure()
+    rows = -(-len(lines) // 2)
+    drawing.height += 22 * rows
+    drawing.layout = {
+        "showlegend": True,
+        "legend": {"orientation": "h", "y": -0.16, "yanchor": "top", "x": 0},
+        "margin": {"l": 64, "r": 16, "t": 44, "b": 56 + 22 * rows},
+    }
+    spec = drawing.figure()
+    for trace in spec["data"]:
+        trace["showlegend"] = trace.get("hoverinfo") != "skip"
+    return spec
 
 
 def _unit(tops: Sequence[float], currency: str) -> tuple[float, str]:
@@ -101,18 +112,20 @@ def work_by_month(
     unit = "% of own capacity" if standing else "busy machines"
     factor = 100.0 if standing else 1.0
     form = ".0f" if standing else ".2~f"
+    at = np.array(months, dtype=np.float64)
     for name, share, slot in parts:
-        drawing.bars(
-            [str(m) for m in months], factor * share, name=escape(name), slot=slot,
+        drawing.trace(
+            type="bar", x=at, y=factor * share, name=escape(name), showlegend=True,
+            marker={"color": theme.colours[slot]},
             hovertemplate=f"<b>{escape(name)}</b><br>month %{{x}}: %{{y:{form}}} {unit}"
             "<extra></extra>",
         )  # fmt: skip
-    drawing.x = {"title": "month", "type": "category", "nticks": 13}
+    ends = np.array([at.min(initial=1.0) - 0.5, at.max(initial=1.0) + 0.5])
+    drawing.x = {"title": "month", "range": ends.tolist(), "tick0": 0, "dtick": 6}
     drawing.y = {"title": unit, "rangemode": "tozero", "tickformat": ",~r"}
     if standing:
         drawing.line(
-            np.array([months[0], months[-1]]) - months[0], np.full(2, 100.0),
-            name="100 % of own capacity", hoverinfo="skip", showlegend=True,
+            ends, np.full(2, 100.0), name="100 % of own capacity", hoverinfo="skip", showlegend=True,
             line={"color": theme.text, "width": 1.5, "dash": "dash"},
         )  # fmt: skip
     drawing.layout = {
@@ -240,5 +253,4 @@ def cost_by_use(
     if now is not None and now <= 1.0:
         drawing.mark(now, f"this fleet {100.0 * now:.0f} %", log=False,
                      row=1 if break_even is not None else 0)  # fmt: skip
-    drawing.end_labels(lines, flat, log=False)
-    return drawing.figure()
+    return _named(drawing, lines, flat)

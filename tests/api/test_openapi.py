@@ -30,6 +30,7 @@ EXAMPLES = {
         "?workload=described&samples=1e6&params=7e9&tokens=2048&precision=bfloat16&epochs=1",
         "?workload=mlp-64-64-digits-sgd-nesterov-0.9-float32&goal=target",
     ],
+    "/api/v1/capacity": ["?preset=vision&months=12"],
     "/api/v1/options": [""],
     "/api/v1/explore": ["", "?x=params&y=peak_memory_bytes/params", "?view=pivot&measure=params"],
     "/api/v1/sql": ["?sql=SELECT%201%20AS%20one,%20NULL%20AS%20two,%20recorded_at%20FROM%20runs"],

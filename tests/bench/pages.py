@@ -20,8 +20,8 @@ from tests.browser import chromium
 from tests.browser.server import served
 
 SHELL = Path(__file__).parent.parent.parent / "pages" / "shell.py"
-PAGES = ("start", "how_long", "compare", "throughput", "steps_to_target", "explore", "results",
-         "method")  # fmt: skip
+PAGES = ("start", "how_long", "compare", "capacity", "throughput", "steps_to_target", "explore",
+         "results", "method")  # fmt: skip
 TIMES = 15
 
 

@@ -1,27 +1,29 @@
-"""The report of a plan: a page of summary, then an appendix."""
+"""The report of a plan of machines: a page of summary, then an appendix."""
 
 from __future__ import annotations
 
-from pages.capacity import charts
-from pages.capacity.state import Reply
-from pages.capacity.tables import fleet_rows, job_rows, line_rows, waiting_rows
-from pages.common import handout
+from planner.capacity import CapacityAnswer
+from planner.cost import Display
 from planner.figures.frame import LIGHT_THEME
-from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page
+from planner.report import _capacity_charts as charts
+from planner.report._answer import AnswerReport, Chart, Table, answer_page
+from planner.report._capacity_tables import fleet_rows, job_rows, line_rows, waiting_rows
+from planner.report._letterhead import NO_LETTERHEAD, Letterhead
 
 
-def maker(address: str, of: Reply) -> handout.Make:
-    """Return a function that makes the report at the click, when no page is being drawn."""
+def capacity_page(
+    answer: CapacityAnswer, display: Display, *, link: str, made: str,
+    letterhead: Letterhead = NO_LETTERHEAD,
+) -> str:  # fmt: skip
+    """Return the report of an answer as HTML.
 
-    def make(letterhead: Letterhead, made: str) -> str:
-        return page(address, of, letterhead, made)
-
-    return make
-
-
-def page(address: str, of: Reply, letterhead: Letterhead, made: str) -> str:
-    """Return the report of an answer as HTML."""
-    answer, display = of.answer, of.question.display
+    Args:
+        answer: with a fleet.
+        display: currency and tax of all amounts.
+        link: the address of the live view, or "".
+        made: date of the report, in words.
+        letterhead: who hands it out, and to whom.
+    """
     breaks = answer.breaks
     notes = [*answer.chips]
     if breaks is not None:
@@ -54,7 +56,7 @@ def page(address: str, of: Reply, letterhead: Letterhead, made: str) -> str:
     return answer_page(
         AnswerReport(
             title="Machines for a month of jobs", sentence=answer.sentence, made=made,
-            link=address, notes=notes, tiles=charts.tiles(answer), charts=drawn, tables=tables,
+            link=link, notes=notes, tiles=charts.tiles(answer), charts=drawn, tables=tables,
             sources=[dict(row) for row in answer.sources], letterhead=letterhead,
         )
     )  # fmt: skip
