@@ -9,7 +9,12 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from planner.core.slugs import slug
-from planner.importers import (
+from planner.importers.formats import (
+    Given,
+    Row,
+    Source,
+    SourceError,
+    Stated,
     dawnbench,
     keras_history,
     koshian2,
@@ -26,8 +31,6 @@ from planner.importers import (
     tf_benchmarks,
     trainer_state,
 )
-from planner.importers._given import Given, SourceError
-from planner.importers._source import Row, Source, Stated
 
 SOURCES: Final[Mapping[str, Source]] = MappingProxyType(
     {

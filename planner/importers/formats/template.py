@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from planner.importers._given import (
+from planner.importers.formats._given import (
     MOST_CHARACTERS,
     MOST_COLUMNS,
     MOST_ROWS,
@@ -17,7 +17,7 @@ from planner.importers._given import (
     SourceError,
     table_of,
 )
-from planner.importers._source import Row, Source, Stated, typed
+from planner.importers.formats._source import Row, Source, Stated, typed
 from planner.runs import BY_NAME
 
 _MAP: Final = "columns"
