@@ -3,6 +3,7 @@
 `python -m planner report --out FILE.pdf`: a comparison of hardware to hand out.
 `python -m planner sql "SELECT ..."`: a read-only query of the runs.
 `python -m planner import SOURCE PATH --set NAME`: bring in what other programs measured.
+`python -m planner export SET --out FILE.zip`: a result set as one file to send.
 `python -m planner docs NAME`: print a page of the documentation that is made from the code.
 `python -m planner mfu [DIR]`: fit the efficiency of described workloads on published tables.
 `python -m planner backtest [DIR]`: measure how wrong the product is on what was hidden from it.
@@ -45,6 +46,10 @@ def main(arguments: list[str]) -> int:
         from planner.commands.import_ import run_import
 
         return run_import(options)
+    if options.command == "export":
+        from planner.commands.export import run_export
+
+        return run_export(options)
     if options.command == "mfu":
         from backtest.commands.mfu import run_mfu
 
@@ -70,6 +75,11 @@ def _parser(command: str) -> argparse.ArgumentParser:
         from planner.commands import import_
 
         import_.add_arguments(bring)
+    send = commands.add_parser("export", help="a result set as one file to send")
+    if command == "export":
+        from planner.commands import export
+
+        export.add_arguments(send)
     back = commands.add_parser("backtest", help="how wrong on what was hidden: docs/accuracy.md")
     if command == "backtest":
         from backtest.commands import backtest
