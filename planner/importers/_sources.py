@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
-from planner.core.slugs import slug
+from planner.core.slugs import folder_slug
 from planner.importers.formats import (
     Given,
     Row,
@@ -101,7 +101,7 @@ def rows_of(source: str, given: Given, stated: Stated, result_set: str) -> list[
         ]
         merged = {
             "basis": known.basis, "mode": "training", "status": "ok", "number_of_nodes": 1,
-            **stated.facts, **in_file, "result_set": slug(result_set),
+            **stated.facts, **in_file, "result_set": folder_slug(result_set),
         }  # fmt: skip
         if known.basis == "measured" and "accelerators_per_node" not in merged:
             merged["accelerators_per_node"] = 1

@@ -78,7 +78,11 @@ def _parquet(given: Given) -> list[dict[str, str]]:
             text = f"it has {len(flat)} columns; at most {MOST_COLUMNS} are read. Split it."
             raise SourceError(given.first, [text])
         # dictionaries stay dictionaries: a repeated long text is measured once
-        texts = _cells(given, pq.ParquetFile(whole, read_dictionary=flat), flat)
+        texts = _cells(
+            given,
+            pq.ParquetFile(whole, read_dictionary=flat, page_checksum_verification=True),
+            flat,
+        )
     except (OSError, ValueError, pa.ArrowException) as error:
         if isinstance(error, SourceError):
             raise
