@@ -4,6 +4,7 @@
 `python -m planner sql "SELECT ..."`: a read-only query of the runs.
 `python -m planner import SOURCE PATH --set NAME`: bring in what other programs measured.
 `python -m planner token create NAME --set SLUG`: a token for `python -m runners push`.
+`python -m planner export SET --out FILE.zip`: a result set as one file to send.
 `python -m planner docs NAME`: print a page of the documentation that is made from the code.
 `python -m planner mfu [DIR]`: fit the efficiency of described workloads on published tables.
 `python -m planner backtest [DIR]`: measure how wrong the product is on what was hidden from it.
@@ -36,6 +37,7 @@ NAMES: Final = {
     "docs": "print docs/NAME.md",
     "import": "results of other programs as a result set",
     "backtest": "how wrong on what was hidden: docs/accuracy.md",
+    "export": "a result set as one file to send",
     "token": "tokens of programs that push runs to this server",
     "mfu": "fit the efficiency of described workloads",
 }
@@ -60,6 +62,10 @@ def main(arguments: list[str]) -> int:
         from planner.commands.token import run_token
 
         return run_token(options)
+    if options.command == "export":
+        from planner.commands.export import run_export
+
+        return run_export(options)
     if options.command == "mfu":
         from backtest.commands.mfu import run_mfu
 
@@ -90,6 +96,11 @@ def _parser(command: str) -> argparse.ArgumentParser:
         from planner.commands import token as tokens
 
         tokens.add_arguments(token)
+    send = commands.add_parser("export", help=NAMES["export"])
+    if command == "export":
+        from planner.commands import export
+
+        export.add_arguments(send)
     back = commands.add_parser("backtest", help=NAMES["backtest"])
     if command == "backtest":
         from backtest.commands import backtest

@@ -12,7 +12,7 @@ from pages.add_results.question import Asked, Target, key
 from pages.common import widgets
 from pages.common.link import as_text, plain
 from pages.common.permission import permission
-from planner.core.slugs import own_slug
+from planner.core.slugs import folder_slug
 from planner.importers import Preview, SourceError, commit
 from planner.runs import RecordError
 from planner.store import CommitError, Store
@@ -46,7 +46,7 @@ def draw(shared: Store, asked: Asked) -> Target:
         "source_url": plain(address),
         "citation": plain(citation),
     }
-    slug = chosen or (own_slug(plain(name)) if plain(name) else "")
+    slug = chosen or (folder_slug(plain(name)) if plain(name) else "")
     return Target(
         name=chosen or plain(name),
         slug=slug,

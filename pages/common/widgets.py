@@ -222,6 +222,7 @@ _KINDS: Final = {
     "csv": ("text/csv", ":material/download:"),
     "html": ("text/html", ":material/description:"),
     "json": ("application/json", ":material/download:"),
+    "zip": ("application/zip", ":material/folder_zip:"),
     "parquet": ("application/octet-stream", ":material/download:"),
 }
 

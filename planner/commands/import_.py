@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from planner.commands import words
-from planner.core.slugs import slug
+from planner.core.slugs import folder_slug
 from planner.importers import (
     SOURCES,
     SourceError,
@@ -125,9 +125,9 @@ def _commit(options: argparse.Namespace, rows: Sequence[dict[str, Any]]) -> int:
         "source_url": options.source_url,
         "citation": options.citation,
     }
-    done = commit(results / slug(options.set), rows, {k: v for k, v in about.items() if v})
+    done = commit(results / folder_slug(options.set), rows, {k: v for k, v in about.items() if v})
     known = f" {done.known:,} duplicates are left out." if done.known else ""
-    sys.stdout.write(f"{done.new:,} runs are new in {results / slug(options.set)}.{known}\n")
+    sys.stdout.write(f"{done.new:,} runs are new in {results / folder_slug(options.set)}.{known}\n")
     return words.ANSWERED
 
 

@@ -8,12 +8,17 @@ stated by the user (`Stated`), never assumed. Files are read in a process apart 
 from planner.importers._apart import read
 from planner.importers._commit import Imported, commit
 from planner.importers._disk import given_from
-from planner.importers._given import MOST_BYTES, Given, SourceError
 from planner.importers._preview import Located, Preview, located, preview, refused
-from planner.importers._source import Source, Stated
-from planner.importers._source import typed as fact
 from planner.importers._sources import SOURCES, guess, rows_of
-from planner.importers.template import header
+from planner.importers.formats import (
+    MOST_BYTES,
+    Given,
+    Source,
+    SourceError,
+    Stated,
+    header,
+)
+from planner.importers.formats import typed as fact
 
 __all__ = [
     "MOST_BYTES",

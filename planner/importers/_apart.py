@@ -16,8 +16,7 @@ from typing import Any, Final
 
 from planner.apart import Pipes, ended, started
 from planner.importers import _child as child
-from planner.importers._given import Given, SourceError
-from planner.importers._source import Stated
+from planner.importers.formats import Given, SourceError, Stated
 
 WALL_S: Final = 8.0
 """Longest wait for an answer [s]; the process has less time to compute."""

@@ -53,12 +53,10 @@ def _warm() -> None:
 
     import pyarrow as pa
 
-    from planner.importers import published_table
-    from planner.importers._given import Given
-    from planner.importers._source import Stated
+    from planner.importers.formats import Given, Stated, warm
     from planner.store.sealed.commit import write_parquet
 
-    published_table.warm()
+    warm()
     sink = io.BytesIO()
     write_parquet(sink, pa.table({"a": ["b"], "n": [1]}), "{}")
     for name, data in (("a.parquet", sink.getvalue()), ("a.csv", b"a\nb\n"), ("a.csv", b"\xff")):
@@ -67,8 +65,7 @@ def _warm() -> None:
 
 def _answered(question: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
     from planner.apart import no_more_than
-    from planner.importers._given import Given
-    from planner.importers._source import Stated
+    from planner.importers.formats import Given, Stated
 
     given = Given(name=question["name"], files=files)
     stated = Stated(facts=question["facts"], options=question["options"])
@@ -77,8 +74,8 @@ def _answered(question: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
 
 
 def _rows(source: str, given: Any, stated: Any, result_set: str) -> dict[str, Any]:  # noqa: ANN401
-    from planner.importers._given import SourceError
     from planner.importers._sources import rows_of
+    from planner.importers.formats import SourceError
 
     try:
         return {"rows": rows_of(source, given, stated, result_set)}

@@ -6,8 +6,7 @@ import stat
 from pathlib import Path
 from typing import Final
 
-from planner.importers._given import Given, SourceError
-from planner.importers._source import Source
+from planner.importers.formats import Given, Source, SourceError
 
 MOST_FILES: Final = 5_000
 """Files of a folder that are read together."""

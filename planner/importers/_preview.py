@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from planner.importers._given import SourceError
+from planner.importers.formats import SourceError
 from planner.runs import CheckedRun, RecordError, complete, table_from_rows
 from planner.store.disk.folders import Folder
 from planner.store.sealed.commit import commit_table, compact_name, compared

@@ -8,8 +8,13 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
-from planner.core.slugs import slug
-from planner.importers import (
+from planner.core.slugs import folder_slug
+from planner.importers.formats import (
+    Given,
+    Row,
+    Source,
+    SourceError,
+    Stated,
     dawnbench,
     keras_history,
     koshian2,
@@ -26,8 +31,6 @@ from planner.importers import (
     tf_benchmarks,
     trainer_state,
 )
-from planner.importers._given import Given, SourceError
-from planner.importers._source import Row, Source, Stated
 
 SOURCES: Final[Mapping[str, Source]] = MappingProxyType(
     {
@@ -98,7 +101,7 @@ def rows_of(source: str, given: Given, stated: Stated, result_set: str) -> list[
         ]
         merged = {
             "basis": known.basis, "mode": "training", "status": "ok", "number_of_nodes": 1,
-            **stated.facts, **in_file, "result_set": slug(result_set),
+            **stated.facts, **in_file, "result_set": folder_slug(result_set),
         }  # fmt: skip
         if known.basis == "measured" and "accelerators_per_node" not in merged:
             merged["accelerators_per_node"] = 1

@@ -43,6 +43,7 @@ PAGES: Final = {
     "steps-to-target": "Steps to target",
     "explore": "Explore",
     "results": "Results",
+    "add-results": "Add results",
     "measure": "Measure",
     "method": "Method & accuracy",
 }

@@ -31,6 +31,11 @@ KNOWN: Final = (
         selector='[data-testid=stDataFrame] th[aria-colindex="1"]',
         reason="the column of tick boxes of a table with single rows has no title",
     ),
+    Known(
+        rule="presentation-role-conflict",
+        selector="[data-testid=stFileUploaderDropzone]",
+        reason="Streamlit names the area for dropping files, which has no role; its button has one",
+    ),
 )
 """Faults of Streamlit's own parts, which no setting or style of ours can change."""
 

@@ -148,3 +148,14 @@ def test_a_bomb_is_refused_with_a_sentence(mine: Path) -> None:
     shown = dropped(b"[" * 100_000 + b"]" * 100_000, "history.json")
     assert "1 problem: nothing is taken" in texts(shown)
     assert "nests deeper than 20 levels" in shown.dataframe[0].value["Problem"][0]
+
+
+def test_a_set_is_downloaded_from_results_and_its_badge_is_beside_its_runs(mine: Path) -> None:
+    add(described(dropped(GOOD)))
+    shown = show("results")
+    assert set(shown.dataframe[0].value["result_set"]) == {"mine (unofficial)"}
+    shown.session_state["results.sets_box"] = True
+    shown = sound(shown.run())
+    [box] = [b for b in shown.selectbox if b.label == "Set to download"]
+    shown = sound(box.set_value("yours/mine").run())
+    assert {b.label for b in shown.get("download_button")} >= {"Zip", "mllog"}

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from planner.importers._given import (
+from planner.importers.formats._given import (
     MOST_CHARACTERS,
     MOST_COLUMNS,
     MOST_ROWS,
@@ -17,7 +17,7 @@ from planner.importers._given import (
     SourceError,
     table_of,
 )
-from planner.importers._source import Row, Source, Stated, typed
+from planner.importers.formats._source import Row, Source, Stated, typed
 from planner.runs import BY_NAME
 
 _MAP: Final = "columns"
@@ -78,7 +78,11 @@ def _parquet(given: Given) -> list[dict[str, str]]:
             text = f"it has {len(flat)} columns; at most {MOST_COLUMNS} are read. Split it."
             raise SourceError(given.first, [text])
         # dictionaries stay dictionaries: a repeated long text is measured once
-        texts = _cells(given, pq.ParquetFile(whole, read_dictionary=flat), flat)
+        texts = _cells(
+            given,
+            pq.ParquetFile(whole, read_dictionary=flat, page_checksum_verification=True),
+            flat,
+        )
     except (OSError, ValueError, pa.ArrowException) as error:
         if isinstance(error, SourceError):
             raise

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from planner.importers._given import MOST_CHARACTERS, MOST_ROWS, Given, SourceError
-from planner.importers._source import Row, Source, Stated
+from planner.importers.formats._given import MOST_CHARACTERS, MOST_ROWS, Given, SourceError
+from planner.importers.formats._source import Row, Source, Stated
 
 MOST_BYTES: Final = 50_000_000
 """Largest event file: images and graphs in it are skipped, but lie in it."""
@@ -22,6 +22,15 @@ class _Scalar:
     step: int
     wall_s: float
     value: float | None
+    whole: _Record
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """The bytes of an event, and the checksum that was written with them."""
+
+    data: bytes
+    checksum: int
 
 
 def _read(given: Given, stated: Stated) -> Sequence[Row]:
@@ -43,6 +52,10 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
                 f"It has: {listed}.")  # fmt: skip
         raise SourceError(given.first, [text])
     chosen = [s for s in scalars if s.tag == tag]
+    damaged = [s.step for s in chosen if _checksum(s.whole.data) != s.whole.checksum]
+    if damaged:
+        text = f"step {damaged[0]}: its checksum does not match. Copy the file again."
+        raise SourceError(given.first, [text])
     steps = [s.step for s in chosen]
     if len(chosen) < 2 or any(b - a != 1 for a, b in itertools.pairwise(steps)):
         text = (
@@ -75,7 +88,7 @@ def _scalars(given: Given, data: bytes) -> tuple[float, list[_Scalar]]:
     found: list[_Scalar] = []
     for record in _records(data):
         wall_s, step, summary = 0.0, 0, b""
-        for field, value in _fields(record):
+        for field, value in _fields(record.data):
             if field == 1 and isinstance(value, bytes):
                 [wall_s] = struct.unpack("<d", value)
             elif field == 2 and isinstance(value, int):
@@ -84,7 +97,11 @@ def _scalars(given: Given, data: bytes) -> tuple[float, list[_Scalar]]:
                 summary = value
         opened_s = wall_s if opened_s is None else opened_s
         for field, value in _fields(summary):
-            if field == 1 and isinstance(value, bytes) and (scalar := _scalar(value, step, wall_s)):
+            if (
+                field == 1
+                and isinstance(value, bytes)
+                and (scalar := _scalar(value, step, wall_s, record))
+            ):
                 found.append(scalar)
         if len(found) > MOST_ROWS:
             raise SourceError(given.first, [f"it has more than {MOST_ROWS:,} scalars."])
@@ -93,7 +110,7 @@ def _scalars(given: Given, data: bytes) -> tuple[float, list[_Scalar]]:
     return opened_s, found
 
 
-def _scalar(value: bytes, step: int, wall_s: float) -> _Scalar | None:
+def _scalar(value: bytes, step: int, wall_s: float, whole: _Record) -> _Scalar | None:
     """Return the scalar of a summary value; TensorFlow 2 writes scalars as tensors."""
     tag, number, is_tensor = "", None, False
     for field, part in _fields(value):
@@ -103,18 +120,45 @@ def _scalar(value: bytes, step: int, wall_s: float) -> _Scalar | None:
             [number] = struct.unpack("<f", part)
         elif field == 8:
             is_tensor = True
-    return _Scalar(tag, step, wall_s, number) if tag and (number is not None or is_tensor) else None
+    return (
+        _Scalar(tag, step, wall_s, number, whole)
+        if tag and (number is not None or is_tensor)
+        else None
+    )
 
 
-def _records(data: bytes) -> Iterator[bytes]:
+def _records(data: bytes) -> Iterator[_Record]:
     """Yield the records of a TFRecord file; a torn last one is left out, as TensorBoard does."""
     at = 0
     while at + 12 <= len(data):
         [length] = struct.unpack_from("<Q", data, at)
-        if at + 12 + length > len(data):
+        if at + 16 + length > len(data):
             return
-        yield data[at + 12 : at + 12 + length]
+        [checksum] = struct.unpack_from("<I", data, at + 12 + length)
+        yield _Record(data[at + 12 : at + 12 + length], checksum)
         at += 16 + length
+
+
+def _checksum(data: bytes) -> int:
+    """Return the masked CRC-32C of a record, as TFRecord files have it."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = _CRC[(crc ^ byte) & 255] ^ (crc >> 8)
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def _table() -> tuple[int, ...]:
+    table = []
+    for byte in range(256):
+        crc = byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+        table.append(crc)
+    return tuple(table)
+
+
+_CRC: Final = _table()
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:

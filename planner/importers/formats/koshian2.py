@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from planner.importers._given import Given, SourceError
-from planner.importers._source import Row, Source, Stated, later, number, whole
+from planner.importers.formats._given import Given, SourceError
+from planner.importers.formats._source import Row, Source, Stated, later, number, whole
 
 MODEL: Final = "WideResNet 7x7 103M"
 TRAIN, VALIDATION = 50_000, 10_000

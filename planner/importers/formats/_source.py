@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from planner.importers._given import MOST_BYTES, Given
+from planner.importers.formats._given import MOST_BYTES, Given
 from planner.runs import BY_NAME, REAL, WHOLE
 
 Row = Mapping[str, Any]
@@ -63,6 +64,11 @@ def whole(text: object) -> int | None:
     """Return a whole number above 0; None for anything else."""
     value = number(text)
     return int(value) if value is not None and value >= 1 and value == int(value) else None
+
+
+def rises(evaluations: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether the steps of evaluations rise, as those of one training do."""
+    return all(b["step"] > a["step"] for a, b in itertools.pairwise(evaluations))
 
 
 def typed(name: str, text: str) -> tuple[Any, str | None]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from planner.importers._given import MOST_ROWS, Given, SourceError, text_of
-from planner.importers._source import Row, Source, Stated, later, number, whole
+from planner.importers.formats._given import MOST_ROWS, Given, SourceError, text_of
+from planner.importers.formats._source import Row, Source, Stated, later, number, rises, whole
 
 GROUPS: Final = ("step", "step_s", "epoch", "epoch_s", "throughput", "loss", "value")
 """Groups an expression may have."""
@@ -99,7 +98,7 @@ def _row(
         for step, value in values
         if step is not None and value is not None
     ]  # fmt: skip
-    if evaluations and all(b["step"] > a["step"] for a, b in itertools.pairwise(evaluations)):
+    if evaluations and rises(evaluations):
         row["evaluations"] = evaluations
         row["final_metric"] = evaluations[-1]["value"]
     return row

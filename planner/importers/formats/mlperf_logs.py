@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import re
@@ -12,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from planner.importers._given import MOST_BYTES, MOST_ROWS, Given, SourceError, json_of
-from planner.importers._source import Row, Source, Stated, number, whole
+from planner.importers.formats._given import MOST_BYTES, MOST_ROWS, Given, SourceError, json_of
+from planner.importers.formats._source import Row, Source, Stated, number, rises, whole
 
 _LINE: Final = re.compile(r":::MLLOG\s+(\{.*\})|:::MLL\s+(\d+\.\d+)\s+(\w+):\s+(\{.*\})")
 _MOST_EPOCHS: Final = 1_000
@@ -216,7 +215,7 @@ def _evaluations(
                     "elapsed_s": time_s - start, "value": metric, "loss": None,
                 }
             )  # fmt: skip
-    if not found or any(b["step"] <= a["step"] for a, b in itertools.pairwise(found)):
+    if not found or not rises(found):
         return {}
     last = found[-1]
     row: dict[str, Any] = {

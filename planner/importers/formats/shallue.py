@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from planner.importers._given import Given, SourceError, json_of, table_of
-from planner.importers._source import Row, Source, Stated, number, whole
+from planner.importers.formats._given import Given, SourceError, json_of, table_of
+from planner.importers.formats._source import Row, Source, Stated, number, rises, whole
 
 _STUDY: Final = "study.json"
 _ENDED: Final = {
@@ -54,9 +53,9 @@ def _trial(given: Given, name: str, metric: str) -> Row:
         for step, value in values
         if step is not None and value is not None
     ]
-    if any(b["step"] <= a["step"] for a, b in itertools.pairwise(found)):
+    if not rises(found):
         raise SourceError(name, ["the steps of measurements.csv do not rise. Restore the file."])
-    settings = next(
+    settings: Mapping[str, Any] = next(
         (about[k] for k in ("parameters", "hparams") if isinstance(about.get(k), dict)), {}
     )
     rate = next((number(v) for k, v in settings.items() if "learning_rate" in str(k)), None)

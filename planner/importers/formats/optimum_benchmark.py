@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from planner.importers._given import Given, SourceError, json_of
-from planner.importers._source import Row, Source, Stated, number, whole
+from planner.importers.formats._given import Given, SourceError, json_of
+from planner.importers.formats._source import Row, Source, Stated, number, whole
 
 _MEMORY_UNITS: Final = {"MB": 1e6, "MiB": 2.0**20, "GB": 1e9}
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from planner.importers._given import Given, SourceError, table_of
-from planner.importers._source import Row, Source, Stated, number
+from planner.importers.formats._given import Given, SourceError, table_of
+from planner.importers.formats._source import Row, Source, Stated, number
 
 _NAME: Final = "name_gpu"
 _BESIDE: Final = frozenset({"name_gpu", "num_gpu", "watt", "price", "system"})
