@@ -3,6 +3,7 @@
 `python -m planner report --out FILE.pdf`: a comparison of hardware to hand out.
 `python -m planner sql "SELECT ..."`: a read-only query of the runs.
 `python -m planner import SOURCE PATH --set NAME`: bring in what other programs measured.
+`python -m planner token create NAME --set SLUG`: a token for `python -m runners push`.
 `python -m planner docs NAME`: print a page of the documentation that is made from the code.
 `python -m planner mfu [DIR]`: fit the efficiency of described workloads on published tables.
 `python -m planner backtest [DIR]`: measure how wrong the product is on what was hidden from it.
@@ -16,6 +17,7 @@ import sys
 from typing import Final
 
 from planner.answers import PAGES
+from planner.core import program
 
 PIPE_CLOSED: Final = 141
 """What a shell says of a program whose reader went away: 128 + SIGPIPE."""
@@ -29,6 +31,15 @@ QUESTIONS: Final = {
     "sql": "a SELECT statement over the runs, read-only",
     "report": "a comparison as an HTML or PDF file to hand out",
 }
+NAMES: Final = {
+    **QUESTIONS,
+    "docs": "print docs/NAME.md",
+    "import": "results of other programs as a result set",
+    "backtest": "how wrong on what was hidden: docs/accuracy.md",
+    "token": "tokens of programs that push runs to this server",
+    "mfu": "fit the efficiency of described workloads",
+}
+"""All commands, with what each is for."""
 
 
 def main(arguments: list[str]) -> int:
@@ -45,6 +56,10 @@ def main(arguments: list[str]) -> int:
         from planner.commands.import_ import run_import
 
         return run_import(options)
+    if options.command == "token":
+        from planner.commands.token import run_token
+
+        return run_token(options)
     if options.command == "mfu":
         from backtest.commands.mfu import run_mfu
 
@@ -56,26 +71,31 @@ def main(arguments: list[str]) -> int:
 
 def _parser(command: str) -> argparse.ArgumentParser:
     """Return the parser of all commands; only `command` gets its options."""
-    parser = argparse.ArgumentParser(prog="python -m planner", description=__doc__)
+    parser = argparse.ArgumentParser(prog=program("planner"), description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     for name, text in QUESTIONS.items():
         about = f"{text[0].upper()}{text[1:]}."
         question = commands.add_parser(name, help=text, description=about, allow_abbrev=False)
         if name == command:
             _add_question(question, name)
-    docs = commands.add_parser("docs", help="print docs/NAME.md")
+    docs = commands.add_parser("docs", help=NAMES["docs"])
     docs.add_argument("name", choices=sorted(PAGES))
-    bring = commands.add_parser("import", help="results of other programs as a result set")
+    bring = commands.add_parser("import", help=NAMES["import"])
     if command == "import":
         from planner.commands import import_
 
         import_.add_arguments(bring)
-    back = commands.add_parser("backtest", help="how wrong on what was hidden: docs/accuracy.md")
+    token = commands.add_parser("token", help=NAMES["token"])
+    if command == "token":
+        from planner.commands import token as tokens
+
+        tokens.add_arguments(token)
+    back = commands.add_parser("backtest", help=NAMES["backtest"])
     if command == "backtest":
         from backtest.commands import backtest
 
         backtest.add_arguments(back)
-    fit = commands.add_parser("mfu", help="fit the efficiency of described workloads")
+    fit = commands.add_parser("mfu", help=NAMES["mfu"])
     if command == "mfu":
         from backtest.commands import mfu
 
@@ -148,7 +168,7 @@ def _answer(options: argparse.Namespace, left: list[str]) -> int:
         return words.REFUSED
 
 
-def _as_a_pipe_wants(arguments: list[str]) -> int:
+def run(arguments: list[str]) -> int:
     """Run `main`; a reader that stops early (`| head`) is no error."""
     try:
         code = main(arguments)
@@ -160,4 +180,4 @@ def _as_a_pipe_wants(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(_as_a_pipe_wants(sys.argv[1:]))
+    raise SystemExit(run(sys.argv[1:]))

@@ -58,6 +58,8 @@ from planner.time_to_target import (
 )
 
 Answer = TypeVar("Answer")
+_DRAWN: Final = Kept(256)
+"""Figures and rows of pages; each holds some kilobytes."""
 _WORK: Final = (
     "stated_mfu", "throughput", "train_flops_per_sample", "accelerator_model_name",
     "accelerators_per_node", "number_of_nodes", "precision",
@@ -357,6 +359,18 @@ def scaling_out_of(
     key = tuple(sorted((name, tuple(texts)) for name, texts in question.items()))
     query = lambda: scaling_out_answered(shared, question, catalog)  # noqa: E731
     return _once(shared, ("scaling out", key, stamp), query)
+
+
+def drawn(shared: Store, what: str, of: Hashable, make: Callable[[], Answer]) -> Answer:
+    """Return a figure or rows of a page, cached until any run changes.
+
+    Args:
+        shared: the store.
+        what: name of page and figure.
+        of: all else that they depend on: the question, the theme.
+        make: makes them; nobody may change what it returns.
+    """
+    return _DRAWN.once((shared.serial, shared.generation, what, of), make)
 
 
 def facets(shared: Store, filters: Mapping[str, Sequence[str]]) -> dict[str, dict[str, int]]:

@@ -13,7 +13,7 @@ import streamlit as st
 
 from pages.common import handout, kept, widgets
 from pages.common.link import Link, as_text, slugs
-from pages.compare import charts, described, saved, state, table
+from pages.compare import charts, described, saved, state, table, tiles
 from pages.compare import described as compare_described
 from pages.compare.inputs import after, in_words
 from pages.compare.state import Reply
@@ -88,10 +88,8 @@ def draw(link: Link, shared: Store, reply: Reply, comparison: Comparison, begins
     bought = buying(pair) if pair else ""
     keeps = limits_sentence(comparison, until(reply, comparison, begins), reply.display)
     open_question, measure = undecided(comparison)
-    with st.container(border=True):
-        st.markdown(f"## {widgets.answer_text(first)}")
-        if keeps:
-            st.markdown(f":material/event_available: {widgets.answer_text(keeps)}")
+    with st.container():
+        tiles.draw(reply, comparison)
         with widgets.actions():
             lines = [" ".join([first, *others]), keeps, bought, open_question, measure]
             text = "\n".join(line for line in lines if line)
@@ -100,8 +98,10 @@ def draw(link: Link, shared: Store, reply: Reply, comparison: Comparison, begins
             saved.offer(link, reply)
             described.draw_efficiency(link, shared, comparison)
         with widgets.details():
-            for text in others:
+            for text in (first, *others):
                 st.markdown(widgets.answer_text(text))
+            if keeps:
+                st.markdown(f":material/event_available: {widgets.answer_text(keeps)}")
             if others:
                 st.caption(_LIKELY)
             if bought:

@@ -88,7 +88,8 @@ def _list(link: Link, shared: Store, chosen: Chosen) -> None:
                 )
                 _downloads(link, every, counted)
         st.caption("Click a row to open its run; by keyboard: Shift and Space.")
-        table.draw(link, runs, key)
+        badges = [(s.folder, s.slug) for s in shared.sets if s.is_unofficial]
+        table.draw(link, runs, key, badges)
         if shown > queries.MOST_ROWS:
             _turn(at, runs.num_rows, shown)
         if kept.suspects(shared).cut_short:
@@ -195,6 +196,7 @@ def _sets(shared: Store) -> None:
                 "Title": _cell(s.title),
                 "About": _cell(s.about),
                 "Basis": _cell(s.basis),
+                "State": f"withdrawn {s.withdrawn}" if s.withdrawn else s.standing or "shown",
                 "Licence": _cell(s.licence),
                 "Citation": _cell(s.citation or s.source),
                 "Author": _cell(s.author),

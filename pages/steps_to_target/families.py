@@ -54,10 +54,6 @@ def draw(link: Link, of: Families) -> None:
             st.markdown(widgets.answer_text(text))
         if drawn := lines.families_figure(of, widgets.theme()):
             widgets.chart(drawn, "steps-to-target.families_chart", " ".join(texts))
-            st.caption(
-                "Markers are medians of the seeds at the best learning rate of each batch, lines "
-                "are fitted; grey dashes lie beyond what was measured."
-            )
         records = family_rows(of)
         widgets.table(
             [rows.family(r) for r in records],

@@ -7,17 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from pages.common import (
-    handout,
-    kept,
-    suspect_switch,
-    widgets,
-)
+from pages.common import handout, kept, narrow, suspect_switch, widgets
 from pages.common.curve_lines import lines
 from pages.common.kept import store
 from pages.common.link import Link, as_text
 from pages.throughput import choice as curve_choice
-from pages.throughput import factor
+from pages.throughput import factor, tiles
 from planner import figures
 from planner.answers import answer_sentences, batch_rows, source_rows
 from planner.answers.parameters import BATCH
@@ -36,13 +31,17 @@ def show() -> None:
     st.title("Throughput")
     left_out = suspect_switch.left_out(link, shared)
     link.state("workload", "patterns", "systems")
-    choice = curve_choice.draw(link, shared, left_out)
+    asked = narrow.question(link.page, folds=bool(kept.workload_names(shared)))
+    with asked.inputs:
+        choice = curve_choice.draw(link, shared, left_out)
     link.choice("scale", ["log", "linear"], "log")
+    widgets.declare_tab(link)
     if choice is None:
         link.write()
         link.warn()
         return
     everything, chosen, workload = choice.everything, choice.chosen, choice.workload
+    asked.summary(workload.split(" · ")[0], *dict.fromkeys(c.runs[0].system for c in chosen))
     effects = factor.offer(link, shared, workload, left_out)
     batches, wrong = link.numbers(BATCH)
     link.write()
@@ -62,11 +61,21 @@ def show() -> None:
             factor.draw(link, effects, workload)
         return
     _answer(link, everything, chosen, shared)
-    _charts(link, everything, chosen, shared)
-    _tables(chosen, shared)
+    drawn = lines(chosen, everything, kept.suspects(shared).names)
+    with st.container(border=True):
+        tab = widgets.open_tab(link)
+        with tab.place:
+            if tab.name == "chart":
+                _chart(link, drawn, chosen)
+            else:
+                link.hold("scale")
+                _table(chosen, drawn)
+    _residuals(drawn, chosen)
+    _points(chosen)
     _at_batches(link, chosen, batches, wrong)
     factor.draw(link, effects, workload)
     _forms(chosen, shared)
+    _sources(chosen, shared)
 
 
 def _notes(steps: TimedSteps) -> None:
@@ -85,13 +94,13 @@ def _answer(
     link: Link, everything: Sequence[SystemCurve], chosen: list[SystemCurve], shared: Store
 ) -> None:
     sentences = answer_sentences(chosen)
-    with st.container(border=True):
-        st.markdown(f"## {widgets.answer_text(sentences[0])}")
+    with st.container():
+        tiles.draw(chosen)
         with widgets.actions():
             widgets.share(link, "\n".join(sentences), "content")
             handout.draw("throughput", _report(link.url(), everything, chosen, shared))
         with widgets.details():
-            for text in sentences[1:]:
+            for text in sentences:
                 st.markdown(widgets.answer_text(text))
             st.caption(
                 "Law: throughput v(b) = b / (b/v0 + t), with the asymptotic throughput v0 and the "
@@ -102,68 +111,62 @@ def _answer(
         suspect_switch.draw(link, shared, drawn, "Leave suspect runs out of the fit")
 
 
-def _charts(
-    link: Link, everything: Sequence[SystemCurve], chosen: list[SystemCurve], shared: Store
-) -> None:
-    drawn = lines(chosen, everything, kept.suspects(shared).names)
-    look = widgets.theme()
-    with st.container(border=True):
-        widgets.scale("Samples per second against batch size", link.key("scale"))
-        log = st.session_state[link.key("scale")] == "log"
+def _chart(link: Link, drawn: Sequence[figures.ThroughputLine], chosen: list[SystemCurve]) -> None:
+    widgets.scale("Samples per second against batch size", link.key("scale"))
+    log = st.session_state[link.key("scale")] == "log"
+    figure = figures.throughput(drawn, widgets.theme(), log=log)
+    widgets.chart(figure, "throughput.chart", " ".join(answer_sentences(chosen)))
+
+
+def _residuals(drawn: Sequence[figures.ThroughputLine], chosen: list[SystemCurve]) -> None:
+    """Draw, behind a closed box, how far each step time lies from its fit."""
+    if not any(np.isfinite(x.measured.residuals).any() for x in drawn):
+        return
+    box = widgets.folded("How far each step time is from its fit", "show_chart", "throughput.off")
+    if not box.open:
+        return
+    with box:
         widgets.chart(
-            figures.throughput(drawn, look, log=log),
-            "throughput.chart",
-            " ".join(answer_sentences(chosen)),
+            figures.residuals(drawn, widgets.theme()),
+            "throughput.residuals",
+            "Relative difference between measured and fitted step times",
         )
-        st.caption(
-            "Markers are measured, lines fitted, bands 90\u00a0% for one new measurement; "
-            f"dashed grey lies beyond what was measured.{_open_markers(drawn)}"
-        )
-    if any(np.isfinite(x.measured.residuals).any() for x in drawn):
-        with st.container(border=True):
-            widgets.heading("How far each step time lies from its fit")
-            widgets.chart(
-                figures.residuals(drawn, look),
-                "throughput.residuals",
-                "Relative difference between measured and fitted step times",
-            )
-            exact = [curve.label for curve in chosen if curves.passes_through(curve)]
-            if exact:
-                named = ", ".join(exact)
-                st.caption(as_text(f"The fit passes through both points of {named}."))
+        exact = [curve.label for curve in chosen if curves.passes_through(curve)]
+        if exact:
+            named = ", ".join(exact)
+            st.caption(as_text(f"The fit passes through both points of {named}."))
 
 
-def _open_markers(drawn: list[figures.ThroughputLine]) -> str:
-    """Return the legend of open markers, where there are any."""
-    if any(x.left_out.batch.size for x in drawn):
-        return " Open markers are suspect runs, grey ones left out of the fit."
-    return " Open markers are suspect runs." if any(any(x.measured.flags) for x in drawn) else ""
-
-
-def _tables(chosen: list[SystemCurve], shared: Store) -> None:
-    with st.container(border=True):
-        widgets.heading("v0, t and the batches that reach 50 % and 90 % of v0")
+def _table(chosen: list[SystemCurve], drawn: Sequence[figures.ThroughputLine]) -> None:
+    widgets.heading("v0, t and the batches that reach 50 % and 90 % of v0")
+    records = curves.curve_rows(chosen)
+    rows = [_shown(r) for r in records]
+    slots = {line.label: line.slot for line in drawn}
+    narrow.draw_cards("throughput-cards", tiles.cards(rows, records, slots))
+    with narrow.wide("throughput-table"):
         widgets.table(
-            [_shown(r) for r in curves.curve_rows(chosen)],
+            rows,
             key="throughput.table",
             alt="Fitted parameters of every chosen curve",
         )
-        first, second = st.columns(2)
-        with first:
-            widgets.download(
-                "Curves as CSV",
-                lambda: csv_text(curves.curve_rows(chosen)),
-                "epochwise-curves.csv",
-                key="throughput.csv",
-            )
-        with second:
-            widgets.download(
-                "Points as CSV",
-                lambda: csv_text(curves.point_rows(chosen)),
-                "epochwise-points.csv",
-                key="throughput.points",
-            )
-    _points(chosen)
+    with widgets.actions():
+        widgets.download(
+            "Curves as CSV",
+            lambda: csv_text(curves.curve_rows(chosen)),
+            "epochwise-curves.csv",
+            key="throughput.csv",
+            width="content",
+        )
+        widgets.download(
+            "Points as CSV",
+            lambda: csv_text(curves.point_rows(chosen)),
+            "epochwise-points.csv",
+            key="throughput.points",
+            width="content",
+        )
+
+
+def _sources(chosen: list[SystemCurve], shared: Store) -> None:
     box = widgets.folded("Where these numbers come from", "source", "throughput.origin")
     if box.open:
         with box:
@@ -303,9 +306,7 @@ def _report(
         memory = any(row["peak_memory_gb"] is not None for row in points)
         charts = [
             Chart(title="Samples per second against batch size",
-                  spec=figures.throughput(drawn, LIGHT_THEME, log=True), alt=sentences[0],
-                  caption="Markers are measured, lines fitted, bands 90 % for one new measurement; "
-                  f"dashed grey lies beyond what was measured.{_open_markers(drawn)}"),
+                  spec=figures.throughput(drawn, LIGHT_THEME, log=True), alt=sentences[0]),
             Chart(title="How far each step time lies from its fit",
                   spec=figures.residuals(drawn, LIGHT_THEME),
                   alt="Relative difference between measured and fitted step times"),

@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from planner.importers._source import (
-    MOST_BYTES,
+from planner.importers._given import (
     MOST_CHARACTERS,
     MOST_COLUMNS,
     MOST_ROWS,
-    Row,
-    Source,
+    Given,
     SourceError,
-    Stated,
     table_of,
-    typed,
 )
+from planner.importers._source import Row, Source, Stated, typed
 from planner.runs import BY_NAME
 
 _MAP: Final = "columns"
+_MOST_UNPACKED: Final = 50_000_000
+_BATCH: Final = 512
+"""Rows of a parquet file in memory at once."""
 
 
-def _read(path: Path, stated: Stated) -> Sequence[Row]:
-    renamed = _renamed(path, stated)
-    cells = _parquet(path) if path.suffix == ".parquet" else table_of(path)
+def _read(given: Given, stated: Stated) -> Sequence[Row]:
+    renamed = _renamed(given, stated)
+    cells = _parquet(given) if given.suffix == ".parquet" else table_of(given)
     names = {name: renamed.get(name, name) for name in cells[0]}
     problems = [
         f"column {name}: is unknown. Map it with --option columns={name}:COLUMN, or to nothing: "
@@ -50,38 +50,71 @@ def _read(path: Path, stated: Stated) -> Sequence[Row]:
                 problems.append(f"line {number}, {problem}")
         rows.append(row)
     if problems:
-        raise SourceError(path, problems)
+        raise SourceError(given.first, problems)
     return rows
 
 
-def _renamed(path: Path, stated: Stated) -> dict[str, str]:
+def _renamed(given: Given, stated: Stated) -> dict[str, str]:
     """Return the column of runs for a column of the file; "" leaves it out."""
     pairs = [p for p in stated.options.get(_MAP, "").split(",") if p]
     wrong = [p for p in pairs if ":" not in p]
     if wrong:
-        raise SourceError(path, [f"option columns: {p!r} is not NAME:COLUMN." for p in wrong])
+        raise SourceError(
+            given.first, [f"option columns: {p!r} is not NAME:COLUMN." for p in wrong]
+        )
     return dict(p.rsplit(":", 1) for p in pairs)
 
 
-def _parquet(path: Path) -> list[dict[str, str]]:
+def _parquet(given: Given) -> list[dict[str, str]]:
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise SourceError(path, [f"it is larger than {MOST_BYTES:,} bytes. Split it."])
-        file = pq.ParquetFile(path)
+        whole = pa.BufferReader(given.files[given.first])
+        file = pq.ParquetFile(whole)
         flat = [f.name for f in file.schema_arrow if not pa.types.is_nested(f.type)]
-        if len(flat) > MOST_COLUMNS or file.metadata.num_rows > MOST_ROWS:
-            text = f"it has more than {MOST_COLUMNS} columns or {MOST_ROWS:,} rows. Split it."
-            raise SourceError(path, [text])
-        rows = file.read(columns=flat).to_pylist()
-    except (OSError, pa.ArrowException) as error:
-        raise SourceError(path, [f"it cannot be read as parquet: {error}."]) from error
-    if not rows:
-        raise SourceError(path, ["it has no row."])
-    texts = [{n: "" if v is None else str(v) for n, v in row.items()} for row in rows]
-    long = [f"row {i}, {n}: has more than {MOST_CHARACTERS} characters." for i, row in
-            enumerate(texts, 1) for n, v in row.items() if len(v) > MOST_CHARACTERS]  # fmt: skip
-    if long:
-        raise SourceError(path, long)
+        groups = (file.metadata.row_group(i) for i in range(file.metadata.num_row_groups))
+        if sum(group.total_byte_size for group in groups) > _MOST_UNPACKED:
+            text = f"it unpacks to more than {_MOST_UNPACKED:,} bytes. Split it."
+            raise SourceError(given.first, [text])
+        if len(flat) > MOST_COLUMNS:
+            text = f"it has {len(flat)} columns; at most {MOST_COLUMNS} are read. Split it."
+            raise SourceError(given.first, [text])
+        # dictionaries stay dictionaries: a repeated long text is measured once
+        texts = _cells(given, pq.ParquetFile(whole, read_dictionary=flat), flat)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        if isinstance(error, SourceError):
+            raise
+        why = str(error).partition("\n")[0][:MOST_CHARACTERS]
+        raise SourceError(
+            given.first, [f"it cannot be read as parquet: {why}. Export it again."]
+        ) from error
+    if not texts:
+        raise SourceError(given.first, ["it has no row. Give a file with rows."])
+    return texts
+
+
+def _cells(given: Given, file: pq.ParquetFile, names: Sequence[str]) -> list[dict[str, str]]:
+    """Return the cells as texts; limits are checked while rows arrive, never by the footer."""
+    texts: list[dict[str, str]] = []
+    long: list[str] = []
+    for batch in file.iter_batches(_BATCH, columns=list(names), use_threads=False):
+        if len(texts) + batch.num_rows > MOST_ROWS:
+            raise SourceError(given.first, [f"it has more than {MOST_ROWS:,} rows. Split it."])
+        for name in names:
+            column = batch.column(name)
+            if pa.types.is_dictionary(column.type):
+                column = column.dictionary
+            if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+                longest = pc.max(pc.utf8_length(column)).as_py() or 0
+                if longest > MOST_CHARACTERS:
+                    long.append(
+                        f"{name}: has a cell of {longest:,} characters; at most "
+                        f"{MOST_CHARACTERS} are read. Shorten it."
+                    )
+        if long:
+            raise SourceError(given.first, long)
+        texts += [
+            {n: "" if v is None else str(v)[: MOST_CHARACTERS + 1] for n, v in row.items()}
+            for row in batch.to_pylist()
+        ]
     return texts
 
 

@@ -6,10 +6,10 @@ import itertools
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
-from planner.importers._source import MOST_ROWS, Row, Source, SourceError, Stated
+from planner.importers._given import MOST_CHARACTERS, MOST_ROWS, Given, SourceError
+from planner.importers._source import Row, Source, Stated
 
 MOST_BYTES: Final = 50_000_000
 """Largest event file: images and graphs in it are skipped, but lie in it."""
@@ -24,19 +24,16 @@ class _Scalar:
     value: float | None
 
 
-def _read(path: Path, stated: Stated) -> Sequence[Row]:
+def _read(given: Given, stated: Stated) -> Sequence[Row]:
+    data = given.files[given.first]
+    if len(data) > MOST_BYTES:
+        raise SourceError(given.first, [f"it is larger than {MOST_BYTES:,} bytes. Split it."])
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise SourceError(path, [f"it is larger than {MOST_BYTES:,} bytes."])
-        data = path.read_bytes()
-    except OSError as error:
-        raise SourceError(path, [f"it cannot be read: {error.strerror}."]) from error
-    try:
-        opened_s, scalars = _scalars(path, data)
+        opened_s, scalars = _scalars(given, data)
     except (struct.error, IndexError, UnicodeDecodeError, ValueError) as error:
         if isinstance(error, SourceError):
             raise
-        raise SourceError(path, [f"it is no whole event file: {error}."]) from error
+        raise SourceError(given.first, [f"it is no whole event file: {error}."]) from error
     tags = list(dict.fromkeys(s.tag for s in scalars))
     tag = stated.options.get("tag") or next((t for t in tags if t.startswith("epoch_")), None)
     if tag not in tags:
@@ -44,7 +41,7 @@ def _read(path: Path, stated: Stated) -> Sequence[Row]:
         listed = ", ".join(tags[:20]) or "no scalar"
         text = (f"{named}. Name a scalar that is written once an epoch, --option tag=... "
                 f"It has: {listed}.")  # fmt: skip
-        raise SourceError(path, [text])
+        raise SourceError(given.first, [text])
     chosen = [s for s in scalars if s.tag == tag]
     steps = [s.step for s in chosen]
     if len(chosen) < 2 or any(b - a != 1 for a, b in itertools.pairwise(steps)):
@@ -52,11 +49,13 @@ def _read(path: Path, stated: Stated) -> Sequence[Row]:
             f"{tag} has the steps {', '.join(map(str, steps[:6]))} ...; epochs count up by 1. "
             "Name a scalar that is written once an epoch."
         )
-        raise SourceError(path, [text])
+        raise SourceError(given.first, [text])
     later_s = [b.wall_s - a.wall_s for a, b in itertools.pairwise(chosen)]
     start_s = chosen[0].wall_s - opened_s
     if min(later_s) <= 0.0 or start_s <= 0.0:
-        raise SourceError(path, [f"the wall times of {tag} do not rise. The clock was set back."])
+        raise SourceError(
+            given.first, [f"the wall times of {tag} do not rise. The clock was set back."]
+        )
     mean = sum(later_s) / len(later_s)
     return [
         {
@@ -70,7 +69,7 @@ def _read(path: Path, stated: Stated) -> Sequence[Row]:
     ]
 
 
-def _scalars(path: Path, data: bytes) -> tuple[float, list[_Scalar]]:
+def _scalars(given: Given, data: bytes) -> tuple[float, list[_Scalar]]:
     """Return the time of the first event and all scalars."""
     opened_s: float | None = None
     found: list[_Scalar] = []
@@ -88,9 +87,9 @@ def _scalars(path: Path, data: bytes) -> tuple[float, list[_Scalar]]:
             if field == 1 and isinstance(value, bytes) and (scalar := _scalar(value, step, wall_s)):
                 found.append(scalar)
         if len(found) > MOST_ROWS:
-            raise SourceError(path, [f"it has more than {MOST_ROWS:,} scalars."])
+            raise SourceError(given.first, [f"it has more than {MOST_ROWS:,} scalars."])
     if opened_s is None:
-        raise SourceError(path, ["it is empty."])
+        raise SourceError(given.first, ["it is empty."])
     return opened_s, found
 
 
@@ -99,7 +98,7 @@ def _scalar(value: bytes, step: int, wall_s: float) -> _Scalar | None:
     tag, number, is_tensor = "", None, False
     for field, part in _fields(value):
         if field == 1 and isinstance(part, bytes):
-            tag = part.decode()
+            tag = part[:MOST_CHARACTERS].decode("utf-8", "replace")
         elif field == 2 and isinstance(part, bytes) and len(part) == 4:
             [number] = struct.unpack("<f", part)
         elif field == 8:
@@ -161,7 +160,9 @@ SOURCE: Final = Source(
     derives="an epoch's time from two wall times; the first one, with the time before it, from the "
     "opening of the file",
     refuses="scalars that are written per step, clocks that were set back",
+    named=r".*tfevents.*",
     read=_read,
     needs=("model", "system_name", "device_kind", "global_batch_size", "samples_per_epoch"),
+    most_bytes=MOST_BYTES,
     options={"tag": "the scalar (default: the first one that begins with epoch_)"},
 )

@@ -24,6 +24,7 @@ from runners.commands.journals import (
     nothing_to_do,
     stopped,
 )
+from runners.commands.push import pushing
 from runners.machine.identity import session_started_at
 from runners.plan.cases import Case
 from runners.plan.spec import SpecError
@@ -79,7 +80,8 @@ def measure_on(
     if not args.yes and not _allowed(args):
         say("Nothing was started.")
         return REFUSED
-    return _measure(args, context, roster, stop)
+    with pushing(args, context.folder, stop):
+        return _measure(args, context, roster, stop)
 
 
 def _left(context: Context) -> list[Case]:

@@ -37,7 +37,7 @@ from tests.store.build import (
 )
 
 DRAW: Final = random.Random(20261)
-MUTANTS: Final = 3000 if FULL else 50
+MUTANTS: Final = 3000 if FULL else 12
 
 
 def _footer_at(data: bytes) -> int:

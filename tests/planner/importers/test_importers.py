@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from planner.__main__ import main
-from planner.importers import SOURCES, SourceError, Stated, commit, read
+from planner.importers import SOURCES, SourceError, Stated, commit, given_from, read
 from planner.runs import RecordError
 from planner.store.summaries import summaries
 from tests.store.build import opened
@@ -23,7 +23,7 @@ FACTS: dict[str, Any] = {
 
 def rows_of(name: str, path: Path, facts: dict[str, Any], **options: str) -> list[dict[str, Any]]:
     """The rows of a file as they would be committed."""
-    return read(name, path, Stated(facts=facts, options=options), "Mine")
+    return read(name, given_from(path, SOURCES[name]), Stated(facts=facts, options=options), "Mine")
 
 
 def refused(name: str, path: Path, facts: dict[str, Any], **options: str) -> str:
