@@ -32,6 +32,7 @@ ARGUMENTS: Final = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--js-flags=--min-semi-space-size=64 --max-semi-space-size=64",  # a page is short-lived
 )
 PAGES: Final = {
     "": "Epochwise",
