@@ -215,6 +215,9 @@ def _chart(link: Link, answer: SqlAnswer, form: str, axes: dict[str, str]) -> No
             key=link.key("sql_scale"), required=True, format_func=sentence_case,
         )  # fmt: skip
     series, left_out, every = _series(answer, axes, form)
+    if not series:
+        st.caption(f"No row states {as_text(axes['y'])}. Choose another column.")
+        return
     titles = _title(answer, axes["x"]), _title(answer, axes["y"])
     log = st.session_state[link.key("sql_scale")] == "log"
     spec = figures.selected(series, form, titles, widgets.theme(), log=log)  # type: ignore[arg-type]

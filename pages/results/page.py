@@ -13,9 +13,10 @@ from pages.common import hardware, kept, widgets
 from pages.common.kept import store
 from pages.common.link import Link, as_text, slug
 from pages.common.permission import permission
+from pages.common.run_filters import TITLES
 from pages.results import filters as run_filters
 from pages.results import one_run, table
-from pages.results.filters import TITLES, Chosen
+from pages.results.filters import Chosen
 from planner.answers.parameters import MOST_RUNS_SHOWN
 from planner.core import csv_text
 from planner.store import Store, exchange, queries
