@@ -238,7 +238,12 @@ def trials(shared: Store, of: TrialSet) -> Trials:
 def trials_version(shared: Store, of: TrialSet) -> int:
     """Return a number that grows whenever a run of that network changes."""
     begin = f"{of.network} · "
-    return shared.version(*(w for w in shared.workloads if w.startswith(begin) or w == of.network))
+
+    def query() -> int:
+        names = (w for w in shared.workloads if w.startswith(begin) or w == of.network)
+        return shared.version(*names)
+
+    return once_a_run(("trials version", shared.serial, of.network), query)
 
 
 def optimizer_comparison(
@@ -492,7 +497,26 @@ def store() -> Store:
 def at_one_moment(requested_s: float) -> Iterator[None]:
     """Show this thread one state of the store until the block ends: `requested_s` or later."""
     with _shared().at_one_moment(requested_s):
-        yield
+        _RUN.answers = {}
+        try:
+            yield
+        finally:
+            _RUN.answers = None
+
+
+_RUN: Final = threading.local()
+"""What `once_a_run` keeps of the page that this thread draws."""
+
+
+def once_a_run(question: Hashable, answer: Callable[[], Answer]) -> Answer:
+    """Return a result that stays the same while a page is drawn; outside of it, compute it anew."""
+    answers: dict[Hashable, Any] | None = getattr(_RUN, "answers", None)
+    if answers is None:
+        return answer()
+    if question not in answers:
+        answers[question] = answer()
+    result: Answer = answers[question]
+    return result
 
 
 def _shared() -> Store:

@@ -28,8 +28,10 @@ from planner.figures import (
 from planner.figures.as_text import MOST_ROWS
 from planner.figures.frame import DARK_THEME, LIGHT_THEME, Theme
 from planner.store import queries
+from planner.store.kept import Kept
 
 Width = Literal["stretch", "content"]
+_CHART_TEXTS: Final = Kept(64)
 
 
 def heading(text: str, width: Width = "stretch") -> None:
@@ -40,7 +42,9 @@ def heading(text: str, width: Width = "stretch") -> None:
 def chart(spec: ChartSpec, key: str, alt: str) -> None:
     """Draw a chart in its own colours; screen readers get `alt` and its points as a table."""
     st.plotly_chart(UncheckedFigure(spec), theme=None, key=key, config=CONFIG, alt=alt)
-    markup.draw(chart_text(spec, alt))
+    # A kept figure is one object in all reruns; the value holds it, so that its id stays its own.
+    _, text = _CHART_TEXTS.once((id(spec), alt), lambda: (spec, chart_text(spec, alt)))
+    markup.draw(text)
 
 
 def marked_chart(

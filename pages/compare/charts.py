@@ -115,7 +115,7 @@ def hold(link: Link, opened: str) -> None:
 def time_and_cost(reply: Reply, comparison: Comparison, alt: str) -> None:
     """Draw cost against time, with intervals, best trade-offs and limits."""
     with st.container():
-        spots = _spots(reply, comparison)
+        spots = state.drawn(reply, "spots", "", lambda: _spots(reply, comparison))
         if not spots:
             st.caption(_NO_MARKS)
             return

@@ -97,7 +97,7 @@ def _answered(
                 charts.rent_and_buy(link, reply, comparison)
         charts.hold(link, tab.name)
     owning.draw(link, reply, comparison)
-    answer.draw_next_run(comparison)
+    answer.draw_next_run(reply, comparison)
     charts.what_matters(reply, comparison)
     answer.how_sure(comparison)
     table.sources(comparison)

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pages.common import tiles
+from pages.compare import state
 from pages.compare.charts import colours, short_names
 from pages.compare.state import Reply
 from planner import figures
-from planner.compare import limits_phrase, limits_words, pays_up_front, short_answer
+from planner.compare import (
+    ShortAnswer,
+    limits_phrase,
+    limits_words,
+    pays_up_front,
+    short_answer,
+)
 from planner.compare.evaluation import Comparison, Row
 from planner.core import plain, sentence_case
 from planner.cost import shown
@@ -16,18 +23,24 @@ from planner.cost import shown
 
 def draw(reply: Reply, comparison: Comparison) -> None:
     """Draw the best option: time, cost, and how likely it meets the limits."""
-    names = short_names([r.candidate for r in comparison.rows])
-    answer = short_answer(comparison, names, reply.display)
+    answer, made = state.drawn(reply, "tiles", "", lambda: _made(reply, comparison))
     if answer.row is None:
         tiles.draw("No answer", [], line=answer.line, tied=False)
         return
     tiles.draw(
         answer.row.candidate.label,
-        _tiles(reply, comparison, answer.row),
+        made,
         badge=answer.badge,
         line=answer.line,
         tied=answer.tied,
     )
+
+
+def _made(reply: Reply, comparison: Comparison) -> tuple[ShortAnswer, list[figures.Tile]]:
+    """Return the answer in short, and the tiles of its option."""
+    names = short_names([r.candidate for r in comparison.rows])
+    answer = short_answer(comparison, names, reply.display)
+    return answer, [] if answer.row is None else _tiles(reply, comparison, answer.row)
 
 
 def summary(reply: Reply | None) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Final
 
 import streamlit as st
@@ -28,6 +28,7 @@ from planner.epochs import (
     with_sizes,
 )
 from planner.epochs.how_long import how_long
+from planner.figures import TimeLine
 from planner.figures.frame import LIGHT_THEME
 from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page
 from planner.store import Store
@@ -63,14 +64,20 @@ def show() -> None:
             key="how-long.back",
         )
         return
-    result = how_long(
-        chosen.ranked,
-        chosen.epochs,
-        chosen.baseline.label,
-        another_session=another,
-        rest_like_last=like_last,
-        left_out=left_out,
-        size=chosen.size,
+    key = (link.question("scale", widgets.TAB), chosen.epochs, chosen.baseline.label)
+    result = kept.drawn(
+        shared,
+        "how long",
+        key,
+        lambda: how_long(
+            chosen.ranked,
+            chosen.epochs,
+            chosen.baseline.label,
+            another_session=another,
+            rest_like_last=like_last,
+            left_out=left_out,
+            size=chosen.size,
+        ),
     )
     suspect = kept.suspects(shared).names
     _answer(link, result, chosen.options, shared)
@@ -78,7 +85,7 @@ def show() -> None:
         tab = widgets.open_tab(link)
         with tab.place:
             if tab.name == "chart":
-                _chart(link, result, chosen.options, suspect)
+                _chart(link, result, (shared, key), lambda: lines(result, chosen.options, suspect))
             else:
                 link.hold("scale")
                 _table(result, suspect)
@@ -153,14 +160,22 @@ def how_sure(result: HowLong) -> str:
     return " ".join([f"Basis: {basis}.", *notes, *meant, *reasons])
 
 
-def _chart(link: Link, result: HowLong, options: list[Option], suspect: Mapping[str, str]) -> None:
+def _chart(
+    link: Link, result: HowLong, of: tuple[Store, Hashable], make: Callable[[], list[TimeLine]]
+) -> None:
+    """Draw the chart of the lines that `make` returns; `of` are the store and the question."""
     widgets.scale("Total time against epochs", link.key("scale"))
-    drawn = lines(result, options, suspect)
-    if not drawn:
+    log, theme = st.session_state[link.key("scale")] == "log", widgets.theme()
+    (shared, key), epochs = of, result.epochs
+
+    def draw() -> figures.ChartSpec | None:
+        drawn = make()
+        return figures.total_time(drawn, epochs, theme, log=log) if drawn else None
+
+    figure = kept.drawn(shared, "how long chart", (key, theme, log), draw)
+    if figure is None:
         st.caption("No chart: every option is refused. The table shows why.")
         return
-    log = st.session_state[link.key("scale")] == "log"
-    figure = figures.total_time(drawn, result.epochs, widgets.theme(), log=log)
     widgets.chart(figure, "how-long.chart", f"{result.sentence} One line per system.")
 
 
@@ -273,13 +288,13 @@ def _sources(result: HowLong, shared: Store) -> None:
 
 def _report(address: str, result: HowLong, options: list[Option], shared: Store) -> handout.Make:
     """Return a function that makes the report at the click, when no page is being drawn."""
-    suspect = kept.suspects(shared).names
-    drawn = lines(result, options, suspect)
-    sources = how_long_tables.source_rows([a.option for a in result.answers], shared.sets)
+    suspect, sets = kept.suspects(shared).names, shared.sets
     best = result.answers[0]
     when = epochs_in_words(result.epochs)
 
     def make(letterhead: Letterhead, made: str) -> str:
+        drawn = lines(result, options, suspect)
+        sources = how_long_tables.source_rows([a.option for a in result.answers], sets)
         chart = figures.total_time(drawn, result.epochs, LIGHT_THEME, log=True)
         return answer_page(
             AnswerReport(

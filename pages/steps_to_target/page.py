@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeVar
 
 import numpy as np
 import streamlit as st
 
-from pages.common import handout, narrow, suspect_switch, widgets
+from pages.common import handout, kept, narrow, suspect_switch, widgets
 from pages.common.kept import store
 from pages.common.link import Link
 from pages.common.widgets import File
@@ -35,6 +36,7 @@ from planner.time_to_target import (
     with_stated,
 )
 
+Made = TypeVar("Made")
 _CHART: Final = "steps-to-target.chart"
 
 
@@ -108,6 +110,12 @@ def _answer(link: Link, view: View, texts: list[str], shared: Store) -> None:
                 st.caption(widgets.answer_text(text))
 
 
+def _once(link: Link, what: str, make: Callable[[], Made]) -> Made:
+    """Return a figure of this question in this theme, kept for all sessions."""
+    of = (link.question(widgets.TAB), widgets.theme())
+    return kept.drawn(store(), f"steps to target {what}", of, make)
+
+
 def _sentences(view: View) -> list[str]:
     """Return stated times, the shortest time on known step times, a sentence per optimiser."""
     stated = stated_sentences(view.goal, view.stated) if view.stated else []
@@ -170,7 +178,8 @@ def _steps_card(link: Link, view: View, alt: str) -> None:
         with tab.place:
             if tab.name == "chart":
                 if any(np.isfinite(c.median_steps).any() for c in view.comparison.curves):
-                    widgets.chart(lines.steps_figure(view, widgets.theme()), _CHART, alt)
+                    figure = _once(link, "steps", lambda: lines.steps_figure(view, widgets.theme()))
+                    widgets.chart(figure, _CHART, alt)
                 else:
                     st.caption("No chart: at no batch did half of the seeds reach this target.")
             else:
@@ -189,7 +198,8 @@ def _time_card(link: Link, view: View, shared: Store, alt: str) -> None:
             )
             return
         suspect_switch.draw(link, shared, times.runs, "Leave suspect runs out of the step times")
-        drawn = lines.time_figure(view, widgets.theme()) if view.timings else None
+        make = lambda: lines.time_figure(view, widgets.theme()) if view.timings else None  # noqa: E731
+        drawn = _once(link, "time", make)
         if drawn is None:
             law = "it needs a law of steps by batch and step times of this system"
             st.caption(f"No chart: {law if view.stated else 'the answer above has the reason'}.")

@@ -6,7 +6,7 @@ from pages.steps_to_target.lines import View
 from planner.core import Record, in_one_unit
 from planner.runs import TrialSet
 from planner.store import Store
-from planner.throughput import count, interval_cell, size
+from planner.throughput import count, rounded_cell, size
 
 
 def fit(row: Record) -> dict[str, object]:
@@ -21,12 +21,12 @@ def fit(row: Record) -> dict[str, object]:
     shown: dict[str, object] = {
         "Optimiser": row["optimizer"],
         "Batches": row["batches"],
-        "Bcrit (samples)": interval_cell(row, "critical_batch_size"),
+        "Bcrit (samples)": rounded_cell(row, "critical_batch_size"),
         "Noise scale (samples)": _noise(row["noise_scale_median"]),
-        "Smin (steps)": interval_cell(row, "min_steps"),
-        "Emin (samples)": interval_cell(row, "min_samples"),
-        "Perfect up to": interval_cell(row, "perfect_up_to_batch"),
-        "Maximal from": interval_cell(row, "maximal_from_batch"),
+        "Smin (steps)": rounded_cell(row, "min_steps"),
+        "Emin (samples)": rounded_cell(row, "min_samples"),
+        "Perfect up to": rounded_cell(row, "perfect_up_to_batch"),
+        "Maximal from": rounded_cell(row, "maximal_from_batch"),
         "Scatter": "–" if row["scatter_percent"] is None else f"{row['scatter_percent']:.1f} %",
     }
     if "best_batch" in row:
@@ -100,7 +100,7 @@ def devices(row: Record) -> dict[str, object]:
 
 
 def _best(row: Record) -> str:
-    return "refused" if row["best_batch"] is None else interval_cell(row, "best_batch")
+    return "refused" if row["best_batch"] is None else rounded_cell(row, "best_batch")
 
 
 def _time(row: Record) -> str:

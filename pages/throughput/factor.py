@@ -25,7 +25,7 @@ def offer(link: Link, shared: Store, workload: str, without: frozenset[str]) -> 
     return effects
 
 
-def draw(link: Link, effects: Effects, workload: str) -> None:
+def draw(link: Link, shared: Store, effects: Effects, workload: str) -> None:
     """Draw the choice of a factor and its effects: forest plot and table."""
     with st.container(border=True, key="throughput.effects"):
         widgets.heading(f"What a factor does: {as_text(workload)}")
@@ -43,19 +43,28 @@ def draw(link: Link, effects: Effects, workload: str) -> None:
             required=True,
             label_visibility="collapsed",
         )
-        _draw_effects(effects[st.session_state[link.key("factor")]])
+        factor = st.session_state[link.key("factor")]
+        key = (link.question("scale", "batch", widgets.TAB), workload, factor, widgets.theme())
+        rows, figure = kept.drawn(shared, "factor", key, lambda: _drawn(effects[factor]))
+        _draw_effects(effects[factor], rows, figure)
         if missing := [factor for factor in BROUGHT if factor not in effects]:
             st.caption(f"No two runs differ in {', '.join(missing)} alone.")
 
 
-def _draw_effects(effects: Sequence[FactorEffect]) -> None:
+def _drawn(effects: Sequence[FactorEffect]) -> tuple[Sequence[Record], figures.ChartSpec]:
+    """Return the rows of the effects and their forest plot."""
     rows = effect_rows(effects)
+    return rows, figures.dots(_dots(rows), _SCALE, widgets.theme(), figures.LEAST_HEIGHT)
+
+
+def _draw_effects(
+    effects: Sequence[FactorEffect], rows: Sequence[Record], figure: figures.ChartSpec
+) -> None:
     tab = widgets.chart_or_table("throughput.factor_tabs")
     sentences = [effect.sentence for effect in effects]
     with tab.place:
         if tab.name == "chart":
             st.markdown(f"**Effect of {as_text(effects[0].factor)} on time**")
-            figure = figures.dots(_dots(rows), _SCALE, widgets.theme(), figures.LEAST_HEIGHT)
             widgets.chart(figure, "throughput.forest", " ".join(sentences))
         else:
             _table(effects, rows)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import streamlit as st
@@ -22,6 +24,8 @@ from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page
 from planner.runs import form_rows
 from planner.store import Store
 from planner.throughput import SystemCurve, TimedSteps, curves
+
+Made = TypeVar("Made")
 
 
 def show() -> None:
@@ -58,24 +62,55 @@ def show() -> None:
                 key="throughput.back",
             )
         if effects:  # epochs can be compared where no step was timed
-            factor.draw(link, effects, workload)
+            factor.draw(link, shared, effects, workload)
         return
-    _answer(link, everything, chosen, shared)
-    drawn = lines(chosen, everything, kept.suspects(shared).names)
+    answer = Answered(
+        shared=shared,
+        key=link.question("scale", "factor", BATCH.name, widgets.TAB),
+        everything=everything,
+        chosen=chosen,
+    )
+    _answer(link, answer)
+    drawn = answer.lines
     with st.container(border=True):
         tab = widgets.open_tab(link)
         with tab.place:
             if tab.name == "chart":
-                _chart(link, drawn, chosen)
+                _chart(link, answer)
             else:
                 link.hold("scale")
                 _table(chosen, drawn)
     _residuals(drawn, chosen)
     _points(chosen)
     _at_batches(link, chosen, batches, wrong)
-    factor.draw(link, effects, workload)
+    factor.draw(link, shared, effects, workload)
     _forms(chosen, shared)
     _sources(chosen, shared)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """The curves of one question: all of the workload, and the chosen ones."""
+
+    shared: Store
+    key: Hashable
+    everything: Sequence[SystemCurve]
+    chosen: list[SystemCurve]
+
+    def once(self, what: str, make: Callable[[], Made], *more: Hashable) -> Made:
+        """Return what `make` makes of this question and `more`, kept for all sessions."""
+        return kept.drawn(self.shared, f"throughput {what}", (self.key, more), make)
+
+    @property
+    def lines(self) -> list[figures.ThroughputLine]:
+        """The curves as the charts draw them."""
+        suspect = kept.suspects(self.shared).names
+        return self.once("lines", lambda: lines(self.chosen, self.everything, suspect))
+
+    @property
+    def sentences(self) -> list[str]:
+        """The answer in words."""
+        return self.once("sentences", lambda: answer_sentences(self.chosen))
 
 
 def _notes(steps: TimedSteps) -> None:
@@ -90,15 +125,13 @@ def _notes(steps: TimedSteps) -> None:
         st.caption(as_text(text))
 
 
-def _answer(
-    link: Link, everything: Sequence[SystemCurve], chosen: list[SystemCurve], shared: Store
-) -> None:
-    sentences = answer_sentences(chosen)
+def _answer(link: Link, answer: Answered) -> None:
+    sentences, chosen, shared = answer.sentences, answer.chosen, answer.shared
     with st.container():
-        tiles.draw(chosen)
+        tiles.draw(answer.once("tiles", lambda: tiles.of(chosen)))
         with widgets.actions():
             widgets.share(link, "\n".join(sentences), "content")
-            handout.draw("throughput", _report(link.url(), everything, chosen, shared))
+            handout.draw("throughput", _report(link.url(), answer))
         with widgets.details():
             for text in sentences:
                 st.markdown(widgets.answer_text(text))
@@ -111,11 +144,13 @@ def _answer(
         suspect_switch.draw(link, shared, drawn, "Leave suspect runs out of the fit")
 
 
-def _chart(link: Link, drawn: Sequence[figures.ThroughputLine], chosen: list[SystemCurve]) -> None:
+def _chart(link: Link, answer: Answered) -> None:
     widgets.scale("Samples per second against batch size", link.key("scale"))
-    log = st.session_state[link.key("scale")] == "log"
-    figure = figures.throughput(drawn, widgets.theme(), log=log)
-    widgets.chart(figure, "throughput.chart", " ".join(answer_sentences(chosen)))
+    log, theme = st.session_state[link.key("scale")] == "log", widgets.theme()
+    figure = answer.once(
+        "chart", lambda: figures.throughput(answer.lines, theme, log=log), theme, log
+    )
+    widgets.chart(figure, "throughput.chart", " ".join(answer.sentences))
 
 
 def _residuals(drawn: Sequence[figures.ThroughputLine], chosen: list[SystemCurve]) -> None:
@@ -240,8 +275,8 @@ def _shown_at(row: Record) -> dict[str, object]:
     return {
         "Curve": row["curve"],
         "Batch": plain(float(str(row["global_batch_size"]))),
-        "Samples/s": "refused" if refused else curves.interval_cell(row, "samples_per_s"),
-        "Step (s)": "" if refused else curves.interval_cell(row, "step_s"),
+        "Samples/s": "refused" if refused else curves.rounded_cell(row, "samples_per_s"),
+        "Step (s)": "" if refused else curves.rounded_cell(row, "step_s"),
         "Basis": row["basis"] or "",
         "Notes": f"{row['refused']} {row['measure_next']}" if refused else row["notes"] or "",
     }
@@ -278,10 +313,10 @@ def _shown(row: Record) -> dict[str, object]:
         "Curve": row["curve"],
         "Points": row["points"],
         **_left_out(row),
-        "v0 (samples/s)": curves.interval_cell(row, "asymptotic_throughput"),
-        "t (s)": curves.interval_cell(row, "overhead_s"),
-        "b50 (samples)": curves.interval_cell(row, "batch_50"),
-        "b90 (samples)": curves.interval_cell(row, "batch_90"),
+        "v0 (samples/s)": curves.rounded_cell(row, "asymptotic_throughput"),
+        "t (s)": curves.rounded_cell(row, "overhead_s"),
+        "b50 (samples)": curves.rounded_cell(row, "batch_50"),
+        "b90 (samples)": curves.rounded_cell(row, "batch_90"),
         "Scatter": "–" if row["scatter_percent"] is None else f"{row['scatter_percent']:.1f} %",
         "Basis": row["basis"],
         "Notes": row["notes"] or "",
@@ -293,15 +328,13 @@ def _left_out(row: Record) -> dict[str, object]:
     return {"Left out": row["left_out"]} if row["left_out"] else {}
 
 
-def _report(
-    address: str, everything: Sequence[SystemCurve], chosen: list[SystemCurve], shared: Store
-) -> handout.Make:
+def _report(address: str, answer: Answered) -> handout.Make:
     """Return a function that makes the report at the click, when no page is being drawn."""
-    sentences = answer_sentences(chosen)
-    drawn = lines(chosen, everything, kept.suspects(shared).names)
-    sources = source_rows(chosen, shared.sets)
+    sentences, drawn, chosen = answer.sentences, answer.lines, answer.chosen
+    sets = answer.shared.sets
 
     def make(letterhead: Letterhead, made: str) -> str:
+        sources = source_rows(chosen, sets)
         points = curves.point_rows(chosen)
         memory = any(row["peak_memory_gb"] is not None for row in points)
         charts = [

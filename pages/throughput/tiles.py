@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from pages.common import tiles
 from planner import figures
@@ -12,15 +13,29 @@ from planner.throughput import SystemCurve, crossover_line, curve_sentence
 Chosen = Sequence[SystemCurve]
 
 
-def draw(chosen: Chosen) -> None:
-    """Draw the fastest curve: its limit, the batch that reaches 90 % of it, its overhead."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Glance:
+    """Title, tiles, badge and line of the answer."""
+
+    title: str
+    tiles: list[figures.Tile]
+    badge: str
+    line: str
+
+
+def draw(glance: Glance) -> None:
+    """Draw the answer at a glance."""
+    tiles.draw(glance.title, glance.tiles, badge=glance.badge, line=glance.line, tied=False)
+
+
+def of(chosen: Chosen) -> Glance:
+    """Return the fastest curve: its limit, the batch that reaches 90 % of it, its overhead."""
     good = sorted((c for c in chosen if not isinstance(c.curve, Refusal)), key=_speed, reverse=True)
     if not good:
-        tiles.draw("No answer", [], line=curve_sentence(chosen[0]), tied=False)
-        return
+        return Glance(title="No answer", tiles=[], badge="", line=curve_sentence(chosen[0]))
     best = good[0]
     badge = f"fastest of {len(good)} curves" if len(good) > 1 else _points(best)
-    tiles.draw(best.label, _tiles(best), badge=badge, line=_line(good), tied=False)
+    return Glance(title=best.label, tiles=_tiles(best), badge=badge, line=_line(good))
 
 
 def _speed(curve: SystemCurve) -> float:
