@@ -54,18 +54,8 @@ def main(arguments: list[str]) -> int:
     if options.command == "docs":
         sys.stdout.write(PAGES[options.name]())
         return 0
-    if options.command == "import":
-        from planner.commands.import_ import run_import
-
-        return run_import(options)
-    if options.command == "token":
-        from planner.commands.token import run_token
-
-        return run_token(options)
-    if options.command == "export":
-        from planner.commands.export import run_export
-
-        return run_export(options)
+    if options.command in _DATA:
+        return _move(options)
     if options.command == "mfu":
         from backtest.commands.mfu import run_mfu
 
@@ -73,6 +63,19 @@ def main(arguments: list[str]) -> int:
     from backtest.commands.backtest import run_backtest
 
     return run_backtest(options)
+
+
+_DATA: Final = ("import", "export", "token")
+"""Commands that bring in or hand out runs."""
+
+
+def _move(options: argparse.Namespace) -> int:
+    from planner.commands.export import run_export
+    from planner.commands.import_ import run_import
+    from planner.commands.token import run_token
+
+    run = {"import": run_import, "export": run_export, "token": run_token}[options.command]
+    return run(options)
 
 
 def _parser(command: str) -> argparse.ArgumentParser:
