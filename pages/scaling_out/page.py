@@ -17,7 +17,7 @@ from pages.common.widgets import File
 from pages.scaling_out import choice, lines, tiles
 from planner import figures
 from planner.answers import scaling_out
-from planner.answers.records import CrossoverRow, ScalingOut, ScalingRow, SplitRow
+from planner.answers.records import CrossoverRow, RankRow, ScalingOut, ScalingRow, SplitRow
 from planner.core import Estimate, Record, csv_text, percent, plain, with_range
 from planner.figures.frame import LIGHT_THEME, Theme
 from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page
@@ -87,7 +87,7 @@ def show() -> None:
     _totals(link, record)
     _uneven(link, result.answer, drawn)
     _split(link, record, drawn)
-    _stated(record)
+    _stated(record, drawn)
     _formulas()
     _errors()
     _sources(record)
@@ -470,7 +470,7 @@ def _formulas() -> None:
             )
 
 
-def _stated(record: ScalingOut) -> None:
+def _stated(record: ScalingOut, drawn: Drawn) -> None:
     """Draw the cases of article 003, whose text states an order only."""
     box = widgets.folded("Article 003: driver or workers", "article", "scaling-out.article")
     if not box.open:
@@ -479,6 +479,10 @@ def _stated(record: ScalingOut) -> None:
         st.caption(
             "ResNet-50 on CIFAR-10, Horovod on Spark. The times are in a figure; the text states "
             "the order. Three workers win above batch 256, at most at 512."
+        )
+        chart = drawn.once("stated order", lambda: _order(record, drawn.theme))
+        widgets.chart(
+            chart, key="scaling-out.stated_chart", alt="Stated places by epoch time at each batch"
         )
         widgets.table(
             [
@@ -489,6 +493,24 @@ def _stated(record: ScalingOut) -> None:
             key="scaling-out.stated",
             alt="Place by epoch time of driver and workers at three batches, where stated",
         )  # fmt: skip
+
+
+def _order(record: ScalingOut, theme: Theme) -> figures.ChartSpec:
+    """Return the chart of the stated order; batches without a stated place stay empty."""
+    names = {(r.launch, r.nodes, r.devices): _launched(r) for r in record.stated}
+    slots = {case: slot for slot, case in enumerate(names)}
+    places = [
+        figures.Place(name=names[case], slot=slots[case], batch=r.batch, place=r.rank)
+        for r in record.stated
+        if r.rank is not None
+        for case in [(r.launch, r.nodes, r.devices)]
+    ]
+    return figures.stated_order(places, sorted({r.batch for r in record.stated}), theme)
+
+
+def _launched(row: RankRow) -> str:
+    where = "driver" if row.launch == "driver only" else f"{row.nodes} worker"
+    return f"{where}{'s' * (row.nodes > 1)}, {row.devices} devices"
 
 
 def _sources(record: ScalingOut) -> None:

@@ -156,6 +156,36 @@ def memory_of_cuts(of: Cuts, theme: Theme) -> ChartSpec:
     return drawing.figure()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """The place of a configuration by epoch time at a batch, 1 the fastest, as a source states."""
+
+    name: str
+    slot: int
+    batch: int
+    place: int
+
+
+def stated_order(places: Sequence[Place], batches: Sequence[int], theme: Theme) -> ChartSpec:
+    """Return the stated places by batch; a batch without a stated place stays empty."""
+    drawing = Drawing(theme, height=LEAST_HEIGHT)
+    for of in places:
+        drawing.trace(
+            type="scatter", mode="markers+text", x=[f"{of.batch}"], y=[of.place],
+            text=[escape(of.name)], textposition="middle right", name=escape(of.name),
+            textfont={"color": theme.words(of.slot)}, showlegend=False,
+            marker={"color": theme.colour(of.slot), "size": 12, "symbol": _SYMBOLS[of.slot % 5]},
+            hovertemplate=f"<b>{escape(of.name)}</b><br>batch %{{x}}: place %{{y}}<extra></extra>",
+        )  # fmt: skip
+    lowest = max((of.place for of in places), default=1)
+    drawing.x = {"title": "batch size", "type": "category", "categoryorder": "array",
+                 "categoryarray": [f"{b}" for b in batches],
+                 "range": [-0.5, len(batches) - 0.2]}  # fmt: skip
+    drawing.y = {"title": "place by epoch time (1: fastest)", "range": [lowest + 0.5, 0.5],
+                 "tickvals": list(range(1, lowest + 1))}  # fmt: skip
+    return drawing.figure()
+
+
 def uneven(
     slow: Floats, synchronous: Floats, asynchronous: Floats, chosen: float, theme: Theme
 ) -> ChartSpec:
