@@ -11,6 +11,7 @@ from pages.common.addresses import ADDRESSES
 from tests.browser.axe import Known, violations
 from tests.browser.conftest import Visit
 from tests.browser.look import settled
+from tests.faults.outcomes import FULL
 
 pytestmark = pytest.mark.browser
 PAGES: Final = sorted(ADDRESSES)
@@ -53,14 +54,18 @@ def test_every_page_is_checked() -> None:
 def test_a_page_has_no_violation_in_light_and_dark_wide_and_narrow_folded_and_open(
     app_url: str, visit: Visit, address: str
 ) -> None:
+    """`make faults` looks at all pairs of colours and widths, before boxes are opened too."""
     page = visit(f"{app_url}/{address}", dark=True)
     expect(page.get_by_role("heading", level=1)).to_be_visible()
-    faults = _checked(page, 1440) | _checked(page, 400)
+    faults = _checked(page, 1440)
+    faults |= _checked(page, 400) if FULL else set()
     page.emulate_media(color_scheme="light")
     page.reload()
-    faults |= _checked(settled(page), 400) | _checked(page, 1440)
+    faults |= _checked(settled(page), 400)
+    faults |= _checked(page, 1440) if FULL else set()
     assert sorted(faults) == []
-    _open_folded_boxes(page)
+    page.set_viewport_size({"width": 1440, "height": 1000})
+    _open_folded_boxes(settled(page))
     assert sorted(violations(page, KNOWN)) == []
 
 
