@@ -98,6 +98,13 @@ ADDRESSES: Final = {
             section="Data",
         ),
         Address(
+            path="add-results",
+            title="Add results",
+            icon="upload_file",
+            help="Bring in results of other programs; withdraw a set",
+            section="Data",
+        ),
+        Address(
             path="measure",
             title="Measure",
             icon="speed",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from pages.common import hardware, widgets
 from pages.common.kept import ROOT
 from pages.common.link import Link, as_text, offer
-from pages.explore import doors, state
+from pages.explore import doors, fields, state
 from planner import figures
 from planner.answers import explored, plain
 from planner.answers.parameters import MOST_CORNERS
 from planner.core import csv_text
-from planner.explore import CATEGORIES, LEAST, MOST, NUMBERS, Points
+from planner.explore import CATEGORIES, LEAST, MOST, NOT_STATED, NUMBERS, Points, Question
 from planner.store import Store, queries
 
 KEY: Final = "explore.chart"
@@ -57,7 +57,7 @@ def draw(link: Link, shared: Store, answer: state.Reply) -> None:
         widgets.heading(f"{widgets.answer_text(answer.answer.sentence)}")
         if points.n:
             widgets.marked_chart(
-                state.chart(shared, answer, _first_brush(link, answer)),
+                state.chart(shared, answer, _first_marks(link, answer)),
                 KEY,
                 answer.answer.sentence,
                 lambda: _marked(link, shared, points),
@@ -74,19 +74,19 @@ def draw(link: Link, shared: Store, answer: state.Reply) -> None:
         _table(link, shared, answer, points)
 
 
-def _first_brush(link: Link, answer: state.Reply) -> tuple[float, ...]:
-    """Return the marked area to draw the chart with.
+def _first_marks(link: Link, answer: state.Reply) -> Question:
+    """Return the question with the marked area that the chart is drawn with.
 
     The browser keeps an area that is marked there, so the chart is not sent again for it. It is
     drawn with the area of the link, and with the present one once anything else changes.
     """
     memory = state.session()
-    brush = answer.answer.question.brush
-    base = {n: v for n, v in link.parameters().items() if n not in ("brush", "brush_in")}
+    asked = answer.answer.question
+    base = {n: v for n, v in link.parameters().items() if n not in state.MARKED}
     now = (base, widgets.theme().text)
     if memory.get("chart") != now:
-        memory["chart"], memory["brush"] = now, brush
-    drawn: tuple[float, ...] = memory["brush"]  # type: ignore[assignment]
+        memory["chart"], memory["marks"] = now, asked
+    drawn: Question = memory["marks"]  # type: ignore[assignment]
     return drawn
 
 
@@ -95,13 +95,31 @@ def _marked(link: Link, shared: Store, points: Points) -> None:
     selection = st.session_state[KEY].selection
     area = next(iter([*selection.box, *selection.lasso]), None)
     if area is None:
-        link.put("brush", "")
-        link.put("brush_in", "")
+        fields.unmark(link)
         if len(selection.points) == 1:
             _open(shared, points, selection.points[0])
         return
     link.put("brush", ",".join(_digits(c) for c in _corners(area)))
     link.put("brush_in", _panel(points, str(area.get("xref", "x"))))
+    link.put("hidden", _hidden(link, points, selection.points))
+
+
+def _hidden(link: Link, points: Points, seen: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the colours that the legend hides, from the points that the browser found.
+
+    A colour without a point in the area stays as it was.
+    """
+    if points.colour is None:
+        return []
+    area = state.marked_now(link, points)[points.drawn]
+    inside = set(points.colour.codes[points.drawn][area].tolist())
+    places = [place for point in seen if (place := _place(points, point)) is not None]
+    visible = set(points.colour.codes[places].tolist())
+    before = {str(name) for name in link.held("hidden") or ()}
+    names = [*enumerate(points.colour.labels), (-1, NOT_STATED)]
+    return [
+        name for code, name in names if code not in visible and (code in inside or name in before)
+    ]
 
 
 def _corners(area: Mapping[str, Any]) -> list[float]:
@@ -126,11 +144,17 @@ def _panel(points: Points, axis: str) -> str:
 
 
 def _open(shared: Store, points: Points, point: Mapping[str, Any]) -> None:
+    place = _place(points, point)
+    if place is not None:
+        row = int(points.rows[place])
+        st.session_state[_OPENED] = state.runs_of(shared)["run_id"][row].as_py()
+
+
+def _place(points: Points, point: Mapping[str, Any]) -> int | None:
+    """Return the place of a point that the browser reports; None for any other mark."""
     place = point.get("customdata")
     place = place[0] if isinstance(place, list) else place
-    if isinstance(place, int | float) and 0 <= int(place) < points.n:
-        row = int(points.rows[int(place)])
-        st.session_state[_OPENED] = state.runs_of(shared)["run_id"][row].as_py()
+    return int(place) if isinstance(place, int | float) and 0 <= place < points.n else None
 
 
 def _table(link: Link, shared: Store, answer: state.Reply, points: Points) -> None:
@@ -146,12 +170,15 @@ def _table(link: Link, shared: Store, answer: state.Reply, points: Points) -> No
         ):
             widgets.heading(f"{head}", width="content")
             with st.container(horizontal=True, width="content", vertical_alignment="center"):
-                doors.draw(link, shared, _few(runs, rows))
+                _nearer(link, points)
+                opens = lambda: doors.doors_of(shared, _few(runs, rows))  # noqa: E731
+                doors.draw(link, state.once("doors", answer, opens))
         if not rows.size:
             st.caption("No run is in the marked area. Mark another one, or double-click to clear.")
             return
         listed = rows[:MOST_LISTED]
-        shown, config = _columns(runs, listed, points, marked[:MOST_LISTED]), _config()
+        columns = lambda: _columns(runs, listed, points, marked[:MOST_LISTED])  # noqa: E731
+        shown, config = state.once("table", answer, columns), _config()
         alt = f"{head}: system, numbers of the axes, source"
         st.dataframe(
             shown,
@@ -178,6 +205,26 @@ def _table(link: Link, shared: Store, answer: state.Reply, points: Points) -> No
                     key="explore.csv",
                     width="content",
                 )
+
+
+def _nearer(link: Link, points: Points) -> None:
+    """Draw the buttons that draw the marked area alone, and all runs again."""
+    brush = st.session_state[link.key("brush")]
+
+    def nearer() -> None:
+        fields.unmark(link)
+        link.put("within", brush)
+
+    def everything() -> None:
+        fields.unmark(link)
+        link.put("within", "")
+
+    if points.question.within:
+        st.button("Draw all", key="explore.all", icon=":material/zoom_out:", type="tertiary",
+                  on_click=everything)  # fmt: skip
+    if brush and points.brushed.any() and not points.groups:
+        st.button("Draw only these", key="explore.nearer", icon=":material/zoom_in:",
+                  type="tertiary", on_click=nearer)  # fmt: skip
 
 
 def _few(runs: pa.Table, rows: Indices) -> list[dict[str, Any]]:

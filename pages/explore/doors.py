@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 import streamlit as st
@@ -25,37 +25,54 @@ MOST_OPTIONS: Final = 6
 _PAGES: Final = ROOT / "pages"
 
 
-def draw(link: Link, shared: Store, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Draw a link to each page, as far as the page has a use for the runs.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """A page that opens with the marked runs."""
+
+    page: str
+    label: str
+    icon: str
+    parameters: Parameters
+
+
+def draw(link: Link, doors: Sequence[Door]) -> None:
+    """Draw a link to each page."""
+    st.caption("Open in")
+    for door in doors:
+        target = _PAGES / door.page / "page.py"
+        page_link(link.page, target, door.label, f":material/{door.icon}:", door.parameters)
+
+
+def doors_of(shared: Store, rows: Sequence[Mapping[str, Any]]) -> list[Door]:
+    """Return the pages that have a use for the runs.
 
     Pages about one workload open with that of most of the runs.
     """
+    doors = []
     names = {name: short for short, name in kept.workload_names(shared).items()}
     usable = [row for row in rows if row["workload"] in names and row["status"] == "ok"]
-    st.caption("Open in")
     if usable:
         workload = Counter(row["workload"] for row in usable).most_common(1)[0][0]
         own = [row for row in usable if row["workload"] == workload]
-        _one_workload(link, shared, own, names[workload])
+        doors += _one_workload(shared, own, names[workload])
     ids = list(dict.fromkeys(row["run_id"] for row in rows))[:MOST_RUNS_SHOWN]
-    _door(link, "results", "Results", "table_rows", {"runs": ids})
+    return [*doors, _door("results", "Results", "table_rows", {"runs": ids})]
 
 
-def _one_workload(
-    link: Link, shared: Store, rows: Sequence[Mapping[str, Any]], workload: str
-) -> None:
+def _one_workload(shared: Store, rows: Sequence[Mapping[str, Any]], workload: str) -> list[Door]:
+    doors = []
     if any(row["step_time_s"] is not None for row in rows):
-        _door(link, "throughput", "Throughput", "show_chart", _throughput(rows, workload))
+        doors.append(_door("throughput", "Throughput", "show_chart", _throughput(rows, workload)))
     if any(row["later_epoch_mean_s"] is not None for row in rows):
         question = _how_long(shared, rows, workload)
-        _door(link, "how_long", "How long?", "timer", question)
+        doors.append(_door("how_long", "How long?", "timer", question))
     if any(row["mode"] == "training" for row in rows):
-        _door(link, "compare", "Compare", "balance", _compare(rows, workload))
+        doors.append(_door("compare", "Compare", "balance", _compare(rows, workload)))
+    return doors
 
 
-def _door(link: Link, page: str, label: str, icon: str, parameters: Parameters) -> None:
-    target: Path = _PAGES / page / "page.py"
-    page_link(link.page, target, label, f":material/{icon}:", parameters)
+def _door(page: str, label: str, icon: str, parameters: Parameters) -> Door:
+    return Door(page=page, label=label, icon=icon, parameters=parameters)
 
 
 def _slugs_of(rows: Sequence[Mapping[str, Any]], name: str, most: int) -> list[str]:

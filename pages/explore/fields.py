@@ -34,7 +34,9 @@ FIRST: Final = "memory"
 """The preset that an empty address opens."""
 MEASURED: Final = ("x", "y")
 LOOKS: Final = ("colour", "symbol", "size", "facet")
-CHART: Final = ("x", "y", *LOOKS, "marks", "fit", "log_x", "log_y", "brush", "brush_in")
+CHART: Final = (
+    "x", "y", *LOOKS, "marks", "fit", "log_x", "log_y", "brush", "brush_in", "hidden", "within",
+)  # fmt: skip
 """Parameters of the chart."""
 _MARKS: Final = {"points": "Points", "lines": "Lines", "box": "Box", "strip": "Strip"}
 _NONE: Final = "None"
@@ -52,8 +54,9 @@ def declare(link: Link) -> None:
     link.choice("marks", MARKS, MARKS[0])
     for name in ("fit", "log_x", "log_y"):
         link.flag(name, default=bool(BY_NAME[name].default))
-    for name in ("brush", "brush_in"):
+    for name in ("brush", "brush_in", "within"):
         link.words(name, "", 1000)
+    link.texts("hidden", BY_NAME["hidden"].many)
 
 
 def presets(link: Link, shared: Store) -> None:
@@ -105,7 +108,7 @@ def draw(link: Link, shared: Store) -> None:
     """Draw the fields of the chart."""
     known = state.counts(shared)
     grouped = link.held("marks") in GROUPED
-    unmark = lambda: _unmark(link)  # noqa: E731
+    unmark = lambda: _other_axes(link)  # noqa: E731
     with st.grid(6, min_column_width=132):
         if grouped:
             field(link, "x", "Groups (x)", list(CATEGORIES), {}, changed=unmark)
@@ -179,7 +182,7 @@ def title(text: str, known: Mapping[str, int]) -> str:
 
 def _marks_changed(link: Link) -> None:
     """Give box and strip a group on x, and points and lines a number."""
-    _unmark(link)
+    _other_axes(link)
     grouped, x = st.session_state[link.key("marks")] in GROUPED, st.session_state[link.key("x")]
     if grouped and x not in CATEGORIES:
         link.put("x", "accelerator")
@@ -187,10 +190,17 @@ def _marks_changed(link: Link) -> None:
         link.put("x", str(BY_NAME["x"].default))
 
 
-def _unmark(link: Link) -> None:
-    """Remove the marked area: it is in the units of the axes."""
+def unmark(link: Link) -> None:
+    """Remove the marked area."""
     link.put("brush", "")
     link.put("brush_in", "")
+    link.put("hidden", [])
+
+
+def _other_axes(link: Link) -> None:
+    """Remove the areas: they are in the units of the axes."""
+    unmark(link)
+    link.put("within", "")
 
 
 def columns(shared: Store) -> None:

@@ -23,8 +23,8 @@ VIEWS: Final = {
     "saved": "Saved views",
 }
 _OWN: Final = {
-    CHART: (*fields.CHART, *filters.NAMES_OF_FILTERS),
-    PIVOT: (*pivot.PARAMETERS, *filters.NAMES_OF_FILTERS),
+    CHART: (*fields.CHART, *filters.NAMES),
+    PIVOT: (*pivot.PARAMETERS, *filters.NAMES),
     SIDE: side.PARAMETERS,
     "sql": sql.PARAMETERS,
     "saved": views.PARAMETERS,

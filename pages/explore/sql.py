@@ -15,7 +15,7 @@ from pages.common.link import Link, as_text
 from planner import figures
 from planner.answers import RUN_COLUMNS, SqlAnswer, parameters, sql_answered, sql_records
 from planner.core import csv_text, sentence_case
-from planner.figures import MOST_SERIES, Series
+from planner.figures import MOST_MARKS, MOST_SERIES, Series
 from planner.store import Store
 from planner.store.select import LONGEST, MOST_ROWS, SECONDS
 
@@ -214,19 +214,26 @@ def _chart(link: Link, answer: SqlAnswer, form: str, axes: dict[str, str]) -> No
             "Axes", ["linear", "log"], default=st.session_state[link.key("sql_scale")],
             key=link.key("sql_scale"), required=True, format_func=sentence_case,
         )  # fmt: skip
-    series, left_out = _series(answer, axes)
+    series, left_out, every = _series(answer, axes, form)
+    if not series:
+        st.caption(f"No row states {as_text(axes['y'])}. Choose another column.")
+        return
     titles = _title(answer, axes["x"]), _title(answer, axes["y"])
     log = st.session_state[link.key("sql_scale")] == "log"
     spec = figures.selected(series, form, titles, widgets.theme(), log=log)  # type: ignore[arg-type]
     widgets.chart(spec, "explore.sql.chart", f"{titles[1]} against {titles[0]}")
     if left_out:
         st.caption(f"{left_out:,} further values of {as_text(axes['colour'])} are not drawn.")
+    if every > 1:
+        st.caption(f"One of every {every} rows is drawn.")
 
 
-def _series(answer: SqlAnswer, axes: dict[str, str]) -> tuple[list[Series], int]:
-    """Return the rows by colour, most first, and the number of colours left out."""
+def _series(answer: SqlAnswer, axes: dict[str, str], form: str) -> tuple[list[Series], int, int]:
+    """Return the rows by colour, most first, the number of colours left out, and the thinning."""
     table = answer.rows.table if answer.rows else pa.table({})
     table = table.filter(pc.is_valid(table[axes["y"]]))
+    every = 1 if form == "bars" else max(1, -(-table.num_rows // MOST_MARKS))
+    table = table.take(np.arange(0, table.num_rows, every))
     y = table[axes["y"]].to_numpy().astype(float)
     x: Any = table[axes["x"]]
     kind = next(c.kind for c in answer.columns if c.name == axes["x"])
@@ -239,7 +246,7 @@ def _series(answer: SqlAnswer, axes: dict[str, str]) -> tuple[list[Series], int]
         mine = groups == label
         xs = x[mine] if kind == "number" else list(x[mine])
         series.append(Series(label=label, slot=slot, x=xs, y=y[mine]))
-    return series, max(0, len(order) - MOST_SERIES)
+    return series, max(0, len(order) - MOST_SERIES), every
 
 
 def _texts(column: pa.ChunkedArray) -> list[str]:

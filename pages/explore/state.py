@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import streamlit as st
+from numpy.typing import NDArray
 
 from pages.common import hardware, kept, widgets
+from pages.common.link import Link
 from planner import figures
 from planner.answers import ExploreAnswer, explore_answered, explore_runs
 from planner.core import plain
-from planner.explore import CATEGORIES, NUMBERS, Points, category_of, is_grouped, stated_counts
+from planner.explore import (
+    CATEGORIES,
+    NOT_STATED,
+    NUMBERS,
+    Points,
+    Question,
+    category_of,
+    is_grouped,
+    marked,
+    stated_counts,
+)
 from planner.figures.frame import LIGHT, escape, slots
 from planner.store import Store
 from planner.store.kept import Kept
 
-_ANSWERS: Final = Kept(24)
-"""Answers and charts; each of 15,000 points has some megabytes."""
+Made = TypeVar("Made")
+_ANSWERS: Final = Kept(48)
+"""Answers, charts and tables; each of 15,000 points has some megabytes."""
 MOST_TEXT: Final = 60
 """Letters of a name on hover."""
+MARKED: Final = ("brush", "brush_in", "hidden")
+"""Parameters that say what is marked in the chart."""
 
 
 def runs_of(shared: Store) -> pa.Table:
@@ -37,10 +52,11 @@ def runs_key(shared: Store) -> Hashable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """An answer with the key under which its charts are kept."""
+    """An answer with the keys of what is drawn of it: `base` whatever area is marked, and `key`."""
 
     answer: ExploreAnswer
     key: Hashable
+    base: Hashable
 
 
 def reply(shared: Store, question: Mapping[str, Sequence[str]]) -> Reply:
@@ -49,7 +65,14 @@ def reply(shared: Store, question: Mapping[str, Sequence[str]]) -> Reply:
     key = (runs_key(shared), texts)
     catalog = hardware.catalog().catalog
     found = _ANSWERS.once(key, lambda: explore_answered(shared, catalog, question))
-    return Reply(answer=found, key=key)
+    base = (key[0], tuple(t for t in texts if t[0] not in MARKED))
+    return Reply(answer=found, key=key, base=base)
+
+
+def once(name: str, of: Reply, make: Callable[[], Made]) -> Made:
+    """Return a part of the page, made once for an answer."""
+    made: Made = _ANSWERS.once((name, of.key), make)
+    return made
 
 
 def counts(shared: Store) -> dict[str, int]:
@@ -59,18 +82,21 @@ def counts(shared: Store) -> dict[str, int]:
     return found
 
 
-def chart(shared: Store, of: Reply, brush: tuple[float, ...]) -> figures.ChartSpec:
-    """Return the chart of an answer; `brush` is the marked area that it is drawn with."""
+def chart(shared: Store, of: Reply, marks: Question) -> tuple[figures.ChartSpec, figures.Markup]:
+    """Return the chart of an answer, drawn with the marked area of `marks`, and its text."""
     theme = widgets.theme()
-    key = ("chart", of.key, brush, theme.text)
-    spec: figures.ChartSpec = _ANSWERS.once(
-        key, lambda: figures.explore(*_drawn(shared, of.answer, brush), theme)
-    )
-    return spec
+    key = ("chart", of.base, marks.brush, marks.brush_in, marks.hidden, theme.text)
+
+    def made() -> tuple[figures.ChartSpec, figures.Markup]:
+        spec = figures.explore(*_drawn(shared, of.answer, marks), theme)
+        return spec, figures.chart_text(spec, of.answer.sentence)
+
+    found: tuple[figures.ChartSpec, figures.Markup] = _ANSWERS.once(key, made)
+    return found
 
 
 def _drawn(
-    shared: Store, answer: ExploreAnswer, brush: tuple[float, ...]
+    shared: Store, answer: ExploreAnswer, marks: Question
 ) -> tuple[figures.Cloud, list[figures.CloudCurve], figures.CloudAxes]:
     points, asked, runs = answer.points, answer.question, runs_of(shared)
     assert points is not None  # noqa: S101 - a chart is drawn of points only
@@ -82,6 +108,7 @@ def _drawn(
     cloud = figures.Cloud(
         x=points.x,
         y=points.y,
+        drawn=points.drawn,
         hover=_hover(runs, points, answer),
         hue=nowhere if points.colour is None else points.colour.codes,
         hues=hues,
@@ -93,12 +120,14 @@ def _drawn(
         case=points.case,
         suspect=np.array([s is not None for s in runs["suspect"].take(points.rows).to_pylist()],
                          dtype=np.bool_),
-        marked=points.brushed if brush else np.zeros(points.n, dtype=np.bool_),
+        marked=marked(points, marks),
         shade=None if points.shade is None else points.shade.shown,
         shade_title="" if points.shade is None else points.shade.axis,
         size=None if points.size is None else points.size.shown,
         groups=points.groups,
         group=points.group,
+        hidden=marks.hidden,
+        without=NOT_STATED,
     )  # fmt: skip
     curves = [
         figures.CloudCurve(
@@ -114,10 +143,18 @@ def _drawn(
         log_x=asked.log_x and not is_grouped(asked),
         log_y=asked.log_y,
         marks=asked.marks,
-        brush=brush,
-        brush_panel=panels.index(asked.brush_in) if asked.brush_in in panels else 0,
+        brush=marks.brush,
+        brush_panel=panels.index(marks.brush_in) if marks.brush_in in panels else 0,
+        within=asked.within,
     )
     return cloud, curves, axes
+
+
+def marked_now(link: Link, points: Points) -> NDArray[np.bool_]:
+    """Return which points are in the area that has just been marked, hidden colours too."""
+    corners = tuple(float(c) for c in str(link.held("brush")).split(","))
+    area = replace(points.question, brush=corners, brush_in=str(link.held("brush_in")), hidden=())
+    return marked(points, area)
 
 
 def _by_frequency(runs: pa.Table, name: str) -> list[str]:
@@ -143,24 +180,24 @@ def _slots(names: Sequence[str], everything: Sequence[str]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _hover(runs: pa.Table, points: Points, answer: ExploreAnswer) -> list[str]:
-    """Return the facts of each run, as lines of HTML."""
-    asked = answer.question
+def _hover(runs: pa.Table, points: Points, answer: ExploreAnswer) -> dict[int, str]:
+    """Return the facts of each drawn run, as lines of HTML."""
+    asked, rows = answer.question, points.rows[points.drawn]
     systems, workloads, suspects, batches, dates = (
-        runs[name].take(points.rows).to_pylist()
+        runs[name].take(rows).to_pylist()
         for name in ("system", "workload", "suspect", "global_batch_size", "published_on")
     )
     shown = [(_name(asked.y, points.y_title), points.y)]
     if not is_grouped(asked) and asked.x != "global_batch_size":
         shown.insert(0, (_name(asked.x, points.x_title), points.x))
     shown += [(escape(m.axis), m.shown) for m in (points.shade, points.size) if m is not None]
-    lines = []
-    for i in range(points.n):
+    lines = {}
+    for i, place in enumerate(points.drawn.tolist()):
         batch = "" if batches[i] is None else f" · batch {batches[i]:,}"
-        facts = "".join(f"<br>{title}: {plain(float(v[i]), 4)}" for title, v in shown)
+        facts = "".join(f"<br>{title}: {plain(float(v[place]), 4)}" for title, v in shown)
         published = f"<br>published {dates[i]}" if dates[i] else ""
         flag = f"<br>suspect: {escape(suspects[i])}" if suspects[i] else ""
-        lines.append(
+        lines[place] = (
             f"<b>{escape(_short(systems[i]))}</b>{batch}<br>{escape(_short(workloads[i]))}"
             f"{facts}{published}{flag}"
         )

@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import streamlit as st
 
-from pages.common import kept, widgets
-from pages.common.link import Link, as_text, slug, slugs
+from pages.common import kept, run_filters, widgets
+from pages.common.link import Link, as_text
+from pages.common.run_filters import TITLES
 from pages.results import table
 from planner.store import Store
-from planner.suspects import ANY, NAMES, NONE, Flag, narrowed
+from planner.suspects import ANY, NONE, Flag, narrowed
 
-TITLES: Final = {
-    "task": "Task",
-    "workload": "Workload",
-    "family": "Family",
-    "accelerator_model_name": "Accelerator",
-    "system": "System",
-    "global_batch_size": "Batch size",
-    "pattern": "Input pattern",
-    "mode": "Mode",
-    "software": "Software",
-    "status": "Status",
-    "basis": "Basis",
-    "repository": "Published in",
-    "result_set": "Result set",
-    "folder": "Folder",
-    "suspect": "Suspect",
-}
 _BOX: Final = "results.filters"
 _CHIPS: Final = "results.active"
 _COLUMNS: Final = 3
@@ -49,18 +33,15 @@ class Chosen:
 def draw(link: Link, shared: Store) -> Chosen:
     """Draw the filters in one line: a box to choose them, and a chip per active one."""
     flags = kept.suspects(shared).flags
-    tables = dict(kept.facet_names(shared))
+    tables = run_filters.options(link, shared)
     link.ignore("limit", "cursor")  # paging of the HTTP interface
-    requested = {text for text in link.initial.get("suspect", []) if text}
-    named = [n for n in NAMES if slug(n) in requested or n in _names(flags.values())]
-    tables["suspect"] = slugs([ANY, NONE, *named]) if flags or requested else {}
     chosen = {f: link.choices(f, t, []) for f, t in tables.items()}
     by_facet = {f: [tables[f][s] for s in picked] for f, picked in chosen.items()}
     others = {f: v for f, v in by_facet.items() if f != "suspect"}
     left_by_flags = narrowed(flags, by_facet["suspect"])
     flagged = kept.which(shared, others | {"only": sorted(flags)}) if flags else []
     left = {*flagged} & {*left_by_flags.get("only", flagged)} - {*left_by_flags.get("but", ())}
-    offered = {f: t for f, t in tables.items() if len(t) > 1 or chosen[f]}
+    offered = run_filters.useful(tables, chosen)
 
     def counts() -> Mapping[str, Mapping[str, int]]:
         of_suspects = _counted(flags, flagged, kept.count(shared, others))
@@ -124,12 +105,6 @@ def _active(
         )  # fmt: skip
 
 
-def _names(flags: Iterable[Sequence[Flag]]) -> list[str]:
-    """Return the names of the flags that occur, in their usual order."""
-    names = {flag.name for own in flags for flag in own}
-    return [name for name in NAMES if name in names]
-
-
 def _counted(
     flags: Mapping[str, Sequence[Flag]], flagged: Sequence[str], runs: int
 ) -> dict[str, int]:
@@ -148,10 +123,5 @@ def _facet(
     chosen: Sequence[str],
 ) -> None:
     labels = {short: f"{name} ({counts.get(name, 0):,})" for short, name in names.items()}
-    st.multiselect(
-        TITLES[facet],
-        [short for short, name in names.items() if counts.get(name) or short in chosen],
-        key=link.key(facet),
-        placeholder="All runs" if facet == "suspect" else "Any",
-        format_func=labels.__getitem__,
-    )
+    with_runs = [short for short, name in names.items() if counts.get(name) or short in chosen]
+    run_filters.field(link, facet, with_runs, labels.__getitem__)

@@ -214,8 +214,10 @@ def question_of(values: Mapping[str, Any], problems: list[Problem]) -> Question:
         marks=values["marks"],
         log_x=values["log_x"],
         log_y=values["log_y"],
-        brush=_brush(values["brush"] or "", problems),
+        brush=_area("brush", values["brush"] or "", problems),
         brush_in=values["brush_in"] or "",
+        hidden=tuple(values["hidden"]),
+        within=_area("within", values["within"] or "", problems),
     )
 
 
@@ -223,14 +225,14 @@ def _chosen(text: str) -> str:
     return "" if text.strip() == NONE_CHOSEN else text.strip()
 
 
-def _brush(text: str, problems: list[Problem]) -> tuple[float, ...]:
+def _area(name: str, text: str, problems: list[Problem]) -> tuple[float, ...]:
     if not text:
         return ()
     corners = tuple(_signed(part) for part in text.split(","))
     right = len(corners) >= 4 and len(corners) % 2 == 0 and len(corners) <= 2 * MOST_CORNERS
     if not right or any(c != c for c in corners):  # noqa: PLR0124 - NaN is not equal to itself
-        message = "The marked area is not a list of corners. Write x0,y0,x1,y1, such as 0,0,128,40."
-        problems.append(Problem(parameter="brush", message=message))
+        message = "The area is not a list of corners. Write x0,y0,x1,y1, such as 0,0,128,40."
+        problems.append(Problem(parameter=name, message=message))
         return ()
     return corners
 
@@ -264,7 +266,12 @@ def _notes(points: Points, fits: Fits | None, empty: str) -> tuple[str, ...]:
     if points.beyond:
         notes.append(f"Not on a logarithmic axis: {points.beyond:,} runs at 0 or below.")
     if points.every > 1:
-        notes.append(f"One of every {points.every} runs is drawn.")
+        notes.append(f"Of every {points.every} runs one counts.")
+    if points.drawn.size < points.n:
+        notes.append(
+            f"{points.drawn.size:,} of {points.n:,} runs are drawn as points, those that stand "
+            "alone first. Marked areas count all."
+        )
     if fits is not None:
         notes += _fit_notes(fits)
     return tuple(notes)

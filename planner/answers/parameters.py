@@ -244,6 +244,8 @@ EXPLORE: Final = (
     Parameter(name="brush", words="corners of the marked area in shown units: x0,y0,x1,y1 of a "
               "box, or those of a polygon"),
     Parameter(name="brush_in", words="panel of the marked area, by its title"),
+    Parameter(name="hidden", words="colours that do not count in the marked area", many=10),
+    Parameter(name="within", words="corners of an area, as in brush; only runs in it are drawn"),
     Parameter(name="rows", words="group of the rows of the pivot table", default="accelerator"),
     Parameter(name="columns", words="group of its columns, or none", default="precision"),
     Parameter(name="measure", words="column or formula of its cells", default="mfu"),
@@ -258,5 +260,5 @@ SQL: Final = (
     Parameter(name="sql", words="one SELECT statement over the table runs", lines=True,
               longest=LONGEST),
 )  # fmt: skip
-FOR_THE_EYE: Final = frozenset({"scale", "factor"})
+FOR_THE_EYE: Final = frozenset({"scale", "factor", "tab"})
 """Parameters of the links that only change the view."""

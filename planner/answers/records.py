@@ -707,6 +707,15 @@ class SqlResult(_Record, frozen=True, kw_only=True):
     cut: bool
 
 
+class Pushed(_Record, frozen=True, kw_only=True):
+    """Runs of a request: all are on disk, `stored` of them new."""
+
+    set: str
+    stored: int
+    already: int
+    run_ids: tuple[str, ...]
+
+
 class Fault(_Record, frozen=True, kw_only=True):
     """What is wrong with a parameter, or with the question as a whole."""
 

@@ -29,8 +29,14 @@ from planner.explore.formulas import Formula, FormulaError, formula_of
 Marks = Literal["points", "lines", "box", "strip"]
 MARKS: Final[tuple[Marks, ...]] = ("points", "lines", "box", "strip")
 GROUPED: Final = ("box", "strip")
-MOST_POINTS: Final = 20_000
-"""Points of a chart; of more runs every second, third ... is drawn."""
+MOST_POINTS: Final = 50_000
+"""Points of a chart; of more runs every second, third ... counts."""
+MOST_DRAWN: Final = 4_000
+"""Points that are drawn one by one; of more a sample is (docs/decisions/0050)."""
+CELLS: Final = 48
+"""Cells along each axis, from each of which a sample takes points in turn."""
+NOT_STATED: Final = "not stated"
+"""Name of the points without a colour."""
 MOST_COLOURS: Final = 10
 MOST_SYMBOLS: Final = 8
 MOST_PANELS: Final = 9
@@ -73,7 +79,8 @@ class Question:
     """What is drawn: columns or formulas by name, "" for none.
 
     `brush` are the corners x0, y0, x1, y1 of a box or those of a polygon, in shown units; on a
-    chart with facets in the panel `brush_in`.
+    chart with facets in the panel `brush_in`. Colours in `hidden` do not count in it. `within` are
+    the corners of an area outside of which nothing is drawn.
     """
 
     x: str
@@ -87,6 +94,8 @@ class Question:
     log_y: bool = False
     brush: tuple[float, ...] = ()
     brush_in: str = ""
+    hidden: tuple[str, ...] = ()
+    within: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +105,8 @@ class Points:
     `rows` are the places of the runs in the table, shape (n,); `x` and `y` in shown units. `groups`
     are the names on a grouped x axis, empty otherwise. `colour` is a category or a measure. `hue`,
     `symbol` and `panel` are places in the names, -1 where a run has none. `case` numbers the lines.
-    `brushed` marks the runs in the brush. `filtered` counts the runs of the filters, `without`
+    `brushed` marks the runs in the brush. `drawn` are the places of the points that a chart shows
+    one by one: all, or a sample. `filtered` counts the runs of the filters, `without`
     those of them that lack a number, `beyond` those that a logarithmic axis cannot show.
     """
 
@@ -115,6 +125,7 @@ class Points:
     facet: Category | None
     case: Indices
     brushed: Mask
+    drawn: Indices
     filtered: int
     without: int
     beyond: int
@@ -224,27 +235,35 @@ def points_of(runs: pa.Table, question: Question, chosen: Mask) -> Points:
         on_log &= x.values > 0
     if question.log_y:
         on_log &= y.values > 0
-    facet = _limited(runs, question.facet, stated & on_log, MOST_PANELS)
     drawn = stated & on_log
+    if question.within and not grouped:
+        drawn &= _inside(question, question.within, x.shown, y.shown)
+    facet = _limited(runs, question.facet, drawn, MOST_PANELS)
     rows = np.flatnonzero(drawn)
     every = max(1, -(-rows.size // MOST_POINTS))
     rows = rows[::every]
+    colour = _at(_limited(runs, question.colour, drawn, MOST_COLOURS), rows)
+    panels, case = _at(facet, rows), _cases(runs, rows)
+    at_x, at_y = x.shown[rows], y.shown[rows]
     return Points(
         question=question,
         x_title=x.axis,
         y_title=y.axis,
         rows=rows,
-        x=x.shown[rows],
-        y=y.shown[rows],
+        x=at_x,
+        y=at_y,
         groups=groups,
         group=group[rows],
-        colour=_at(_limited(runs, question.colour, drawn, MOST_COLOURS), rows),
+        colour=colour,
         shade=_of_rows(runs, question.colour if question.colour not in CATEGORIES else "", rows),
         symbol=_at(_limited(runs, question.symbol, drawn, MOST_SYMBOLS), rows),
         size=_of_rows(runs, question.size, rows),
-        facet=_at(facet, rows),
-        case=_cases(runs, rows),
-        brushed=_brushed(question, x.shown[rows], y.shown[rows], _at(facet, rows)),
+        facet=panels,
+        case=case,
+        brushed=_brushed(question, at_x, at_y, panels, colour),
+        drawn=_whole_cases(case)
+        if question.marks == "lines"
+        else _sample(question, at_x, at_y, (panels, colour)),
         filtered=int(chosen.sum()),
         without=int((chosen & ~stated).sum()),
         beyond=int((stated & ~on_log).sum()),
@@ -302,20 +321,73 @@ def inside(x: Floats, y: Floats, corners: Sequence[float]) -> Mask:
     return odd
 
 
-def _brushed(question: Question, x: Floats, y: Floats, facet: Category | None) -> Mask:
+def marked(points: Points, question: Question) -> Mask:
+    """Return which points are in the marked area of a question about the same axes."""
+    return _brushed(question, points.x, points.y, points.facet, points.colour)
+
+
+def _brushed(
+    question: Question, x: Floats, y: Floats, facet: Category | None, colour: Category | None
+) -> Mask:
     if not question.brush:
         return np.zeros(x.shape, dtype=np.bool_)
-    corners = list(question.brush)
-    xs, ys = x, y
-    if len(corners) > 4:  # a polygon is drawn with straight edges on the axes as they are shown
-        xs, corners[::2] = _as_drawn(x, corners[::2], log=question.log_x)
-        ys, corners[1::2] = _as_drawn(y, corners[1::2], log=question.log_y)
-    marked = inside(xs, ys, corners)
+    found = _inside(question, question.brush, x, y)
     if facet is not None and question.brush_in:
-        labels = facet.labels
-        place = labels.index(question.brush_in) if question.brush_in in labels else -2
-        marked &= facet.codes == place
-    return marked
+        found &= facet.codes == _place(facet.labels, question.brush_in)
+    if colour is not None:
+        for name in question.hidden:
+            found &= colour.codes != (-1 if name == NOT_STATED else _place(colour.labels, name))
+    return found
+
+
+def _place(labels: Sequence[str], name: str) -> int:
+    """Return the place of a name; -2, which no point has, where it is none of the labels."""
+    return labels.index(name) if name in labels else -2
+
+
+def _inside(question: Question, area: Sequence[float], x: Floats, y: Floats) -> Mask:
+    """Return which points are in an area; a polygon has straight edges on the axes as shown."""
+    corners = list(area)
+    if len(corners) > 4:
+        x, corners[::2] = _as_drawn(x, corners[::2], log=question.log_x)
+        y, corners[1::2] = _as_drawn(y, corners[1::2], log=question.log_y)
+    return inside(x, y, corners)
+
+
+def _sample(question: Question, x: Floats, y: Floats, kinds: Sequence[Category | None]) -> Indices:
+    """Return the places of at most `MOST_DRAWN` points, from each cell of the chart in turn.
+
+    A cell holds the points of one panel and colour in a part of both axes. So a lonely point is
+    always drawn, and a crowd is thinned.
+    """
+    if x.size <= MOST_DRAWN:
+        return np.arange(x.size)
+    parts = [_part(x, log=question.log_x), _part(y, log=question.log_y)]
+    parts += [kind.codes for kind in kinds if kind is not None]
+    cell = np.unique(np.stack(parts), axis=1, return_inverse=True)[1].reshape(-1)
+    order = np.argsort(cell, kind="stable")
+    sizes = np.bincount(cell)
+    turn = np.empty(x.size, dtype=np.int64)
+    turn[order] = np.arange(x.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.sort(np.argsort(turn, kind="stable")[:MOST_DRAWN])
+
+
+def _part(values: Floats, *, log: bool) -> Indices:
+    """Return the part of the axis that each value is in, as a number below `CELLS`."""
+    with np.errstate(all="ignore"):
+        at = np.log10(values) if log else values
+    good = np.where(np.isfinite(at), at, np.nan)
+    low, high = float(np.nanmin(good)), float(np.nanmax(good))
+    share = (good - low) / (high - low or 1.0)
+    return np.clip(np.nan_to_num(share) * CELLS, 0, CELLS - 1).astype(np.int64)
+
+
+def _whole_cases(case: Indices) -> Indices:
+    """Return the places of the points of as many whole lines as `MOST_DRAWN` points allow."""
+    if case.size <= MOST_DRAWN:
+        return np.arange(case.size)
+    every = -(-case.size // MOST_DRAWN)
+    return np.flatnonzero(case % every == 0)[:MOST_DRAWN]
 
 
 def _as_drawn(values: Floats, ends: Sequence[float], *, log: bool) -> tuple[Floats, list[float]]:

@@ -14,6 +14,8 @@ from planner.figures.capacity import (
     waiting_times,
     work_by_month,
 )
+from planner.figures.cards import Card, cards
+from planner.figures.colours import option_slots, system_slots
 from planner.figures.compare import (
     BASIS_SYMBOLS,
     Bar,
@@ -38,7 +40,7 @@ from planner.figures.explore import (
     heat_table,
     steps_distribution,
 )
-from planner.figures.frame import CONFIG, ChartSpec, UncheckedFigure, escape
+from planner.figures.frame import CONFIG, LEAST_HEIGHT, ChartSpec, UncheckedFigure, escape
 from planner.figures.method import (
     Dot,
     Scale,
@@ -60,7 +62,7 @@ from planner.figures.scaling_out import (
     step_by_devices,
     uneven,
 )
-from planner.figures.select import MOST_SERIES, Form, Series, selected
+from planner.figures.select import MOST_MARKS, MOST_SERIES, Form, Series, selected
 from planner.figures.steps_to_target import (
     Borders,
     StatedLine,
@@ -91,10 +93,13 @@ __all__ = [
     "BASIS_SYMBOLS",
     "CONFIG",
     "EXPLORE_CONFIG",
+    "LEAST_HEIGHT",
+    "MOST_MARKS",
     "MOST_SERIES",
     "Bar",
     "Borders",
     "Bounds",
+    "Card",
     "ChartSpec",
     "Cloud",
     "CloudAxes",
@@ -127,6 +132,7 @@ __all__ = [
     "UseLine",
     "WaitRow",
     "card",
+    "cards",
     "cell_text",
     "chart_text",
     "cost_by_use",
@@ -143,6 +149,7 @@ __all__ = [
     "memory_of_cuts",
     "money_lines",
     "number_tile",
+    "option_slots",
     "refused_tile",
     "rent_or_buy",
     "residuals",
@@ -157,6 +164,7 @@ __all__ = [
     "steps_to_target",
     "style_sheet",
     "svg",
+    "system_slots",
     "table_text",
     "text_tile",
     "throughput",

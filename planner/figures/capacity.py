@@ -126,7 +126,8 @@ def work_by_month(
     if standing:
         drawing.line(
             ends, np.full(2, 100.0), name="100 % of own capacity", hoverinfo="skip",
-            showlegend=True, line={"color": theme.text, "width": 1.5, "dash": "dash"},
+            showlegend=True,
+            line={"color": theme.text, "width": 1.5, "dash": "dash"},
         )  # fmt: skip
     drawing.layout = {
         "barmode": "stack", "bargap": 0.15, "showlegend": True,

@@ -1,13 +1,14 @@
 """Charts of the page Explore: a cloud of runs with facets, groups and curves; pivot tables.
 
-Markers are SVG: plotly's WebGL needs `eval`, which the app's content policy forbids. Each point
-carries its place among the points (`customdata`), so that a click finds its run.
+Markers are SVG: plotly's WebGL needs `eval`, which the app's content policy forbids. Of many points
+a sample is drawn over shades of all (docs/decisions/0050). Each point carries its place among the
+points (`customdata`), so that a click finds its run.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -39,7 +40,8 @@ USUAL: Final = 9.0
 MANY: Final = 3_000
 SMALL: Final = 6.0
 """Diameter where there are more than `MANY` points [px]."""
-NOT_STATED: Final = "not stated"
+SHADES: Final = 64
+"""Cells along each axis whose shade shows a count."""
 LONGEST_NAME: Final = 34
 _LEGEND_ROW: Final = 26
 _GAP: Final = 0.06
@@ -57,12 +59,15 @@ class Cloud:
 
     `hue`, `symbol` and `panel` are places in `hues`, `symbols` and `panels`, -1 for none. `slots`
     are the colours of `hues`. `shade` colours by a number instead, on a scale named `shade_title`.
-    `size` is a number shown as area. `hover` has the facts of each run as HTML.
+    `size` is a number shown as area. `drawn` are the places of the points with a marker, `hover`
+    has the facts of each of them as HTML. Colours in `hidden` are only in the legend. `without` is
+    the name of points without a colour.
     """
 
     x: Floats
     y: Floats
-    hover: Sequence[str]
+    drawn: Indices
+    hover: Mapping[int, str]
     hue: Indices
     hues: tuple[str, ...]
     slots: tuple[int, ...]
@@ -78,6 +83,13 @@ class Cloud:
     size: Floats | None = None
     groups: tuple[str, ...] = ()
     group: Indices | None = None
+    hidden: tuple[str, ...] = ()
+    without: str = ""
+
+    @property
+    def many(self) -> bool:
+        """Whether markers are small."""
+        return self.drawn.size > MANY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +112,10 @@ class CloudCurve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloudAxes:
-    """Titles and scales of the axes, the marks, and the corners of the marked area."""
+    """Titles and scales of the axes, the marks, and the corners of the marked area.
+
+    A zoom is kept while the axes and `within`, the area that is drawn, stay.
+    """
 
     x_title: str
     y_title: str
@@ -109,6 +124,7 @@ class CloudAxes:
     marks: str
     brush: tuple[float, ...] = ()
     brush_panel: int = 0
+    within: tuple[float, ...] = ()
 
 
 def explore(cloud: Cloud, curves: Sequence[CloudCurve], axes: CloudAxes, theme: Theme) -> ChartSpec:
@@ -120,13 +136,16 @@ def explore(cloud: Cloud, curves: Sequence[CloudCurve], axes: CloudAxes, theme: 
     drawing = Drawing(theme, height=HEIGHT if rows == 1 else rows * PANEL + 120)
     named: set[str] = set()
     for panel in range(several):
-        inside = np.flatnonzero(cloud.panel == panel) if cloud.panels else np.arange(cloud.x.size)
+        everywhere = cloud.panel == panel if cloud.panels else np.ones(cloud.x.size, np.bool_)
+        inside = cloud.drawn[everywhere[cloud.drawn]]
         at = _Place(panel)
+        if cloud.drawn.size < cloud.x.size and axes.marks == "points" and not cloud.groups:
+            _shades(drawing, cloud, np.flatnonzero(everywhere), at, axes)
         for curve in curves:
             if curve.panel == panel or not cloud.panels:
                 _curve(drawing, curve, cloud, at)
         if axes.marks == "box":
-            _boxes(drawing, cloud, inside, at)
+            _boxes(drawing, cloud, np.flatnonzero(everywhere), at)
         _points(drawing, cloud, inside, at, lines=axes.marks == "lines", named=named)
     _symbols_of_legend(drawing, cloud)
     _axes(drawing, cloud, axes, rows, across)
@@ -154,19 +173,21 @@ def _points(
     if cloud.shade is not None:
         _shaded(drawing, cloud, inside, at, lines=lines)
         return
-    names = [*cloud.hues, NOT_STATED] if cloud.hues else [""]
+    names = [*cloud.hues, cloud.without] if cloud.hues else [""]
     for hue, name in enumerate(names):
         code = hue if hue < len(cloud.hues) else -1
         part = inside[cloud.hue[inside] == code] if cloud.hues else inside
         if not part.size:
             continue
         colour = _colour(drawing.theme, cloud, code)
-        same = {"legendgroup": name, "showlegend": False}
+        visible = "legendonly" if name and name in cloud.hidden else True
+        same = {"legendgroup": name, "showlegend": False, "visible": visible}
         if name and name not in named:
             named.add(name)
-            _legend_entry(drawing, name, colour, _own_symbol(cloud, hue), group=name)
+            symbol = _own_symbol(cloud, hue)
+            _legend_entry(drawing, name, colour, symbol, group=name, visible=visible)
         if lines:
-            _lines(drawing, cloud, part, at, colour=colour, name=name)
+            _lines(drawing, cloud, part, at, colour=colour, name=name, visible=visible)
         marker = {"color": colour, "size": _size(cloud, part), "opacity": _opacity(cloud)}
         drawing.points(
             cloud.x[part], cloud.y[part], **_looks(cloud, part), **at.axes, **same,
@@ -231,16 +252,41 @@ def _shapes(cloud: Cloud, part: Indices, colour: str | None) -> dict[str, Any]:
     return {"symbol": shapes.tolist(), "line": line}
 
 
+def _shades(drawing: Drawing, cloud: Cloud, inside: Indices, at: _Place, axes: CloudAxes) -> None:
+    """Draw how many of all points each cell has, as a shade of grey."""
+    x, y = cloud.x[inside], cloud.y[inside]
+    ends = [_edges(x, log=axes.log_x), _edges(y, log=axes.log_y)]
+    counts = np.histogram2d(x, y, ends)[0].T
+    colour = drawing.theme.quiet
+    drawing.trace(
+        type="heatmap", x=ends[0], y=ends[1],
+        z=np.where(counts > 0, np.log10(counts + 1.0), np.nan),
+        colorscale=[[0.0, rgba(colour, 0.08)], [1.0, rgba(colour, 0.5)]], showscale=False,
+        hoverinfo="skip", hoverongaps=False, **at.axes,
+    )  # fmt: skip
+
+
+def _edges(values: Floats, *, log: bool) -> Floats:
+    """Return the edges of the cells along an axis."""
+    low, high = float(values.min()), float(values.max())
+    if not low < high:
+        low, high = (low / 1.1, high * 1.1) if log else (low - 0.5, high + 0.5)
+    between = np.geomspace if log else np.linspace
+    edges = np.asarray(between(low, high, SHADES + 1), dtype=np.float64)
+    edges[0], edges[-1] = low, high
+    return edges
+
+
 def _size(cloud: Cloud, part: Indices) -> Any:  # noqa: ANN401 - one diameter, or one a point
     if cloud.size is None:
-        return SMALL if cloud.x.size > MANY else USUAL
+        return SMALL if cloud.many else USUAL
     largest = np.nanmax(np.abs(cloud.size)) if np.isfinite(cloud.size).any() else 1.0
     share = np.sqrt(np.abs(cloud.size[part]) / (largest or 1.0))
     return np.where(np.isfinite(share), SMALLEST + (LARGEST - SMALLEST) * share, SMALLEST)
 
 
 def _opacity(cloud: Cloud) -> float:
-    return 0.55 if cloud.x.size > MANY or cloud.size is not None else 0.85
+    return 0.55 if cloud.many or cloud.size is not None else 0.85
 
 
 def _colour(theme: Theme, cloud: Cloud, hue: int) -> str:
@@ -250,7 +296,14 @@ def _colour(theme: Theme, cloud: Cloud, hue: int) -> str:
 
 
 def _lines(
-    drawing: Drawing, cloud: Cloud, part: Indices, at: _Place, *, colour: str, name: str
+    drawing: Drawing,
+    cloud: Cloud,
+    part: Indices,
+    at: _Place,
+    *,
+    colour: str,
+    name: str,
+    visible: bool | str = True,
 ) -> None:
     """Draw a line through the runs of each case, all of them as one trace with gaps."""
     order = part[np.lexsort((cloud.y[part], cloud.x[part], cloud.case[part]))]
@@ -258,14 +311,15 @@ def _lines(
     x = np.insert(cloud.x[order], breaks, np.nan)
     y = np.insert(cloud.y[order], breaks, np.nan)
     drawing.line(x, y, **at.axes, line={"color": rgba(colour, 0.6), "width": 1.5},
-                 hoverinfo="skip", showlegend=False, legendgroup=name)  # fmt: skip
+                 hoverinfo="skip", showlegend=False, legendgroup=name, visible=visible)  # fmt: skip
 
 
 def _curve(drawing: Drawing, curve: CloudCurve, cloud: Cloud, at: _Place) -> None:
     """Draw a fitted curve with its band; dashed beyond the measured batches."""
     colour = _colour(drawing.theme, cloud, curve.hue)
     group = cloud.hues[curve.hue] if cloud.hues and curve.hue >= 0 else ""
-    same = {**at.axes, "legendgroup": group, "showlegend": False}
+    visible = "legendonly" if group and group in cloud.hidden else True
+    same = {**at.axes, "legendgroup": group, "showlegend": False, "visible": visible}
     good = np.isfinite(curve.low) & np.isfinite(curve.high)
     if good.sum() > 1:
         edge = {"line": {"width": 0, "color": colour}, "hoverinfo": "skip", **same}
@@ -316,12 +370,14 @@ def _own_symbol(cloud: Cloud, hue: int) -> str:
     return MARKERS[hue % len(MARKERS)] if same else MARKERS[0]
 
 
-def _legend_entry(drawing: Drawing, name: str, colour: str, symbol: str, *, group: str) -> None:
+def _legend_entry(
+    drawing: Drawing, name: str, colour: str, symbol: str, *, group: str, visible: bool | str = True
+) -> None:
     """Add an entry without points to the legend: it shows and hides its group."""
     drawing.points(
         np.array([np.nan]), np.array([np.nan]), name=escape(_short(name)), legendgroup=group,
         marker={"color": colour, "size": USUAL, "symbol": symbol}, showlegend=True,
-        hoverinfo="skip",
+        hoverinfo="skip", visible=visible,
     )  # fmt: skip
 
 
@@ -337,13 +393,13 @@ def _axes(drawing: Drawing, cloud: Cloud, axes: CloudAxes, rows: int, across: in
     drawing.layout |= {
         "showlegend": (bool(cloud.hues or cloud.symbols) and cloud.shade is None)
         or bool(cloud.symbols),
-        "legend": legend, "dragmode": "zoom", "uirevision": f"{axes.x_title}/{axes.y_title}",
-        "clickmode": "event+select",
-        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": drawing.theme.quiet,
-                    "activecolor": drawing.theme.text},
+        "legend": legend, "dragmode": "zoom", "clickmode": "event+select",
+        "uirevision": f"{axes.x_title}/{axes.y_title}/{axes.within}",
+        "modebar": {"orientation": "v", "bgcolor": "rgba(0,0,0,0)", "color": drawing.theme.quiet,
+                    "activecolor": drawing.theme.text},  # beside the legend, not on it
         "newselection": {"line": {"color": drawing.theme.colours[0], "width": 1.5}},
         "activeselection": {"fillcolor": drawing.theme.colours[0], "opacity": 0.08},
-        "margin": {"l": 70, "r": 24, "t": 56, "b": 60 if not cloud.groups else 120},
+        "margin": {"l": 70, "r": 44, "t": 40, "b": 60 if not cloud.groups else 120},
     }  # fmt: skip
     wide, high = (1.0 - _GAP * (across - 1)) / across, (1.0 - 0.13 * (rows - 1)) / rows
     for panel in range(several):
@@ -400,7 +456,7 @@ def _number_axis(values: Floats, title: str, *, log: bool) -> dict[str, Any]:
     axis: dict[str, Any] = {"title": escape(title), "exponentformat": "none", "tickformat": ",~r"}
     if not log:
         low = values.min() if values.size else 0.0
-        return axis | {"rangemode": "tozero" if low >= 0 else "normal", "tickformat": ",~g"}
+        return axis | {"rangemode": "tozero" if low >= 0 else "normal"}
     good = values[values > 0]
     axis |= {"type": "log"}
     if good.size:

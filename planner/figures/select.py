@@ -13,8 +13,8 @@ from planner.figures.frame import ChartSpec, Drawing, Theme, escape
 
 Form = Literal["points", "lines", "bars"]
 MOST_SERIES: Final = 10
-_MANY: Final = 2_000
-"""From here on points are drawn by WebGL."""
+MOST_MARKS: Final = 4_000
+"""Points of a chart; more make it slow to zoom (docs/decisions/0050)."""
 _LONGEST: Final = 28
 
 
@@ -66,11 +66,10 @@ def _draw(drawing: Drawing, one: Series, form: Form, titles: tuple[str, str]) ->
     if form == "bars":
         drawing.bars(trace.pop("x"), trace.pop("y"), slot=one.slot, **trace)
         return
-    kind = {"type": "scattergl"} if len(one.y) > _MANY else {}
     marker = {"color": colour, "size": 7, "opacity": 0.8}
     mode = "lines+markers" if form == "lines" else "markers"
     drawing.points(
-        trace.pop("x"), trace.pop("y"), **trace, **kind, mode=mode, marker=marker,
+        trace.pop("x"), trace.pop("y"), **trace, mode=mode, marker=marker,
         line={"color": colour, "width": 2},
     )  # fmt: skip
 

@@ -6,7 +6,6 @@ chart 3 s on a warm server.
 
 from __future__ import annotations
 
-import re
 import statistics
 import time
 from pathlib import Path
@@ -20,7 +19,8 @@ from tests.browser import chromium
 from tests.browser.server import served
 
 SHELL = Path(__file__).parent.parent.parent / "pages" / "shell.py"
-PAGES = ("start", "how_long", "compare", "capacity", "throughput", "steps_to_target", "explore",
+PAGES = ("start", "how_long", "compare", "capacity", "throughput", "scaling_out",
+         "steps_to_target", "explore",
          "results", "method")  # fmt: skip
 TIMES = 15
 
@@ -69,7 +69,7 @@ def _rerun(page: Page, epochs: int) -> float:
     pill = page.locator(".st-key-how-long-quick").get_by_text(str(epochs), exact=True)
     began = time.perf_counter()
     pill.click()
-    page.get_by_text(re.compile(f"^{epochs} epochs of ")).first.wait_for()
+    page.locator(".epochwise-answer").get_by_text(f"{epochs:,} epochs", exact=True).wait_for()
     return time.perf_counter() - began
 
 

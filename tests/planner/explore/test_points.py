@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 
 from planner.catalog import Catalog
 from planner.explore import (
@@ -12,6 +15,7 @@ from planner.explore import (
     facts_of,
     fits_of,
     inside,
+    marked,
     pivot_of,
     points_of,
     with_derived,
@@ -59,3 +63,55 @@ def test_curves_are_those_of_the_throughput_law() -> None:
     first = fits.curves[0]
     assert np.all(first.low <= first.value)
     assert np.all(first.value <= first.high)
+
+
+MOST = 100
+ALL = Question(x="global_batch_size", y="samples_per_s", colour="software", log_x=True, log_y=True)
+
+
+@pytest.fixture
+def few_markers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chart of at most `MOST` markers."""
+    monkeypatch.setattr("planner.explore.points.MOST_DRAWN", MOST)
+
+
+@pytest.mark.usefixtures("few_markers")
+def test_of_many_points_a_sample_is_drawn_and_the_outermost_are_in_it() -> None:
+    points = points_of(RUNS, ALL, chosen_runs(RUNS, {}))
+    assert points.n > MOST
+    assert points.drawn.size == MOST
+    assert np.unique(points.drawn).size == MOST
+    for values in (points.x, points.y):
+        assert values[points.drawn].min() == values.min()
+        assert values[points.drawn].max() == values.max()
+    shown = points.colour
+    assert shown is not None
+    assert {*shown.codes[points.drawn]} == {*shown.codes}
+
+
+@pytest.mark.usefixtures("few_markers")
+def test_lines_of_many_points_stay_whole() -> None:
+    points = points_of(RUNS, replace(ALL, marks="lines"), chosen_runs(RUNS, {}))
+    drawn = points.case[points.drawn]
+    assert 0 < drawn.size <= MOST < points.n
+    assert all(
+        (points.case == case).sum() == (drawn == case).sum() for case in np.unique(drawn)[:9]
+    )
+
+
+def test_a_hidden_colour_does_not_count_in_a_marked_area() -> None:
+    area = replace(ALL, brush=(1.0, 1.0, 1e4, 1e9))
+    points = points_of(RUNS, area, chosen_runs(RUNS, {}))
+    assert points.colour is not None
+    hidden = points.colour.labels[0]
+    left = marked(points, replace(area, hidden=(hidden, "not stated")))
+    assert left.sum() == (points.brushed & (points.colour.codes > 0)).sum()
+    assert 0 < left.sum() < points.brushed.sum()
+
+
+def test_only_the_runs_within_an_area_are_drawn() -> None:
+    area = (1.0, 1.0, 64.0, 1000.0)
+    inner = points_of(RUNS, replace(ALL, within=area), chosen_runs(RUNS, {}))
+    every = points_of(RUNS, replace(ALL, brush=area), chosen_runs(RUNS, {}))
+    assert inner.n == every.brushed.sum()
+    assert inner.x.max() <= 64.0

@@ -1,0 +1,72 @@
+"""The filters of runs on Results and Explore: their titles, options and fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, Literal
+
+import streamlit as st
+
+from pages.common import kept
+from pages.common.link import Link, slug, slugs
+from planner.store import Store
+from planner.suspects import ANY, NAMES, NONE, Flag
+
+SUSPECT: Final = "suspect"
+TITLES: Final = {
+    "task": "Task",
+    "workload": "Workload",
+    "family": "Family",
+    "accelerator_model_name": "Accelerator",
+    "system": "System",
+    "global_batch_size": "Batch size",
+    "pattern": "Input pattern",
+    "mode": "Mode",
+    "software": "Software",
+    "status": "Status",
+    "basis": "Basis",
+    "repository": "Published in",
+    "result_set": "Result set",
+    "folder": "Folder",
+    SUSPECT: "Suspect",
+}
+"""Parameters of the link that are filters, in the order of their fields."""
+
+
+def options(link: Link, shared: Store) -> dict[str, dict[str, str]]:
+    """Return the options of each filter: names by their link text; no flags where none occurs."""
+    tables = dict(kept.facet_names(shared))
+    flags = kept.suspects(shared).flags
+    requested = {text for text in link.initial.get(SUSPECT, []) if text}
+    named = [n for n in NAMES if slug(n) in requested or n in _names(flags.values())]
+    tables[SUSPECT] = slugs([ANY, NONE, *named]) if flags or requested else {}
+    return tables
+
+
+def _names(flags: Iterable[Sequence[Flag]]) -> set[str]:
+    return {flag.name for own in flags for flag in own}
+
+
+def field(
+    link: Link,
+    name: str,
+    names: Sequence[str],
+    label: Callable[[str], str],
+    width: int | Literal["stretch"] = "stretch",
+) -> None:
+    """Draw the field of a filter with the link texts `names`."""
+    st.multiselect(
+        TITLES[name],
+        list(names),
+        key=link.key(name),
+        placeholder="All runs" if name == SUSPECT else "Any",
+        format_func=label,
+        width=width,
+    )
+
+
+def useful(
+    tables: Mapping[str, dict[str, str]], chosen: Mapping[str, Sequence[str]]
+) -> dict[str, dict[str, str]]:
+    """Return the filters that have something to choose, or are in use."""
+    return {name: names for name, names in tables.items() if len(names) > 1 or chosen[name]}
