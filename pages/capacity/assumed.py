@@ -38,12 +38,12 @@ def draw(link: Link) -> None:
                 unit = "" if text.unit == "1" else f" ({text.unit})"
                 usual = _BY_NAME[name].default
                 st.number_input(
-                    f"{text.words}{unit}", text.least, text.most, value=None, format="%g",
-                    placeholder="of the country" if usual is None else f"{usual:g}",
+                    f"{text.words}{unit}", float(text.least), float(text.most), value=None,
+                    format="%g", placeholder="of the country" if usual is None else f"{usual:g}",
                     key=link.key(name), help=f"{sentence_case(text.why)}.",
                 )  # fmt: skip
             for name, label in _OF_PLAN.items():
-                low, high = limits(_BY_NAME[name])
+                low, high = map(float, limits(_BY_NAME[name]))
                 step = 1.0 if name == "seed" else None
                 st.number_input(
                     label, low, high, value=None, step=step, format="%g", key=link.key(name),

@@ -84,8 +84,8 @@ def number(link: Link, name: str, label: str) -> None:
         st.number_input(label, int(low), int(high), int(value or 0), key=link.key(name), help=words)
         return
     placeholder = "none" if parameter.default is None else ""
-    st.number_input(label, low, high, value=value, format="%g", key=link.key(name), help=words,
-                    placeholder=placeholder)  # fmt: skip
+    st.number_input(label, float(low), float(high), value=value, format="%g",
+                    key=link.key(name), help=words, placeholder=placeholder)  # fmt: skip
 
 
 # -- the table -----------------------------------------------------------------------------------

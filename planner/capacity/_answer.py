@@ -264,7 +264,8 @@ def _tiles(result: _Result) -> tuple[Tile, ...]:
     months = [m for m in _months(result) if m.utilisation is not None]
     ends = ""
     if months:
-        first, last = (percent(m.utilisation or 0.0) for m in (months[0], months[-1]))
+        # hours of a run count in the month it arrives, so a full month may have some more
+        first, last = (percent(min(m.utilisation or 0.0, 1.0)) for m in (months[0], months[-1]))
         ends = f"{first} in month 1, {last} in month {months[-1].month}"
     rented = f"own + 0 to {result.rented} rented" if result.rented else "own"
     worst = 100.0 * float(result.worst.max(initial=0.0))

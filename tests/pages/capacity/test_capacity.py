@@ -88,6 +88,21 @@ def test_all_problems_of_a_pasted_table_are_said_and_the_jobs_stay() -> None:
     assert rows[0]["Column"] == "color"
 
 
+@pytest.mark.parametrize("box", ["machines", "assumed", "origin", "presets", "csv-box", "handout"])
+def test_every_box_opens(box: str) -> None:
+    shown = unfold(show("capacity", **ENTERED), f"capacity.{box}")
+    assert "Rent up to" in _code(shown)
+
+
+def test_a_seed_and_a_tariff_are_part_of_the_question() -> None:
+    shown = unfold(show("capacity", **ENTERED), "capacity.assumed")
+    shown.number_input(key="capacity.seed").set_value(7.0)
+    sound(shown.number_input(key="capacity.tariff_usd_per_kwh").set_value(0.3).run())
+    assert _given(shown, "seed") == ["7"]
+    assert _given(shown, "tariff_usd_per_kwh") == ["0.3"]
+    assert "seed 7" in texts(shown)
+
+
 def test_a_fleet_without_a_price_says_what_to_do() -> None:
     shown = show("capacity", **{**ENTERED, "fleet": ["1 x buy|mi300x|8"]})
     assert "list price" in texts(shown)
