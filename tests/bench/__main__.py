@@ -9,7 +9,17 @@ import sys
 
 from tests import figures_page
 
-PARTS = ("store", "small_files", "fits", "money", "pages", "many_runs", "sweep", "engines")
+PARTS = (
+    "store",
+    "small_files",
+    "fits",
+    "money",
+    "pages",
+    "explore",
+    "many_runs",
+    "sweep",
+    "engines",
+)
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:
