@@ -13,7 +13,7 @@ export STREAMLIT_BROWSER_GATHER_USAGE_STATS := false
 # Without byte code, every child process and test worker would compile the program again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: app test check lint types sweep jax ray bench links load faults screenshots data docs browser axe clean
+.PHONY: app test wheel check lint types sweep jax ray bench links load faults screenshots data docs browser axe clean
 
 app: $(APP)
 	@echo "Epochwise: http://$(ADDRESS):$(PORT)"
@@ -26,6 +26,14 @@ sweep: $(APP)
 
 test: $(DEV) $(JAX) $(RAY) browser axe
 	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+
+# A wheel, tried in an empty environment from another folder.
+wheel: $(DEV)
+	rm -rf build/wheel build/wheel-env
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir build/wheel .
+	$(PYTHON) -m venv build/wheel-env
+	build/wheel-env/bin/python -m pip install --quiet -c requirements/constraints.txt build/wheel/*.whl
+	cd build/wheel-env && bin/epochwise how-long
 
 # Tests without a browser, a framework or a campaign.
 check: $(DEV)

@@ -14,9 +14,13 @@ from streamlit import config
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from api.guard import Doors, Guard, failed, scripts_of
+from api.push import Inbox
 from api.routes import Rules, routes
 from pages.common.kept import store
+from planner.store import folders_from_environment
 from planner.store.catalog import own_folder
+from planner.store.disk.sweeps import state_folder
+from planner.store.disk.tokens import tokens_folder
 
 ROOT = Path(__file__).parent
 DOORS = Doors(
@@ -25,7 +29,16 @@ DOORS = Doors(
     origins=lambda: config.get_option("server.corsAllowedOrigins"),
 )
 SCRIPTS = scripts_of(Path(st.__file__).parent / "static" / "index.html")
-RULES = Rules(store=store, catalogs=(ROOT / "data" / "catalog", own_folder(ROOT, os.environ)))
+FOLDERS = {f.kind: f.path for f in folders_from_environment(ROOT, os.environ)}
+RULES = Rules(
+    store=store,
+    catalogs=(ROOT / "data" / "catalog", own_folder(ROOT, os.environ)),
+    inbox=Inbox(
+        results=FOLDERS["own"],
+        tokens=tokens_folder(state_folder(os.environ)),
+        shipped=ROOT / "data" / "results",
+    ),
+)
 app = st.App(
     ROOT / "pages" / "shell.py",
     routes=routes(RULES),

@@ -12,6 +12,8 @@ from msgspec import Struct
 
 from planner.answers import (
     NO_RUN,
+    capacity_answered,
+    capacity_plan,
     compare_answered,
     curve_answered,
     curves,
@@ -146,6 +148,12 @@ def select(sources: Sources, query: Given) -> Answer:
     return (None if answer.problems else sql_result(answer)), answer.problems
 
 
+def capacity(sources: Sources, query: Given) -> Answer:
+    """Return the machines for a month of jobs."""
+    answer = capacity_answered(sources.store, sources.catalog, query, sources.today)
+    return (None if answer.problems else capacity_plan(answer)), answer.problems
+
+
 ANSWERS: Final[Mapping[str, AnswerFunction]] = MappingProxyType(
     {
         "/api/v1": index,
@@ -155,6 +163,7 @@ ANSWERS: Final[Mapping[str, AnswerFunction]] = MappingProxyType(
         "/api/v1/scaling-out": scaling,
         "/api/v1/compare": compare,
         "/api/v1/options": options,
+        "/api/v1/capacity": capacity,
         "/api/v1/explore": explore,
         "/api/v1/sql": select,
     }

@@ -13,6 +13,7 @@ from api.problems import MEDIA_TYPE
 from planner.answers import parameters
 from planner.answers.comparison import COMPARE
 from planner.answers.records import (
+    CapacityPlan,
     Curves,
     Explore,
     HardwareComparison,
@@ -20,18 +21,21 @@ from planner.answers.records import (
     Options,
     Problem,
     Projection,
+    Pushed,
     Results,
     ScalingOut,
     SqlResult,
 )
 from planner.compare import ASSUMPTION_TEXTS, Assumptions
-from planner.core import LONGEST_VALUE, Parameter
+from planner.core import LONGEST_VALUE, MAX_SET_TEXT, Parameter
+from planner.store.pushed import MOST_RUNS, SLUG
+from planner.store.sealed.result_set import FIELDS
 
 Schema = dict[str, Any]
 
 RECORDS: Final = (
-    Index, Results, Projection, Curves, ScalingOut, HardwareComparison, Options, Explore,
-    SqlResult, Problem,
+    Index, Results, Projection, Curves, ScalingOut, HardwareComparison, Options,
+    CapacityPlan, Explore, SqlResult, Pushed, Problem,
 )  # fmt: skip
 """The answers; their fields are described with them."""
 
@@ -48,6 +52,7 @@ def schemas() -> dict[str, Schema]:
 
 
 PATH: Final = "/api/v1/openapi.json"
+PUSH: Final = "/api/v1/runs"
 VERSION: Final = "1.0.0"
 
 
@@ -121,6 +126,14 @@ ADDRESSES: Final = (
         parameters=COMPARE,
     ),
     Address(
+        path="/api/v1/capacity",
+        name="capacity",
+        summary="Machines for a month of jobs: cost, waiting times, what breaks first",
+        about="As on the page Capacity. A fleet is found in seconds, so ask once. Money is in USD.",
+        schema="CapacityPlan",
+        parameters=parameters.CAPACITY,
+    ),
+    Address(
         path="/api/v1/explore",
         name="explore",
         summary="Any number of the runs against any other",
@@ -150,14 +163,19 @@ def description() -> dict[str, Any]:
             "version": VERSION,
             "summary": "Time and cost of training jobs on other hardware, with intervals",
             "description": "The questions of the pages' links, with the same names and numbers. "
-            "Read-only. A question that does not fit the data is refused with all its problems. "
+            "Read-only, but for pushed runs. A question that does not fit the data is refused with "
+            "all its problems. "
             "Fields ending in `_s` are seconds; `_low` and `_high` are the ends of 90 % "
             "intervals.",
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": "/"}],
-        "paths": {a.path: {"get": _operation(a)} for a in ADDRESSES},
-        "components": {"schemas": schemas(), "responses": _responses()},
+        "paths": {a.path: {"get": _operation(a)} for a in ADDRESSES} | {PUSH: {"post": _pushing()}},
+        "components": {
+            "schemas": schemas(),
+            "responses": _responses(),
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
     }
 
 
@@ -180,14 +198,50 @@ def _operation(address: Address) -> dict[str, Any]:
     }
 
 
+def _pushing() -> dict[str, Any]:
+    texts = {name: {"type": "string", "maxLength": MAX_SET_TEXT} for name in FIELDS}
+    about = {"slug": {"type": "string", "pattern": f"^{SLUG.pattern}$"}, **texts}
+    body = {
+        "type": "object",
+        "required": ["set", "runs"],
+        "additionalProperties": False,
+        "properties": {
+            "set": {"type": "object", "required": ["slug"], "additionalProperties": False,
+                    "properties": about},
+            "runs": {"type": "array", "minItems": 1, "maxItems": MOST_RUNS,
+                     "items": {"type": "object"}},
+        },
+    }  # fmt: skip
+    answer = {"$ref": "#/components/schemas/Pushed"}
+    return {
+        "operationId": "push",
+        "summary": "Add runs that another machine measured",
+        "description": "Columns of a run are those of docs/records.md. 200: every run is on disk. "
+        "The same request may be sent again: each run is stored once.",
+        "security": [{"token": []}],
+        "parameters": [],
+        "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
+        "responses": {
+            "200": {"description": "All runs are stored",
+                    "content": {"application/json": {"schema": answer}}},
+            **{s: {"$ref": f"#/components/responses/{n}"} for s, n in _PUSH_ERRORS.items()},
+        },
+    }  # fmt: skip
+
+
+_PUSH_ERRORS: Final = {"400": "Wrong", "401": "NoToken", "403": "Forbidden", "409": "Contradiction",
+                       "413": "TooLong", "429": "TooMany", "503": "Busy"}  # fmt: skip
 _ERRORS: Final = {"400": "Wrong", "403": "Forbidden", "404": "NoData", "414": "TooLong",
                   "503": "Busy"}  # fmt: skip
 _DESCRIPTIONS: Final = {
     "Wrong": "The question is invalid; `errors` has all problems",
-    "Forbidden": "The server does not accept this host name",
+    "Forbidden": "The server does not accept this host name, or the token not this set",
+    "NoToken": "The token is missing, unknown, expired or revoked",
+    "Contradiction": "A run is there with other numbers, or the set's name is taken",
+    "TooMany": "Too many requests of this token; Retry-After has the time to wait",
     "NoData": "There is no run",
-    "TooLong": "The query is too long",
-    "Busy": "Too many questions at once; Retry-After has the time to wait",
+    "TooLong": "The query or the body is too long",
+    "Busy": "Too many questions at once, or a full disk; Retry-After has the time to wait",
 }
 
 

@@ -26,9 +26,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from api import openapi
+from api import openapi, push
 from api.answers import ANSWERS, AnswerFunction, Sources
 from api.problems import HEADERS, of_parameters, problem
+from api.push import Inbox
 from planner.catalog import TABLE_NAMES, Catalog
 from planner.core import LONGEST_QUERY, MOST_GIVEN, Problem
 from planner.store import Store
@@ -57,6 +58,8 @@ class Rules:
     store: Callable[[], Store]
     catalogs: tuple[Path, ...]
     today: Callable[[], date] = lambda: datetime.now(UTC).date()
+    inbox: Inbox | None = None
+    """Where runs of other machines are kept; None: the interface takes none."""
 
 
 def routes(rules: Rules) -> list[BaseRoute]:
@@ -67,7 +70,12 @@ def routes(rules: Rules) -> list[BaseRoute]:
     ]
     description = openapi.PATH
     routes_of_answers.append(Route(description, _describing(), methods=["GET"], name=description))
-    paths = {*ANSWERS, description}
+    paths = dict.fromkeys((*ANSWERS, description), "GET")
+    if rules.inbox is not None:
+        routes_of_answers.append(
+            Route(push.PATH, _pushing(push.Push(rules.inbox)), methods=["POST"], name=push.PATH)
+        )
+        paths[push.PATH] = "POST"
     routes_of_answers.append(Route("/api", _missing(paths), methods=ALL_METHODS))
     routes_of_answers.append(Route("/api/{rest:path}", _missing(paths), methods=ALL_METHODS))
     return routes_of_answers
@@ -170,12 +178,22 @@ def _describing() -> Endpoint:
     return describe
 
 
-def _missing(paths: set[str]) -> Endpoint:
+def _pushing(endpoint: push.Push) -> Endpoint:
+    async def take(request: Request) -> Response:
+        return await _safely(endpoint(request))
+
+    return take
+
+
+def _missing(paths: Mapping[str, str]) -> Endpoint:
+    """Return the endpoint of all other addresses and methods; `paths` have their method."""
+
     async def missing(request: Request) -> Response:
         path = request.url.path.rstrip("/") or "/"
         if request.url.path in paths:
-            detail = f"{request.method[:20]} is not supported here. Use GET."
-            allow = {"Allow": "GET, HEAD"}
+            method = paths[request.url.path]
+            detail = f"{request.method[:20]} is not supported here. Use {method}."
+            allow = {"Allow": "GET, HEAD" if method == "GET" else method}
             return problem(HTTPStatus.METHOD_NOT_ALLOWED, detail, headers=allow)
         near = f" Perhaps {path}?" if path in paths else ""
         detail = f"There is no such address.{near} See {openapi.PATH} for all of them."

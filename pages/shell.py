@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.common import kept, markup, widgets
+from pages.common import kept, markup, narrow, widgets
 from pages.common.addresses import ADDRESSES, START
 from pages.common.kept import ROOT, TURNS, at_one_moment, store
 from planner.figures import style_sheet
@@ -48,6 +48,7 @@ def _several(count: int, what: str) -> str:
 st.set_page_config(page_icon=str(ROOT / "pages" / "icon.png"), layout="wide")
 markup.draw(style_sheet(widgets.theme()))
 page = st.navigation(_pages())
+markup.draw(narrow.STYLE)
 with TURNS.turn() as requested_s, at_one_moment(requested_s):
     page.run()
     _footer()

@@ -3,6 +3,8 @@
 `python -m planner report --out FILE.pdf`: a comparison of hardware to hand out.
 `python -m planner sql "SELECT ..."`: a read-only query of the runs.
 `python -m planner import SOURCE PATH --set NAME`: bring in what other programs measured.
+`python -m planner token create NAME --set SLUG`: a token for `python -m runners push`.
+`python -m planner export SET --out FILE.zip`: a result set as one file to send.
 `python -m planner docs NAME`: print a page of the documentation that is made from the code.
 `python -m planner mfu [DIR]`: fit the efficiency of described workloads on published tables.
 `python -m planner backtest [DIR]`: measure how wrong the product is on what was hidden from it.
@@ -16,6 +18,7 @@ import sys
 from typing import Final
 
 from planner.answers import PAGES
+from planner.core import program
 
 PIPE_CLOSED: Final = 141
 """What a shell says of a program whose reader went away: 128 + SIGPIPE."""
@@ -29,6 +32,16 @@ QUESTIONS: Final = {
     "sql": "a SELECT statement over the runs, read-only",
     "report": "a comparison as an HTML or PDF file to hand out",
 }
+NAMES: Final = {
+    **QUESTIONS,
+    "docs": "print docs/NAME.md",
+    "import": "results of other programs as a result set",
+    "backtest": "how wrong on what was hidden: docs/accuracy.md",
+    "export": "a result set as one file to send",
+    "token": "tokens of programs that push runs to this server",
+    "mfu": "fit the efficiency of described workloads",
+}
+"""All commands, with what each is for."""
 
 
 def main(arguments: list[str]) -> int:
@@ -41,10 +54,8 @@ def main(arguments: list[str]) -> int:
     if options.command == "docs":
         sys.stdout.write(PAGES[options.name]())
         return 0
-    if options.command == "import":
-        from planner.commands.import_ import run_import
-
-        return run_import(options)
+    if options.command in _DATA:
+        return _move(options)
     if options.command == "mfu":
         from backtest.commands.mfu import run_mfu
 
@@ -54,28 +65,51 @@ def main(arguments: list[str]) -> int:
     return run_backtest(options)
 
 
+_DATA: Final = ("import", "export", "token")
+"""Commands that bring in or hand out runs."""
+
+
+def _move(options: argparse.Namespace) -> int:
+    from planner.commands.export import run_export
+    from planner.commands.import_ import run_import
+    from planner.commands.token import run_token
+
+    run = {"import": run_import, "export": run_export, "token": run_token}[options.command]
+    return run(options)
+
+
 def _parser(command: str) -> argparse.ArgumentParser:
     """Return the parser of all commands; only `command` gets its options."""
-    parser = argparse.ArgumentParser(prog="python -m planner", description=__doc__)
+    parser = argparse.ArgumentParser(prog=program("planner"), description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     for name, text in QUESTIONS.items():
         about = f"{text[0].upper()}{text[1:]}."
         question = commands.add_parser(name, help=text, description=about, allow_abbrev=False)
         if name == command:
             _add_question(question, name)
-    docs = commands.add_parser("docs", help="print docs/NAME.md")
+    docs = commands.add_parser("docs", help=NAMES["docs"])
     docs.add_argument("name", choices=sorted(PAGES))
-    bring = commands.add_parser("import", help="results of other programs as a result set")
+    bring = commands.add_parser("import", help=NAMES["import"])
     if command == "import":
         from planner.commands import import_
 
         import_.add_arguments(bring)
-    back = commands.add_parser("backtest", help="how wrong on what was hidden: docs/accuracy.md")
+    token = commands.add_parser("token", help=NAMES["token"])
+    if command == "token":
+        from planner.commands import token as tokens
+
+        tokens.add_arguments(token)
+    send = commands.add_parser("export", help=NAMES["export"])
+    if command == "export":
+        from planner.commands import export
+
+        export.add_arguments(send)
+    back = commands.add_parser("backtest", help=NAMES["backtest"])
     if command == "backtest":
         from backtest.commands import backtest
 
         backtest.add_arguments(back)
-    fit = commands.add_parser("mfu", help="fit the efficiency of described workloads")
+    fit = commands.add_parser("mfu", help=NAMES["mfu"])
     if command == "mfu":
         from backtest.commands import mfu
 
@@ -87,7 +121,7 @@ def _add_question(parser: argparse.ArgumentParser, name: str) -> None:
     """Add the options of a command that answers a question."""
     from planner.answers import parameters
     from planner.answers.comparison import COMPARE
-    from planner.commands import report, sql, words
+    from planner.commands import capacity, report, sql, words
 
     words.add_common(parser)
     if name == "report":
@@ -101,6 +135,8 @@ def _add_question(parser: argparse.ArgumentParser, name: str) -> None:
         alone = name in ("explore", "capacity")
         lists = further[name] if alone else ("workloads", *further.get(name, ()))
         parser.add_argument("--list", choices=lists, help="list available values and exit")
+    if name == "capacity":
+        capacity.add_arguments(parser)
     if name == "explore":
         parser.add_argument("--csv", action="store_true", help="print the rows as CSV")
     if name in ("report", "compare"):
@@ -148,7 +184,7 @@ def _answer(options: argparse.Namespace, left: list[str]) -> int:
         return words.REFUSED
 
 
-def _as_a_pipe_wants(arguments: list[str]) -> int:
+def run(arguments: list[str]) -> int:
     """Run `main`; a reader that stops early (`| head`) is no error."""
     try:
         code = main(arguments)
@@ -160,4 +196,4 @@ def _as_a_pipe_wants(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(_as_a_pipe_wants(sys.argv[1:]))
+    raise SystemExit(run(sys.argv[1:]))

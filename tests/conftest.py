@@ -18,18 +18,19 @@ from tests.fork_server import SHARED
 
 ROOT = Path(__file__).resolve().parent.parent
 SLOWEST = (
-    "browser/test_measure.py", "runners/test_converge_child.py", "runners/commands/test_cli.py",
-    "faults/test_runner_kills.py", "runners/test_inference.py", "runners/test_workloads.py",
-    "pages/measure/test_measure.py", "runners/test_flops.py", "runners/test_late_device.py",
-    "runners/test_jax.py", "runners/test_real.py", "runners/process/test_supervise.py",
-    "runners/test_strategies.py", "runners/cluster/test_ray.py",
-    "runners/launch/test_namespaces.py",
-    "runners/launch/test_spark.py", "runners/launch/test_ray.py",
-    "runners/test_describe.py", "faults/test_kills_in_a_run.py", "faults/test_odd_files.py",
+    "browser/test_measure.py", "runners/test_strategies.py", "runners/cluster/test_ray.py",
+    "runners/test_converge_child.py", "runners/launch/test_ray.py", "runners/test_inference.py",
+    "pages/measure/test_measure.py", "faults/test_kills_in_a_run.py",
+    "runners/test_workloads.py", "runners/test_flops.py", "runners/launch/test_namespaces.py",
+    "runners/test_real.py", "faults/test_odd_files.py", "runners/commands/test_cli.py",
+    "runners/launch/test_command.py", "runners/launch/test_slurm.py",
+    "faults/test_answers_under_load.py", "runners/test_jax.py", "faults/test_runner_kills.py",
+    "runners/test_describe.py", "runners/test_late_device.py",
+    "runners/process/test_supervise.py", "runners/launch/test_spark.py",
     "store/test_extremes.py", "store/test_hostile.py", "backtest/questions/test_result_data.py",
     "planner/answers/test_ratio_tables.py", "data/test_shipped.py",
-    "planner/store/sealed/test_commit.py",
-    "planner/store/sealed/test_compact.py", "store/test_full_disk.py", "store/test_costs.py",
+    "planner/store/sealed/test_commit.py", "planner/store/sealed/test_compact.py",
+    "store/test_full_disk.py", "store/test_costs.py",
 )  # fmt: skip
 """Files of minutes. They come first, so that no worker is left alone with one at the end."""
 

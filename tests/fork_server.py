@@ -1,13 +1,15 @@
 """A Python that has imported the large libraries: programs run in forks of it, 2 to 4 s sooner.
 
-`executable(imports)` takes what `python` takes: `-c PROGRAM` or `-m MODULE`, and arguments. A
-program sees the arguments, the folder, the environment and the open files of a fresh Python.
+`executable(imports)` takes what `python` takes: `-c PROGRAM`, `-m MODULE` or `-I -S FILE`, and
+arguments. A program sees the arguments, the folder, the environment, the open files and the network
+of a fresh Python.
 Tests about processes, imports or environments start a fresh one.
 """
 
 from __future__ import annotations
 
 import atexit
+import ctypes
 import fcntl
 import functools
 import json
@@ -17,6 +19,7 @@ import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -39,13 +42,32 @@ MODULES: Final[dict[str, tuple[str, ...]]] = {
             "api.routes", "pages.common.kept", "planner.figures", "plotly.graph_objects"),
 }  # fmt: skip
 """What is imported before programs start."""
+CHILD: Final = (
+    "runners.child.ending", "runners.child.gemm", "runners.child.place",
+    "runners.child.forms.flops", "runners.child.forms.variants",
+    "runners.child.engines.jax_distribution",
+    "runners.child.engines.optimizers", "runners.child.engines.pace",
+    "runners.child.engines.predict", "runners.child.samples.feeds",
+    "runners.child.samples.datasets", "runners.child.describe", "runners.commands.cli",
+)  # fmt: skip
+"""What a child imports after Keras."""
+TENSORFLOW: Final = (
+    "runners.child.engines.fit", "runners.child.engines.links", "runners.child.engines.loop",
+    "runners.child.engines.trials", "runners.child.samples.orders",
+)  # fmt: skip
+STARTERS: Final = ("runners", "runners.launch", "runners.launch.slurm", "-S")
+"""Modules, and any file, whose children are forks as well: they start `sys.executable`."""
 EVENTS: Final = "EPOCHWISE_EVENTS_FD"
 """Names one more open file of a program: a child writes its events to it."""
 LAUNCHER: Final = """#!{python} -IS
 import json, os, socket, sys
+if any(word.endswith("/guard.py") for word in sys.argv[:4]):
+    os.execv(sys.executable, [sys.executable, *sys.argv[1:]])  # it has open files of its own
 server = socket.socket(socket.AF_UNIX)
 server.connect({address!r})
-files = [0, 1, 2] + [int(os.environ[name]) for name in [{events!r}] if name in os.environ]
+files, events = [0, 1, 2], os.environ.get({events!r})
+if events and os.path.exists("/proc/self/fd/" + events):
+    files.append(int(events))
 text = json.dumps([sys.argv, os.getcwd(), dict(os.environ), files]).encode()
 socket.send_fds(server, [len(text).to_bytes(8, "big")], files)
 server.sendall(text)
@@ -125,6 +147,8 @@ def _serve(imports: str, folder: Path) -> None:
             import_module(name)
     else:
         import_module("runners.child.engines.lean").import_keras()
+        for name in (*CHILD, *(TENSORFLOW if imports == "tensorflow" else ())):
+            import_module(name)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the forks are not waited for
     programs, holds = (_listening(folder / name) for name in ("programs", "holds"))
     print("ready", flush=True)
@@ -173,6 +197,7 @@ def _follow(connection: socket.socket) -> None:
         text += connection.recv(1 << 20)
     program = os.fork()
     if program == 0:
+        _join_namespaces(connection)
         connection.close()
         _run(received, *json.loads(text))
     ended = os.pidfd_open(program)
@@ -182,6 +207,17 @@ def _follow(connection: socket.socket) -> None:
     with suppress(BrokenPipeError):
         connection.sendall(bytes([code if code >= 0 else 128 - code]))
     os._exit(0)
+
+
+def _join_namespaces(connection: socket.socket) -> None:
+    """Enter the namespaces of network and mounts of the launcher, where they are others."""
+    peer = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+    for name in ("net", "mnt"):
+        there, here = Path(f"/proc/{peer}/ns/{name}"), Path(f"/proc/self/ns/{name}")
+        with suppress(FileNotFoundError):  # the launcher was killed
+            if there.readlink() != here.readlink():
+                with there.open() as file:
+                    assert ctypes.CDLL(None).setns(file.fileno(), 0) == 0
 
 
 def _run(
@@ -226,9 +262,12 @@ def _program(words: list[str]) -> None:
     """Run `-c PROGRAM` or `-m MODULE` as Python does."""
     launcher, kind, what, *rest = words
     sys.argv = [kind, *rest]
-    if what == "runners.launch":  # the workers that it starts are forks as well
+    if what in STARTERS and Path(launcher).parent.name not in MODULES:
         sys.executable = launcher
-    if kind == "-c":
+    if kind == "-I":
+        sys.argv = rest
+        runpy.run_path(rest[0], run_name="__main__")
+    elif kind == "-c":
         main: dict[str, Any] = {"__name__": "__main__"}
         exec(compile(what, "<string>", "exec"), main)  # noqa: S102 - a test's program
     else:

@@ -104,7 +104,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         compare._candidates:MOST_RATE
         cost._records:_YEAR_S cost._records:_MOST_USD core.parameters:NEXT_TO_NOTHING
         compare._influences:MOST_BARS compare._limits:MOST answers.comparison._description:_LARGE
-        networks._table:_FEW core._numbers:LABEL_LETTERS
+        networks._table:_FEW core._numbers:LABEL_LETTERS core._numbers:MOST_DIGITS
         answers.comparison._description:MOST_LAYERS
         answers.comparison._description:MOST_PX
         answers.comparison._description:MOST_WIDTH answers.comparison._description:_ROUNDED
@@ -126,10 +126,19 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         epochs.epoch_size:SAME
         epochs.epoch_size:SAME_BY_SPEED epochs.epoch_size:FAR published._rows:MOST_BYTES
         published._rows:MOST_CELL published._rows:LARGEST published._rows:MOST_WHOLE
-        answers._select:_MOST_KEPT_BYTES importers._source:MOST_BYTES
-        importers._source:MOST_ROWS importers._source:MOST_COLUMNS
-        importers._source:MOST_CHARACTERS importers._source:MOST_PROBLEMS
-        importers.tensorboard_events:MOST_BYTES
+        answers._select:_MOST_KEPT_BYTES
+        importers.formats.milabench:_MIB importers.formats.mlperf_logs:_MOST_EPOCHS
+        importers.formats.step_log:MOST_LINE
+        importers.formats.step_log:MOST_PATTERN
+        apart._walls:_PAGE importers._apart:MOST_ANSWER importers._apart:START_S
+        importers._apart:WAIT_S importers._apart:WALL_S importers._child:MEMORY_BYTES
+        importers._child:SECONDS importers._child:_IDLE_S importers._disk:MOST_FILES
+        importers._disk:MOST_FOLDER_BYTES importers.formats._given:MOST_BYTES
+        importers.formats._given:MOST_CHARACTERS importers.formats._given:MOST_COLUMNS
+        importers.formats._given:MOST_DEPTH importers.formats._given:MOST_PROBLEMS
+        importers.formats._given:MOST_ROWS
+        importers.formats.template:_BATCH importers.formats.template:_MOST_UNPACKED
+        importers.formats.tensorboard_events:MOST_BYTES
         published._rows:MOST_DEVICES published._rows:SMALLEST
         published._rows:_SHOWN published._rows:CLOSE core.slugs:_NAMES
         published._runs:LONGEST_STEP_S published.configurations:LEAST_BERT_SAMPLES
@@ -140,7 +149,10 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         answers.capacity_jobs:MOST_BYTES answers.capacity_jobs:USUAL_RUNS
         capacity._search:MOST_ROUNDS capacity._search:MOST_ENLARGED
         capacity._search:MOST_RENTALS capacity._search:MOST_OF_KIND capacity._search:SECONDS
+        capacity._search:SETS capacity._search:SPARE capacity._search:AT_ONCE
+        capacity._search:LEAST_RENTED capacity._search:TOGETHER
         capacity._what_if:MOST_FACTOR capacity._what_if:MOST_INPUTS
+        capacity._what_if:AT_ONCE capacity._what_if:MOST_FIXES
         networks._kinds:_NAMES compare._assumptions:_KEPT""",
     "how it is told or drawn": """
         answers.runs._suspect_runs:APART
@@ -150,7 +162,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         core._durations:DIGITS answers.comparison._snapshot:DIGITS core._numbers:LEAST_DIGITS
         core._durations:IN_YEARS_S
         core._durations:ENDLESS_S core._durations:LEAST_CLOCK_S core._durations:MOST_OF_A_UNIT
-        core._durations:MOST_DIGITS
+
         core._numbers:MOST core._durations:LEAST_OF_A_UNIT epochs.how_long:IN_WHOLE_HOURS_S
         epochs.how_long:ROUGH core._numbers:GROUPED_FROM
         compare.undecided:LONG_MINUTES
@@ -176,7 +188,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         capacity._months:LEAST_WARM_UP_H capacity._months:MOST_WARM_UP_H capacity._queue:NONE
         capacity._queue:_LATE capacity._queue:_RANK capacity._queue:_CHUNK capacity._queue:_FEW
         capacity._queue:_ROUNDING capacity._search:FEW_SCENARIOS capacity._search:FEW_RUNS
-        capacity._search:GAP
+        capacity._search:GAP capacity._search:CHEAPER capacity._search:_DIGITS
+        capacity._months:FILLED
         cost._draws:DRAWS cost._draws:SEED cost._own:STRAIGHT cost._costs:SAME
         fits.lines:PARAMETERS
         fits.lines:ROUNDING throughput.curves:ROUNDING_OF_A_FIT fits.lines:_BLOCK

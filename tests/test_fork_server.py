@@ -39,6 +39,15 @@ def test_a_fork_answers_as_a_fresh_python(program: str, tmp_path: Path) -> None:
     assert forked.stderr == fresh.stderr
 
 
+def test_a_file_runs_as_in_a_fresh_python(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    words = ("-I", "-S", str(tmp_path / "program.py"), "a", "-b")
+    fresh, forked = (
+        _run(python, *words, place=tmp_path) for python in (sys.executable, executable("planner"))
+    )
+    assert forked.stdout == fresh.stdout != ""
+
+
 def test_an_error_is_one_exit_code_and_a_traceback(tmp_path: Path) -> None:
     done = _run(executable("planner"), "-c", "1 / 0", place=tmp_path)
     assert done.returncode == 1

@@ -122,3 +122,10 @@ def _needs(name: str) -> list[str]:
 def test_python_3_11_to_3_13_are_welcome() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["requires-python"] == ">=3.11,<3.14"
+
+
+def test_the_wheel_needs_what_the_product_needs() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    listed = dict(line.split("==") for line in project["project"]["dependencies"])
+    assert {re.sub(r"[-_.]+", "-", name).lower(): v for name, v in listed.items()} == _pins(PRODUCT)
+    assert project["build-system"]["requires"] == [f"hatchling=={_pins(DEV)['hatchling']}"]

@@ -56,6 +56,13 @@ ADDRESSES: Final = {
             section="Plan",
         ),
         Address(
+            path="capacity",
+            title="Capacity",
+            icon="calendar_month",
+            help="Which machines for a month of jobs: cost, waiting times, what breaks first",
+            section="Plan",
+        ),
+        Address(
             path="throughput",
             title="Throughput",
             icon="show_chart",
@@ -88,6 +95,13 @@ ADDRESSES: Final = {
             title="Results",
             icon="table_rows",
             help="Every run, where it comes from, and what is refused",
+            section="Data",
+        ),
+        Address(
+            path="add-results",
+            title="Add results",
+            icon="upload_file",
+            help="Bring in results of other programs; withdraw a set",
             section="Data",
         ),
         Address(

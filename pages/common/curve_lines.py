@@ -8,7 +8,6 @@ import numpy as np
 
 from planner import figures
 from planner.core import Estimate, Floats, Refusal, short_labels
-from planner.figures.frame import slots
 from planner.runs import Run
 from planner.throughput import SystemCurve, curves
 
@@ -16,8 +15,10 @@ from planner.throughput import SystemCurve, curves
 def lines(
     chosen: Sequence[SystemCurve], everything: Sequence[SystemCurve], suspect: Mapping[str, str]
 ) -> list[figures.ThroughputLine]:
-    """Return points, curve, band and residuals of each chosen curve."""
-    colour = slots([c.key for c in chosen], [c.key for c in everything])
+    """Return points, curve, band and residuals of each chosen curve, in its system's colour."""
+    colour = figures.option_slots(
+        [(c.key, c.runs[0].system) for c in chosen], [c.runs[0].system for c in everything]
+    )
     shorts = short_labels([c.label for c in chosen])
     return [
         _line(c, short, colour[c.key], suspect) for c, short in zip(chosen, shorts, strict=True)

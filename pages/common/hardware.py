@@ -44,7 +44,8 @@ def stated(shared: Store, of: TrialSet, target: float) -> tuple[StatedTime, ...]
 
 def stamps() -> tuple[Hashable, ...]:
     """Return what changes when a file of the catalogue changes."""
-    return _stamps(SHIPPED), _stamps(folder())
+    places = SHIPPED, folder()
+    return kept.once_a_run(("stamps", places), lambda: tuple(map(_stamps, places)))
 
 
 def _stamps(place: Path) -> tuple[tuple[int, int] | None, ...]:

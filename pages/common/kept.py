@@ -58,6 +58,8 @@ from planner.time_to_target import (
 )
 
 Answer = TypeVar("Answer")
+_DRAWN: Final = Kept(256)
+"""Figures and rows of pages; each holds some kilobytes."""
 _WORK: Final = (
     "stated_mfu", "throughput", "train_flops_per_sample", "accelerator_model_name",
     "accelerators_per_node", "number_of_nodes", "precision",
@@ -236,7 +238,12 @@ def trials(shared: Store, of: TrialSet) -> Trials:
 def trials_version(shared: Store, of: TrialSet) -> int:
     """Return a number that grows whenever a run of that network changes."""
     begin = f"{of.network} · "
-    return shared.version(*(w for w in shared.workloads if w.startswith(begin) or w == of.network))
+
+    def query() -> int:
+        names = (w for w in shared.workloads if w.startswith(begin) or w == of.network)
+        return shared.version(*names)
+
+    return once_a_run(("trials version", shared.serial, of.network), query)
 
 
 def optimizer_comparison(
@@ -359,6 +366,18 @@ def scaling_out_of(
     return _once(shared, ("scaling out", key, stamp), query)
 
 
+def drawn(shared: Store, what: str, of: Hashable, make: Callable[[], Answer]) -> Answer:
+    """Return a figure or rows of a page, cached until any run changes.
+
+    Args:
+        shared: the store.
+        what: name of page and figure.
+        of: all else that they depend on: the question, the theme.
+        make: makes them; nobody may change what it returns.
+    """
+    return _DRAWN.once((shared.serial, shared.generation, what, of), make)
+
+
 def facets(shared: Store, filters: Mapping[str, Sequence[str]]) -> dict[str, dict[str, int]]:
     """Return `planner.store.queries.facets`, cached until its runs change."""
     return _once(shared, ("facets", _key(filters)), lambda: queries.facets(shared, filters))
@@ -478,7 +497,26 @@ def store() -> Store:
 def at_one_moment(requested_s: float) -> Iterator[None]:
     """Show this thread one state of the store until the block ends: `requested_s` or later."""
     with _shared().at_one_moment(requested_s):
-        yield
+        _RUN.answers = {}
+        try:
+            yield
+        finally:
+            _RUN.answers = None
+
+
+_RUN: Final = threading.local()
+"""What `once_a_run` keeps of the page that this thread draws."""
+
+
+def once_a_run(question: Hashable, answer: Callable[[], Answer]) -> Answer:
+    """Return a result that stays the same while a page is drawn; outside of it, compute it anew."""
+    answers: dict[Hashable, Any] | None = getattr(_RUN, "answers", None)
+    if answers is None:
+        return answer()
+    if question not in answers:
+        answers[question] = answer()
+    result: Answer = answers[question]
+    return result
 
 
 def _shared() -> Store:

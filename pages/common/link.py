@@ -475,6 +475,13 @@ class Link:
         """Return the non-default values as in the URL, and those of `also` in any case."""
         return self._parameters(self._held(), also)
 
+    def question(self, *view: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Return the non-default values as a key of the answer, without those of the view alone."""
+        now = self.parameters()
+        return tuple(
+            sorted((name, tuple(texts)) for name, texts in now.items() if name not in view)
+        )
+
     def parameters_of(self, names: Collection[str]) -> Parameters:
         """Return the non-default values of some parameters, as in the URL."""
         held = {n: st.session_state.get(self.key(n)) for n in names if n in self._defaults}

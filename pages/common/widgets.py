@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 from streamlit.elements.lib.mutable_popover_container import PopoverContainer
+from streamlit.elements.lib.mutable_tab_container import TabContainer
 
 from pages.common import markup, saving
 from pages.common.link import Link, as_text
@@ -27,8 +28,10 @@ from planner.figures import (
 from planner.figures.as_text import MOST_ROWS
 from planner.figures.frame import DARK_THEME, LIGHT_THEME, Theme
 from planner.store import queries
+from planner.store.kept import Kept
 
 Width = Literal["stretch", "content"]
+_CHART_TEXTS: Final = Kept(64)
 
 
 def heading(text: str, width: Width = "stretch") -> None:
@@ -39,7 +42,9 @@ def heading(text: str, width: Width = "stretch") -> None:
 def chart(spec: ChartSpec, key: str, alt: str) -> None:
     """Draw a chart in its own colours; screen readers get `alt` and its points as a table."""
     st.plotly_chart(UncheckedFigure(spec), theme=None, key=key, config=CONFIG, alt=alt)
-    markup.draw(chart_text(spec, alt))
+    # A kept figure is one object in all reruns; the value holds it, so that its id stays its own.
+    _, text = _CHART_TEXTS.once((id(spec), alt), lambda: (spec, chart_text(spec, alt)))
+    markup.draw(text)
 
 
 def marked_chart(
@@ -132,6 +137,58 @@ def _column(values: list[object]) -> pa.Array:
         return pa.array([None if value is None else str(value) for value in values])
 
 
+CHART_OR_TABLE: Final = {
+    "chart": ":material/show_chart: Chart",
+    "table": ":material/table_rows: Table",
+}
+"""The tabs of most answers, by their name in a link."""
+TAB: Final = "tab"
+"""Parameter of the open tab in a link."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tab:
+    """The open tab: its name, and the place to draw its content; the others are empty."""
+
+    name: str
+    place: DeltaGenerator
+
+
+def declare_tab(link: Link, names: Mapping[str, str] = CHART_OR_TABLE) -> None:
+    """Declare the open tab of a page's answer as a part of its link, the first by default."""
+    link.choice(TAB, list(names), next(iter(names)))
+
+
+def open_tab(link: Link, names: Mapping[str, str] = CHART_OR_TABLE) -> Tab:
+    """Draw the tabs of a page's answer; `declare_tab` comes first.
+
+    Draw the content of the open one only: a click on another draws the page again. Fields of a
+    closed tab lose their values unless `Link.hold` keeps them.
+    """
+    key, slug = f"{link.page}.tabs", link.key(TAB)
+    label = names[str(st.session_state[slug])]
+    if st.session_state.get(key) != label:
+        st.session_state[key] = label
+    by_label = {label: name for name, label in names.items()}
+
+    def opened() -> None:
+        st.session_state[slug] = by_label[str(st.session_state[key])]
+
+    return _opened(names, st.tabs(list(names.values()), key=key, on_change=opened))
+
+
+def chart_or_table(key: str) -> Tab:
+    """Draw two tabs, the chart and the table of a further answer; as `open_tab`, without a link."""
+    tabs = st.tabs(list(CHART_OR_TABLE.values()), key=key, on_change="rerun")
+    return _opened(CHART_OR_TABLE, tabs)
+
+
+def _opened(names: Mapping[str, str], tabs: Sequence[TabContainer]) -> Tab:
+    both = zip(names, tabs, strict=True)
+    name, place = next(((n, tab) for n, tab in both if tab.open), (next(iter(names)), tabs[0]))
+    return Tab(name=name, place=place)
+
+
 def scale(title: str, key: str) -> None:
     """Draw the title of a chart and the switch between log and linear axes."""
     with st.container(
@@ -169,6 +226,7 @@ _KINDS: Final = {
     "csv": ("text/csv", ":material/download:"),
     "html": ("text/html", ":material/description:"),
     "json": ("application/json", ":material/download:"),
+    "zip": ("application/zip", ":material/folder_zip:"),
     "parquet": ("application/octet-stream", ":material/download:"),
 }
 

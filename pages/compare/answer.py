@@ -13,7 +13,7 @@ import streamlit as st
 
 from pages.common import handout, kept, widgets
 from pages.common.link import Link, as_text, slugs
-from pages.compare import charts, described, saved, state, table
+from pages.compare import charts, described, saved, state, table, tiles
 from pages.compare import described as compare_described
 from pages.compare.inputs import after, in_words
 from pages.compare.state import Reply
@@ -83,15 +83,13 @@ _MOST_MEMORY_NOTES: Final = 3
 
 def draw(link: Link, shared: Store, reply: Reply, comparison: Comparison, begins: datetime) -> str:
     """Draw the answer card and return its first sentence."""
-    first, *others = sentences(comparison, reply.display)
-    pair = charts.bought(reply, comparison)
-    bought = buying(pair) if pair else ""
-    keeps = limits_sentence(comparison, until(reply, comparison, begins), reply.display)
-    open_question, measure = undecided(comparison)
-    with st.container(border=True):
-        st.markdown(f"## {widgets.answer_text(first)}")
-        if keeps:
-            st.markdown(f":material/event_available: {widgets.answer_text(keeps)}")
+    by = until(reply, comparison, begins)
+    (first, *others), bought, keeps = state.drawn(
+        reply, "words", by, lambda: _words(reply, comparison, by)
+    )
+    open_question, measure = _undecided(reply, comparison)
+    with st.container():
+        tiles.draw(reply, comparison)
         with widgets.actions():
             lines = [" ".join([first, *others]), keeps, bought, open_question, measure]
             text = "\n".join(line for line in lines if line)
@@ -100,8 +98,10 @@ def draw(link: Link, shared: Store, reply: Reply, comparison: Comparison, begins
             saved.offer(link, reply)
             described.draw_efficiency(link, shared, comparison)
         with widgets.details():
-            for text in others:
+            for text in (first, *others):
                 st.markdown(widgets.answer_text(text))
+            if keeps:
+                st.markdown(f":material/event_available: {widgets.answer_text(keeps)}")
             if others:
                 st.caption(_LIKELY)
             if bought:
@@ -114,6 +114,18 @@ def draw(link: Link, shared: Store, reply: Reply, comparison: Comparison, begins
             _memory_notes(comparison, first)
             _small_print(comparison)
     return first
+
+
+def _words(reply: Reply, comparison: Comparison, by: str) -> tuple[tuple[str, ...], str, str]:
+    """Return the answer, whether buying pays off, and which options meet the limits."""
+    pair = charts.bought(reply, comparison)
+    keeps = limits_sentence(comparison, by, reply.display)
+    return sentences(comparison, reply.display), buying(pair) if pair else "", keeps
+
+
+def _undecided(reply: Reply, comparison: Comparison) -> tuple[str, str]:
+    """Return what is undecided, and the run that decides it; kept per answer."""
+    return state.drawn(reply, "undecided", "", lambda: undecided(comparison))
 
 
 def until(reply: Reply, comparison: Comparison, begins: datetime) -> str:
@@ -213,19 +225,19 @@ def _why_alone(comparison: Comparison) -> str:
     return "The first option is decided; no run is needed."
 
 
-def draw_next_run(comparison: Comparison) -> None:
+def draw_next_run(reply: Reply, comparison: Comparison) -> None:
     """Draw the run that would decide the ranking, then runs that narrow each option."""
     with st.container(border=True):
         widgets.heading("Next measurement")
-        _, first = undecided(comparison)
+        _, first = _undecided(reply, comparison)
         if first:
             st.markdown(f":blue-badge[decides most] {widgets.answer_text(first)}")
         elif len(comparison.answered) > 1:
             st.markdown(_why_alone(comparison))
-        if step := next_step(comparison):
+        if step := state.drawn(reply, "next step", "", lambda: next_step(comparison)):
             st.markdown(f":material/timer: {widgets.answer_text(step)}")
-        rows = [r for r in comparison.rows if _measurable(r)]
-        lines = _lines(rows)[:MOST]
+        measurable = lambda: _lines([r for r in comparison.rows if _measurable(r)])[:MOST]  # noqa: E731
+        lines = state.drawn(reply, "next runs", "", measurable)
         if lines:
             st.markdown("A run of this workload narrows these estimates:")
             st.markdown("\n".join(f"- {line}" for line in lines))

@@ -22,13 +22,11 @@ from planner.compare.evaluation import Comparison, Row
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.core import Estimate, Floats
 from planner.cost import HOURS_PER_MONTH, BreakEven, shown
-from planner.figures.frame import LIGHT
 from planner.job import WAY_WORDS, Candidate
 
 _LONG: Final = re.compile(r"\b(GeForce|NVIDIA|Instinct) |( SXM\d?| PCIe| NVL)?( \d+GB)$")
 _MAKER: Final = re.compile(r"\b(GeForce|NVIDIA|Instinct) | \d+GB$")
 _MOST_PROVIDER: Final = 7
-_KEY: Final = "compare-colours"
 
 
 def short_names(every: Sequence[Candidate]) -> dict[str, str]:
@@ -81,21 +79,15 @@ def _with_all(candidate: Candidate) -> str:
     return candidate.label
 
 
-def colours(ids: Sequence[str]) -> dict[str, int]:
-    """Return the colour slot of each option; chosen options keep theirs."""
-    slots = kept_colours(st.session_state.get(_KEY, {}), ids)
-    st.session_state[_KEY] = slots
-    return slots
+def colours(every: Sequence[Candidate]) -> dict[str, int]:
+    """Return the colour slot of each option by id: its accelerator's hue, a shade of its own."""
+    return figures.option_slots([(c.id, system_of(c)) for c in every])
 
 
-def kept_colours(before: Mapping[str, int], ids: Sequence[str]) -> dict[str, int]:
-    """Return colour slots: earlier options keep theirs, new ones take the least used."""
-    slots = {i: before[i] for i in ids if i in before}
-    for option in ids:
-        if option not in slots:
-            used = Counter(slots.values())
-            slots[option] = min(range(len(LIGHT)), key=lambda slot: (used[slot], slot))
-    return slots
+def system_of(candidate: Candidate) -> str:
+    """Return the accelerator of an option, or its hardware without one."""
+    accelerator = candidate.hardware.accelerator
+    return candidate.hardware.label if accelerator is None else accelerator.name
 
 
 POINTS: Final = 41
@@ -104,16 +96,26 @@ _USES: Final = {"runs": "Runs a month", "use": "Utilisation"}
 _NO_MARKS: Final = "No chart: no option has both a time and a cost. The table shows why."
 
 
+TABS: Final = {**widgets.CHART_OR_TABLE, "use": ":material/balance: Rent or buy"}
+_FIELDS: Final = {"table": ("baseline", "view", "show"), "use": ("chart",)}
+"""Fields of each tab."""
+
+
 def declare(link: Link) -> None:
-    """Declare the initial value of the switch."""
+    """Declare the open tab, and the initial value of the switch."""
+    widgets.declare_tab(link, TABS)
     link.choice("chart", list(_USES), "runs")
+
+
+def hold(link: Link, opened: str) -> None:
+    """Keep the values of the fields in the closed tabs."""
+    link.hold(*(name for tab, names in _FIELDS.items() if tab != opened for name in names))
 
 
 def time_and_cost(reply: Reply, comparison: Comparison, alt: str) -> None:
     """Draw cost against time, with intervals, best trade-offs and limits."""
-    with st.container(border=True):
-        widgets.heading("Time and cost")
-        spots = _spots(reply, comparison)
+    with st.container():
+        spots = state.drawn(reply, "spots", "", lambda: _spots(reply, comparison))
         if not spots:
             st.caption(_NO_MARKS)
             return
@@ -133,20 +135,12 @@ def time_and_cost(reply: Reply, comparison: Comparison, alt: str) -> None:
             lambda: figures.time_cost(spots, bounds, reply.display.currency, theme, what),
         )
         widgets.chart(figure, "compare.time_cost", alt)
-        dashed = "; dashed: best trade-offs" if _front(spots) else ""
-        grey = figures.grey_words(bounds)
-        regions = f"; grey: {grey}" if grey else ""
-        st.caption(f"Bars: 90\u00a0%{dashed}{regions}. Hover for names.")
-
-
-def _front(spots: Sequence[figures.Spot]) -> bool:
-    return sum(s.front for s in spots) > 1
 
 
 def _spots(reply: Reply, comparison: Comparison) -> list[figures.Spot]:
     rows = [r for r in comparison.rows if _has_answer(r)]
     short = short_names([r.candidate for r in rows])
-    slot = colours([r.candidate.id for r in comparison.rows])
+    slot = colours([r.candidate for r in comparison.rows])
     return [_spot(r, reply, short[r.candidate.id], slot[r.candidate.id]) for r in rows]
 
 
@@ -182,11 +176,11 @@ def _spot(row: Row, reply: Reply, short: str, slot: int) -> figures.Spot:
 def rent_and_buy(link: Link, reply: Reply, comparison: Comparison) -> None:
     """Draw cost against runs a month, or against utilisation of the machine."""
     over = st.session_state[link.key("chart")]
-    with st.container(border=True):
+    with st.container():
         with st.container(
             horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
         ):
-            widgets.heading("Rent or buy", width="content")
+            widgets.heading("Cost against use", width="content")
             st.segmented_control(
                 "Over", list(_USES), key=link.key("chart"), default=over, required=True,
                 format_func=_USES.__getitem__, label_visibility="collapsed",
@@ -196,7 +190,7 @@ def rent_and_buy(link: Link, reply: Reply, comparison: Comparison) -> None:
             st.caption(_NO_MARKS)
             return
         pair, theme = bought(reply, comparison), widgets.theme()
-        slots = colours([r.candidate.id for r in comparison.rows])
+        slots = colours([r.candidate for r in comparison.rows])
 
         def make() -> tuple[figures.ChartSpec, str]:
             lines, axes = _use(reply, comparison, rows, pair, slots, by_use=over == "use")
@@ -206,7 +200,8 @@ def rent_and_buy(link: Link, reply: Reply, comparison: Comparison) -> None:
         of = (theme, tuple(slots.items()), over)
         figure, alt = state.drawn(reply, "rent or buy", of, make)
         widgets.chart(figure, "compare.rent_or_buy", alt)
-        st.caption(_use_caption(pair, rows, by_use=over == "use"))
+        if text := _use_caption(pair, rows, by_use=over == "use"):
+            st.caption(text)
 
 
 def bought(reply: Reply, comparison: Comparison) -> RentOrBuy | None:
@@ -313,12 +308,8 @@ def _use_caption(pair: RentOrBuy | None, rows: Sequence[Row], *, by_use: bool) -
     if pair is None:
         return "No rental is chosen. Choose one to see from when buying pays off."
     if misses_limits(pair.buy):
-        zone = "; buying misses the deadline or budget"
-    elif _pays_off(pair, by_use=by_use):
-        zone = "; grey: where buying begins to pay off"
-    else:
-        zone = "; buying may never pay off"
-    return f"Solid: rented, dashed: bought, dotted: already owned. Bands: 90\u00a0%{zone}."
+        return "Buying misses the deadline or the budget."
+    return "" if _pays_off(pair, by_use=by_use) else "Buying may never pay off."
 
 
 # -- what matters ----------------------------------------------------------------------------------
@@ -348,11 +339,8 @@ def what_matters(reply: Reply, comparison: Comparison) -> None:
             lambda: figures.tornado(bars, base, axis, theme, compared=compared),
         )
         widgets.chart(figure, "compare.tornado", f"{influence.title}: {_widest(influence)}")
-        st.caption(
-            "Each bar: one input from low (5 %, blue) to high (95 %, orange), the others in their "
-            "middle."
-            + (" A bar that crosses the dashed line can reverse the ranking." if compared else "")
-        )
+        if compared:
+            st.caption("A bar that crosses the dashed line can reverse the ranking.")
 
 
 def _widest(influence: Tornado) -> str:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import streamlit as st
 
-from pages.common import widgets
+from pages.common import narrow, widgets
 from pages.common.kept import store
 from pages.common.link import Link
 from pages.compare import (
@@ -20,6 +20,7 @@ from pages.compare import (
     saved,
     state,
     table,
+    tiles,
 )
 from pages.compare.state import Reply
 from planner.answers.comparison import asks, compare_parameters, misfits, with_job
@@ -36,21 +37,24 @@ def show() -> None:
     saved.begin(link)
     if link.key("workload") not in st.session_state:
         _begin(link)
-    inputs.declare(link)  # money is entered in the currency shown
-    inputs.draw(link, shared, begins)
-    if not asks(link.parameters()):  # an empty address means the opening question
-        link.pin("workload")
-    chosen = options.draw(link, shared, begins)
-    with widgets.actions():
-        if chosen is not None:
-            options.all_button()
-        options.own_entry(link, shared, begins)
-        inputs.draw_deadline(link, begins)
-        saved.draw(link)
-        currency.draw(link)
-    inputs.draw_assumptions(link)
+    asked = narrow.question(link.page)
+    with asked.inputs:
+        inputs.declare(link)  # money is entered in the currency shown
+        inputs.draw(link, shared, begins)
+        if not asks(link.parameters()):  # an empty address means the opening question
+            link.pin("workload")
+        chosen = options.draw(link, shared, begins)
+        with widgets.actions():
+            if chosen is not None:
+                options.all_button()
+            options.own_entry(link, shared, begins)
+            inputs.draw_deadline(link, begins)
+            saved.draw(link)
+            currency.draw(link)
+        inputs.draw_assumptions(link)
     saved.made(link)
     reply = _reply(link, shared, chosen, begins)
+    asked.summary(*tiles.summary(reply))
     if reply is None or reply.answered.comparison is None or reply.wrong_step:
         _empty(link, shared, reply, chosen)
     else:
@@ -82,21 +86,26 @@ def _answered(
     saved.since(link, reply)
     saved.state(link, reply)
     sentence = answer.draw(link, shared, reply, comparison, begins)
-    with st.grid(2, min_column_width=380):  # side by side where the names have room
-        charts.time_and_cost(reply, comparison, sentence)
-        charts.rent_and_buy(link, reply, comparison)
+    with st.container(border=True):
+        tab = widgets.open_tab(link, charts.TABS)
+        with tab.place:
+            if tab.name == "chart":
+                charts.time_and_cost(reply, comparison, sentence)
+            elif tab.name == "table":
+                table.draw(link, reply, comparison, begins)
+            else:
+                charts.rent_and_buy(link, reply, comparison)
+        charts.hold(link, tab.name)
     owning.draw(link, reply, comparison)
-    table.draw(link, reply, comparison, begins)
-    with st.grid(2, min_column_width=380):
-        charts.what_matters(reply, comparison)
-        answer.draw_next_run(comparison)
+    answer.draw_next_run(reply, comparison)
+    charts.what_matters(reply, comparison)
     answer.how_sure(comparison)
     table.sources(comparison)
 
 
 def _empty(link: Link, shared: Store, reply: Reply | None, chosen: list[str] | None) -> None:
     """Draw the page without an answer: no options, or an incomplete or wrong description."""
-    link.keep("baseline", "view", "show", "chart")
+    link.keep("baseline", "view", "show", "chart", widgets.TAB)
     link.warn()
     if reply is not None:
         answer.problems(reply)

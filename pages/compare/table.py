@@ -9,8 +9,9 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.common import widgets
+from pages.common import narrow, widgets
 from pages.common.link import Link, as_text
+from pages.compare import tiles
 from pages.compare.charts import short_names
 from pages.compare.state import Reply, drawn
 from planner.answers.comparison import option_rows, source_rows
@@ -88,8 +89,7 @@ def draw(link: Link, reply: Reply, comparison: Comparison, begins: datetime) -> 
     baseline, view, clock = (
         str(st.session_state[link.key(n)]) for n in ("baseline", "view", "show")
     )
-    with st.container(border=True):
-        widgets.heading("Options, best first")
+    with st.container():
         with st.container(horizontal=True, vertical_alignment="bottom"):
             st.selectbox(
                 "Compare with",
@@ -114,7 +114,11 @@ def draw(link: Link, reply: Reply, comparison: Comparison, begins: datetime) -> 
             (seen.base.candidate.id if seen.base else "", view, clock, begins),
             lambda: rows(reply, comparison, seen, begins),
         )
-        _table(shown_rows, reply, comparison, view)
+        narrow.draw_cards(
+            "compare-cards", tiles.cards(comparison, shown_rows, reply.display.currency)
+        )
+        with narrow.wide("compare-table"):
+            _table(shown_rows, reply, comparison, view)
         _caption(seen.base, reply, begins)
         records = records_of(reply, comparison, begins)
         with widgets.actions():
@@ -165,12 +169,14 @@ def _shown(row: Row, short: str, record: Record, view: View, factors: tuple[floa
     machines = f" · {row.machines} of them" if row.machines > 1 else ""
     why = " ".join(str(record[n]) for n in ("refused", "measure_next") if record[n])
     time, cost = _scaled(row.time, factors[0]), _scaled(row.cost, factors[1])
+    at = _apart(clocked(time, view.clock)) if time else ("", "")
     money = rounded_ends(*cost, DIGITS) if cost else ()
     return {
         "rank": _rank(row),
         "short": f"{short}{machines}",
         "option": f"{row.candidate.label}{machines}",
-        "time": clocked(time, view.clock) if time else None,
+        "time": at[0] if time else None,
+        "time_range": at[1] or None,
         "finishes": _moment(record["finishes"]),
         "cost": money[0] if money else None,
         "cost_range": f"{plain(money[1])} to {plain(money[2])}" if money else None,
@@ -188,6 +194,12 @@ def _shown(row: Row, short: str, record: Record, view: View, factors: tuple[floa
         "price": f"{stale}{row.candidate.price}",
         "why": why if record["refused"] else row.timed.fit.way_out or None,
     }
+
+
+def _apart(time: str) -> tuple[str, str]:
+    """Return a time and its interval, '14 h (12 to 17 h)' as '14 h' and '12 to 17 h'."""
+    value, _, interval_text = time.partition(" (")
+    return value, interval_text.removesuffix(")")
 
 
 def _free(row: Row) -> float | None:
@@ -255,7 +267,7 @@ def _table(shown_rows: Sequence[Shown], reply: Reply, comparison: Comparison, vi
         "to_pay": limits.budget_usd is not None or any(map(pays_up_front, comparison.rows)),
     }
     order = [
-        "rank", "short", "cost", "time", "cost_range", "to_pay", "in_time",
+        "rank", "short", "time", "time_range", "cost", "cost_range", "to_pay", "in_time",
         *(("fastest", "price", "cheapest") if by_time else ("cheapest", "price", "fastest")),
         "batch",
         "finishes", "basis", "cheaper", "faster", "month", "energy", "memory",
@@ -274,7 +286,8 @@ def _table(shown_rows: Sequence[Shown], reply: Reply, comparison: Comparison, vi
             "rank": text("#", width=34, pinned=True),
             "short": text("Option", pinned=True, width=125),
             "option": text("In full", width=300),
-            "time": text(f"Time {what[view]} (90 %)", width=_width(shown_rows, "time", 162)),
+            "time": text(f"Time {what[view]}", width=84, alignment="right"),
+            "time_range": text("Time, 90 %", width=_width(shown_rows, "time_range", 104)),
             "finishes": text("Finishes", width=116),
             "cost": number(f"{money} {what[view]}", format="localized", width=76),
             "cost_range": text(f"{money}, 90 %", width=_width(shown_rows, "cost_range", 92)),

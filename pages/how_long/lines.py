@@ -17,14 +17,16 @@ from planner.epochs import (
     timed_ratio,
     total_time,
 )
-from planner.figures.frame import slots
 
 
 def lines(
     result: HowLong, options: Sequence[Option], suspect: Mapping[str, str]
 ) -> list[figures.TimeLine]:
-    """Return a line per option with a total; its colour is fixed by its place among all options."""
-    colour = slots([a.option.label for a in result.answers], [o.label for o in options])
+    """Return a line per option with a total, in the colour of its system."""
+    colour = figures.option_slots(
+        [(a.option.label, a.option.run.system) for a in result.answers],
+        [o.run.system for o in options],
+    )
     drawn = [_line(a, result, colour[a.option.label], suspect) for a in result.answers]
     return [line for line in drawn if line]
 

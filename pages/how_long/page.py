@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Final
 
 import streamlit as st
 
-from pages.common import handout, kept, suspect_switch, widgets
+from pages.common import handout, kept, narrow, suspect_switch, widgets
+from pages.common import tiles as answer_tiles
 from pages.common.kept import ROOT, store
 from pages.common.link import Link, as_text, page_link
 from pages.how_long import options as option_choice
+from pages.how_long import tiles
 from pages.how_long.lines import lines
 from planner import figures
 from planner.answers import how_long_tables, ratio_rows, target_note
@@ -26,6 +28,7 @@ from planner.epochs import (
     with_sizes,
 )
 from planner.epochs.how_long import how_long
+from planner.figures import TimeLine
 from planner.figures.frame import LIGHT_THEME
 from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page
 from planner.store import Store
@@ -39,14 +42,18 @@ def show() -> None:
     shared = store()
     st.title("How long?")
     left_out = suspect_switch.left_out(link, shared)
-    chosen = option_choice.draw(link, shared, left_out)
+    asked = narrow.question(link.page, folds=bool(kept.workload_names(shared)))
+    with asked.inputs:
+        chosen = option_choice.draw(link, shared, left_out)
     link.choice("scale", ["log", "linear"], "log")
+    widgets.declare_tab(link)
     another = link.flag("session", default=False)
     like_last = link.flag("rest_like_last", default=False)
     link.state("workload", "pattern", "epochs", "systems", "baseline", "samples_per_epoch")
     link.write()
     if chosen is None:
         return
+    asked.summary(chosen.baseline.run.model, epochs_in_words(chosen.epochs))
     link.warn()
     if not chosen.ranked:
         widgets.nothing(
@@ -57,37 +64,55 @@ def show() -> None:
             key="how-long.back",
         )
         return
-    result = how_long(
-        chosen.ranked,
-        chosen.epochs,
-        chosen.baseline.label,
-        another_session=another,
-        rest_like_last=like_last,
-        left_out=left_out,
-        size=chosen.size,
+    key = (link.question("scale", widgets.TAB), chosen.epochs, chosen.baseline.label)
+    result = kept.drawn(
+        shared,
+        "how long",
+        key,
+        lambda: how_long(
+            chosen.ranked,
+            chosen.epochs,
+            chosen.baseline.label,
+            another_session=another,
+            rest_like_last=like_last,
+            left_out=left_out,
+            size=chosen.size,
+        ),
     )
     suspect = kept.suspects(shared).names
     _answer(link, result, chosen.options, shared)
-    with st.grid(2, min_column_width=440):  # side by side where the names at the lines fit
-        _chart(link, result, chosen.options, suspect)
-        _table(result, suspect)
+    with st.container(border=True):
+        tab = widgets.open_tab(link)
+        with tab.place:
+            if tab.name == "chart":
+                _chart(link, result, (shared, key), lambda: lines(result, chosen.options, suspect))
+            else:
+                link.hold("scale")
+                _table(result, suspect)
     _other_epochs(result)
     _ratios(result, chosen.options, left_out)
     _sources(result, shared)
 
 
 def _answer(link: Link, result: HowLong, options: list[Option], shared: Store) -> None:
-    """Draw the answer, its basis, and buttons."""
-    with st.container(border=True):
-        st.markdown(f"## {widgets.answer_text(result.sentence)}")
-        if result.undecided:
-            st.markdown(f":orange[:material/help:] {as_text(result.undecided)}")
+    """Draw the answer as tiles, buttons, and its basis."""
+    with st.container():
+        answer_tiles.draw(
+            result.answers[0].option.label,
+            tiles.tiles(result),
+            badge=tiles.badge(result),
+            line=tiles.line(result),
+            tied=bool(result.tied),
+        )
         _target(link, result, shared)
         with widgets.actions():
             widgets.share(link, result.sentence, "content")
             handout.draw("how-long", _report(link.url(), result, options, shared))
             st.toggle("Include machine-to-machine variation", key=link.key("session"))
         with widgets.details():
+            st.markdown(widgets.answer_text(result.sentence))
+            if result.undecided:
+                st.markdown(as_text(result.undecided))
             st.caption(as_text(how_sure(result)))
         _several_kinds(link, result)
         runs = [a.option.run for a in result.answers]
@@ -135,85 +160,71 @@ def how_sure(result: HowLong) -> str:
     return " ".join([f"Basis: {basis}.", *notes, *meant, *reasons])
 
 
-def _chart(link: Link, result: HowLong, options: list[Option], suspect: Mapping[str, str]) -> None:
-    with st.container(border=True):
-        widgets.scale("Total time against epochs", link.key("scale"))
-        drawn = lines(result, options, suspect)
-        if not drawn:
-            st.caption("No chart: every option is refused. The table shows why.")
-            return
-        log = st.session_state[link.key("scale")] == "log"
-        figure = figures.total_time(drawn, result.epochs, widgets.theme(), log=log)
-        widgets.chart(figure, "how-long.chart", f"{result.sentence} One line per system.")
-        st.caption(
-            "Marker: last measured epoch; projected beyond. "
-            f"Bands: 90\u00a0%.{_open_markers(drawn)}"
-        )
+def _chart(
+    link: Link, result: HowLong, of: tuple[Store, Hashable], make: Callable[[], list[TimeLine]]
+) -> None:
+    """Draw the chart of the lines that `make` returns; `of` are the store and the question."""
+    widgets.scale("Total time against epochs", link.key("scale"))
+    log, theme = st.session_state[link.key("scale")] == "log", widgets.theme()
+    (shared, key), epochs = of, result.epochs
 
+    def draw() -> figures.ChartSpec | None:
+        drawn = make()
+        return figures.total_time(drawn, epochs, theme, log=log) if drawn else None
 
-def _open_markers(drawn: list[figures.TimeLine]) -> str:
-    """Return the legend of open markers and grey lines, where there are any."""
-    if any(x.left_out for x in drawn):
-        return " Open markers are suspect runs; grey ones are left out."
-    return " An open marker is a suspect run." if any(x.suspect for x in drawn) else ""
+    figure = kept.drawn(shared, "how long chart", (key, theme, log), draw)
+    if figure is None:
+        st.caption("No chart: every option is refused. The table shows why.")
+        return
+    widgets.chart(figure, "how-long.chart", f"{result.sentence} One line per system.")
 
 
 def _table(result: HowLong, suspect: Mapping[str, str]) -> None:
-    with st.container(border=True):
-        widgets.heading(f"Ranked, {epochs_in_words(result.epochs)}")
-        rows = [_shown(a, result, suspect) for a in result.answers]
+    widgets.heading(f"Ranked, {epochs_in_words(result.epochs)}")
+    rows = [_shown(a, result, suspect) for a in result.answers]
+    narrow.draw_cards("how-long-cards", tiles.cards(result, suspect, [r["faster"] for r in rows]))
+    with narrow.wide("how-long-table"):
         widgets.table(
             rows,
             key="how-long.table",
             alt="Totals of every chosen system",
             column_config={
-                "option": st.column_config.TextColumn("System", pinned=True, width=152),
-                "total": st.column_config.TextColumn(
-                    "Total",
-                    alignment="right",
-                    width=128,
-                    help="h:mm:ss; rounded, with its 90 % interval, where that exceeds ± 5 %",
-                ),
-                "sure": st.column_config.TextColumn("± 90 %", alignment="right", width=62),
+                "option": st.column_config.TextColumn("System", pinned=True, width=220),
+                "total": st.column_config.TextColumn("Total", alignment="right", width="small"),
+                "interval": st.column_config.TextColumn("90 % interval", width=150),
                 "faster": st.column_config.TextColumn(
-                    "Speed", alignment="right", width=104, help=f"Against {result.baseline.label}"
+                    "Speed", width=120, help=f"Against {result.baseline.label}"
                 ),
-                "basis": st.column_config.TextColumn("Basis"),
+                "basis": st.column_config.TextColumn("Basis", width="large"),
                 "suspect": st.column_config.TextColumn("Suspect"),
                 "why": st.column_config.TextColumn("Why not"),
             },
-            column_order=["option", "total", "sure", "faster"]
+            column_order=["option", "total", "interval", "faster"]
             + [name for name in ("suspect", "why") if any(r[name] for r in rows)]
             + ["basis"],
         )
-        st.caption(
-            as_text(f"Speed against {result.baseline.label}. Interval bounds are in the CSV.")
-        )
-        widgets.download(
-            "CSV",
-            lambda: csv_text(how_long_tables.answer_rows(result, suspect)),
-            "epochwise-how-long.csv",
-            key="how-long.csv",
-        )
+    st.caption(as_text(f"Speed against {result.baseline.label}. The CSV has every digit."))
+    widgets.download(
+        "CSV",
+        lambda: csv_text(how_long_tables.answer_rows(result, suspect)),
+        "epochwise-how-long.csv",
+        key="how-long.csv",
+        width="content",
+    )
 
 
-def _shown(
-    answer: Answer, result: HowLong, suspect: Mapping[str, str]
-) -> dict[str, str | float | None]:
+def _shown(answer: Answer, result: HowLong, suspect: Mapping[str, str]) -> dict[str, str]:
     total = answer.total
-    row: dict[str, str | float | None] = {
+    value, interval = tiles.total_cells(answer)
+    refused = isinstance(total, Refusal)
+    return {
         "option": answer.option.label,
+        "total": value,
+        "interval": interval,
+        "faster": "" if refused else ahead_of(answer.speed_ratio),
         "basis": basis_in_words(answer.option, result.epochs),
-        "suspect": suspect.get(answer.option.run.run_id),
-    }
-    if isinstance(total, Refusal):
-        why = f"{total.reason} {total.measure_next}"
-        return row | {"total": "–", "sure": "–", "faster": None, "why": why}
-    return row | {
-        "total": how_long_tables.total_in_words(total),
-        "sure": how_long_tables.half_width(total),
-        "faster": ahead_of(answer.speed_ratio),
-        "why": "",
+        "suspect": suspect.get(answer.option.run.run_id, ""),
+        "why": f"{total.reason} {total.measure_next}" if isinstance(total, Refusal) else "",
     }
 
 
@@ -277,25 +288,23 @@ def _sources(result: HowLong, shared: Store) -> None:
 
 def _report(address: str, result: HowLong, options: list[Option], shared: Store) -> handout.Make:
     """Return a function that makes the report at the click, when no page is being drawn."""
-    suspect = kept.suspects(shared).names
-    drawn = lines(result, options, suspect)
-    sources = how_long_tables.source_rows([a.option for a in result.answers], shared.sets)
+    suspect, sets = kept.suspects(shared).names, shared.sets
     best = result.answers[0]
     when = epochs_in_words(result.epochs)
 
     def make(letterhead: Letterhead, made: str) -> str:
+        drawn = lines(result, options, suspect)
+        sources = how_long_tables.source_rows([a.option for a in result.answers], sets)
         chart = figures.total_time(drawn, result.epochs, LIGHT_THEME, log=True)
-        caption = (
-            f"Bands: 90 % intervals. Dashed grey: beyond the measured epochs.{_open_markers(drawn)}"
-        )
         return answer_page(
             AnswerReport(
                 title=f"How long for {when} of {best.option.run.workload}?",
                 sentence=result.sentence,
                 notes=[result.undecided, how_sure(result)],
                 tiles=[figures.time_tile(f"{when} on {best.option.label}", best.total)],
-                charts=[Chart(title="Total time against epochs", spec=chart, alt=result.sentence,
-                              caption=caption)] if drawn else [],
+                charts=[Chart(title="Total time against epochs", spec=chart, alt=result.sentence)]
+                if drawn
+                else [],
                 tables=[Table(title=f"Ranked, {when}",
                               rows=[_printed(a, result, suspect) for a in result.answers],
                               caption="Total: h:mm:ss, or hours where the interval is wide. "

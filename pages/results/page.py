@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import pyarrow as pa
@@ -18,7 +19,7 @@ from pages.results import one_run, table
 from pages.results.filters import Chosen
 from planner.answers.parameters import MOST_RUNS_SHOWN
 from planner.core import csv_text
-from planner.store import Store, queries
+from planner.store import Store, exchange, queries
 from planner.suspects import ANY
 
 RUN_ID = r"[0-9a-f]{32}"
@@ -89,7 +90,8 @@ def _list(link: Link, shared: Store, chosen: Chosen) -> None:
                 )
                 _downloads(link, every, counted)
         st.caption("Click a row to open its run; by keyboard: Shift and Space.")
-        table.draw(link, runs, key)
+        badges = [(s.folder, s.slug) for s in shared.sets if s.is_unofficial]
+        table.draw(link, runs, key, badges)
         if shown > queries.MOST_ROWS:
             _turn(at, runs.num_rows, shown)
         if kept.suspects(shared).cut_short:
@@ -196,6 +198,7 @@ def _sets(shared: Store) -> None:
                 "Title": _cell(s.title),
                 "About": _cell(s.about),
                 "Basis": _cell(s.basis),
+                "State": f"withdrawn {s.withdrawn}" if s.withdrawn else s.standing or "shown",
                 "Licence": _cell(s.licence),
                 "Citation": _cell(s.citation or s.source),
                 "Author": _cell(s.author),
@@ -207,10 +210,29 @@ def _sets(shared: Store) -> None:
         if len(shared.sets) > MOST_LISTED:
             st.caption(f"The first {MOST_LISTED:,} sets.")
         widgets.table(rows, key="results.sets", alt="All result sets")
+        _export(shared)
         may = permission().allowed  # paths only for the owner
         further = [f for f in shared.folders if f.kind != "shipped"]
         where = ", ".join(f"{f.label}: {f.path}" if may else f.label for f in further)
         st.caption(as_text(f"Folders read besides the shipped one: {where}."))
+
+
+def _export(shared: Store) -> None:
+    """Draw the choice of a set, and its downloads."""
+    sets = {f"{s.folder}/{s.slug}": s for s in shared.sets if not s.withdrawn}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = st.selectbox(
+            "Set to download", list(sets), index=None, key="results.export", width=320,
+            format_func=lambda name: sets[name].title, placeholder="–",
+        )  # fmt: skip
+        if chosen is None:
+            return
+        of = sets[chosen]
+        for label, make in (("Zip", exchange.set_zip), ("mllog", exchange.mllog_zip)):
+            name = f"epochwise-{of.slug}{'-mllog' if label == 'mllog' else ''}.zip"
+            widgets.download(
+                label, partial(make, shared, of), name, key=f"results.{label}", width="content"
+            )
 
 
 def _cell(text: str) -> str:

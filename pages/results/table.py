@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +15,7 @@ import streamlit as st
 from pages.common import widgets
 from pages.common.link import Link
 from planner.store.kept import Kept
+from planner.store.sealed.result_set import UNOFFICIAL
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -113,15 +114,18 @@ def _label(shown: Sequence[str]) -> str:
     return "Columns" if {*shown} == {*USUAL} else f"Columns ({len(shown)})"
 
 
-def draw(link: Link, table: pa.Table, key: Hashable) -> None:
+def draw(
+    link: Link, table: pa.Table, key: Hashable, unofficial: Collection[tuple[str, str]] = ()
+) -> None:
     """Draw a page of runs; a click anywhere on a row opens its run.
 
     Args:
         link: the run to open, and the chosen columns.
         table: the runs.
         key: changes with the runs.
+        unofficial: folder and name of sets that were brought in and not checked.
     """
-    drawn = _DRAWN.once(key, lambda: _drawn(table))
+    drawn = _DRAWN.once(key, lambda: _drawn(table, unofficial))
     chosen = list(st.session_state[link.key("columns")])
     picked = chosen if {*chosen} != {*USUAL} else [n for n in USUAL if n in drawn.filled]
     alt, config = "Runs under the chosen filters; Shift and Space opens the row", _config(drawn)
@@ -171,7 +175,7 @@ def _clicked(opened: Callable[[int], None]) -> None:
             st.session_state[_AT] = (row, column, now)
 
 
-def _drawn(table: pa.Table) -> Drawn:
+def _drawn(table: pa.Table, unofficial: Collection[tuple[str, str]]) -> Drawn:
     """Return a page of the table with rounded numbers and links."""
     rows = table.num_rows
     flags = pc.if_else(
@@ -191,6 +195,7 @@ def _drawn(table: pa.Table) -> Drawn:
     is_link = pc.starts_with(links, "https://")
     columns["source_url"] = pc.if_else(is_link, links, pa.scalar(None, links.type))
     columns["recorded_at"] = pc.cast(columns["recorded_at"], pa.date32())
+    columns["result_set"] = _with_badge(table, unofficial)
     values_of = pa.table(columns)
     return Drawn(
         ids=tuple(table["run_id"].to_pylist()),
@@ -198,6 +203,15 @@ def _drawn(table: pa.Table) -> Drawn:
         formats=formats,
         filled=frozenset(n for n in values_of.column_names if values_of[n].null_count < rows),
     )
+
+
+def _with_badge(table: pa.Table, unofficial: Collection[tuple[str, str]]) -> pa.ChunkedArray:
+    """Return the names of the sets; those of unofficial ones say so."""
+    names = table["result_set"]
+    for folder, slug in unofficial:
+        its = pc.and_(pc.equal(table["folder"], folder), pc.equal(names, slug))
+        names = pc.if_else(its, pa.scalar(f"{slug} ({UNOFFICIAL})", names.type), names)
+    return names
 
 
 def three_digits(values: Floats) -> Floats:

@@ -28,9 +28,10 @@ DECIMALS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """The chosen workload, its series by slug, and what is wrong with typed numbers."""
+    """The chosen workload, its series by slug, the chosen one's label, and wrong numbers."""
 
     workload: str
+    label: str
     series: dict[str, str]
     wrong: tuple[str, ...]
 
@@ -63,7 +64,12 @@ def draw(link: Link, shared: Store) -> Choice | None:
                      format_func=several.__getitem__, key=link.key("series"))  # fmt: skip
     _driver(link, third, chosen, names, kept.scaling_driver(shared, workloads[short], chosen))
     wrong = _numbers(link)
-    return Choice(workload=workloads[short], series=several, wrong=tuple(wrong))
+    return Choice(
+        workload=workloads[short],
+        label=names[chosen],
+        series=several,
+        wrong=tuple(wrong),
+    )
 
 
 def _driver(

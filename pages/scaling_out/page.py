@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Final
+import math
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Final, TypeVar
 
 import streamlit as st
 
 from backtest.published.what_if import shipped_what_if
-from pages.common import handout, hardware, kept, suspect_switch, widgets
+from pages.common import handout, hardware, kept, narrow, suspect_switch, widgets
 from pages.common.kept import store
 from pages.common.link import Link
 from pages.common.widgets import File
-from pages.scaling_out import choice, lines
+from pages.scaling_out import choice, lines, tiles
 from planner import figures
 from planner.answers import scaling_out
-from planner.answers.records import CrossoverRow, ScalingOut, ScalingRow, SplitRow
-from planner.core import Estimate, Record, csv_text, percent, plain
-from planner.figures.frame import LIGHT_THEME
+from planner.answers.records import CrossoverRow, RankRow, ScalingOut, ScalingRow, SplitRow
+from planner.core import Estimate, Record, csv_text, percent, plain, with_range
+from planner.figures.frame import LIGHT_THEME, Theme
 from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page
 from planner.scaling_out import Answer, UnevenAnswer, uneven_sentence
 from planner.store import Store
 
+Made = TypeVar("Made")
 FORMULAS: Final = (
     ("step", "T = t + b/v0 + a1 + a2 g(n)", "Article 000; link classes of this product"),
     ("crossover batch", "(f_n - f_d)/(s_d - s_n)", "Article 000's law for article 003's question"),
@@ -36,6 +40,11 @@ FORMULAS: Final = (
     ("bytes of images", "batch x side^2", "Article 003"),
 )
 """Name, formula and source of each model."""
+_TABS: Final = {
+    "steps": ":material/show_chart: Step time",
+    "efficiency": ":material/percent: Efficiency",
+    "table": widgets.CHART_OR_TABLE["table"],
+}
 
 
 def show() -> None:
@@ -45,14 +54,20 @@ def show() -> None:
     st.title("Scaling out")
     suspect_switch.left_out(link, shared)
     link.state("workload", "series", "driver")
-    chosen = choice.draw(link, shared)
+    widgets.declare_tab(link, _TABS)
+    asked = narrow.question(link.page, folds=bool(kept.scaling_out_workloads(shared)))
+    with asked.inputs:
+        chosen = choice.draw(link, shared)
     link.write()
     link.warn()
     if chosen is None:
+        asked.summary("The question")
         return
-    question = link.parameters("workload", "series", "driver")
+    given = link.parameters("workload", "series", "driver")
+    question = {name: texts for name, texts in given.items() if name != widgets.TAB}
     catalog = hardware.catalog().catalog
     result = kept.scaling_out_of(shared, question, catalog, hardware.stamps())
+    asked.summary(chosen.workload.split(" · ")[0], chosen.label)
     if result.answer is None:
         widgets.nothing(
             "No run was timed on several device counts.",
@@ -62,29 +77,43 @@ def show() -> None:
             key="scaling-out.back",
         )
         return
-    record = scaling_out(result, shared.sets)
+    key = (*sorted((n, tuple(t)) for n, t in question.items()), hardware.stamps())
+    record = kept.drawn(shared, "scaling-out record", key, lambda: scaling_out(result, shared.sets))
+    drawn = Drawn(shared=shared, key=key, theme=widgets.theme())
     _headline(link, result.answer, record, shared)
-    _counts(link, chosen, result.answer, record)
-    _shares(result.answer, record)
-    _crossovers(result.answer, record)
+    _counts(link, chosen, result.answer, record, drawn)
+    _shares(result.answer, record, drawn)
+    _crossovers(result.answer, record, drawn)
     _totals(link, record)
-    _uneven(link, result.answer)
-    _split(link, record)
-    _stated(record)
+    _uneven(link, result.answer, drawn)
+    _split(link, record, drawn)
+    _stated(record, drawn)
     _formulas()
     _errors()
     _sources(record)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """Figures and rows of one question, made once for all sessions."""
+
+    shared: Store
+    key: Hashable
+    theme: Theme
+
+    def once(self, what: str, make: Callable[[], Made]) -> Made:
+        """Return what `make` makes for this question and theme."""
+        return kept.drawn(self.shared, f"scaling-out {what}", (self.key, self.theme), make)
+
+
 def _headline(link: Link, answer: Answer, record: ScalingOut, shared: Store) -> None:
-    with st.container(border=True):
-        widgets.heading("Do more devices pay?")
-        st.markdown(f"## {widgets.answer_text(record.sentences[0])}")
+    with st.container():
+        tiles.draw(answer)
         with widgets.actions():
             widgets.share(link, "\n".join(record.sentences), "content")
             handout.draw("scaling-out", _report(link.url(), answer, record))
         with widgets.details():
-            for text in record.sentences[1:]:
+            for text in record.sentences:
                 st.markdown(widgets.answer_text(text))
             st.caption(
                 "Step time T = t + b/v0 + link, link = a1 + a2 g(n) with g from doublings. "
@@ -94,33 +123,40 @@ def _headline(link: Link, answer: Answer, record: ScalingOut, shared: Store) -> 
         suspect_switch.draw(link, shared, runs, "Leave suspect runs out of the fit")
 
 
-def _counts(link: Link, chosen: choice.Choice, answer: Answer, record: ScalingOut) -> None:
-    look = widgets.theme()
+def _counts(
+    link: Link, chosen: choice.Choice, answer: Answer, record: ScalingOut, drawn: Drawn
+) -> None:
     with st.container(border=True):
-        widgets.heading("Step time against devices")
-        widgets.chart(
-            figures.step_by_devices(lines.by_devices(answer, efficiency=False), look),
-            "scaling-out.steps",
-            " ".join(record.sentences[:2]),
-        )
-        widgets.heading("Efficiency against devices")
-        widgets.chart(
-            figures.efficiency_by_devices(lines.by_devices(answer, efficiency=True), look),
-            "scaling-out.efficiency",
-            "Efficiency of every device count against the fewest devices",
-        )
-        batch = "global batches" if answer.hold == "global" else "batches per device"
-        st.caption(
-            f"Names at the line ends are {batch}. Markers are measured, lines fitted, bands "
-            "90\u00a0% for one new measurement. Dashed grey lies beyond the measured counts."
-        )
         choice.batches(link, chosen.wrong)
-        widgets.table(
-            [_row(r) for r in record.rows],
-            key="scaling-out.table",
-            alt="Step time, speed-up and efficiency of every device count and batch",
-        )
-        widgets.row(_files(record))
+        tab = widgets.open_tab(link, _TABS)
+        with tab.place:
+            if tab.name == "table":
+                rows = drawn.once("rows", lambda: [_row(r) for r in record.rows])
+                cells = [(str(r["Step (s)"] or ""), str(r["Speed-up"] or "")) for r in rows]
+                narrow.draw_cards("scaling-out-cards", tiles.cards(record.rows, cells))
+                with narrow.wide("scaling-out-table"):
+                    widgets.table(
+                        rows,
+                        key="scaling-out.table",
+                        alt="Step time, speed-up and efficiency of every device count and batch",
+                    )
+                widgets.row(_files(record))
+            elif tab.name == "steps":
+                widgets.chart(
+                    drawn.once("steps", lambda: figures.step_by_devices(
+                        lines.by_devices(answer, efficiency=False), drawn.theme
+                    )),
+                    "scaling-out.steps",
+                    " ".join(record.sentences[:2]),
+                )  # fmt: skip
+            else:
+                widgets.chart(
+                    drawn.once("efficiency", lambda: figures.efficiency_by_devices(
+                        lines.by_devices(answer, efficiency=True), drawn.theme
+                    )),
+                    "scaling-out.efficiency",
+                    "Efficiency of every device count against the fewest devices",
+                )  # fmt: skip
 
 
 def _row(row: ScalingRow) -> Record:
@@ -142,22 +178,18 @@ def _row(row: ScalingRow) -> Record:
 def _interval(value: float | None, low: float | None, high: float | None) -> str | None:
     if value is None:
         return None
-    if low is None or high is None or low == high:
-        return plain(value, 4)
-    return f"{plain(value, 4)} ({plain(low, 3)} – {plain(high, 3)})"
+    ends = (math.nan, math.nan) if low is None or high is None else (low, high)
+    return with_range(value, *ends)
 
 
 def _files(record: ScalingOut) -> list[File]:
-    rows = [_plain(r) for r in record.rows]
-    crossovers = [_plain(r) for r in record.crossovers]
-    uneven = [_plain(r) for r in record.uneven]
     return [
-        File("Counts as CSV", lambda: csv_text(rows), "epochwise-scaling-out.csv",
-             "scaling-out.csv"),
-        File("Crossovers as CSV", lambda: csv_text(crossovers), "epochwise-crossovers.csv",
-             "scaling-out.crossovers_csv"),
-        File("Workers as CSV", lambda: csv_text(uneven), "epochwise-workers.csv",
-             "scaling-out.uneven_csv"),
+        File("Counts as CSV", lambda: csv_text([_plain(r) for r in record.rows]),
+             "epochwise-scaling-out.csv", "scaling-out.csv"),
+        File("Crossovers as CSV", lambda: csv_text([_plain(r) for r in record.crossovers]),
+             "epochwise-crossovers.csv", "scaling-out.crossovers_csv"),
+        File("Workers as CSV", lambda: csv_text([_plain(r) for r in record.uneven]),
+             "epochwise-workers.csv", "scaling-out.uneven_csv"),
     ]  # fmt: skip
 
 
@@ -167,23 +199,23 @@ def _plain(row: object) -> Record:
     return {name: getattr(row, name) for name in names}
 
 
-def _shares(answer: Answer, record: ScalingOut) -> None:
+def _shares(answer: Answer, record: ScalingOut, drawn: Drawn) -> None:
     with st.container(border=True):
         widgets.heading("Shares of a step")
-        _fitted_shares(answer)
-        _profiled_shares(record)
+        _fitted_shares(answer, drawn)
+        _profiled_shares(record, drawn)
 
 
-def _fitted_shares(answer: Answer) -> None:
-    drawn = lines.shares(answer)
-    if drawn is None:
+def _fitted_shares(answer: Answer, drawn: Drawn) -> None:
+    parts = lines.shares(answer)
+    if parts is None:
         st.caption(
             "These runs do not separate the interconnect from overhead. Measure one device "
             "and a second batch."
         )
         return
     widgets.chart(
-        figures.shares(drawn, widgets.theme()),
+        drawn.once("shares", lambda: figures.shares(parts, drawn.theme)),
         "scaling-out.shares",
         "Shares of work on samples, overhead and interconnect in a step, by device count",
     )
@@ -193,14 +225,14 @@ def _fitted_shares(answer: Answer) -> None:
     )
 
 
-def _profiled_shares(record: ScalingOut) -> None:
+def _profiled_shares(record: ScalingOut, drawn: Drawn) -> None:
     """Draw the shares that runs measured, where they state them."""
-    drawn = lines.profiled(record)
-    if drawn is None:
+    parts = lines.profiled(record)
+    if parts is None:
         return
     widgets.heading("Measured by TensorFlow's profiler")
     widgets.chart(
-        figures.shares(drawn, widgets.theme()),
+        drawn.once("profiled", lambda: figures.shares(parts, drawn.theme)),
         "scaling-out.profiled",
         "Measured shares of compute, communication, input and host in a step, by device count",
     )
@@ -210,29 +242,39 @@ def _profiled_shares(record: ScalingOut) -> None:
     )
 
 
-def _crossovers(answer: Answer, record: ScalingOut) -> None:
+def _crossovers(answer: Answer, record: ScalingOut, drawn: Drawn) -> None:
     with st.container(border=True):
         widgets.heading("From which batch do workers beat the driver?")
-        known = [c for c in answer.crossings if isinstance(c.batch, Estimate)
-                 and c.is_driver == (answer.driver is not None)
-                 and c.devices in answer.series.counts]  # fmt: skip
-        mark = float(known[-1].batch.value) if known else None  # type: ignore[union-attr]
-        drawn = lines.by_batch(answer)
-        if drawn:
-            widgets.chart(
-                figures.step_by_batch(drawn, widgets.theme(), mark),
-                "scaling-out.crossover",
-                "Step time of the driver and of more devices against the global batch",
-            )
-        widgets.table(
-            [_crossover(c) for c in record.crossovers],
-            key="scaling-out.crossovers",
-            alt="Global batch from which each device count is faster than the other",
-        )
-        st.caption(
-            "Crossover batch = (f_n - f_d)/(s_d - s_n). Overhead f and time of a sample s are "
-            "those of driver d and workers n. Runs at one batch check it."
-        )
+        tab = widgets.chart_or_table("scaling-out.crossover_tabs")
+        with tab.place:
+            if tab.name == "chart":
+                figure = drawn.once("crossover", lambda: _by_batch(answer, drawn.theme))
+                if figure is not None:
+                    widgets.chart(
+                        figure,
+                        "scaling-out.crossover",
+                        "Step time of the driver and of more devices against the global batch",
+                    )
+            else:
+                widgets.table(
+                    [_crossover(c) for c in record.crossovers],
+                    key="scaling-out.crossovers",
+                    alt="Global batch from which each device count is faster than the other",
+                )
+                st.caption(
+                    "Crossover batch = (f_n - f_d)/(s_d - s_n). Overhead f and time of a sample s "
+                    "are those of driver d and workers n. Runs at one batch check it."
+                )
+
+
+def _by_batch(answer: Answer, theme: Theme) -> figures.ChartSpec | None:
+    """Return the chart of steps against the batch, with the crossover; None without a line."""
+    known = [c for c in answer.crossings if isinstance(c.batch, Estimate)
+             and c.is_driver == (answer.driver is not None)
+             and c.devices in answer.series.counts]  # fmt: skip
+    mark = float(known[-1].batch.value) if known else None  # type: ignore[union-attr]
+    drawn = lines.by_batch(answer)
+    return figures.step_by_batch(drawn, theme, mark) if drawn else None
 
 
 def _crossover(row: CrossoverRow) -> Record:
@@ -278,7 +320,7 @@ def _total(row: ScalingRow) -> Record:
     }
 
 
-def _uneven(link: Link, answer: Answer) -> None:
+def _uneven(link: Link, answer: Answer, drawn: Drawn) -> None:
     with st.container(border=True):
         widgets.heading("Synchronous or asynchronous, with a slow worker")
         choice.slow_worker(link)
@@ -287,23 +329,33 @@ def _uneven(link: Link, answer: Answer) -> None:
             st.caption("No step time is known on several devices, which workers need.")
             return
         row = known[-1]
-        slow, waiting, free = lines.uneven(answer, row)
-        widgets.chart(
-            figures.uneven(slow, waiting, free, answer.question.slow, widgets.theme()),
-            "scaling-out.uneven",
-            uneven_sentence(row),
-        )
         st.markdown(widgets.answer_text(uneven_sentence(row)))
         choice.server(link)
-        widgets.table(
-            [_worker(u) for u in answer.uneven],
-            key="scaling-out.workers",
-            alt="Synchronous and asynchronous training by device count, with staleness",
-        )
-        st.caption(
-            "A synchronous step is the expected maximum over the workers. Mean staleness is n - 1 "
-            "updates. Time ratios need Bcrit: updates are at most Smin (1 + Bcrit/b + s)."
-        )
+        tab = widgets.chart_or_table("scaling-out.uneven_tabs")
+        with tab.place:
+            if tab.name == "chart":
+                widgets.chart(
+                    drawn.once("uneven", lambda: _slowed(answer, row, drawn.theme)),
+                    "scaling-out.uneven",
+                    uneven_sentence(row),
+                )
+            else:
+                widgets.table(
+                    [_worker(u) for u in answer.uneven],
+                    key="scaling-out.workers",
+                    alt="Synchronous and asynchronous training by device count, with staleness",
+                )
+                st.caption(
+                    "A synchronous step is the expected maximum over the workers. Mean staleness "
+                    "is n - 1 updates. Time ratios need Bcrit: updates are at most "
+                    "Smin (1 + Bcrit/b + s)."
+                )
+
+
+def _slowed(answer: Answer, row: UnevenAnswer, theme: Theme) -> figures.ChartSpec:
+    """Return the chart of both kinds of training against the share that a worker is stopped."""
+    slow, waiting, free = lines.uneven(answer, row)
+    return figures.uneven(slow, waiting, free, answer.question.slow, theme)
 
 
 def _worker(row: UnevenAnswer) -> Record:
@@ -323,28 +375,34 @@ def _worker(row: UnevenAnswer) -> Record:
     }
 
 
-def _split(link: Link, record: ScalingOut) -> None:
+def _split(link: Link, record: ScalingOut, drawn: Drawn) -> None:
     with st.container(border=True):
         widgets.heading("Does it fit? How many stages? What does the bubble cost?")
         choice.split(link)
-        if record.split is None:
+        split = record.split
+        if split is None:
             st.caption("No cut: choose a named language model and an accelerator with its memory.")
             return
-        for text in record.split.sentences:
+        for text in split.sentences:
             st.markdown(widgets.answer_text(text))
-        widgets.chart(
-            figures.memory_of_cuts(lines.cuts(record.split), widgets.theme()),
-            "scaling-out.cuts",
-            " ".join(record.split.sentences),
-        )
-        rows = [_plain(r) for r in record.split.rows]
-        widgets.table(
-            [_cut(r) for r in record.split.rows],
-            key="scaling-out.splits",
-            alt="Memory, bubble and communication of every cut, fewest shards first",
-        )
-        widgets.row([File("Cuts as CSV", lambda: csv_text(rows), "epochwise-cuts.csv",
-                          "scaling-out.cuts_csv")])  # fmt: skip
+        tab = widgets.chart_or_table("scaling-out.split_tabs")
+        with tab.place:
+            if tab.name == "chart":
+                widgets.chart(
+                    drawn.once(
+                        "cuts", lambda: figures.memory_of_cuts(lines.cuts(split), drawn.theme)
+                    ),
+                    "scaling-out.cuts",
+                    " ".join(split.sentences),
+                )
+            else:
+                widgets.table(
+                    drawn.once("cut rows", lambda: [_cut(r) for r in split.rows]),
+                    key="scaling-out.splits",
+                    alt="Memory, bubble and communication of every cut, fewest shards first",
+                )
+                widgets.row([File("Cuts as CSV", lambda: csv_text([_plain(r) for r in split.rows]),
+                                  "epochwise-cuts.csv", "scaling-out.cuts_csv")])  # fmt: skip
         error = shipped_what_if()["splits"]
         low, high = float(error["relative_p10"]), float(error["relative_p90"])
         st.caption(
@@ -412,7 +470,7 @@ def _formulas() -> None:
             )
 
 
-def _stated(record: ScalingOut) -> None:
+def _stated(record: ScalingOut, drawn: Drawn) -> None:
     """Draw the cases of article 003, whose text states an order only."""
     box = widgets.folded("Article 003: driver or workers", "article", "scaling-out.article")
     if not box.open:
@@ -421,6 +479,10 @@ def _stated(record: ScalingOut) -> None:
         st.caption(
             "ResNet-50 on CIFAR-10, Horovod on Spark. The times are in a figure; the text states "
             "the order. Three workers win above batch 256, at most at 512."
+        )
+        chart = drawn.once("stated order", lambda: _order(record, drawn.theme))
+        widgets.chart(
+            chart, key="scaling-out.stated_chart", alt="Stated places by epoch time at each batch"
         )
         widgets.table(
             [
@@ -431,6 +493,24 @@ def _stated(record: ScalingOut) -> None:
             key="scaling-out.stated",
             alt="Place by epoch time of driver and workers at three batches, where stated",
         )  # fmt: skip
+
+
+def _order(record: ScalingOut, theme: Theme) -> figures.ChartSpec:
+    """Return the chart of the stated order; batches without a stated place stay empty."""
+    names = {(r.launch, r.nodes, r.devices): _launched(r) for r in record.stated}
+    slots = {case: slot for slot, case in enumerate(names)}
+    places = [
+        figures.Place(name=names[case], slot=slots[case], batch=r.batch, place=r.rank)
+        for r in record.stated
+        if r.rank is not None
+        for case in [(r.launch, r.nodes, r.devices)]
+    ]
+    return figures.stated_order(places, sorted({r.batch for r in record.stated}), theme)
+
+
+def _launched(row: RankRow) -> str:
+    where = "driver" if row.launch == "driver only" else f"{row.nodes} worker"
+    return f"{where}{'s' * (row.nodes > 1)}, {row.devices} devices"
 
 
 def _sources(record: ScalingOut) -> None:

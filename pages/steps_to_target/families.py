@@ -52,25 +52,38 @@ def draw(link: Link, of: Families) -> None:
         )
         for text in texts:
             st.markdown(widgets.answer_text(text))
-        if drawn := lines.families_figure(of, widgets.theme()):
-            widgets.chart(drawn, "steps-to-target.families_chart", " ".join(texts))
-            st.caption(
-                "Markers are medians of the seeds at the best learning rate of each batch, lines "
-                "are fitted; grey dashes lie beyond what was measured."
-            )
-        records = family_rows(of)
-        widgets.table(
-            [rows.family(r) for r in records],
-            key="steps-to-target.families_table",
-            alt="Critical batch size and least steps of every network",
-        )
+        tab = widgets.chart_or_table("steps-to-target.families_tabs")
+        with tab.place:
+            if tab.name == "chart":
+                _chart(link, of, " ".join(texts))
+            else:
+                _table(of)
         if of.unshown:
             st.caption(f"{of.unshown:,} more networks are not shown.")
-        widgets.row(
-            [
-                File("Families as CSV", lambda: csv_text(records), "epochwise-families.csv",
-                     "steps-to-target.families_csv"),
-                File("Family batches as CSV", lambda: csv_text(family_batch_rows(of)),
-                     "epochwise-family-batches.csv", "steps-to-target.family_batches_csv"),
-            ]
-        )  # fmt: skip
+
+
+def _chart(link: Link, of: Families, alt: str) -> None:
+    """Draw the chart, where a network reached the target."""
+    key, theme = (link.question(widgets.TAB), widgets.theme()), widgets.theme()
+    figure = kept.drawn(kept.store(), "families", key, lambda: lines.families_figure(of, theme))
+    if figure is None:
+        st.caption("No chart: no network reached this target.")
+    else:
+        widgets.chart(figure, "steps-to-target.families_chart", alt)
+
+
+def _table(of: Families) -> None:
+    records = family_rows(of)
+    widgets.table(
+        [rows.family(r) for r in records],
+        key="steps-to-target.families_table",
+        alt="Critical batch size and least steps of every network",
+    )
+    widgets.row(
+        [
+            File("Families as CSV", lambda: csv_text(records), "epochwise-families.csv",
+                 "steps-to-target.families_csv"),
+            File("Family batches as CSV", lambda: csv_text(family_batch_rows(of)),
+                 "epochwise-family-batches.csv", "steps-to-target.family_batches_csv"),
+        ]
+    )  # fmt: skip

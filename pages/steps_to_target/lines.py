@@ -19,6 +19,7 @@ from planner.time_to_target import (
     Goal,
     OptimizerCurve,
     Timing,
+    fastest_two,
     stated_rows,
     steps_grid,
     time_line,
@@ -50,9 +51,14 @@ class View:
 
     @property
     def lead(self) -> OptimizerCurve | None:
-        """The first optimiser with a curve; the charts mark its regimes and best batch."""
-        curves = self.comparison.curves
-        return next((c for c in curves if isinstance(c.curve, ConvergenceCurve)), None)
+        """The fastest optimiser, else the first with a curve.
+
+        The charts mark its regimes and best batch.
+        """
+        curves = [c for c in self.comparison.curves if isinstance(c.curve, ConvergenceCurve)]
+        two = fastest_two(self.timings)
+        fastest = (c for c in curves if two and c.optimizer == two[0])
+        return next(fastest, next(iter(curves), None))
 
 
 MOST_ACCELERATORS: Final = 10
@@ -66,7 +72,8 @@ def stated_figure(view: View, look: Theme) -> figures.ChartSpec:
         by_name.setdefault(str(row["accelerator"]), []).append(row)
     most = sorted(by_name, key=lambda n: -sum(_number(r, "runs") for r in by_name[n]))
     shown = most[:MOST_ACCELERATORS]
-    return figures.stated_times([_stated_line(n, by_name[n], k) for k, n in enumerate(shown)], look)
+    colour = figures.system_slots(most)
+    return figures.stated_times([_stated_line(n, by_name[n], colour[n]) for n in shown], look)
 
 
 def _stated_line(name: str, rows: list[Record], slot: int) -> figures.StatedLine:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final, TypeVar
+
 import numpy as np
 import streamlit as st
 
-from pages.common import handout, suspect_switch, widgets
+from pages.common import handout, kept, narrow, suspect_switch, widgets
 from pages.common.kept import store
 from pages.common.link import Link
 from pages.common.widgets import File
@@ -16,9 +19,10 @@ from pages.steps_to_target import (
     reference_choice,
     rows,
     step_times,
+    tiles,
 )
 from pages.steps_to_target.lines import View
-from planner.core import Estimate, Record, csv_text
+from planner.core import Record, csv_text
 from planner.figures.frame import LIGHT_THEME
 from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page
 from planner.store import Store
@@ -32,6 +36,9 @@ from planner.time_to_target import (
     with_stated,
 )
 
+Made = TypeVar("Made")
+_CHART: Final = "steps-to-target.chart"
+
 
 def show() -> None:
     """Draw the page."""
@@ -41,7 +48,12 @@ def show() -> None:
     left_out = suspect_switch.left_out(link, shared)
     link.state("workload", "optimizers", "target", "round", "times", "system", "devices", "pattern",
                families.NAME)  # fmt: skip
-    view = question.view_of(link, shared, left_out)
+    widgets.declare_tab(link)
+    asked = narrow.question(link.page, folds=question.has_choice(shared))
+    with asked.inputs:
+        view = question.view_of(link, shared, left_out)
+    if view is not None:
+        asked.summary(view.goal.trained, view.goal.target)
     link.write()
     link.warn()
     if view is None:
@@ -53,7 +65,7 @@ def show() -> None:
         _answer(link, view, texts, shared)
         _stated_card(view, " ".join(texts))
         if view.comparison.curves:
-            _steps_card(view, " ".join(texts))
+            _steps_card(link, view, " ".join(texts))
             if view.families:
                 families.draw(link, view.families)
             _time_card(link, view, shared, " ".join(texts))
@@ -86,16 +98,22 @@ def _nothing(link: Link, view: View) -> None:
 
 
 def _answer(link: Link, view: View, texts: list[str], shared: Store) -> None:
-    with st.container(border=True):
-        st.markdown(f"## {widgets.answer_text(texts[0])}")
+    with st.container():
+        tiles.draw(view, texts[0])
         with widgets.actions():
             widgets.share(link, "\n".join(texts), "content")
             handout.draw("steps-to-target", _report(link.url(), view, shared))
         with widgets.details():
-            for text in texts[1:]:
+            for text in texts:
                 st.markdown(widgets.answer_text(text))
             for text in _remarks(view):
                 st.caption(widgets.answer_text(text))
+
+
+def _once(link: Link, what: str, make: Callable[[], Made]) -> Made:
+    """Return a figure of this question in this theme, kept for all sessions."""
+    of = (link.question(widgets.TAB), widgets.theme())
+    return kept.drawn(store(), f"steps to target {what}", of, make)
 
 
 def _sentences(view: View) -> list[str]:
@@ -129,59 +147,43 @@ def _stated_card(view: View, alt: str) -> None:
         return
     with st.container(border=True):
         widgets.heading("Stated time to target, by accelerator and count")
-        widgets.chart(lines.stated_figure(view, widgets.theme()), "steps-to-target.stated", alt)
+        tab = widgets.chart_or_table("steps-to-target.stated_tabs")
         records = stated_rows(view.stated)
-        names = {str(r["accelerator"]) for r in records}
-        some = "" if len(names) <= lines.MOST_ACCELERATORS else (
-            f" The {lines.MOST_ACCELERATORS} accelerators with most runs are drawn."
-        )  # fmt: skip
-        st.caption(
-            "Markers are medians of published runs, bars run from the fastest to the slowest. "
-            f"Submitters choose the batch for each count.{some}"
-        )
-        widgets.table(
-            [rows.stated(r) for r in records],
-            key="steps-to-target.stated_times",
-            alt="Median stated time to the target of every accelerator and count",
-        )
-        widgets.row(
-            [File("Stated times as CSV", lambda: csv_text(records), "epochwise-stated-times.csv",
-                  "steps-to-target.stated_csv")]
-        )  # fmt: skip
+        with tab.place:
+            if tab.name == "chart":
+                figure = lines.stated_figure(view, widgets.theme())
+                widgets.chart(figure, "steps-to-target.stated", alt)
+                names = {str(r["accelerator"]) for r in records}
+                if len(names) > lines.MOST_ACCELERATORS:
+                    st.caption(
+                        f"The {lines.MOST_ACCELERATORS} accelerators with most runs are drawn."
+                    )
+            else:
+                widgets.table(
+                    [rows.stated(r) for r in records],
+                    key="steps-to-target.stated_times",
+                    alt="Median stated time to the target of every accelerator and count",
+                )
+                st.caption("Submitters choose the batch for each count.")
+                widgets.row(
+                    [File("Stated times as CSV", lambda: csv_text(records),
+                          "epochwise-stated-times.csv", "steps-to-target.stated_csv")]
+                )  # fmt: skip
 
 
-def _steps_card(view: View, alt: str) -> None:
+def _steps_card(link: Link, view: View, alt: str) -> None:
     with st.container(border=True):
         widgets.heading(f"Steps to {widgets.answer_text(view.goal.target)} against batch size")
-        if not any(np.isfinite(c.median_steps).any() for c in view.comparison.curves):
-            st.caption("No chart: at no batch did half of the seeds reach this target.")
-            return
-        figure = lines.steps_figure(view, widgets.theme())
-        widgets.chart(figure, "steps-to-target.chart", alt)
-        whose = f" of {widgets.answer_text(view.lead.optimizer)}" if view.lead else ""
-        st.caption(
-            "Large markers are medians at the best learning rate, small ones single seeds; lines "
-            "are fitted, bands 90\u00a0% for one new median. Thin dashes are perfect scaling, grey "
-            f"dashes lie beyond what was measured. Shades of grey are the regimes{whose}: perfect "
-            "scaling, diminishing returns and maximal data parallelism. An arrow points to one "
-            "outside the chart; darker bands are the 90\u00a0% intervals of their borders. "
-            f"Upright dashes{whose} are {_listed(_marked(view))}."
-        )
-
-
-def _marked(view: View) -> list[str]:
-    """Return the quantities that are upright lines in the chart."""
-    best = view.timings.get(view.lead.optimizer) if view.lead else None
-    noise = view.lead is not None and view.lead.usual_noise_scale is not None
-    return [
-        "the critical batch size Bcrit",
-        *(["the gradient noise scale"] if noise else []),
-        *(["the best batch"] if best and isinstance(best.best, Estimate) else []),
-    ]
-
-
-def _listed(names: list[str]) -> str:
-    return " and ".join(p for p in (", ".join(names[:-1]), names[-1]) if p)
+        tab = widgets.open_tab(link)
+        with tab.place:
+            if tab.name == "chart":
+                if any(np.isfinite(c.median_steps).any() for c in view.comparison.curves):
+                    figure = _once(link, "steps", lambda: lines.steps_figure(view, widgets.theme()))
+                    widgets.chart(figure, _CHART, alt)
+                else:
+                    st.caption("No chart: at no batch did half of the seeds reach this target.")
+            else:
+                _fit_table(view)
 
 
 def _time_card(link: Link, view: View, shared: Store, alt: str) -> None:
@@ -196,17 +198,14 @@ def _time_card(link: Link, view: View, shared: Store, alt: str) -> None:
             )
             return
         suspect_switch.draw(link, shared, times.runs, "Leave suspect runs out of the step times")
-        drawn = lines.time_figure(view, widgets.theme()) if view.timings else None
+        make = lambda: lines.time_figure(view, widgets.theme()) if view.timings else None  # noqa: E731
+        drawn = _once(link, "time", make)
         if drawn is None:
             law = "it needs a law of steps by batch and step times of this system"
             st.caption(f"No chart: {law if view.stated else 'the answer above has the reason'}.")
         else:
             widgets.chart(drawn, "steps-to-target.time", alt)
-            st.caption(
-                "A star is the best batch, bands are 90\u00a0%; grey dashes lie beyond what was "
-                "measured for both curves. Half or twice the best batch costs at most an eighth "
-                "more time."
-            )
+            st.caption("Half or twice the best batch costs at most an eighth more time.")
         _on_other_counts(view)
 
 
@@ -254,7 +253,7 @@ def _on_other_counts(view: View) -> None:
 
 def _tables(view: View, shared: Store) -> None:
     if view.comparison.curves:
-        _fit_tables(view)
+        _every_batch(view)
     if view.is_reference:
         reference_choice.every_list(view.goal.trained)
     box = widgets.folded("Where these numbers come from", "source", "steps-to-target.origin")
@@ -267,16 +266,21 @@ def _tables(view: View, shared: Store) -> None:
             )
 
 
-def _fit_tables(view: View) -> None:
+def _fit_table(view: View) -> None:
+    widgets.heading("Critical batch size, least steps and least samples")
     fits = _fits(view)
-    with st.container(border=True):
-        widgets.heading("Critical batch size, least steps and least samples")
+    shown = [rows.fit(r) for r in fits]
+    narrow.draw_cards("steps-to-target-cards", tiles.cards(shown))
+    with narrow.wide("steps-to-target-table"):
         widgets.table(
-            [rows.fit(r) for r in fits],
+            shown,
             key="steps-to-target.table",
             alt="Fitted parameters of every optimiser",
         )
-        widgets.row(_files(view, fits))
+    widgets.row(_files(view, fits))
+
+
+def _every_batch(view: View) -> None:
     box = widgets.folded("Every batch at its best learning rate", "table_rows",
                          "steps-to-target.every")  # fmt: skip
     if box.open:

@@ -51,6 +51,11 @@ HOW_TO_MAKE: Final = (
 )
 
 
+def has_choice(shared: Store) -> bool:
+    """Return whether there is a workload to choose."""
+    return bool(kept.trial_sets(shared) or reference_choice.reference_points().editions)
+
+
 def view_of(link: Link, shared: Store, left_out: frozenset[str]) -> View | None:
     """Return the view of the chosen workload; None without any workload."""
     sets, editions = kept.trial_sets(shared), reference_choice.reference_points().editions

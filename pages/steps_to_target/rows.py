@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pages.steps_to_target.lines import View
-from planner.core import Record, in_words
+from planner.core import Record, in_one_unit
 from planner.runs import TrialSet
 from planner.store import Store
-from planner.throughput import count, interval_cell, size
+from planner.throughput import count, rounded_cell, size
 
 
 def fit(row: Record) -> dict[str, object]:
@@ -21,12 +21,12 @@ def fit(row: Record) -> dict[str, object]:
     shown: dict[str, object] = {
         "Optimiser": row["optimizer"],
         "Batches": row["batches"],
-        "Bcrit (samples)": interval_cell(row, "critical_batch_size", size),
+        "Bcrit (samples)": rounded_cell(row, "critical_batch_size"),
         "Noise scale (samples)": _noise(row["noise_scale_median"]),
-        "Smin (steps)": interval_cell(row, "min_steps"),
-        "Emin (samples)": interval_cell(row, "min_samples"),
-        "Perfect up to": interval_cell(row, "perfect_up_to_batch", size),
-        "Maximal from": interval_cell(row, "maximal_from_batch", size),
+        "Smin (steps)": rounded_cell(row, "min_steps"),
+        "Emin (samples)": rounded_cell(row, "min_samples"),
+        "Perfect up to": rounded_cell(row, "perfect_up_to_batch"),
+        "Maximal from": rounded_cell(row, "maximal_from_batch"),
         "Scatter": "–" if row["scatter_percent"] is None else f"{row['scatter_percent']:.1f} %",
     }
     if "best_batch" in row:
@@ -71,7 +71,7 @@ def stated(row: Record) -> Record:
 
 
 def _time_of(row: Record, name: str) -> str:
-    return in_words(float(row[name] or 0.0))
+    return in_one_unit(float(row[name] or 0.0), 3)
 
 
 def reached(row: Record) -> Record:
@@ -80,7 +80,7 @@ def reached(row: Record) -> Record:
         "System": row["system"],
         "Devices": row["devices"],
         "Batch": row["global_batch_size"],
-        "Time to target": in_words(float(row["time_to_target_s"] or 0.0)),
+        "Time to target": in_one_unit(float(row["time_to_target_s"] or 0.0), 3),
         "Steps": row["steps_to_target"],
         "Software": row["software"],
         "Submission": row["source_path"],
@@ -100,11 +100,11 @@ def devices(row: Record) -> dict[str, object]:
 
 
 def _best(row: Record) -> str:
-    return "refused" if row["best_batch"] is None else interval_cell(row, "best_batch", size)
+    return "refused" if row["best_batch"] is None else rounded_cell(row, "best_batch")
 
 
 def _time(row: Record) -> str:
-    return "–" if row["least_s"] is None else in_words(float(row["least_s"]))
+    return "–" if row["least_s"] is None else in_one_unit(float(row["least_s"]), 3)
 
 
 def _short(value: str | float | bool | None) -> str | None:  # noqa: FBT001 - a cell

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import streamlit as st
 
 from pages.common import kept, widgets
 from pages.common.link import Link, as_text
-from planner.core import Record, csv_text, sentence_case
+from planner import figures
+from planner.core import Cell, Record, csv_text, sentence_case, with_range
 from planner.effects import BROUGHT, FactorEffect, effect_rows
 from planner.store import Store
 
@@ -22,8 +25,8 @@ def offer(link: Link, shared: Store, workload: str, without: frozenset[str]) -> 
     return effects
 
 
-def draw(link: Link, effects: Effects, workload: str) -> None:
-    """Draw the choice of a factor, and its effect in words and as a table."""
+def draw(link: Link, shared: Store, effects: Effects, workload: str) -> None:
+    """Draw the choice of a factor and its effects: forest plot and table."""
     with st.container(border=True, key="throughput.effects"):
         widgets.heading(f"What a factor does: {as_text(workload)}")
         if not effects:
@@ -40,27 +43,76 @@ def draw(link: Link, effects: Effects, workload: str) -> None:
             required=True,
             label_visibility="collapsed",
         )
-        _draw_effects(effects[st.session_state[link.key("factor")]])
+        factor = st.session_state[link.key("factor")]
+        key = (link.question("scale", "batch", widgets.TAB), workload, factor, widgets.theme())
+        rows, figure = kept.drawn(shared, "factor", key, lambda: _drawn(effects[factor]))
+        _draw_effects(effects[factor], rows, figure)
         if missing := [factor for factor in BROUGHT if factor not in effects]:
             st.caption(f"No two runs differ in {', '.join(missing)} alone.")
 
 
-def _draw_effects(effects: Sequence[FactorEffect]) -> None:
-    for effect in effects:
-        st.markdown(widgets.answer_text(effect.sentence))
-    for note in effects[0].notes:
-        st.markdown(widgets.answer_text(note))
+def _drawn(effects: Sequence[FactorEffect]) -> tuple[Sequence[Record], figures.ChartSpec]:
+    """Return the rows of the effects and their forest plot."""
     rows = effect_rows(effects)
+    return rows, figures.dots(_dots(rows), _SCALE, widgets.theme(), figures.LEAST_HEIGHT)
+
+
+def _draw_effects(
+    effects: Sequence[FactorEffect], rows: Sequence[Record], figure: figures.ChartSpec
+) -> None:
+    tab = widgets.chart_or_table("throughput.factor_tabs")
+    sentences = [effect.sentence for effect in effects]
+    with tab.place:
+        if tab.name == "chart":
+            st.markdown(f"**Effect of {as_text(effects[0].factor)} on time**")
+            widgets.chart(figure, "throughput.forest", " ".join(sentences))
+        else:
+            _table(effects, rows)
+    for text in (*sentences, *effects[0].notes):
+        st.markdown(widgets.answer_text(text))
+
+
+_SCALE: Final = figures.Scale(
+    title="time with the factor / time without it (90 % intervals)", unit="", least=1e-3,
+    compare=1.0, compared="no effect",
+)  # fmt: skip
+
+
+def _dots(rows: Sequence[Record]) -> list[figures.Dot]:
+    """Return the forest plot: a change as a group, all its pairs together, then batch by batch.
+
+    The effect is the one per processed image, where images are counted.
+    """
+    made = []
+    for row in rows:
+        name = "per_epoch" if row["per_image"] is None else "per_image"
+        value, low, high = (_number(row[f"{name}{end}"]) for end in ("", "_low", "_high"))
+        batch = "" if row["batch"] is None else f"batch {row['batch']:,}"
+        pairs = f"{row['pairs']} pair{'' if row['pairs'] == 1 else 's'}"
+        label = "all batches" if row["pooled"] and not batch else batch or "batch unknown"
+        made.append(
+            figures.Dot(
+                label=f"{label}, {pairs}", slot=0, value=value, low=low, high=high,
+                group=f"{row['changed']} against {row['base']}", strong=bool(row["pooled"]),
+                note=f"per {'epoch' if name == 'per_epoch' else 'processed image'}",
+            )
+        )  # fmt: skip
+    return made
+
+
+def _number(cell: Cell) -> float:
+    return math.nan if cell is None else float(cell)
+
+
+def _table(effects: Sequence[FactorEffect], rows: Sequence[Record]) -> None:
     widgets.table(
         [_shown(row) for row in rows],
         key="throughput.factors",
         alt="Effect of the factor per epoch and per processed image, pooled and batch by batch",
     )
     st.caption(
-        "Times as long with the factor as without it, in brackets the 90\u00a0% interval; above 1 "
-        "it costs time. An image counts 1 where it was trained on and 1/3 where it was validated "
-        "on. Where the two columns differ, epochs differ in their number of images. The effect is "
-        "then the one per image."
+        "Above 1 the factor costs time; in brackets the 90\u00a0% interval. A validated image "
+        "counts a third of a trained one."
     )
     name = f"epochwise-{effects[0].factor}.csv"
     widgets.download("CSV", lambda: csv_text(rows), name, key="throughput.factor_csv",
@@ -84,4 +136,4 @@ def _times(row: Record, name: str) -> str:
     value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
     if value is None or low is None or high is None:
         return "–"
-    return f"{float(value):.2f} ({float(low):.2f} – {float(high):.2f})"
+    return with_range(float(value), float(low), float(high))

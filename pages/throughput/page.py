@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import streamlit as st
 
-from pages.common import (
-    handout,
-    kept,
-    suspect_switch,
-    widgets,
-)
+from pages.common import handout, kept, narrow, suspect_switch, widgets
 from pages.common.curve_lines import lines
 from pages.common.kept import store
 from pages.common.link import Link, as_text
 from pages.throughput import choice as curve_choice
-from pages.throughput import factor
+from pages.throughput import factor, tiles
 from planner import figures
 from planner.answers import answer_sentences, batch_rows, source_rows
 from planner.answers.parameters import BATCH
@@ -28,6 +25,8 @@ from planner.runs import form_rows
 from planner.store import Store
 from planner.throughput import SystemCurve, TimedSteps, curves
 
+Made = TypeVar("Made")
+
 
 def show() -> None:
     """Draw the page."""
@@ -36,13 +35,17 @@ def show() -> None:
     st.title("Throughput")
     left_out = suspect_switch.left_out(link, shared)
     link.state("workload", "patterns", "systems")
-    choice = curve_choice.draw(link, shared, left_out)
+    asked = narrow.question(link.page, folds=bool(kept.workload_names(shared)))
+    with asked.inputs:
+        choice = curve_choice.draw(link, shared, left_out)
     link.choice("scale", ["log", "linear"], "log")
+    widgets.declare_tab(link)
     if choice is None:
         link.write()
         link.warn()
         return
     everything, chosen, workload = choice.everything, choice.chosen, choice.workload
+    asked.summary(workload.split(" · ")[0], *dict.fromkeys(c.runs[0].system for c in chosen))
     effects = factor.offer(link, shared, workload, left_out)
     batches, wrong = link.numbers(BATCH)
     link.write()
@@ -59,14 +62,55 @@ def show() -> None:
                 key="throughput.back",
             )
         if effects:  # epochs can be compared where no step was timed
-            factor.draw(link, effects, workload)
+            factor.draw(link, shared, effects, workload)
         return
-    _answer(link, everything, chosen, shared)
-    _charts(link, everything, chosen, shared)
-    _tables(chosen, shared)
+    answer = Answered(
+        shared=shared,
+        key=link.question("scale", "factor", BATCH.name, widgets.TAB),
+        everything=everything,
+        chosen=chosen,
+    )
+    _answer(link, answer)
+    drawn = answer.lines
+    with st.container(border=True):
+        tab = widgets.open_tab(link)
+        with tab.place:
+            if tab.name == "chart":
+                _chart(link, answer)
+            else:
+                link.hold("scale")
+                _table(chosen, drawn)
+    _residuals(drawn, chosen)
+    _points(chosen)
     _at_batches(link, chosen, batches, wrong)
-    factor.draw(link, effects, workload)
+    factor.draw(link, shared, effects, workload)
     _forms(chosen, shared)
+    _sources(chosen, shared)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """The curves of one question: all of the workload, and the chosen ones."""
+
+    shared: Store
+    key: Hashable
+    everything: Sequence[SystemCurve]
+    chosen: list[SystemCurve]
+
+    def once(self, what: str, make: Callable[[], Made], *more: Hashable) -> Made:
+        """Return what `make` makes of this question and `more`, kept for all sessions."""
+        return kept.drawn(self.shared, f"throughput {what}", (self.key, more), make)
+
+    @property
+    def lines(self) -> list[figures.ThroughputLine]:
+        """The curves as the charts draw them."""
+        suspect = kept.suspects(self.shared).names
+        return self.once("lines", lambda: lines(self.chosen, self.everything, suspect))
+
+    @property
+    def sentences(self) -> list[str]:
+        """The answer in words."""
+        return self.once("sentences", lambda: answer_sentences(self.chosen))
 
 
 def _notes(steps: TimedSteps) -> None:
@@ -81,17 +125,15 @@ def _notes(steps: TimedSteps) -> None:
         st.caption(as_text(text))
 
 
-def _answer(
-    link: Link, everything: Sequence[SystemCurve], chosen: list[SystemCurve], shared: Store
-) -> None:
-    sentences = answer_sentences(chosen)
-    with st.container(border=True):
-        st.markdown(f"## {widgets.answer_text(sentences[0])}")
+def _answer(link: Link, answer: Answered) -> None:
+    sentences, chosen, shared = answer.sentences, answer.chosen, answer.shared
+    with st.container():
+        tiles.draw(answer.once("tiles", lambda: tiles.of(chosen)))
         with widgets.actions():
             widgets.share(link, "\n".join(sentences), "content")
-            handout.draw("throughput", _report(link.url(), everything, chosen, shared))
+            handout.draw("throughput", _report(link.url(), answer))
         with widgets.details():
-            for text in sentences[1:]:
+            for text in sentences:
                 st.markdown(widgets.answer_text(text))
             st.caption(
                 "Law: throughput v(b) = b / (b/v0 + t), with the asymptotic throughput v0 and the "
@@ -102,68 +144,64 @@ def _answer(
         suspect_switch.draw(link, shared, drawn, "Leave suspect runs out of the fit")
 
 
-def _charts(
-    link: Link, everything: Sequence[SystemCurve], chosen: list[SystemCurve], shared: Store
-) -> None:
-    drawn = lines(chosen, everything, kept.suspects(shared).names)
-    look = widgets.theme()
-    with st.container(border=True):
-        widgets.scale("Samples per second against batch size", link.key("scale"))
-        log = st.session_state[link.key("scale")] == "log"
+def _chart(link: Link, answer: Answered) -> None:
+    widgets.scale("Samples per second against batch size", link.key("scale"))
+    log, theme = st.session_state[link.key("scale")] == "log", widgets.theme()
+    figure = answer.once(
+        "chart", lambda: figures.throughput(answer.lines, theme, log=log), theme, log
+    )
+    widgets.chart(figure, "throughput.chart", " ".join(answer.sentences))
+
+
+def _residuals(drawn: Sequence[figures.ThroughputLine], chosen: list[SystemCurve]) -> None:
+    """Draw, behind a closed box, how far each step time lies from its fit."""
+    if not any(np.isfinite(x.measured.residuals).any() for x in drawn):
+        return
+    box = widgets.folded("How far each step time is from its fit", "show_chart", "throughput.off")
+    if not box.open:
+        return
+    with box:
         widgets.chart(
-            figures.throughput(drawn, look, log=log),
-            "throughput.chart",
-            " ".join(answer_sentences(chosen)),
+            figures.residuals(drawn, widgets.theme()),
+            "throughput.residuals",
+            "Relative difference between measured and fitted step times",
         )
-        st.caption(
-            "Markers are measured, lines fitted, bands 90\u00a0% for one new measurement; "
-            f"dashed grey lies beyond what was measured.{_open_markers(drawn)}"
-        )
-    if any(np.isfinite(x.measured.residuals).any() for x in drawn):
-        with st.container(border=True):
-            widgets.heading("How far each step time lies from its fit")
-            widgets.chart(
-                figures.residuals(drawn, look),
-                "throughput.residuals",
-                "Relative difference between measured and fitted step times",
-            )
-            exact = [curve.label for curve in chosen if curves.passes_through(curve)]
-            if exact:
-                named = ", ".join(exact)
-                st.caption(as_text(f"The fit passes through both points of {named}."))
+        exact = [curve.label for curve in chosen if curves.passes_through(curve)]
+        if exact:
+            named = ", ".join(exact)
+            st.caption(as_text(f"The fit passes through both points of {named}."))
 
 
-def _open_markers(drawn: list[figures.ThroughputLine]) -> str:
-    """Return the legend of open markers, where there are any."""
-    if any(x.left_out.batch.size for x in drawn):
-        return " Open markers are suspect runs, grey ones left out of the fit."
-    return " Open markers are suspect runs." if any(any(x.measured.flags) for x in drawn) else ""
-
-
-def _tables(chosen: list[SystemCurve], shared: Store) -> None:
-    with st.container(border=True):
-        widgets.heading("v0, t and the batches that reach 50 % and 90 % of v0")
+def _table(chosen: list[SystemCurve], drawn: Sequence[figures.ThroughputLine]) -> None:
+    widgets.heading("v0, t and the batches that reach 50 % and 90 % of v0")
+    records = curves.curve_rows(chosen)
+    rows = [_shown(r) for r in records]
+    slots = {line.label: line.slot for line in drawn}
+    narrow.draw_cards("throughput-cards", tiles.cards(rows, records, slots))
+    with narrow.wide("throughput-table"):
         widgets.table(
-            [_shown(r) for r in curves.curve_rows(chosen)],
+            rows,
             key="throughput.table",
             alt="Fitted parameters of every chosen curve",
         )
-        first, second = st.columns(2)
-        with first:
-            widgets.download(
-                "Curves as CSV",
-                lambda: csv_text(curves.curve_rows(chosen)),
-                "epochwise-curves.csv",
-                key="throughput.csv",
-            )
-        with second:
-            widgets.download(
-                "Points as CSV",
-                lambda: csv_text(curves.point_rows(chosen)),
-                "epochwise-points.csv",
-                key="throughput.points",
-            )
-    _points(chosen)
+    with widgets.actions():
+        widgets.download(
+            "Curves as CSV",
+            lambda: csv_text(curves.curve_rows(chosen)),
+            "epochwise-curves.csv",
+            key="throughput.csv",
+            width="content",
+        )
+        widgets.download(
+            "Points as CSV",
+            lambda: csv_text(curves.point_rows(chosen)),
+            "epochwise-points.csv",
+            key="throughput.points",
+            width="content",
+        )
+
+
+def _sources(chosen: list[SystemCurve], shared: Store) -> None:
     box = widgets.folded("Where these numbers come from", "source", "throughput.origin")
     if box.open:
         with box:
@@ -237,8 +275,8 @@ def _shown_at(row: Record) -> dict[str, object]:
     return {
         "Curve": row["curve"],
         "Batch": plain(float(str(row["global_batch_size"]))),
-        "Samples/s": "refused" if refused else curves.interval_cell(row, "samples_per_s"),
-        "Step (s)": "" if refused else curves.interval_cell(row, "step_s"),
+        "Samples/s": "refused" if refused else curves.rounded_cell(row, "samples_per_s"),
+        "Step (s)": "" if refused else curves.rounded_cell(row, "step_s"),
         "Basis": row["basis"] or "",
         "Notes": f"{row['refused']} {row['measure_next']}" if refused else row["notes"] or "",
     }
@@ -275,10 +313,10 @@ def _shown(row: Record) -> dict[str, object]:
         "Curve": row["curve"],
         "Points": row["points"],
         **_left_out(row),
-        "v0 (samples/s)": curves.interval_cell(row, "asymptotic_throughput"),
-        "t (s)": curves.interval_cell(row, "overhead_s"),
-        "b50 (samples)": curves.interval_cell(row, "batch_50"),
-        "b90 (samples)": curves.interval_cell(row, "batch_90"),
+        "v0 (samples/s)": curves.rounded_cell(row, "asymptotic_throughput"),
+        "t (s)": curves.rounded_cell(row, "overhead_s"),
+        "b50 (samples)": curves.rounded_cell(row, "batch_50"),
+        "b90 (samples)": curves.rounded_cell(row, "batch_90"),
         "Scatter": "–" if row["scatter_percent"] is None else f"{row['scatter_percent']:.1f} %",
         "Basis": row["basis"],
         "Notes": row["notes"] or "",
@@ -290,22 +328,18 @@ def _left_out(row: Record) -> dict[str, object]:
     return {"Left out": row["left_out"]} if row["left_out"] else {}
 
 
-def _report(
-    address: str, everything: Sequence[SystemCurve], chosen: list[SystemCurve], shared: Store
-) -> handout.Make:
+def _report(address: str, answer: Answered) -> handout.Make:
     """Return a function that makes the report at the click, when no page is being drawn."""
-    sentences = answer_sentences(chosen)
-    drawn = lines(chosen, everything, kept.suspects(shared).names)
-    sources = source_rows(chosen, shared.sets)
+    sentences, drawn, chosen = answer.sentences, answer.lines, answer.chosen
+    sets = answer.shared.sets
 
     def make(letterhead: Letterhead, made: str) -> str:
+        sources = source_rows(chosen, sets)
         points = curves.point_rows(chosen)
         memory = any(row["peak_memory_gb"] is not None for row in points)
         charts = [
             Chart(title="Samples per second against batch size",
-                  spec=figures.throughput(drawn, LIGHT_THEME, log=True), alt=sentences[0],
-                  caption="Markers are measured, lines fitted, bands 90 % for one new measurement; "
-                  f"dashed grey lies beyond what was measured.{_open_markers(drawn)}"),
+                  spec=figures.throughput(drawn, LIGHT_THEME, log=True), alt=sentences[0]),
             Chart(title="How far each step time lies from its fit",
                   spec=figures.residuals(drawn, LIGHT_THEME),
                   alt="Relative difference between measured and fitted step times"),

@@ -14,30 +14,33 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from types import MappingProxyType
 from typing import Any, Final
 
-import numpy as np
-
-from planner.answers import parameters
+from planner.answers import parameters, records
 from planner.answers._asking import NO_RUN, compare_facts
 from planner.answers.capacity_jobs import job_text, jobs_of_texts, presets
 from planner.answers.comparison import Facts, compare_parameters, display_of
 from planner.answers.comparison.question import Request, offered, question_of
-from planner.answers.records import Body
+from planner.answers.records import CapacityPlan
 from planner.capacity import (
     MOST_MACHINES,
     CapacityAnswer,
     Case,
+    CostLines,
     Fleet,
     Horizon,
     Job,
+    JobRow,
     Machine,
+    MonthRow,
     RunTime,
     Stock,
+    StockRow,
     Term,
+    Waiting,
     plan,
 )
 from planner.catalog import Catalog
@@ -232,19 +235,46 @@ def capacity(
         assumed: parameters of Compare hardware that all jobs share: assumptions, country.
         display: currency and tax of the sentences and tiles.
     """
-    texts = tuple(dict.fromkeys(s.machine for s in fleet.stocks))
     problems: list[Problem] = []
-    found = [_asked(_Shop(store, catalog, today), j, texts, assumed or {}, problems) for j in jobs]
+    case = _case(_Shop(store, catalog, today), jobs, (fleet, horizon, assumed or {}), problems)
+    if case is None:
+        return CapacityAnswer(sentence="", keeps=False, problems=tuple(problems), horizon=horizon)
+    return plan(case, fleet, horizon, display)
+
+
+def case_of(
+    store: Store, catalog: Catalog, jobs: Sequence[Job], stocks: Sequence[Stock], today: date
+) -> Case:
+    """Return jobs and machines as they are simulated.
+
+    Raises:
+        ValueError: a job or a machine has a problem.
+    """
+    problems: list[Problem] = []
+    fleet = Fleet(stocks=tuple(stocks), find=False)
+    case = _case(_Shop(store, catalog, today), jobs, (fleet, Horizon(), {}), problems)
+    if case is None:
+        raise ValueError("\n".join(map(str, problems)))
+    return case
+
+
+def _case(
+    shop: _Shop, jobs: Sequence[Job], of: tuple[Fleet, Horizon, Given], problems: list[Problem]
+) -> Case | None:
+    """Return what is simulated; None with a problem, which is added."""
+    fleet, horizon, assumed = of
+    texts = tuple(dict.fromkeys(s.machine for s in fleet.stocks))
+    found = [_asked(shop, j, texts, assumed, problems) for j in jobs]
     asked = [a for a in found if a is not None]
     if problems or not asked:
-        problems = problems or [Problem(parameter="jobs", message=_NO_JOB)]
-        return CapacityAnswer(sentence="", keeps=False, problems=tuple(problems), horizon=horizon)
+        problems += [] if problems else [Problem(parameter="jobs", message=_NO_JOB)]
+        return None
     if fleet.find and all(s.machine.startswith("own|") for s in fleet.stocks):
         texts = (*texts, *_choice(asked))
     machines = _machines(asked, texts, problems)
     if problems:
-        return CapacityAnswer(sentence="", keeps=False, problems=tuple(problems), horizon=horizon)
-    case = Case(
+        return None
+    return Case(
         jobs=tuple(jobs),
         machines=tuple(machines),
         times={(a.job.name, m.id): _time(a, m) for a in asked for m in machines},
@@ -252,28 +282,94 @@ def capacity(
         variation=horizon.variation,
         seed=horizon.seed,
     )
-    return plan(case, fleet, horizon, display)
 
 
-def capacity_body(answer: CapacityAnswer) -> Body:
-    """Return an answer as JSON data; infinite waits are null."""
-    return {f.name: _data(getattr(answer, f.name)) for f in fields(answer)
-            if f.name not in _NOT_SHOWN}  # fmt: skip
+def capacity_plan(answer: CapacityAnswer) -> CapacityPlan:
+    """Return an answer as a record, the same for command and HTTP interface."""
+    breaks, waits = answer.breaks, {w.job: w for w in answer.waiting}
+    return CapacityPlan(
+        query=answer.query,
+        sentence=answer.sentence,
+        keeps_deadlines=answer.keeps,
+        breaks_first=breaks.job or None if breaks else None,
+        breaks_at_factor=breaks.factor if breaks else None,
+        fix=breaks.fix or None if breaks else None,
+        measure_next=answer.measure_next.sentence if answer.measure_next else None,
+        fleets_compared=answer.compared,
+        jobs=tuple(_job_record(row, waits.get(row.job)) for row in answer.jobs),
+        machines=tuple(_machine_record(row) for row in answer.stocks),
+        months=tuple(_month_record(row) for row in answer.months),
+        costs=_lines_record(answer.costs),
+        one_machine=_lines_record(answer.side_by_side),
+        sensitivity=tuple(records.Bar(input=i.name, low=_finite(i.low), high=_finite(i.high))
+                          for i in answer.sensitivity),
+        notes=answer.notes,
+        sources=answer.sources,
+    )  # fmt: skip
 
 
-def _data(value: object) -> object:
-    if isinstance(value, Problem):
-        return str(value)
-    if is_dataclass(value) and not isinstance(value, type):
-        shown = (f.name for f in fields(value) if f.name not in _NOT_SHOWN)
-        return {name: _data(getattr(value, name)) for name in shown}
-    if isinstance(value, Mapping):
-        return {str(k): _data(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_data(v) for v in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return _data(value.tolist())
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _job_record(row: JobRow, wait: Waiting | None) -> records.CapacityJob:
+    time, hours = row.time, row.hours_a_month
+    refused = time if isinstance(time, Refusal) else None
+    ends: list[float | None] = [None] * 3
+    if isinstance(time, Estimate):
+        ends = [_finite(float(v)) for v in (time.value, time.low, time.high)]
+    return records.CapacityJob(
+        job=row.job, trains=row.words, machine=row.machine or None,
+        accelerators=row.accelerators, runs_a_month=row.runs_a_month, within_h=row.within_h,
+        interruptible=row.interruptible, growth=row.growth,
+        time_s=ends[0], time_s_low=ends[1], time_s_high=ends[2],
+        accelerator_hours_a_month=None if isinstance(hours, Refusal) else float(hours.value),
+        late=row.late, late_in_worst_quarter=row.worst_late,
+        at_once=None if wait is None else wait.at_once,
+        median_wait_s=None if wait is None else _finite(wait.median_s),
+        wait_s_95=None if wait is None else _finite(wait.p95_s),
+        refused=None if refused is None else refused.reason,
+        measure_next=None if refused is None else refused.measure_next or None,
+    )  # fmt: skip
+
+
+def _machine_record(row: StockRow) -> records.CapacityMachine:
+    of = row.machine
+    return records.CapacityMachine(
+        machine=of.label, option=of.id, term=of.term, accelerators=of.accelerators,
+        count=row.count, from_month=row.from_month, cost_usd_a_month=row.cost_a_month,
+        hours_a_month=row.hours_a_month, utilisation=row.utilisation, price=of.price,
+        price_is_stale=of.stale, source=of.source,
+    )  # fmt: skip
+
+
+def _month_record(row: MonthRow) -> records.CapacityMonth:
+    value, low, high = (float(v) for v in (row.cost.value, row.cost.low, row.cost.high))
+    return records.CapacityMonth(
+        month=row.month, cost_usd=value, cost_usd_low=low, cost_usd_high=high,
+        utilisation=row.utilisation, late=row.late, hours=dict(row.hours),
+    )  # fmt: skip
+
+
+def _lines_record(lines: CostLines | None) -> records.CapacityLines | None:
+    if lines is None:
+        return None
+    even = lines.break_even
+    ends: list[float | None] = [None] * 3
+    if isinstance(even, Estimate):
+        ends = [_finite(float(v)) for v in (even.value, even.low, even.high)]
+    return records.CapacityLines(
+        title=lines.title, sentence=lines.sentence, break_even_month=ends[0],
+        break_even_month_low=ends[1], break_even_month_high=ends[2],
+        lines=tuple(
+            records.CapacityLine(
+                name=x.name, kind=x.kind, usd=x.usd, usd_low=x.low, usd_high=x.high,
+                resale_usd=x.resale, net_usd=x.net, energy_kwh=x.energy_kwh, co2_kg=x.co2_kg,
+                problem=x.problem or None,
+            )
+            for x in lines.lines
+        ),
+    )  # fmt: skip
 
 
 def question_texts(job: Job, assumed: Given) -> dict[str, list[str]]:
@@ -473,8 +569,6 @@ def _run_time(row: Row, accelerators: int) -> RunTime:
                    measure_next=row.timed.measure_next)  # fmt: skip
 
 
-_NOT_SHOWN: Final = frozenset({"owned", "rental", "texts"})
-"""Fields that JSON leaves out: draws of prices, texts of the page."""
 _NO_JOB: Final = "There is no job. Add one, or choose a preset."
 _NOT_SHARED: Final = frozenset({
     "jobs", "preset", "owned", "fleet", "find", "months", "probability", "purchases", "rent_most",

@@ -107,17 +107,20 @@ def read_jobs(text: str) -> JobTable:
     return JobTable(jobs=() if twice else found, problems=tuple(problems))
 
 
+def text_cells(text: str) -> dict[str, str]:
+    """Return the cells of a text of a link by column, as they are written."""
+    parts = (part.partition("=") for part in text.split(";"))
+    return {_column(key): value.strip() for key, equals, value in parts if equals}
+
+
 def job_of_text(text: str, number: int = 1) -> JobTable:
     """Return the job of a text of a link; `number` is its place, for the problems."""
-    problems: list[RowProblem] = []
-    cells: dict[str, str] = {}
-    for part in (p for p in text.split(";") if p.strip()):
-        key, equals, value = part.partition("=")
-        if not equals:
-            problems.append(_problem(number, "", f"{part.strip()[:40]!r} has no value.",
-                                     "Write name=value; with semicolons between."))  # fmt: skip
-            continue
-        cells[_column(key)] = value.strip()
+    problems = [
+        _problem(number, "", f"{part.strip()[:40]!r} has no value.",
+                 "Write name=value; with semicolons between.")
+        for part in text.split(";") if part.strip() and "=" not in part
+    ]  # fmt: skip
+    cells = text_cells(text)
     head = list(cells)
     problems += [p for p in _head_problems(head, head, row=number) if p.column]
     if problems:

@@ -442,6 +442,106 @@ class ScalingOut(_Record, frozen=True, kw_only=True):
     sources: tuple[Source, ...]
 
 
+class CapacityJob(_Record, frozen=True, kw_only=True):
+    """A job of a plan: time of a run [s], and the share of its runs that end too late [1]."""
+
+    job: str
+    trains: str
+    machine: str | None
+    accelerators: int
+    runs_a_month: Number
+    within_h: Number | None
+    interruptible: bool
+    growth: Number
+    time_s: Number | None
+    time_s_low: Number | None
+    time_s_high: Number | None
+    accelerator_hours_a_month: Number | None
+    late: Number | None
+    late_in_worst_quarter: Number | None
+    at_once: Number | None
+    median_wait_s: Number | None
+    wait_s_95: Number | None
+    refused: str | None
+    measure_next: str | None
+
+
+class CapacityMachine(_Record, frozen=True, kw_only=True):
+    """Machines of a fleet; `count` of rented ones is the most at the same time. Money in USD."""
+
+    machine: str
+    option: str
+    term: str
+    accelerators: int
+    count: int
+    from_month: int
+    cost_usd_a_month: Number
+    hours_a_month: Number
+    utilisation: Number | None
+    price: str
+    price_is_stale: bool
+    source: str
+
+
+class CapacityMonth(_Record, frozen=True, kw_only=True):
+    """A month of a plan: cost [USD], utilisation of own machines, busy machine-hours by machine."""
+
+    month: int
+    cost_usd: Number
+    cost_usd_low: Number
+    cost_usd_high: Number
+    utilisation: Number | None
+    late: Number | None
+    hours: Mapping[str, Number]
+
+
+class CapacityLine(_Record, frozen=True, kw_only=True):
+    """Money spent until the end of each month, from 0 [USD]; `net_usd` is less the resale value."""
+
+    name: str
+    kind: str
+    usd: tuple[Number, ...]
+    usd_low: tuple[Number, ...]
+    usd_high: tuple[Number, ...]
+    resale_usd: Number
+    net_usd: Number
+    energy_kwh: Number | None
+    co2_kg: Number | None
+    problem: str | None
+
+
+class CapacityLines(_Record, frozen=True, kw_only=True):
+    """Cost lines side by side, and the month from which the first one costs less."""
+
+    title: str
+    sentence: str
+    break_even_month: Number | None
+    break_even_month_low: Number | None
+    break_even_month_high: Number | None
+    lines: tuple[CapacityLine, ...]
+
+
+class CapacityPlan(_Record, frozen=True, kw_only=True):
+    """The answer of Capacity: machines for a month of jobs. Money is in USD without tax."""
+
+    query: str
+    sentence: str
+    keeps_deadlines: bool
+    breaks_first: str | None
+    breaks_at_factor: Number | None
+    fix: str | None
+    measure_next: str | None
+    fleets_compared: int
+    jobs: tuple[CapacityJob, ...]
+    machines: tuple[CapacityMachine, ...]
+    months: tuple[CapacityMonth, ...]
+    costs: CapacityLines | None
+    one_machine: CapacityLines | None
+    sensitivity: tuple[Bar, ...]
+    notes: tuple[str, ...]
+    sources: tuple[Source, ...]
+
+
 class BuyOrRent(_Record, frozen=True, kw_only=True):
     """From which use on buying is cheaper than the best rental."""
 
@@ -605,6 +705,15 @@ class SqlResult(_Record, frozen=True, kw_only=True):
     columns: tuple[SqlColumn, ...]
     rows: tuple[tuple[str | Number | bool | None, ...], ...]
     cut: bool
+
+
+class Pushed(_Record, frozen=True, kw_only=True):
+    """Runs of a request: all are on disk, `stored` of them new."""
+
+    set: str
+    stored: int
+    already: int
+    run_ids: tuple[str, ...]
 
 
 class Fault(_Record, frozen=True, kw_only=True):

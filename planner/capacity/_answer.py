@@ -19,7 +19,14 @@ from planner.capacity._lines import (
 )
 from planner.capacity._months import Case, Simulated, simulate
 from planner.capacity._queue import NONE, Ints
-from planner.capacity._search import Found, alternative, cheapest, merged, purchases
+from planner.capacity._search import (
+    Found,
+    alternative,
+    cheapest,
+    compared_in,
+    merged,
+    purchases,
+)
 from planner.capacity._spend import Spend, spend
 from planner.capacity._what_if import breaks_first, influences, measure_next, model_of
 from planner.capacity.records import (
@@ -105,23 +112,27 @@ class _Result:
 
 def plan(case: Case, fleet: Fleet, horizon: Horizon, display: Display = DOLLARS) -> CapacityAnswer:
     """Return the answer for a fleet, or for the cheapest one."""
+    fast = compared_in(case)
     if fleet.find:
-        found = cheapest(case, fleet, horizon)
+        found = cheapest(case, fleet, horizon, fast)
     else:
         found = Found(stocks=merged(fleet.stocks), keeps=True, compared=1)
-    simulated = simulate(case, found.stocks)
+    simulated = found.simulated or simulate(case, found.stocks)
     result = _result(simulated, horizon, display)
     course = course_of(simulated, result.spent, keeps=result.keeps)
-    rent = alternative(case, fleet, horizon, ("on demand", "spot"))
-    buy = alternative(case, fleet, horizon, frozenset[Term]({"bought"}))
-    rent_course, buy_course = (rough_course(case, f) for f in (rent, buy))
     lines = [line_of("This fleet", "fleet", course, "" if result.keeps else _LATE)]
-    rentable = any(m.term not in STANDING for m in case.machines)
-    against = rent_course if rentable and rent.keeps else None
-    if rentable:
+    against = None
+    if any(m.term not in STANDING for m in case.machines):
+        rent = alternative(case, fleet, horizon, ("on demand", "spot"), fast)
+        rent_course = rough_course(case, rent)
         lines.append(line_of("Rent only", "rent only", rent_course, "" if rent.keeps else _LATE))
+        against = rent_course if rent.keeps else None
     if any(m.term == "bought" for m in case.machines):
-        lines.append(line_of("Buy only", "buy only", buy_course, _problem(case, fleet, buy)))
+        buy = alternative(case, fleet, horizon, frozenset[Term]({"bought"}), fast)
+        if buy.stocks or buy.keeps:  # a line without any machine is no alternative
+            buy_course = rough_course(case, buy)
+            lines.append(line_of("Buy only", "buy only", buy_course, _problem(case, fleet, buy)))
+    only_rents = result.keeps and not result.standing
     model = model_of(simulated, _paid_hours(simulated, result.spent))
     by_machine = _hours_by_kind(simulated, result.spent)
     use = result.spent.utilisation
@@ -130,12 +141,12 @@ def plan(case: Case, fleet: Fleet, horizon: Horizon, display: Display = DOLLARS)
         sentence=_sentence(result),
         keeps=result.keeps,
         tiles=_tiles(result),
-        chips=_chips(course, against),
+        chips=_chips(course, None if only_rents else against),
         jobs=_jobs(result),
         stocks=_stocks(result),
         months=_months(result),
         waiting=_waiting(simulated),
-        breaks=breaks_first(case, found.stocks, horizon) if case.jobs else None,
+        breaks=breaks_first(case, found.stocks, horizon, keeps=result.keeps) if case.jobs else None,
         rent_or_buy=by_use(case.machines, by_machine, use, display),
         costs=compared_lines(course, lines, against, display),
         side_by_side=side_by_side(

@@ -13,14 +13,17 @@ QUARTER: Final = 3
 """Months whose runs are taken together to judge a deadline."""
 
 
-def late_shares(simulated: Simulated) -> tuple[Floats, Floats]:
-    """Return late share of each job over the horizon, and in its worst quarter, shape (jobs,)."""
+def late_shares(simulated: Simulated, together: int = QUARTER) -> tuple[Floats, Floats]:
+    """Return late share of each job over the horizon, and in its worst quarter, shape (jobs,).
+
+    `together` are the months that make a quarter.
+    """
     ones = np.ones(simulated.load.job.shape)
     runs = simulated.by_job_and_month(ones).sum(axis=2)
     late = simulated.by_job_and_month(simulated.served.late).sum(axis=2)
     # every scenario of a month has the same mean: a month counts with its runs
     whole = _share(late.sum(axis=1), runs.sum(axis=1))
-    quarter = simulated.case.at // QUARTER
+    quarter = simulated.case.at // together
     parts = [
         _share(late[:, quarter == q].sum(axis=1), runs[:, quarter == q].sum(axis=1))
         for q in np.unique(quarter)

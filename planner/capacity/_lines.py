@@ -15,7 +15,7 @@ from typing import Final, Literal
 import numpy as np
 
 from planner.capacity._months import HOUR_S, Case, Simulated, simulate
-from planner.capacity._search import Found
+from planner.capacity._search import FEW_RUNS, Found
 from planner.capacity._spend import (
     MONTHS_PER_YEAR,
     Spend,
@@ -95,7 +95,7 @@ def course_of(simulated: Simulated, spent: Spend, *, keeps: bool) -> Course:
 def rough_course(case: Case, found: Found) -> Course:
     """Return the money of another fleet, simulated in every third month."""
     some = tuple(range(min(1, case.months - 1), case.months, STEP))
-    part = replace(case, only=some, columns=1, least_scenarios=case.scenarios)
+    part = replace(case, only=some, columns=1, least_scenarios=case.scenarios, most_runs=FEW_RUNS)
     simulated = simulate(part, found.stocks)
     return course_of(simulated, spend(simulated), keeps=found.keeps)
 

@@ -9,6 +9,7 @@ Each column starts empty some time before its month. Hours of a run count in the
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,6 +40,8 @@ MOST_RUNS: Final = 700.0
 """Mean runs of a column; of a month with more runs a part is simulated."""
 WARM_UPS: Final = 8.0
 """Longest durations before the counted month starts."""
+FILLED: Final = 1.5
+"""Most runs before the counted ones, in counted runs, to fill a queue."""
 LEAST_WARM_UP_H: Final = 50.0
 MOST_WARM_UP_H: Final = 1460.0
 
@@ -87,6 +90,11 @@ class Case:
     most_runs: float = MOST_RUNS
 
     @cached_property
+    def arrived(self) -> dict[float, _Arrived]:
+        """Runs that were drawn, by the factor of all runs."""
+        return {}
+
+    @cached_property
     def at(self) -> Ints:
         """Simulated months, from 0."""
         return np.array(self.only or range(self.months), dtype=np.intp)
@@ -126,6 +134,18 @@ class Case:
         """Mean runs of each job in each simulated month, shape (jobs, months)."""
         grown = [j.runs_a_month * (1.0 + j.growth) ** self.at for j in self.jobs]
         return np.array(grown).reshape(len(self.jobs), len(self.at))
+
+    @cached_property
+    def run_costs(self) -> Floats:
+        """Usual cost of one more run, shape (kinds, jobs) [USD]."""
+        every = [run_cost(self, k) for k in range(len(self.machines))]
+        return np.array(every).reshape(len(self.machines), len(self.jobs))
+
+    @cached_property
+    def rank(self) -> Floats:
+        """Place of each kind in the order of a run's own cost, shape (kinds, jobs)."""
+        order = np.argsort(self.run_costs, axis=0, kind="stable")
+        return np.asarray(np.argsort(order, axis=0), dtype=np.float64)
 
     @cached_property
     def needs(self) -> Ints:
@@ -212,6 +232,26 @@ class Simulated:
         return np.asarray(total.reshape(groups, len(self.case.at), self.case.scenarios))
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Arrived:
+    """Runs of all columns of a case, with the counted hours and those before them."""
+
+    load: Load
+    window: Floats
+    warm_up: Floats
+
+
+def _arrived(case: Case, factor: float) -> _Arrived:
+    """Return the runs of a case, drawn once for all fleets; `factor` is of all runs."""
+    if factor not in case.arrived:
+        runs = np.repeat(case.runs, case.scenarios, axis=1) * factor
+        window, warm_up = _window(case, runs)
+        length = window + warm_up
+        load = arrivals(runs * length / HOURS_PER_MONTH, length, case.seed, case.variation)
+        case.arrived[factor] = _Arrived(load=load, window=window, warm_up=warm_up)
+    return case.arrived[factor]
+
+
 def simulate(case: Case, stocks: Sequence[Stock], factor: float = 1.0) -> Simulated:
     """Return the simulated months of a fleet.
 
@@ -220,59 +260,151 @@ def simulate(case: Case, stocks: Sequence[Stock], factor: float = 1.0) -> Simula
         stocks: the fleet, by id of the machines; empty ones are left out.
         factor: of all runs.
     """
+    return simulate_all(case, [(stocks, factor)])[0]
+
+
+def simulate_all(case: Case, fleets: Sequence[tuple[Sequence[Stock], float]]) -> list[Simulated]:
+    """Return the simulated months of several fleets with their factors of all runs.
+
+    They have the same runs and the same draws, and are simulated together, the columns of one
+    beside those of the next. The n-th machine of each has a row; a fleet without it has a machine
+    there that never opens.
+    """
     index = {m.id: k for k, m in enumerate(case.machines)}
-    stocks = tuple(s for s in stocks if s.count > 0)
-    counts = [s.count for s in stocks]
-    stock = np.repeat(np.arange(len(stocks)), counts)
-    kind = np.repeat(np.array([index[s.machine] for s in stocks], dtype=np.intp), counts)
-    months = len(case.at)
-    hours = np.repeat(case.hours[:, :, None, :], months, axis=2)
-    hours = hours.reshape(len(case.machines), len(case.jobs), months * case.scenarios)
+    yards = [_rows_of(case, index, stocks) for stocks, _ in fleets]
+    most = [max(rows) for rows in itertools.zip_longest(
+        *([len(part.stock) for part in y] for y in yards), fillvalue=0)]  # fmt: skip
+    local = np.repeat(np.arange(len(most)), most)
+    arrived = [_arrived(case, factor) for _, factor in fleets]
+    load = _beside([a.load for a in arrived])
+    served = _served(case, yards, local, most, load)
+    columns = len(case.at) * case.scenarios
+    found = []
+    for n, ((stocks, _), of, yard) in enumerate(zip(fleets, arrived, yards, strict=True)):
+        runs, part = len(of.load.job), slice(n * columns, (n + 1) * columns)
+        here = Served(
+            wait_h=served.wait_h[:runs, part], hours=served.hours[:runs, part],
+            used_h=served.used_h[:runs, part], machine=served.machine[:runs, part],
+            late=served.late[:runs, part],
+        )  # fmt: skip
+        found.append(Simulated(
+            case=case, stocks=tuple(s for s in stocks if s.count > 0), load=of.load, served=here,
+            counted=of.load.real & (of.load.arrival_h >= of.warm_up),
+            kind=_padded([np.full(len(p.stock), p.kind) for p in yard], most, 0),
+            stock=_padded([p.stock for p in yard], most, NONE),
+            scale=(HOURS_PER_MONTH / of.window).reshape(len(case.at), case.scenarios), index=index,
+        ))  # fmt: skip
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row:
+    """Machines of one kind in a fleet: number of the kind, place in the stocks, first month."""
+
+    kind: int
+    stock: Ints
+    begins: Ints
+
+
+def _rows_of(case: Case, index: Mapping[str, int], stocks: Sequence[Stock]) -> list[_Row]:
+    """Return the machines of a fleet by kind, the largest number first."""
+    kept = [s for s in stocks if s.count > 0]
+    names = dict.fromkeys(s.machine for s in kept)
+    rows = []
+    for name in names:
+        here = [(n, s) for n, s in enumerate(kept) if s.machine == name]
+        rows.append(_Row(
+            kind=index[name],
+            stock=np.concatenate([np.full(s.count, n, dtype=np.intp) for n, s in here]),
+            begins=np.concatenate([np.full(s.count, s.from_month, dtype=np.intp) for _, s in here]),
+        ))  # fmt: skip
+    return sorted(rows, key=lambda r: (-len(r.stock), case.machines[r.kind].term in STANDING))
+
+
+def _padded(parts: Sequence[Ints], most: Sequence[int], fill: int) -> Ints:
+    """Return parts one after another, each filled up to its length in `most`."""
+    filled = [
+        np.concatenate([part, np.full(n - len(part), fill, dtype=np.intp)])
+        for part, n in itertools.zip_longest(parts, most, fillvalue=np.zeros(0, dtype=np.intp))
+    ]
+    return np.concatenate(filled) if filled else np.zeros(0, dtype=np.intp)
+
+
+def _beside(loads: Sequence[Load]) -> Load:
+    """Return loads as columns side by side, shorter ones padded."""
+    if len(loads) == 1:
+        return loads[0]
+    runs = max(len(load.job) for load in loads)
+
+    def joined(parts: Sequence[Floats | Ints], fill: float) -> Floats:
+        padded = [np.pad(p, ((0, runs - len(p)), (0, 0)), constant_values=fill) for p in parts]
+        return np.hstack(padded)
+
+    return Load(
+        arrival_h=joined([x.arrival_h for x in loads], np.inf),
+        job=joined([x.job for x in loads], NONE).astype(np.intp),
+        scatter=joined([x.scatter for x in loads], 1.0),
+        luck=joined([x.luck for x in loads], 0.5),
+    )
+
+
+def _served(
+    case: Case, yards: Sequence[Sequence[_Row]], local: Ints, most: Sequence[int], load: Load
+) -> Served:
+    """Return what became of every run, for fleets side by side."""
+    months, one = len(case.at), len(case.at) * case.scenarios
+    kinds = np.array([[r.kind for r in y] + [0] * (len(most) - len(y)) for y in yards],
+                     dtype=np.intp).reshape(len(yards), len(most)).T  # fmt: skip
+    there = np.array([[True] * len(y) + [False] * (len(most) - len(y)) for y in yards],
+                     dtype=np.bool_).reshape(len(yards), len(most)).T  # fmt: skip
+    used = np.unique(kinds[there])
+    slots, need = _slots(case, used)
     month = np.repeat(case.at, case.scenarios)
-    from_month = np.repeat(np.array([s.from_month for s in stocks], dtype=np.intp), counts)
-    opens = np.where(month >= from_month[:, None] - 1, 0.0, np.inf)
-    runs = np.repeat(case.runs, case.scenarios, axis=1) * factor
-    window, warm_up = _window(case, runs)
-    length = window + warm_up
-    load = arrivals(runs * length / HOURS_PER_MONTH, length, case.seed, case.variation)
-    slots, need = _slots(case, kind)
+    begins = np.array([_padded([r.begins for r in y], most, case.months + 1) for y in yards])
+    opens = np.where(month[:, None, None] >= begins - 1, 0.0, np.inf)  # columns, fleets, machines
+    opens = np.ascontiguousarray(opens.transpose(2, 1, 0)).reshape(len(local), len(yards) * one)
+    hours = np.where(there[:, :, None, None], case.hours[kinds], np.inf)
+    plan = np.repeat(hours.transpose(0, 2, 1, 3)[:, :, :, None, :], months, axis=3)
     often = [m.rental.interruptions_per_hour if m.rental else 0.0 for m in case.machines]
+
+    def by_column(table: Floats | Ints) -> Floats:
+        """Return a table of all kinds as one of these fleets; columns are the last axis."""
+        return np.repeat(np.moveaxis(table[kinds], 1, -1), one, axis=-1)
+
+    size = np.ones(len(case.machines), dtype=np.intp)
+    size[used] = slots
     work = Work(
-        plan_h=hours,
-        need=need,
-        rank=_rank(case),
+        plan_h=plan.reshape(len(most), len(case.jobs), len(yards) * one),
+        need=by_column(need).astype(np.intp),
+        rank=by_column(case.rank),
         within_h=np.array([np.inf if j.within_h is None else j.within_h for j in case.jobs]),
-        starts_h=_of_rental(case, "startup_s"),
-        interruptions_per_hour=np.array([float(likely(o)) for o in often]),
-        lost_h=_of_rental(case, "lost_work_s") + _of_rental(case, "restart_s"),
+        starts_h=by_column(_of_rental(case, "startup_s")),
+        interruptions_per_hour=by_column(np.array([float(likely(o)) for o in often])),
+        lost_h=by_column(_of_rental(case, "lost_work_s") + _of_rental(case, "restart_s")),
     )
-    return Simulated(
-        case=case,
-        stocks=stocks,
-        load=load,
-        served=serve(load, Yard(kind=kind, slots=slots, opens_h=opens), work),
-        counted=load.real & (load.arrival_h >= warm_up),
-        kind=kind,
-        stock=stock,
-        scale=(HOURS_PER_MONTH / window).reshape(months, case.scenarios),
-        index=index,
-    )
+    yard = Yard(
+        kind=local, slots=by_column(size)[local].astype(np.intp), opens_h=opens,
+    )  # fmt: skip
+    return serve(load, yard, work)
 
 
 def _window(case: Case, runs: Floats) -> tuple[Floats, Floats]:
     """Return hours of each column that are counted, and hours before them.
 
-    Both are shortened in months with more than `most_runs` runs, the hours before to no less than
-    the longest of the jobs' shortest durations.
+    Both are shortened in months with more than `most_runs` runs; the hours before to no less than
+    the longest of the jobs' shortest durations, and the time in which a queue of the longest
+    deadline fills, if that has no more than `FILLED` times the counted runs.
     """
     fastest = case.hours.min(axis=0, initial=np.inf)
     longest = np.where(np.isfinite(fastest), fastest, 0.0).max(axis=0, initial=0.0)
     longest = np.tile(longest, len(case.at))
     total = runs.sum(axis=0)
     most = np.divide(case.most_runs, total, out=np.full(len(total), np.inf), where=total > 0.0)
+    counted = HOURS_PER_MONTH * np.minimum(1.0, most)
+    fills = np.minimum(max((j.within_h or 0.0 for j in case.jobs), default=0.0), FILLED * counted)
     warm_up = np.clip(WARM_UPS * longest, LEAST_WARM_UP_H, MOST_WARM_UP_H)
-    warm_up = np.minimum(warm_up, np.maximum(HOURS_PER_MONTH * most, longest))
-    return np.asarray(HOURS_PER_MONTH * np.minimum(1.0, most)), warm_up
+    warm_up = np.minimum(warm_up, np.maximum(HOURS_PER_MONTH * most, np.maximum(longest, fills)))
+    return np.asarray(counted), warm_up
 
 
 def _slots(case: Case, kind: Ints) -> tuple[Ints, Ints]:
@@ -286,12 +418,6 @@ def _slots(case: Case, kind: Ints) -> tuple[Ints, Ints]:
     if (case.needs == sizes[:, None]).all():
         return np.ones(len(kind), dtype=np.intp), np.ones_like(case.needs)
     return sizes[kind] // size, -(-case.needs // size)
-
-
-def _rank(case: Case) -> Floats:
-    """Return the place of each kind in the order of a run's own cost, shape (kinds, jobs)."""
-    each = np.array([run_cost(case, k) for k in range(len(case.machines))])
-    return np.asarray(np.argsort(np.argsort(each, axis=0, kind="stable"), axis=0), dtype=np.float64)
 
 
 def run_cost(case: Case, kind: int) -> Floats:

@@ -17,8 +17,8 @@ A machine with several accelerators may work on several runs; `Yard.slots` are i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +67,7 @@ class Yard:
     """Machines, as numbers of their kinds.
 
     kind: of each machine, shape (machines,).
-    slots: equal parts of each machine that runs may take.
+    slots: equal parts of each machine that runs may take; also of shape (machines, columns).
     opens_h: when it becomes available, shape (machines, columns); infinite where it never does [h].
     """
 
@@ -79,6 +79,9 @@ class Yard:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """What each job takes on each kind of machine.
+
+    A kind may differ by column: `need`, `rank` and the numbers of each kind may have columns as
+    their last axis.
 
     plan_h: usual duration, shape (kinds, jobs, columns); infinite where a job may not run [h].
     need: slots that a run takes, shape (kinds, jobs).
@@ -162,6 +165,7 @@ def serve(load: Load, yard: Yard, work: Work) -> Served:
         wait_h=np.empty(shape), hours=np.empty(shape), used_h=np.empty(shape),
         machine=np.empty(shape, dtype=np.intp), late=np.empty(shape, dtype=np.bool_),
     )  # fmt: skip
+    work, yard = _by_column(work, yard)
     run_all = _whole_machines if int(yard.slots.max()) == 1 else _parts_of_machines
     with np.errstate(invalid="ignore"):  # padding waits from infinity to infinity
         run_all(load, yard, work, served)
@@ -175,6 +179,23 @@ def serve(load: Load, yard: Yard, work: Work) -> Served:
     for of_run, nothing in ((served.hours, 0.0), (served.used_h, 0.0), (served.machine, NONE)):
         of_run[~here] = nothing
     return served
+
+
+def _by_column(work: Work, yard: Yard) -> tuple[Work, Yard]:
+    """Return work and machines with columns as the last axis of every array of a kind."""
+    kinds, _, columns = work.plan_h.shape
+
+    def filled(part: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+        given = part if part.ndim == len(shape) else part[..., None]
+        return np.ascontiguousarray(np.broadcast_to(given, shape))
+
+    return replace(
+        work,
+        need=filled(work.need, work.plan_h.shape), rank=filled(work.rank, work.plan_h.shape),
+        starts_h=filled(work.starts_h, (kinds, columns)),
+        interruptions_per_hour=filled(work.interruptions_per_hour, (kinds, columns)),
+        lost_h=filled(work.lost_h, (kinds, columns)),
+    ), replace(yard, slots=filled(yard.slots, yard.opens_h.shape))  # fmt: skip
 
 
 def _whole_machines(load: Load, yard: Yard, work: Work, served: Served) -> None:
@@ -205,35 +226,84 @@ def _parts_of_machines(load: Load, yard: Yard, work: Work, served: Served) -> No
     """Serve runs that take one or more slots of a machine; `wait_h` gets their starts.
 
     The slots of a machine are kept in rising order of the time at which they are free, so that the
-    n-th is the first time with n free slots.
+    n-th is the first time with n free slots. With `need` slots taken until `ended`, which is later
+    than their free times, the rising order is
+
+        new[i] = max(old[i], min(ended, old[i + need]))
+
+    Most numbers of slots are asked for by many runs: `_Slots.free` keeps their times at hand.
     """
-    machines, columns = yard.opens_h.shape
-    most = int(yard.slots.max())
-    slots, rows, kinds = np.arange(most), np.arange(columns), np.arange(machines)[:, None]
-    free = np.repeat(yard.opens_h[:, None, :], most, axis=1)
-    free[slots >= yard.slots[:, None]] = np.inf
-    last_slot = yard.slots - 1
+    columns = yard.opens_h.shape[1]
+    rows = np.arange(columns)
+    slots = _Slots(yard, np.unique(np.maximum(work.need, 1)))
+    start, end, key = (np.empty(yard.opens_h.shape) for _ in range(3))
+    flat_start = start.reshape(-1)
     for first in range(0, len(load.arrival_h), _CHUNK):
         part = slice(first, first + _CHUNK)
         expected, hours, place, due, needs = _durations(load, work, part)
         for k in range(len(due)):
             n = first + k
-            need = needs[k].take(yard.kind, axis=0)
-            start = np.maximum(free[kinds, need - 1, rows], load.arrival_h[n])
-            end = start + expected[k].take(yard.kind, axis=0)
-            key = place[k].take(yard.kind, axis=0) + start
+            slots.first(needs[k].take(yard.kind, axis=0), out=start)
+            np.maximum(start, load.arrival_h[n], out=start)
+            np.add(start, expected[k].take(yard.kind, axis=0), out=end)
+            np.add(place[k].take(yard.kind, axis=0), start, out=key)
             np.copyto(key, end + _LATE, where=end > due[k])
             chosen = key.argmin(axis=0)
-            began = start[chosen, rows]
-            takes = hours[k][yard.kind[chosen], rows]
+            began = flat_start.take(chosen * columns + rows)
+            of_kind = yard.kind.take(chosen) * columns + rows
+            takes = hours[k].reshape(-1).take(of_kind)
             ended = began + takes
-            own = free[chosen, :, rows]
-            busy_until = own[rows, last_slot[chosen]]
             served.wait_h[n], served.machine[n], served.hours[n] = began, chosen, takes
+            need = needs[k].reshape(-1).take(of_kind)
+            busy_until = slots.take(chosen, np.where(np.isfinite(takes), need, 0), ended)
             served.used_h[n] = np.maximum(ended - np.maximum(began, busy_until), 0.0)
-            taken = slots < need[chosen, rows][:, None]
-            taken &= np.isfinite(takes)[:, None]
-            free[chosen, :, rows] = np.sort(np.where(taken, ended[:, None], own), axis=1)
+
+
+class _Slots:
+    """Times at which the slots of machines are free, in rising order [h].
+
+    Args:
+        yard: the machines.
+        needs: numbers of slots that runs ask for, rising.
+    """
+
+    def __init__(self, yard: Yard, needs: Ints) -> None:
+        machines, self.columns = yard.opens_h.shape
+        self.most = int(yard.slots.max())
+        self.rows = np.arange(self.columns)
+        times = np.repeat(yard.opens_h[:, None, :], self.most, axis=1)
+        times[np.arange(self.most)[:, None] >= yard.slots[:, None, :]] = np.inf
+        self.times = times
+        self.needs = [int(n) for n in needs if n <= self.most]
+        self.free = [np.ascontiguousarray(times[:, n - 1]) for n in self.needs]
+        self.last = np.maximum(yard.slots - 1, 0).reshape(-1) * self.columns
+        self.size = self.most * self.columns
+        self.place = np.arange(self.most)[:, None] * self.columns + self.rows
+        self.padded = np.full((2 * self.most, self.columns), np.inf)
+        self.mask = np.empty((machines, self.columns), dtype=np.bool_)
+
+    def first(self, need: Ints, out: Floats) -> None:
+        """Write the first time with so many free slots on each machine, shape of `need`."""
+        np.copyto(out, self.free[0])
+        for n, free in zip(self.needs[1:], self.free[1:], strict=True):
+            np.equal(need, n, out=self.mask)
+            np.copyto(out, free, where=self.mask)
+
+    def take(self, machine: Ints, need: Ints, ended: Floats) -> Floats:
+        """Take slots of one machine per column until `ended`; return its last busy time before."""
+        at = machine * self.size + self.place
+        flat, padded = self.times.reshape(-1), self.padded
+        flat.take(at, out=padded[: self.most], mode="clip")
+        where = machine * self.columns + self.rows
+        busy_until = padded.reshape(-1).take(self.last.take(where) + self.rows)
+        after = padded.reshape(-1).take(self.place + need * self.columns)
+        np.minimum(after, ended, out=after)
+        np.maximum(after, padded[: self.most], out=after)
+        np.copyto(after, padded[: self.most], where=need == 0)
+        flat[at] = after
+        for n, free in zip(self.needs, self.free, strict=True):
+            free.reshape(-1)[where] = after[n - 1]
+        return np.asarray(busy_until)
 
 
 def _durations(load: Load, work: Work, part: slice) -> tuple[Floats, Floats, Floats, Floats, Ints]:
@@ -243,25 +313,27 @@ def _durations(load: Load, work: Work, part: slice) -> tuple[Floats, Floats, Flo
     the due time, (runs, columns).
     """
     job = np.maximum(load.job[part], 0)
-    rows = np.arange(job.shape[1])
-    expected = work.plan_h[:, job, rows].swapaxes(0, 1)
-    place = (work.rank * _RANK)[:, job].swapaxes(0, 1)
-    need = np.maximum(work.need, 1)[:, job].swapaxes(0, 1)
+    kinds, _, columns = work.plan_h.shape
+    at = job * columns + np.arange(columns)
+
+    def of_runs(table: NDArray[Any]) -> NDArray[Any]:
+        return np.stack([table[k].reshape(-1).take(at) for k in range(kinds)], axis=1)
+
+    expected, place, need = of_runs(work.plan_h), of_runs(work.rank * _RANK), of_runs(work.need)
     due = load.arrival_h[part] + work.within_h[job] * _ROUNDING
-    scatter, starts = load.scatter[part, None, :], work.starts_h[:, None]
+    scatter, starts = load.scatter[part, None, :], work.starts_h
     undisturbed = expected - starts
     often = work.interruptions_per_hour
     if not often.any():
         hours = undisturbed * scatter + starts
-        return expected, np.ascontiguousarray(hours), place, due, need
+        return expected, hours, place, due, np.maximum(need, 1)
     # the expected duration has the mean loss: rate x time without the start-up
-    number = often[:, None] * np.where(np.isfinite(undisturbed), undisturbed, 0.0)
-    lost = work.lost_h[:, None]
+    number = often * np.where(np.isfinite(undisturbed), undisturbed, 0.0)
     happened = np.zeros(number.shape)
-    for kind in np.flatnonzero(often):
+    for kind in np.flatnonzero(often.any(axis=1)):
         happened[:, kind] = _poisson(load.luck[part], number[:, kind])
-    hours = (undisturbed - number * lost) * scatter + happened * lost + starts
-    return expected, np.ascontiguousarray(hours), place, due, need
+    hours = (undisturbed - number * work.lost_h) * scatter + happened * work.lost_h + starts
+    return expected, hours, place, due, np.maximum(need, 1)
 
 
 def _poisson(share: Floats, mean: Floats) -> Floats:

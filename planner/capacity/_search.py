@@ -10,23 +10,31 @@ standing kind k that are added at the start of p:
                 x[j, k, p] = 0 where a run on k alone is in time less often than required
 
 solved by `scipy.optimize.milp`. `u` (`LOADED`) leaves room for the queue, which the program does
-not see. A fleet that is late first gets quicker rentals. Then every fleet that differs by one
-machine is simulated, on a few months with few scenarios; the cheapest that keeps the deadlines
-counts, until none is cheaper. The chosen fleet is simulated in full, and enlarged until it keeps
-them.
+not see.
+
+1. Rentals by the hour: every set of at most three kinds gets a cost without a queue. The sets with
+   the smallest one are simulated, on a few months with few scenarios.
+2. The program adds standing machines to the cheapest set; it knows no queue.
+3. Every fleet that differs by one standing machine or one kind of rental is simulated, on the same
+   months with the same draws; the cheapest that keeps the deadlines counts, until none is cheaper.
+4. The chosen fleet is simulated in full, and enlarged until it keeps the deadlines.
+
+A shared machine is paid for while any run is on it. With `a` runs at work on average that need one
+of `n` parts each, a kind of machine is in use for about max(1 - exp(-a), a/n) of the time.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from planner.capacity._judge import late_shares
-from planner.capacity._months import ENDLESS_USD, Case, run_cost, simulate
+from planner.capacity._months import ENDLESS_USD, Case, Simulated, simulate, simulate_all
 from planner.capacity._queue import Flags
 from planner.capacity._spend import MONTHS_PER_YEAR, monthly_capital, months_paid, spend
 from planner.capacity.records import STANDING, Fleet, Horizon, Machine, Stock, Term
@@ -39,14 +47,27 @@ PERIOD: Final = 6
 """Months between two dates at which machines may be added."""
 FEW_SCENARIOS: Final = 8
 """Scenarios of a fleet that is only compared with others."""
-MOST_ROUNDS: Final = 6
-FEW_RUNS: Final = 300.0
+MOST_ROUNDS: Final = 12
+FEW_RUNS: Final = 240.0
 """Mean runs of a month of a fleet that is only compared."""
 MOST_ENLARGED: Final = 12
+"""Fleets that are simulated in full."""
 MOST_RENTALS: Final = 3
-"""Kinds that are rented by the hour in one fleet."""
+"""Kinds that are rented by the hour in one fleet that is compared."""
+SETS: Final = 12
+"""Sets of rentals that are simulated at first."""
+SPARE: Final = 5
+"""Kinds of rentals that a compared fleet may get in place of one of its own."""
+CHEAPER: Final = 0.999
+"""A compared fleet counts from this factor of the cost of the best one."""
+AT_ONCE: Final = 16
+"""Compared fleets that are simulated side by side."""
 MOST_OF_KIND: Final = 16
-"""Machines of a kind in a fleet that is only compared with."""
+"""Machines of a standing kind in a fleet that is only compared with."""
+LEAST_RENTED: Final = 8
+"""Rented machines of a kind that such a fleet may have at least."""
+TOGETHER: Final = 12
+"""Months whose runs are judged together where few are simulated."""
 SECONDS: Final = 3.0
 """Longest time of the program; the best fleet until then counts."""
 GAP: Final = 0.005
@@ -55,31 +76,83 @@ GAP: Final = 0.005
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A fleet, whether it keeps every deadline, and how many fleets were simulated."""
+    """A fleet, whether it keeps every deadline, and how many fleets were simulated.
+
+    simulated: in full; None where it was only compared.
+    """
 
     stocks: tuple[Stock, ...]
     keeps: bool
     compared: int
+    simulated: Simulated | None = None
+
+
+Looked = tuple[float, float, int]
+"""How much a job is late beyond the limit in the worst quarter, 0 within [share]; cost [USD]; and
+lines of the fleet, so that of two that cost the same the simpler one counts."""
+_DIGITS: Final = 7
+"""Of a cost: beyond these two fleets cost the same."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Fast:
-    """Few months and scenarios, for many fleets; cost and worst lateness by fleet."""
+class Compared:
+    """Few months and scenarios, for many fleets; late share of the worst job, and cost, of each.
+
+    `full` has more scenarios: what no machine of a fleet does in time there is late too.
+    """
 
     case: Case
-    probability: float
-    known: dict[tuple[Stock, ...], tuple[bool, float]]
+    full: Case
+    known: dict[tuple[Stock, ...], tuple[float, float]]
 
-    def look(self, stocks: Sequence[Stock]) -> tuple[bool, float]:
-        """Return how late a fleet is beyond its limit, 0 within; and its cost [USD]."""
-        key = tuple(sorted(merged(stocks), key=lambda s: (s.machine, s.from_month)))
-        if key not in self.known:
-            simulated = simulate(self.case, key)
-            worst = late_shares(simulated)[1]
-            late = bool((worst > 1.0 - self.probability + 1e-12).any())
-            cost = float(spend(simulated).total[::2].mean())  # ends of periods judge lateness only
-            self.known[key] = late, cost
-        return self.known[key]
+    def look_at(self, fleets: Iterable[Sequence[Stock]], limit: float) -> list[Looked]:
+        """Return lateness and cost of each fleet; unknown ones are simulated side by side.
+
+        `limit` is the share of runs that may be late.
+        """
+        keys = [_in_order(stocks) for stocks in fleets]
+        unknown = [k for k in dict.fromkeys(keys) if k not in self.known]
+        for begin in range(0, len(unknown), AT_ONCE):
+            part = unknown[begin : begin + AT_ONCE]
+            for key, simulated in zip(
+                part, simulate_all(self.case, [(k, 1.0) for k in part]), strict=True
+            ):
+                # the last month judges lateness only
+                cost = float(spend(simulated).total[:-1].mean())
+                self.known[key] = float(late_in_full(self.full, simulated).max(initial=0.0)), cost
+        return [(max(late - limit - 1e-12, 0.0), float(f"{cost:.{_DIGITS}g}"), len(k))
+                for k in keys for late, cost in (self.known[k],)]  # fmt: skip
+
+    def best_of(self, fleets: Sequence[tuple[Stock, ...]], limit: float) -> _Best:
+        """Return the cheapest fleet in time, else the least late one."""
+        return min(zip(self.look_at(fleets, limit), fleets, strict=True), key=lambda f: f[0])
+
+
+_Best = tuple[Looked, tuple[Stock, ...]]
+
+
+def late_in_full(full: Case, simulated: Simulated) -> Floats:
+    """Return the late share of each job in its worst quarter, shape (jobs,).
+
+    What waiting adds is that of the simulated months, the rest that of all scenarios of `full`.
+    """
+    few_late = late_shares(simulated, TOGETHER)[1]
+    waited = few_late - _late_alone(simulated.case, simulated.stocks)
+    return np.maximum(waited, 0.0) + _late_alone(full, simulated.stocks)
+
+
+def _late_alone(case: Case, stocks: Sequence[Stock]) -> Floats:
+    """Return the late share of each job without a queue, shape (jobs,)."""
+    names = {s.machine for s in stocks}
+    kinds = [k for k, m in enumerate(case.machines) if m.id in names]
+    within = np.array([math.inf if j.within_h is None else j.within_h for j in case.jobs])
+    quickest = case.hours[kinds].min(axis=0, initial=np.inf)
+    late = (quickest > within[:, None] * (1.0 + 1e-12)).mean(axis=1)
+    return np.asarray(late * (case.runs.max(axis=1, initial=0.0) > 0.0))
+
+
+def _in_order(stocks: Sequence[Stock]) -> tuple[Stock, ...]:
+    return tuple(sorted(merged(stocks), key=lambda s: (s.machine, s.from_month)))
 
 
 def merged(stocks: Sequence[Stock]) -> tuple[Stock, ...]:
@@ -91,56 +164,83 @@ def merged(stocks: Sequence[Stock]) -> tuple[Stock, ...]:
 
 
 def few(case: Case) -> Case:
-    """Return the case with few scenarios, in the middle and at the end of each period."""
+    """Return the case with few scenarios, in the middle of each period and in the last month."""
     starts = range(0, case.months, PERIOD)
-    ends = [min(p + PERIOD, case.months) - 1 for p in starts]
-    only = tuple(m for p, end in zip(starts, ends, strict=True) for m in ((p + end) // 2, end))
+    middles = [(p + min(p + PERIOD, case.months) - 1) // 2 for p in starts]
+    only = (*middles, case.months - 1)
     return replace(case, only=only, columns=1, least_scenarios=FEW_SCENARIOS, most_runs=FEW_RUNS)
 
 
-def cheapest(case: Case, fleet: Fleet, horizon: Horizon) -> Found:
+def compared_in(case: Case) -> Compared:
+    """Return an empty memory of compared fleets; searches for one case may share it."""
+    return Compared(few(case), case, {})
+
+
+def cheapest(case: Case, fleet: Fleet, horizon: Horizon, fast: Compared | None = None) -> Found:
     """Return the cheapest fleet that keeps every deadline.
 
     Args:
         case: jobs, times, and the kinds of machines to choose from.
         fleet: owned machines stay; stocks of other terms are the most of their kinds.
         horizon: with the probability.
+        fast: fleets that were compared before.
     """
-    return _cheapest(case, fleet, horizon, _limits(case, fleet, ()), case)
+    fast = fast or compared_in(case)
+    return _cheapest(fleet, horizon, _limits(case, fleet, ()), fast, case)
 
 
 def alternative(
-    case: Case, fleet: Fleet, horizon: Horizon, terms: Collection[Term], most: int = MOST_OF_KIND
-) -> Found:
+    case: Case, fleet: Fleet, horizon: Horizon, terms: Collection[Term],
+    fast: Compared | None = None,
+) -> Found:  # fmt: skip
     """Return the cheapest fleet of owned machines and these terms, whatever the fleet's limits.
 
     It is checked on few months and scenarios only: it is compared with, not advised.
     """
-    limits = dict.fromkeys(_limits(case, Fleet(), terms), most)
+    most = {m.id: MOST_OF_KIND if m.term in STANDING else max(fleet.rent_most, LEAST_RENTED)
+            for m in case.machines}  # fmt: skip
+    limits = {name: most[name] for name in _limits(case, Fleet(), terms)}
     free = replace(fleet, purchases_usd=None)
-    return _cheapest(case, free, horizon, limits, few(case))
+    fast = fast or compared_in(case)
+    return _cheapest(free, horizon, limits, fast, fast.case)
 
 
 def _cheapest(
-    case: Case, fleet: Fleet, horizon: Horizon, limits: dict[str, int], exact: Case
+    fleet: Fleet, horizon: Horizon, limits: dict[str, int], fast: Compared, exact: Case
 ) -> Found:
+    """Return the cheapest fleet with these limits, confirmed on `exact`."""
+    case = fast.full
     there = tuple(s for s in fleet.stocks if _machine(case, s.machine).term == "owned")
-    every, limits = limits, _few_rentals(case, limits, horizon.probability)
-    fast = _Fast(few(case), horizon.probability, {})
-    begin = _program(case, fleet, horizon, limits, there)
-    best = merged([*there, *begin, *_rentals(case, limits)])
-    best = _improved(fast, _quicker_rentals(fast, best, every), limits, fleet)
+    late = 1.0 - horizon.probability
+    rented = _rented(fast, limits, there, late)
+    usable = {m: n for m, n in limits.items() if _is_standing(case, m) or m in rented}
+    begin = _program(case, fleet, horizon, usable, there)
+    rentals = _stocks_of(rented, limits)
+    best = _improved(fast, [merged([*there, *begin, *rentals]), merged([*there, *rentals])],
+                     limits, fleet, late)  # fmt: skip
     first, kept, n = best, False, 0
-    while n <= MOST_ENLARGED:
-        worst = late_shares(simulate(exact, best))[1]
-        if kept := bool((worst <= 1.0 - horizon.probability + 1e-12).all()):
+    while True:
+        simulated = simulate(exact, best)
+        n += 1
+        worst = late_shares(simulated)[1]
+        if kept := bool((worst <= late + 1e-12).all()):
             break
-        larger = _enlarged(case, best, limits, fleet, int(np.argmax(worst)))
-        if larger is None:
+        larger = _enlarged(fast, best, limits, fleet, (int(np.argmax(worst)), late))
+        if larger is None or n > MOST_ENLARGED:
             break
-        best, n = larger, n + 1
+        best = larger
     # machines that did not help are not bought
-    return Found(stocks=best if kept else first, keeps=kept, compared=len(fast.known) + n + 1)
+    return Found(stocks=best if kept else first, keeps=kept, compared=len(fast.known) + n,
+                 simulated=simulated if kept and exact is case else None)  # fmt: skip
+
+
+def _is_standing(case: Case, name: str) -> bool:
+    return _machine(case, name).term in STANDING
+
+
+def _stocks_of(names: Iterable[str], limits: Mapping[str, int]) -> list[Stock]:
+    """Return rentals up to their limits: unused ones cost nothing."""
+    return [Stock(machine=name, count=limits[name]) for name in names]
 
 
 def _machine(case: Case, name: str) -> Machine:
@@ -161,74 +261,53 @@ def _limits(case: Case, fleet: Fleet, terms: Collection[Term]) -> dict[str, int]
     return limits
 
 
-def _few_rentals(case: Case, limits: dict[str, int], probability: float) -> dict[str, int]:
-    """Return the limits with `MOST_RENTALS` rentals by the hour at most.
+def _rented(
+    fast: Compared, limits: Mapping[str, int], there: Sequence[Stock], late: float
+) -> tuple[str, ...]:
+    """Return the kinds of rentals by the hour with which a fleet begins; () without any.
 
-    They are added one by one: that with which renting for all runs would cost least, those that
-    leave fewest jobs without a machine first.
+    Of all sets of at most `MOST_RENTALS` kinds those with the smallest cost without a queue are
+    simulated: `SETS` of them that leave fewest jobs without a machine. The cheapest in time
+    counts, else the least late.
     """
+    case = fast.full
     hourly = [k for k, m in enumerate(case.machines)
-              if m.id in limits and m.term not in STANDING]  # fmt: skip
-    if len(hourly) <= MOST_RENTALS:
-        return limits
-    can = _eligible(case, probability)
+              if m.term not in STANDING and limits.get(m.id, 0) > 0]  # fmt: skip
+    if not hourly or not case.jobs:
+        return ()
+    can = _eligible(case, 1.0 - late)
+    ranked: list[tuple[tuple[int, float], tuple[int, ...]]] = []
+    for size in range(1, MOST_RENTALS + 1):
+        ranked += [(_cost_without_queue(case, kinds, can), kinds)
+                   for kinds in itertools.combinations(hourly, size)]  # fmt: skip
+    ranked.sort()
+    sets = [tuple(case.machines[k].id for k in kinds) for _, kinds in ranked[:SETS]]
+    looked = fast.look_at([[*there, *_stocks_of(names, limits)] for names in sets], late)
+    return min(zip(looked, sets, strict=True), key=lambda found: found[0])[1]
+
+
+def _cost_without_queue(case: Case, kinds: Sequence[int], can: Flags) -> tuple[int, float]:
+    """Return how many jobs these rentals cannot do, and what a month of the others costs [USD]."""
+    price = np.where(can[:, kinds].T, case.run_costs[list(kinds)], np.inf)
+    chosen = price.argmin(axis=0)
+    able = np.isfinite(price.min(axis=0))
     runs = case.runs.mean(axis=1)
-    each = np.array([run_cost(case, k) for k in range(len(case.machines))])
-    kept: list[int] = []
-
-    def cost(kinds: list[int]) -> tuple[int, float]:
-        prices = np.where(can[:, kinds].T, each[kinds], np.inf).min(axis=0)
-        rentable = np.isfinite(prices)
-        return int((~rentable).sum()), float((prices[rentable] * runs[rentable]).sum())
-
-    for _ in range(MOST_RENTALS):
-        best = min((k for k in hourly if k not in kept), key=lambda k: cost([*kept, k]))
-        if kept and cost([*kept, best]) >= cost(kept):
-            break
-        kept.append(best)
-    gone = {case.machines[k].id for k in hourly if k not in kept}
-    return {name: most for name, most in limits.items() if name not in gone}
-
-
-def _quicker_rentals(
-    fast: _Fast, stocks: tuple[Stock, ...], limits: Mapping[str, int]
-) -> tuple[Stock, ...]:
-    """Return a late fleet with further rentals by the hour, on which the late job is in time.
-
-    They cost only what they work, so they come before one more standing machine.
-    """
-    case = fast.case
-    worst = late_shares(simulate(case, stocks))[1]
-    for _ in range(MOST_RENTALS):
-        if not (worst > 1.0 - fast.probability + 1e-12).any():
-            break
-        job = int(np.argmax(worst))
-        within = case.jobs[job].within_h or math.inf
-        there = {s.machine for s in stocks}
-        kinds = [
-            (float((case.hours[k, job] > within).mean()), float(run_cost(case, k)[job]), m.id)
-            for k, m in enumerate(case.machines)
-            if m.term not in STANDING and limits.get(m.id, 0) > 0 and m.id not in there
-            if np.isfinite(case.hours[k, job]).all()
-        ]
-        if not kinds:
-            break
-        name = min(kinds)[2]
-        more = merged([*stocks, Stock(machine=name, count=limits[name])])
-        less = late_shares(simulate(case, more))[1]
-        if less[job] >= worst[job]:
-            break
-        stocks, worst = more, less
-    return stocks
-
-
-def _rentals(case: Case, limits: dict[str, int]) -> list[Stock]:
-    """Return every rental by the hour up to its limit: unused ones cost nothing."""
-    return [
-        Stock(machine=m.id, count=limits[m.id])
-        for m in case.machines
-        if m.term not in STANDING and limits.get(m.id, 0) > 0
-    ]
+    cost = 0.0
+    for n, k in enumerate(kinds):
+        here = able & (chosen == n)
+        if not here.any():
+            continue
+        each = float(case.run_costs[k, here] @ runs[here])
+        part = case.needs[k, here] / case.machines[k].accelerators
+        load = np.median(case.hours[k, here], axis=-1) * runs[here] / HOURS_PER_MONTH
+        shared = part < 1.0
+        work = float((load * part).sum())
+        busy = float((load * part)[~shared].sum())
+        if shared.any():
+            alone = 1.0 - math.exp(-float(load[shared].sum()))
+            busy += max(alone, float((load * part)[shared].sum()))
+        cost += each * (busy / work if work else 1.0)
+    return int((~able).sum()), cost
 
 
 def _eligible(case: Case, probability: float) -> Flags:
@@ -271,7 +350,7 @@ class _Program:
     def costs(self) -> Floats:
         """Return the cost of each variable [USD]."""
         case = self.case
-        each = np.array([run_cost(case, k) for k in range(len(case.machines))]).T
+        each = case.run_costs.T
         x = np.minimum(each, ENDLESS_USD / 1e9)[:, :, None] * np.array(self.lengths)
         b = [[held_cost(case.machines[k], case.months - s) for s in self.starts]
              for k in self.added]  # fmt: skip
@@ -372,37 +451,91 @@ def held_cost(machine: Machine, months: int) -> float:
 
 
 def _improved(
-    fast: _Fast, best: tuple[Stock, ...], limits: dict[str, int], fleet: Fleet
-) -> tuple[Stock, ...]:
-    """Return the cheapest fleet in time that single changes lead to."""
-    late, cost = fast.look(best)
+    fast: Compared, begin: Sequence[tuple[Stock, ...]], limits: dict[str, int], fleet: Fleet,
+    late: float,
+) -> tuple[Stock, ...]:  # fmt: skip
+    """Return the cheapest fleet in time that single changes lead to.
+
+    While no fleet is in time, the least late one counts; equally late ones by cost.
+    """
+    case = fast.case
+    allowed = [s for s in begin if _allowed(case, s, limits, fleet)] or [begin[0]]
+    now, best = fast.best_of(allowed, late)
     for _ in range(MOST_ROUNDS):
-        tried = [(fast.look(s), s) for s in _neighbours(fast.case, best, limits, fleet)]
-        better = [(c, s) for (wrong, c), s in tried if not wrong and (late or c < cost * 0.999)]
-        if not better:
+        tried = [s for s in _neighbours(case, best, limits, fleet)
+                 if now[0] > 0.0 or _least_cost(case, s) <= now[1]]  # fmt: skip
+        then, other = now, best
+        for k in range(0, len(tried), AT_ONCE):  # the first better ones are followed
+            part = tried[k : k + AT_ONCE]
+            then, other = min((now, best), fast.best_of(part, late), key=lambda found: found[0])
+            if _is_better(then, now):
+                break
+        if not _is_better(then, now):
             break
-        cost, best = min(better, key=lambda found: found[0])
-        late = False
+        now, best = then, other
     return best
+
+
+def _is_better(then: Looked, now: Looked) -> bool:
+    """Return whether a fleet is less late, clearly cheaper, or as cheap and simpler."""
+    if then[0] != now[0]:
+        return then[0] < now[0]
+    return then[1] < now[1] * CHEAPER or (then[1] <= now[1] and then[2] < now[2])
+
+
+def _least_cost(case: Case, stocks: Sequence[Stock]) -> float:
+    """Return the mean cost of a month without any run: no fleet costs less [USD]."""
+    return sum(
+        s.count * held_cost(machine, max(case.months - s.from_month + 1, 1)) / case.months
+        for s in stocks
+        if (machine := _machine(case, s.machine)).term in STANDING
+    )
 
 
 def _neighbours(
     case: Case, stocks: tuple[Stock, ...], limits: dict[str, int], fleet: Fleet
 ) -> Iterator[tuple[Stock, ...]]:
-    """Yield the fleets with one standing machine less, later, or more."""
+    """Yield fleets that differ by one standing machine or by one kind of rental."""
+    spare = _spare(case, stocks, limits)
     for n, stock in enumerate(stocks):
-        if _machine(case, stock.machine).term in ("owned", "on demand", "spot"):
-            continue
-        rest = [*stocks[:n], *stocks[n + 1 :], replace(stock, count=stock.count - 1)]
-        yield merged(rest)
-        later = stock.from_month + PERIOD
-        if later <= case.months:
-            yield merged([*rest, Stock(machine=stock.machine, from_month=later)])
+        term = _machine(case, stock.machine).term
+        others = [*stocks[:n], *stocks[n + 1 :]]
+        if term in STANDING and term != "owned":
+            rest = [*others, replace(stock, count=stock.count - 1)]
+            yield merged(rest)
+            later = stock.from_month + PERIOD
+            if later <= case.months:
+                yield merged([*rest, Stock(machine=stock.machine, from_month=later)])
+        elif term != "owned":
+            yield merged(others)
+            yield from (merged([*others, other]) for other in spare)
+    if sum(1 for s in stocks if not _is_standing(case, s.machine)) < MOST_RENTALS:
+        yield from (merged([*stocks, other]) for other in spare)
     for machine in case.machines:
         if machine.term in STANDING and machine.id in limits:
             more = merged([*stocks, Stock(machine=machine.id)])
             if _allowed(case, more, limits, fleet):
                 yield more
+
+
+def _spare(case: Case, stocks: Sequence[Stock], limits: Mapping[str, int]) -> list[Stock]:
+    """Return the rentals that a fleet does not have, the cheapest `SPARE` of them."""
+    there = {s.machine for s in stocks}
+    kinds = [
+        m for m in case.machines
+        if m.term not in STANDING and m.id not in there and limits.get(m.id, 0) > 0
+    ]  # fmt: skip
+    kinds = sorted(kinds, key=lambda m: _dearness(case, m))[:SPARE]
+    return [Stock(machine=m.id, count=limits[m.id]) for m in kinds]
+
+
+def _dearness(case: Case, machine: Machine) -> float:
+    """Return the mean cost of the runs that a kind can do, against the cheapest kind for each."""
+    k = case.machines.index(machine)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = case.run_costs[k] / np.maximum(case.run_costs.min(axis=0), 1e-9)
+    can = case.run_costs[k] < ENDLESS_USD
+    return float(ratio[can].min()) if can.any() else math.inf
 
 
 def _allowed(case: Case, stocks: Sequence[Stock], limits: dict[str, int], fleet: Fleet) -> bool:
@@ -426,19 +559,31 @@ def purchases(case: Case, stocks: Sequence[Stock]) -> float:
 
 
 def _enlarged(
-    case: Case, stocks: tuple[Stock, ...], limits: dict[str, int], fleet: Fleet, job: int
-) -> tuple[Stock, ...] | None:
-    """Return the fleet with one more machine for a job that is late; None where none may be added.
+    fast: Compared, stocks: tuple[Stock, ...], limits: dict[str, int], fleet: Fleet,
+    of: tuple[int, float],
+) -> tuple[Stock, ...] | None:  # fmt: skip
+    """Return the fleet with what a late job needs; None where nothing may be added.
 
-    The cheapest kind that can run the job counts.
+    `of` is the number of the job, and the share of runs that may be late.
+
+    The cheapest fleet with one more rental or standing machine that can run the job counts, of
+    those that do not make it later on the compared months.
     """
-    costs = []
+    case, (job, late) = fast.case, of
+    there = {s.machine for s in stocks}
+    larger = []
     for k, machine in enumerate(case.machines):
         if machine.id not in limits or not np.isfinite(case.hours[k, job]).all():
             continue
-        if machine.term not in STANDING:
+        standing = machine.term in STANDING
+        if not standing and (machine.id in there or limits[machine.id] < 1):
             continue
-        more = merged([*stocks, Stock(machine=machine.id)])
+        count = 1 if standing else limits[machine.id]
+        more = merged([*stocks, Stock(machine=machine.id, count=count)])
         if _allowed(case, more, limits, fleet):
-            costs.append((held_cost(machine, case.months), more))
-    return min(costs, key=lambda found: found[0])[1] if costs else None
+            slow = float((case.hours[k, job] > (case.jobs[job].within_h or math.inf)).mean())
+            larger.append((slow > late, more))
+    if not larger:
+        return None
+    quick = [more for slow, more in larger if not slow] or [more for _, more in larger]
+    return fast.best_of(quick, late)[1]

@@ -7,15 +7,14 @@ another machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from planner.capacity._judge import late_shares
-from planner.capacity._months import Case, Simulated, simulate
-from planner.capacity._search import few, held_cost, merged
+from planner.capacity._months import Case, Simulated, simulate_all
+from planner.capacity._search import few, held_cost, late_in_full, merged
 from planner.capacity._spend import MONTHS_PER_YEAR, monthly_capital
 from planner.capacity.records import (
     STANDING,
@@ -50,45 +49,61 @@ DEMAND: Final = 0.2
 LEAST_SWING: Final = 0.01
 """Inputs that move the cost less than this share of the first one are left out."""
 MOST_INPUTS: Final = 10
+AT_ONCE: Final = 4
+"""Factors that are simulated side by side."""
+MOST_FIXES: Final = 6
 RUNS: Final = "Runs of all jobs"
 POWER: Final = "Electricity"
 
 
-def breaks_first(case: Case, stocks: Sequence[Stock], horizon: Horizon) -> Breaks:
-    """Return the job that is late first when all runs grow by one factor, and what fixes it."""
-    small = replace(few(case), least_scenarios=16)
-    limit = 1.0 - horizon.probability
+def breaks_first(case: Case, stocks: Sequence[Stock], horizon: Horizon, *, keeps: bool) -> Breaks:
+    """Return the job that is late first when all runs grow by one factor, and what fixes it.
 
-    def late(factor: float, with_stocks: Sequence[Stock] = stocks) -> tuple[bool, int]:
-        worst = late_shares(simulate(small, with_stocks, factor))[1]
-        return bool((worst > limit + 1e-12).any()), int(np.argmax(worst))
-
-    low, high = 1.0, MOST_FACTOR
-    if late(low)[0]:
-        high = low
-    elif not late(high)[0]:
-        return Breaks(sentence=f"Nothing breaks up to {plain(high)} x the planned runs.", job="",
-                      factor=None, fix="")  # fmt: skip
-    while high - low > FACTOR_STEP:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if late(middle)[0] else (middle, high)
-    name = case.jobs[late(high)[1]].name
+    `keeps` says whether the planned runs are in time, by all simulated months.
+    """
+    small, limit = few(case), 1.0 - horizon.probability
+    low, high, name = 1.0, MOST_FACTOR, ""
+    factors = [1.0, *np.linspace(1.0, MOST_FACTOR, AT_ONCE)[1:]]
+    while True:
+        looked = _late(case, small, [(stocks, f) for f in factors], limit)
+        looked = [(late and not (keeps and f == 1.0), job)
+                  for f, (late, job) in zip(factors, looked, strict=True)]  # fmt: skip
+        broken = [(f, job) for f, (late, job) in zip(factors, looked, strict=True) if late]
+        if not broken and high == MOST_FACTOR:
+            return Breaks(sentence=f"Nothing breaks up to {plain(MOST_FACTOR)} x the planned runs.",
+                          job="", factor=None, fix="")  # fmt: skip
+        if broken:
+            high, name = broken[0][0], case.jobs[broken[0][1]].name
+        low = max((f for f in factors if f < high), default=high if high == 1.0 else low)
+        if high - low <= FACTOR_STEP:
+            break
+        factors = [*np.linspace(low, high, AT_ONCE + 2)[1:-1]]
     at = round(low / FACTOR_STEP) * FACTOR_STEP
     limits = percent(limit)
     when = f"Above {plain(round(at, 2))} x the planned runs" if high > 1.0 else "As planned"
-    fix = _fix(case, stocks, lambda more: not late(high, more)[0])
     return Breaks(sentence=f"{when}, more than {limits} of its runs end too late.", job=name,
-                  factor=at, fix=fix)  # fmt: skip
+                  factor=at, fix=_fix(case, small, stocks, high, limit))  # fmt: skip
 
 
-def _fix(case: Case, stocks: Sequence[Stock], works: Callable[[Sequence[Stock]], bool]) -> str:
+def _late(
+    case: Case, small: Case, fleets: Sequence[tuple[Sequence[Stock], float]], limit: float
+) -> list[tuple[bool, int]]:
+    """Return whether each fleet is late at its factor of all runs, and the latest job."""
+    worst = [late_in_full(case, simulated) for simulated in simulate_all(small, fleets)]
+    return [(bool((w > limit + 1e-12).any()), int(np.argmax(w))) for w in worst]
+
+
+def _fix(case: Case, small: Case, stocks: Sequence[Stock], factor: float, limit: float) -> str:
     """Return the cheapest single machine more that keeps the deadlines, in one sentence."""
     kinds = sorted(case.machines, key=lambda m: (m.term in STANDING, held_cost(m, case.months)
                                                  if m.term in STANDING else _price(m)))  # fmt: skip
     there = {s.machine for s in stocks}
     kinds = [m for m in kinds if m.term != "owned" and (m.id in there or m.term in STANDING)]
-    for machine in kinds[:6]:
-        if works(merged([*stocks, Stock(machine=machine.id)])):
+    tried = [(merged([*stocks, Stock(machine=m.id)]), factor) for m in kinds[:MOST_FIXES]]
+    for machine, (late, _) in zip(
+        kinds, _late(case, small, tried, limit) if tried else [], strict=False
+    ):
+        if not late:
             return f"One more {machine.label} fixes it."
     return ""
 

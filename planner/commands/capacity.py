@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from planner.answers import capacity_answered, capacity_body, parameters
+from planner.answers import capacity_answered, capacity_plan, capacity_question, parameters
 from planner.answers.capacity_jobs import job_text, presets, read_jobs
+from planner.answers.records import plain
 from planner.capacity import CapacityAnswer, CostLine, JobRow, StockRow, Waiting
 from planner.commands import words
 from planner.commands.words import print_answer, print_table
 from planner.core import Estimate, Problem, Refusal, percent
 from planner.core import plain as plain_number
+from planner.cost import Display
+from planner.report import capacity_page, public_url, with_base
+from planner.store.disk.files import write_whole
+from planner.store.pdf import PdfError, pdf_of
 
+APP: Final = "http://127.0.0.1:8501/capacity"
+"""Default address of the live view."""
 NONE: Final = "–"
 HOUR_S: Final = 3600.0
 
@@ -28,13 +36,44 @@ def run_capacity(arguments: argparse.Namespace) -> int:
     question["jobs"], wrong = _jobs(question.get("jobs", []))
     words.refuse((*arguments.strange, *wrong))
     store, catalog = words.open_store(arguments), words.open_catalog(arguments)
-    answer = capacity_answered(store, catalog, question, words.now().date())
+    today = words.now().date()
+    answer = capacity_answered(store, catalog, question, today)
     words.refuse((*arguments.strange, *answer.problems))
+    if arguments.report is not None:
+        made = _report(arguments.report, answer, capacity_question(question, today).display)
+        if made != words.ANSWERED:
+            return made
     if arguments.json:
-        words.print_json(capacity_body(answer))
+        words.print_json(plain(capacity_plan(answer)))
     else:
         _print(answer)
     return words.ANSWERED if answer.keeps else words.REFUSED
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the argument of the report."""
+    parser.add_argument("--report", type=Path, metavar="FILE",
+                        help="also write the answer as FILE.html or FILE.pdf")  # fmt: skip
+
+
+def _report(out: Path, answer: CapacityAnswer, display: Display) -> int:
+    """Write the report; return the exit code."""
+    if out.suffix.lower() not in (".html", ".pdf"):
+        raise words.WrongWordsError(f"--report is {out.name}. Name a .html or a .pdf file.")
+    begins = words.now()
+    base = with_base(APP, public_url(os.environ))
+    page = capacity_page(answer, display, link=f"{base}?{answer.query}",
+                         made=f"{begins:%Y-%m-%d %H:%M} {begins.tzname()}")  # fmt: skip
+    try:
+        write_whole(out, pdf_of(page) if out.suffix.lower() == ".pdf" else page)
+    except PdfError as error:
+        words.note(f"No PDF was made. {error}")
+        return words.REFUSED
+    except OSError as error:
+        words.note(f"{out} could not be written ({error.strerror or error}). Choose another place.")
+        return words.REFUSED
+    words.note(f"Written: {out}")
+    return words.ANSWERED
 
 
 def _jobs(texts: Sequence[str]) -> tuple[list[str], tuple[Problem, ...]]:

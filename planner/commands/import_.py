@@ -10,8 +10,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from planner.commands import words
-from planner.core.slugs import slug
-from planner.importers import SOURCES, SourceError, Stated, commit, fact, header, read
+from planner.core.slugs import folder_slug
+from planner.importers import (
+    SOURCES,
+    SourceError,
+    Stated,
+    commit,
+    fact,
+    given_from,
+    header,
+    read,
+)
 from planner.runs import RecordError
 from planner.store import CommitError, folders_from_environment
 
@@ -65,9 +74,9 @@ def run_import(options: argparse.Namespace) -> int:
         words.note("\n".join(f"- {text}" for text in (*missing, *problems)))
         return words.WRONG_WORDS
     try:
-        rows = read(
-            options.source, options.path, Stated(facts=facts, options=options_of), options.set
-        )
+        source = SOURCES.get(options.source, SOURCES["template"])
+        given = given_from(options.path, source)
+        rows = read(options.source, given, Stated(facts=facts, options=options_of), options.set)
         terms = {"licence": options.licence}
         terms |= {"source_url": options.source_url} if options.source_url else {}
         rows = [{**terms, **row} for row in rows]
@@ -116,9 +125,9 @@ def _commit(options: argparse.Namespace, rows: Sequence[dict[str, Any]]) -> int:
         "source_url": options.source_url,
         "citation": options.citation,
     }
-    done = commit(results / slug(options.set), rows, {k: v for k, v in about.items() if v})
-    known = f" {done.known:,} were there already." if done.known else ""
-    sys.stdout.write(f"{done.new:,} runs are new in {results / slug(options.set)}.{known}\n")
+    done = commit(results / folder_slug(options.set), rows, {k: v for k, v in about.items() if v})
+    known = f" {done.known:,} duplicates are left out." if done.known else ""
+    sys.stdout.write(f"{done.new:,} runs are new in {results / folder_slug(options.set)}.{known}\n")
     return words.ANSWERED
 
 

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from planner.answers import NO_RUN
 from planner.catalog import Catalog
-from planner.core import Parameter, Problem, given_of_link, plain, shown
+from planner.core import Parameter, Problem, given_of_link, plain, program, shown
 from planner.store import Store, folders_from_environment
 from planner.store.catalog import own_folder, read_catalog
 from planner.store.disk.folders import OWN as RESULTS
@@ -124,7 +124,7 @@ def strange_options(left: Sequence[str], arguments: argparse.Namespace) -> tuple
         for before, word in zip(["", *left], left, strict=False)
         if word.startswith("-") or not before.startswith("-") or "=" in before
     )
-    see = f"See python -m planner {arguments.command} --help."
+    see = f"See {program('planner')} {arguments.command} --help."
     return tuple(
         Problem(parameter="", message=f"{_no_option(word, options)} {see}")
         for word in dict.fromkeys(words)

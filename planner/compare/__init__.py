@@ -42,11 +42,13 @@ from planner.compare._sentences import (
     assumed_lines,
     buying,
     cost_bound,
+    limits_words,
     pays_up_front,
     sentence,
     sentences,
     times_better,
 )
+from planner.compare._short import ShortAnswer, short_answer
 from planner.compare._shortlist import may_fit, price_of_peak
 from planner.compare._words import (
     basis_words,
@@ -90,6 +92,7 @@ __all__ = [
     "Quote",
     "RentOrBuy",
     "Shop",
+    "ShortAnswer",
     "Tornado",
     "assumed_lines",
     "basis_words",
@@ -111,6 +114,7 @@ __all__ = [
     "left_out",
     "limits_phrase",
     "limits_sentence",
+    "limits_words",
     "may_fit",
     "misses_limits",
     "monthly_cost",
@@ -128,6 +132,7 @@ __all__ = [
     "sentence",
     "sentences",
     "session_note",
+    "short_answer",
     "step_note",
     "times_better",
     "tornado",

@@ -295,12 +295,14 @@ def _how(chance: float, limits: Limits, within: str, other: str) -> str:
     what = comparative(limits)
     way = f"{what} way to finish {within}"
     if chance < TIED[0]:
-        return f"But {other} is {_sure(1.0 - chance)} {f'the {way}' if within else what}."
+        return f"But {other} is {likely_words(1.0 - chance)} {f'the {way}' if within else what}."
     open_still = ", not decided" if chance < DECIDED else ""
-    return f"It is {_sure(chance)} {f'a {way}' if within else what} than {other}{open_still}."
+    return (
+        f"It is {likely_words(chance)} {f'a {way}' if within else what} than {other}{open_still}."
+    )
 
 
-def _sure(chance: float) -> str:
+def likely_words(chance: float) -> str:
     """Return '> 99 % likely', '82 % likely'; an undecided chance is rounded down below 95 %."""
     if chance < DECIDED <= round(chance, 2):
         chance = math.floor(100.0 * chance) / 100.0

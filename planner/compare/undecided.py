@@ -11,7 +11,16 @@ from planner.catalog import Catalog, accelerator_named
 from planner.compare._sentences import limits_of
 from planner.compare._words import counted
 from planner.compare.evaluation import Comparison, Limits, Row, standing
-from planner.core import LEVEL, Estimate, Problem, Refusal, percent, plain, t_quantile, with_ends
+from planner.core import (
+    LEVEL,
+    Estimate,
+    Problem,
+    Refusal,
+    percent,
+    plain,
+    t_quantile,
+    with_ends,
+)
 from planner.fits import log_width
 from planner.job import (
     GivenStep,
@@ -37,14 +46,14 @@ def undecided(comparison: Comparison) -> tuple[str, str]:
     if leader is None:
         return "", ""
     limits = comparison.question.limits
-    tied = _tied(comparison, leader)
+    tied = tied_options(comparison, leader)
     if not tied:
         return "", ""
     sentence = _tie_sentence([leader, *tied], limits)
     return sentence, measure_next(comparison, leader, tied[0])
 
 
-def _tied(comparison: Comparison, leader: Row) -> list[Row]:
+def tied_options(comparison: Comparison, leader: Row) -> list[Row]:
     """Return options tied with the first that have a 1 % chance of being the cheapest (fastest).
 
     An option can be tied with each of several and still never be the cheapest. All tied options are

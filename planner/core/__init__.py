@@ -29,7 +29,7 @@ from planner.core._estimate import (
     t_quantile,
 )
 from planner.core._guarded import LONGEST_S, or_refusal, or_too_long
-from planner.core._labels import sentence_case
+from planner.core._labels import listed_words, program, sentence_case
 from planner.core._numbers import (
     COST,
     SPEED,
@@ -44,6 +44,7 @@ from planner.core._numbers import (
     plain,
     rounded_ends,
     short_labels,
+    with_range,
 )
 from planner.core._tables import (
     Cell,
@@ -163,6 +164,7 @@ __all__ = [
     "interval",
     "large",
     "listed",
+    "listed_words",
     "looked_up",
     "not_found",
     "number_of",
@@ -174,6 +176,7 @@ __all__ = [
     "percent_of",
     "plain",
     "positive",
+    "program",
     "query_of",
     "read",
     "rounded_ends",
@@ -187,4 +190,5 @@ __all__ = [
     "text_of",
     "value_of",
     "with_ends",
+    "with_range",
 ]

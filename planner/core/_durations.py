@@ -9,7 +9,7 @@ import math
 import re
 from typing import Final
 
-from planner.core._numbers import plain, rounded_ends
+from planner.core._numbers import MOST_DIGITS, plain, rounded_ends
 
 UNKNOWN: Final = "not known"
 ENDLESS: Final = "no limit"
@@ -21,8 +21,6 @@ IN_DAYS_S: Final = 48.0 * HOUR_S
 IN_YEARS_S: Final = 2.0 * YEAR_S
 DIGITS: Final = 4
 """Of an estimate at most: sessions of one machine differ by more than the next one."""
-MOST_DIGITS: Final = 8
-"""Digits of a narrow interval; beyond them there is only rounding noise."""
 LEAST_OF_A_UNIT: Final = 0.1
 """A smaller end of an interval is written as "< 0.1" of the unit."""
 MOST_OF_A_UNIT: Final = 1e6
@@ -119,12 +117,12 @@ def between(low: str, high: str) -> str:
     return f"{match[1] if match is not None and same else low} to {high}"
 
 
-def in_one_unit(seconds: float) -> str:
+def in_one_unit(seconds: float, digits: int = DIGITS) -> str:
     """Return an exact duration in the unit of `with_ends`: '1 h', '1.5 h', '3 d'."""
     if not math.isfinite(seconds):
         return _not_finite(seconds)
     size, unit = _unit(seconds)
-    return _number(float(plain(seconds / size, DIGITS).replace(",", "")), size, unit, 0.0)
+    return _number(float(plain(seconds / size, digits).replace(",", "")), size, unit, 0.0)
 
 
 def split_unit(text: str) -> tuple[str, str]:

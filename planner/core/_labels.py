@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+
 
 def sentence_case(name: str) -> str:
     """Return a name with a capital at its beginning, for a label; the rest is unchanged."""
     return name[:1].upper() + name[1:]
+
+
+def program(module: str) -> str:
+    """Return how a user starts a module's commands: `epochwise` where the program is installed."""
+    return os.environ.get("EPOCHWISE_PROGRAM") or f"python -m {module}"
+
+
+def listed_words(names: Sequence[str]) -> str:
+    """Return names as a list in a sentence: 'A', 'A and B', 'A, B and C'."""
+    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)

@@ -3,6 +3,7 @@
     plain(3621.4, 3)            3,620
     plain(1e-05)                0.00001
     large(7e10)                 70 billion
+    with_range(3621, 3489, 3704)  3,620 (3,490 to 3,700)
     counted(2000)               2000: no separator below 10,000
     counted(1e6)                1,000,000
     percent(0.4)                40 %
@@ -52,6 +53,8 @@ def percent_of(estimate: Estimate) -> str:
 
 LEAST_DIGITS: Final = 2
 """Of any estimate, however wide its interval."""
+MOST_DIGITS: Final = 8
+"""Digits of a narrow interval; beyond them there is only rounding noise."""
 
 
 def digits_of(value: float, low: float, high: float, most: int = 5) -> int:
@@ -108,6 +111,26 @@ def _end(end: float, digits: int, finest: float) -> float:
         + 1
     )
     return rounded(end, min(digits, places))
+
+
+def with_range(
+    value: float, low: float, high: float, most: int = 4, unknown: str = "no limit"
+) -> str:
+    """Return a number with its interval, rounded to it: '3,600 (3,500 to 3,700)'.
+
+    Without an interval (NaN, or equal ends) only the number. An infinite end is `unknown`.
+    """
+    if not math.isfinite(value):
+        return unknown
+    if math.isnan(low) or math.isnan(high) or low == high:
+        return plain(value, most)
+    if not math.isfinite(high):
+        return f"{plain(value, LEAST_DIGITS)} ({plain(low, LEAST_DIGITS)} to {unknown})"
+    for digits in range(most, MOST_DIGITS + 1):
+        first, second, third = rounded_ends(value, low, high, digits)
+        if second != third:
+            break
+    return f"{plain(first)} ({plain(second)} to {plain(third)})"
 
 
 def large(value: float, digits: int = 4, *, millions: bool = False) -> str:

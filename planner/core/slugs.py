@@ -53,6 +53,16 @@ def own_slug(text: str) -> str:
     return slug(text) if _is_plain(text) else full_slug(text)
 
 
+def folder_slug(text: str) -> str:
+    """Return the folder name of a result set: its slug if that is a safe name and says it all.
+
+    Otherwise digits follow, as in `file_slug`; it never begins with a dot and never has a slash.
+    """
+    plain = own_slug(text)
+    safe = plain == plain.strip(".-") and len(plain) <= LONGEST_FILE
+    return plain if safe else file_slug(text)
+
+
 def file_slug(text: str) -> str:
     """Return the slug of a typed name, always with digits, without dots at its ends."""
     base = slug(text)[:LONGEST_FILE].strip(".-") or "none"

@@ -118,8 +118,9 @@ class HowLong:
     """All answers, fastest first and refusals last.
 
     `left_out` are the ids of excluded runs, whose totals are refusals. `epoch_size` is the size of
-    an epoch, the same for all answers. `no_start` are the labels of options without a start-up
-    time, for which all totals start with epoch 1; empty where all are alike.
+    an epoch, the same for all answers. `tied` are the labels of options as fast as the first.
+    `no_start` are the labels of options without a start-up time, for which all totals start with
+    epoch 1; empty where all are alike.
     """
 
     epochs: int
@@ -127,6 +128,7 @@ class HowLong:
     answers: tuple[Answer, ...]
     sentence: str
     undecided: str
+    tied: tuple[str, ...] = ()
     another_session: bool = False
     rest_like_last: bool = False
     left_out: frozenset[str] = frozenset()
@@ -439,6 +441,7 @@ def how_long(
         answers=ranked,
         sentence=f"{sentence(ranked, epochs, base)}{_without(len(without))}",
         undecided=undecided(list(zip(options, here, strict=True))),
+        tied=tuple(tied(list(zip(options, here, strict=True)))),
         another_session=another_session,
         rest_like_last=rest_like_last,
         left_out=without,
@@ -480,19 +483,31 @@ def undecided(totals: Sequence[tuple[Option, Estimate | Refusal]]) -> str:
 
     `totals` are those of the measured sessions: two runs are always two sessions.
     """
-    good = [(o, t) for o, t in totals if isinstance(t, Estimate)]
-    if len(good) < 2:
-        return ""
-    (best, least), *rest = sorted(good, key=lambda known: float(known[1].value))
-    close = [
-        o.label for o, t in rest if or_refusal(_in_words(o.run), partial(apart, least, t)) is False
-    ]
+    close = tied(totals)
     if not close:
         return ""
     return (
-        f"{best.label} is tied with {' and '.join(close)}: the difference is smaller than the "
-        f"joint interval of two sessions.  {MEASURE_AGAIN}"
+        f"{_fastest_first(totals)[0][0].label} is tied with {' and '.join(close)}: the difference "
+        f"is smaller than the joint interval of two sessions.  {MEASURE_AGAIN}"
     )
+
+
+def tied(totals: Sequence[tuple[Option, Estimate | Refusal]]) -> list[str]:
+    """Return the labels of the options that are tied with the fastest, fastest first."""
+    good = _fastest_first(totals)
+    if len(good) < 2:
+        return []
+    (_, least), *rest = good
+    return [
+        o.label for o, t in rest if or_refusal(_in_words(o.run), partial(apart, least, t)) is False
+    ]
+
+
+def _fastest_first(
+    totals: Sequence[tuple[Option, Estimate | Refusal]],
+) -> list[tuple[Option, Estimate]]:
+    good = [(o, t) for o, t in totals if isinstance(t, Estimate)]
+    return sorted(good, key=lambda known: float(known[1].value))
 
 
 def is_rough(total: Estimate) -> bool:

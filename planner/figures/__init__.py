@@ -5,6 +5,17 @@ measurements are dashed and grey. Labels are at the line ends, pushed apart wher
 """
 
 from planner.figures.as_text import cell_text, chart_text, table_text
+from planner.figures.capacity import (
+    HourLine,
+    MoneyLine,
+    WaitRow,
+    cost_by_use,
+    money_lines,
+    waiting_times,
+    work_by_month,
+)
+from planner.figures.cards import Card, cards
+from planner.figures.colours import option_slots, system_slots
 from planner.figures.compare import (
     BASIS_SYMBOLS,
     Bar,
@@ -29,7 +40,7 @@ from planner.figures.explore import (
     heat_table,
     steps_distribution,
 )
-from planner.figures.frame import CONFIG, ChartSpec, UncheckedFigure, escape
+from planner.figures.frame import CONFIG, LEAST_HEIGHT, ChartSpec, UncheckedFigure, escape
 from planner.figures.method import (
     Dot,
     Scale,
@@ -42,11 +53,13 @@ from planner.figures.method import (
 from planner.figures.scaling_out import (
     CountLine,
     Cuts,
+    Place,
     StepLine,
     StepShares,
     efficiency_by_devices,
     memory_of_cuts,
     shares,
+    stated_order,
     step_by_batch,
     step_by_devices,
     uneven,
@@ -66,6 +79,7 @@ from planner.figures.styles import style_sheet
 from planner.figures.throughput import Points, ThroughputLine, residuals, throughput
 from planner.figures.tiles import (
     Markup,
+    Range,
     Tile,
     card,
     number_tile,
@@ -81,11 +95,13 @@ __all__ = [
     "BASIS_SYMBOLS",
     "CONFIG",
     "EXPLORE_CONFIG",
+    "LEAST_HEIGHT",
     "MOST_MARKS",
     "MOST_SERIES",
     "Bar",
     "Borders",
     "Bounds",
+    "Card",
     "ChartSpec",
     "Cloud",
     "CloudAxes",
@@ -95,8 +111,12 @@ __all__ = [
     "Dot",
     "Form",
     "Heat",
+    "HourLine",
     "Markup",
+    "MoneyLine",
+    "Place",
     "Points",
+    "Range",
     "RunLine",
     "Scale",
     "Series",
@@ -113,9 +133,12 @@ __all__ = [
     "UncheckedFigure",
     "UseAxes",
     "UseLine",
+    "WaitRow",
     "card",
+    "cards",
     "cell_text",
     "chart_text",
+    "cost_by_use",
     "dots",
     "efficiency",
     "efficiency_by_devices",
@@ -127,7 +150,9 @@ __all__ = [
     "heat_table",
     "interval_of_epochs",
     "memory_of_cuts",
+    "money_lines",
     "number_tile",
+    "option_slots",
     "refused_tile",
     "rent_or_buy",
     "residuals",
@@ -135,6 +160,7 @@ __all__ = [
     "share_text",
     "share_tile",
     "shares",
+    "stated_order",
     "stated_times",
     "step_by_batch",
     "step_by_devices",
@@ -142,6 +168,7 @@ __all__ = [
     "steps_to_target",
     "style_sheet",
     "svg",
+    "system_slots",
     "table_text",
     "text_tile",
     "throughput",
@@ -152,4 +179,6 @@ __all__ = [
     "total_time",
     "uneven",
     "unlike_neighbours",
+    "waiting_times",
+    "work_by_month",
 ]

@@ -13,7 +13,18 @@ from typing import Any, Final
 import numpy as np
 
 from planner.core import Floats, between, plain, with_ends
-from planner.figures.frame import HEIGHT, ChartSpec, Drawing, Theme, escape, log_ticks, rgba
+from planner.figures.frame import (
+    BAND,
+    HEIGHT,
+    LEAST_HEIGHT,
+    ChartSpec,
+    Drawing,
+    Entry,
+    Theme,
+    escape,
+    log_ticks,
+    rgba,
+)
 from planner.figures.total_time import time_unit
 
 LETTER: Final = 6.4
@@ -122,6 +133,7 @@ def _inside(box: Box, width: float, height: float) -> bool:
 
 
 _DASHES: Final = {"rent": "solid", "buy": "dash", "own": "dot"}
+_WAYS: Final = {"rent": "rented", "buy": "bought", "own": "already owned"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,8 +174,12 @@ def rent_or_buy(lines: Sequence[UseLine], axes: UseAxes, theme: Theme) -> ChartS
         style = {"color": theme.quiet, "dash": "dot", "width": 1}
         drawing.line(np.array([value, value]), _ends(lines, top, axes), line=style,
                      hoverinfo="skip", name="pays off")  # fmt: skip
+        drawing.legend(Entry(words="buying pays off from here", dash="dot", width=1.0),
+                       Entry(words="its 90 % interval", shade=0.16))  # fmt: skip
     for line in lines:
         _draw(drawing, line, axes)
+    ways = {line.way for line in lines}
+    drawing.legend(*(Entry(words=_WAYS[w], dash=d) for w, d in _DASHES.items() if w in ways), BAND)
     drawing.x = {"title": axes.x_title, "range": [0.0, right]}
     drawing.x |= {"tickformat": ".0%"} if axes.per_cent else {"tickformat": ",~r"}
     drawing.y = {"title": axes.y_title, "range": [0.0, 1.12 * top], "tickformat": ",~r"}
@@ -184,7 +200,7 @@ def _ends(lines: Sequence[UseLine], top: float, axes: UseAxes) -> Floats:
 
 
 def _draw(drawing: Drawing, line: UseLine, axes: UseAxes) -> None:
-    colour = drawing.theme.colours[line.slot]
+    colour = drawing.theme.colour(line.slot)
     drawing.band(line.x, line.low, line.high, colour=colour, name=line.label)
     at = "%{x:.0%}" if axes.per_cent else "%{x:,.3~r}"
     drawing.line(
@@ -208,9 +224,10 @@ BASIS_SYMBOLS: Final = {
     "published": ("triangle-down", "\u25bc"),
 }
 """Marker of each basis, and its sign in the legend."""
-_WIDE: Final = 350.0
-"""Width of the chart's inside that names are placed for [px]: half of a usual page."""
-_INSIDE: Final = HEIGHT - 74.0
+_BAR: Final = Entry(words="90 % interval", width=1.5)
+_WIDE: Final = 420.0
+"""Width of the chart's inside that names are placed for [px]: that of a telephone held across."""
+_INSIDE: Final = HEIGHT - 190.0
 _LEAST: Final = 1e-9
 _NEAR: Final = 45.0
 """Further off than this a name has a line to its marker [px]."""
@@ -258,13 +275,16 @@ def time_cost(
         _spot(drawing, spot, size, currency)
     _names(drawing, spots, size)
     used = [b for b in BASIS_SYMBOLS if any(s.basis == b for s in spots)]
-    legend = "   ".join(f"{BASIS_SYMBOLS[b][1]} {b}" for b in used)
-    drawing.note(legend, x=0, xref="paper", xanchor="left", y=1, yref="paper", yanchor="bottom")
+    drawing.legend(*(Entry(words=b, symbol=BASIS_SYMBOLS[b][0]) for b in used), _BAR)
+    if sum(s.front for s in spots) > 1:
+        drawing.legend(Entry(words="best trade-offs", dash="dash", width=1.0))
+    if words := grey_words(bounds):
+        drawing.legend(Entry(words=words, shade=0.16))
     return drawing.figure()
 
 
 def _spot(drawing: Drawing, spot: Spot, size: float, currency: str) -> None:
-    colour = drawing.theme.quiet if spot.late else drawing.theme.colours[spot.slot]
+    colour = drawing.theme.quiet if spot.late else drawing.theme.colour(spot.slot)
     value, low, high = (t / size for t in spot.time)
     note = f"<br>{escape(spot.note)}" if spot.note else ""
     time, soonest, latest = with_ends(*spot.time)
@@ -330,7 +350,7 @@ def _names(drawing: Drawing, spots: Sequence[Spot], size: float) -> None:
     label_places = places([s.short for s in spots], crosses, _WIDE, _INSIDE)
     for spot, place in zip(spots, label_places, strict=True):
         if place is not None:
-            colour = drawing.theme.quiet if spot.late else drawing.theme.colours[spot.slot]
+            colour = drawing.theme.quiet if spot.late else drawing.theme.colour(spot.slot)
             drawing.note(
                 spot.short,
                 x=float(np.log10(spot.time[0] / size)),
@@ -389,7 +409,9 @@ def tornado(
     bars: Sequence[Bar], base: float, title: str, theme: Theme, *, compared: bool
 ) -> ChartSpec:
     """Return bars from the widest down; `compared` marks 0, where the two options cost the same."""
-    drawing = Drawing(theme, height=_AROUND + PITCH * max(len(bars), 1))
+    drawing = Drawing(theme, height=max(_AROUND + PITCH * max(len(bars), 1), LEAST_HEIGHT))
+    drawing.legend(Entry(words="input at its low end (5 %)", slot=0, width=9.0),
+                   Entry(words="at its high end (95 %)", slot=1, width=9.0))  # fmt: skip
     top = len(bars) - 1
     for place, bar in enumerate(bars):
         _tornado_bar(drawing, bar, base, top - place)
@@ -412,7 +434,7 @@ def _tornado_bar(drawing: Drawing, bar: Bar, base: float, y: float) -> None:
             np.array([base, end]),
             np.array([y, y]),
             name=escape(bar.label),
-            line={"color": drawing.theme.colours[slot], "width": 9},
+            line={"color": drawing.theme.colour(slot), "width": 9},
             hovertemplate=f"<b>%{{fullData.name}}</b><br>{side}: %{{x:,.3~r}}<extra></extra>",
         )
 

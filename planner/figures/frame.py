@@ -7,7 +7,6 @@ encode every part for each page; tests check the charts instead.
 from __future__ import annotations
 
 import itertools
-import zlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from plotly.basedatatypes import BaseFigure
 
 from planner.core import Floats
+from planner.figures.colours import HUES, readable, shaded
 
 LIGHT: Final = (
     "#0072B2",
@@ -60,6 +60,15 @@ class Theme:
     accent_soft: str
     warning: str
 
+    def colour(self, slot: int) -> str:
+        """Return the colour of a slot: its hue, and for further shades lighter and darker ones."""
+        hue, shade = self.colours[slot % HUES], slot // HUES
+        return shaded(hue, shade, self.text, self.background) if shade else hue
+
+    def words(self, slot: int) -> str:
+        """Return the colour of words in a slot's colour, with a contrast of 4.5."""
+        return readable(self.colour(slot), self.text, self.background)
+
 
 LIGHT_THEME: Final = Theme(
     colours=LIGHT, text="#14212B", quiet="#5A6872", grid="#DDE3E8", background="#FFFFFF",
@@ -72,13 +81,12 @@ DARK_THEME: Final = Theme(
 
 
 def slots(names: Iterable[str], everything: Iterable[str]) -> dict[str, int]:
-    """Return the colour slot of each name, by its place among `everything` available.
+    """Return the colour slot of each name that is no system, by its place among `everything`.
 
-    So a filter does not change colours. Above ten entities slots repeat; marker and dash also
-    distinguish device kinds.
+    So a filter does not change colours. Systems have their own (`planner.figures.colours`).
     """
-    order = {name: i % len(LIGHT) for i, name in enumerate(dict.fromkeys(everything))}
-    return {n: order.get(n, zlib.crc32(n.encode()) % len(LIGHT)) for n in names}
+    order = {name: i % HUES for i, name in enumerate(dict.fromkeys(everything))}
+    return {n: order.get(n, len(order) % HUES) for n in names}
 
 
 def rgba(colour: str, share: float) -> str:
@@ -144,21 +152,82 @@ class Fitted(Named, Protocol):
         ...
 
 
-HEIGHT: Final = 430
+HEIGHT: Final = 500
 """Height of a chart [px]."""
+LEAST_HEIGHT: Final = 420
+"""Height of a chart with few lines [px]."""
 
-_LABEL_GAP: Final = 17.0
-"""Least distance of two names at line ends [px]."""
+LABEL_GAP: Final = 16.0
+"""Height of a line of a name [px]."""
+_LETTER: Final = 6.6
+"""Width of a letter of a name [px]."""
+_WRAPPED: Final = 15
+"""Letters of a name at a line's end, from which on it has two lines where there is room."""
 _WIDEST: Final = 190
-_MARGIN: Final = {"l": 64, "r": 16, "t": 26, "b": 48}
+TOOLS: Final = 34
+"""Height above the chart for the tool bar, which covers nothing [px]."""
+_MARGIN: Final = {"l": 62, "r": 16, "t": TOOLS, "b": 48}
 _FONT: Final = "Source Sans, Source Sans Pro, sans-serif"
 
 CONFIG: Final[dict[str, Any]] = {
     "displaylogo": False,
-    "modeBarButtonsToRemove": ["sendChartToCloud", "select2d", "lasso2d"],
+    "modeBarButtons": [["toImage"]],
     "toImageButtonOptions": {"format": "png", "filename": "epochwise", "scale": 2},
 }
-"""How a chart behaves in the page: the picture button stays, nothing leaves the machine."""
+"""How a chart behaves in the page: a button for a picture beside that for the full screen."""
+
+
+LEGEND: Final[dict[str, Any]] = {
+    "orientation": "h", "x": 0, "xanchor": "left", "y": -0.2, "yanchor": "top",
+    "itemclick": False, "itemdoubleclick": False, "font": {"size": 12},
+}  # fmt: skip
+"""The legend below a chart; it wraps on a narrow page and makes its own room."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What a marker, a line style or a shade means: its words and look, grey without a slot."""
+
+    words: str
+    symbol: str = ""
+    dash: str = ""
+    shade: float = 0.0
+    width: float = 2.0
+    slot: int | None = None
+
+    def trace(self, theme: Theme) -> dict[str, Any]:
+        """Return the entry as a trace without points."""
+        entry: dict[str, Any] = {
+            "type": "scatter", "x": [None], "y": [None], "name": escape(self.words),
+            "showlegend": True, "hoverinfo": "skip", "mode": "markers" if self.symbol else "lines",
+        }  # fmt: skip
+        colour = theme.quiet if self.slot is None else theme.colour(self.slot)
+        if self.symbol:
+            edge = {"width": 2 if self.symbol.endswith("-open") else 0, "color": colour}
+            look = {"symbol": self.symbol, "size": 10, "color": colour, "line": edge}
+            return entry | {"marker": look}
+        if self.shade:
+            return entry | {
+                "mode": "markers",
+                "marker": {"symbol": "square", "size": 14, "color": rgba(colour, self.shade)},
+            }
+        line = {"color": colour, "dash": self.dash or "solid", "width": self.width}
+        return entry | {"line": line}
+
+
+BAND: Final = Entry(words="90 % interval", shade=0.3)
+BEYOND: Final = Entry(words="beyond the measurements", dash="dash")
+MEASURED: Final = Entry(words="measured", symbol="circle")
+SUSPECT: Final = Entry(words="suspect run", symbol="circle-open")
+LEFT_OUT: Final = Entry(words="left out", symbol="x-thin-open")
+PERFECT: Final = Entry(words="perfect scaling", dash="dot", width=1.0)
+_KINDS: Final = {"gpu": "GPU", "tpu": "TPU", "cpu": "CPU", "other": "other accelerator"}
+
+
+def kind_entries(kinds: Collection[str]) -> list[Entry]:
+    """Return the dashes of device kinds; [] of a single one, where nothing has to be told apart."""
+    names = [kind for kind in DASHES if kind in kinds]
+    return [Entry(words=_KINDS[k], dash=DASHES[k]) for k in names] if len(names) > 1 else []
 
 
 class Drawing:
@@ -173,6 +242,7 @@ class Drawing:
         self._traces: list[dict[str, Any]] = []
         self._shapes: list[dict[str, Any]] = []
         self._notes: list[dict[str, Any]] = []
+        self._legend: dict[str, Entry] = {}
         self._right = _MARGIN["r"]
         self._top: float = _MARGIN["t"]
 
@@ -190,8 +260,8 @@ class Drawing:
 
     def bars(self, x: Sequence[str], y: Floats, *, slot: int, **more: object) -> None:
         """Draw bars in the colour of a slot."""
-        colour = {"marker": {"color": self.theme.colours[slot]}}
-        self._traces.append({"type": "bar", "x": x, "y": y} | colour | more)
+        colour = {"marker": {"color": self.theme.colour(slot)}}
+        self._traces.append({"type": "bar", "x": x, "y": y, "showlegend": True} | colour | more)
 
     def band(self, x: Floats, low: Floats, high: Floats, *, colour: str, name: str) -> None:
         """Draw a filled interval in the line's colour; nothing below two finite bounds."""
@@ -201,15 +271,23 @@ class Drawing:
             self.line(x[good], high[good], **edge)
             self.line(x[good], low[good], **edge, fill="tonexty", fillcolor=rgba(colour, 0.18))
 
+    def legend(self, *entries: Entry) -> None:
+        """Add what a marker, a line style or a shade means; the first of equal words counts."""
+        for entry in entries:
+            self._legend.setdefault(entry.words, entry)
+
     def fitted(self, line: Fitted, *, dash: str, unit: str) -> None:
         """Draw a fitted curve with its band; dashed and grey outside the measured range."""
-        colour = self.theme.colours[line.slot]
+        colour = self.theme.colour(line.slot)
         self.band(line.batch, line.low, line.high, colour=colour, name=line.label)
         inside = (line.batch <= line.largest) & (line.batch >= line.smallest)
         self._part(line, inside, {"color": colour, "width": 2, "dash": dash}, f"fit: {unit}")
+        if bool((line.high > line.low).any()):
+            self.legend(BAND)
         grey = {"color": self.theme.quiet, "width": 2, "dash": "dash"}
         for beyond in (line.batch <= line.smallest, line.batch >= line.largest):
-            self._part(line, beyond, grey, f"outside the measured range: {unit}")
+            if self._part(line, beyond, grey, f"outside the measured range: {unit}"):
+                self.legend(BEYOND)
 
     def zone(self, low: float, high: float, strength: float = 0.16) -> None:
         """Draw a vertical grey band from `low` to `high`, behind everything else."""
@@ -226,9 +304,9 @@ class Drawing:
         line = {"color": self.theme.quiet, "dash": "dash", "width": 1}
         self._shapes.append({"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper",
                              "line": line})  # fmt: skip
-        self._top = max(self._top, _MARGIN["t"] + row * _LABEL_GAP)
+        self._top = max(self._top, TOOLS + (row + 1) * LABEL_GAP)
         self.note(text, x=float(np.log10(x)) if log else x, y=1, yref="paper", yanchor="bottom",
-                  yshift=row * _LABEL_GAP)  # fmt: skip
+                  yshift=row * LABEL_GAP)  # fmt: skip
 
     def level(self, y: float, text: str) -> None:
         """Draw a dashed line across the chart at `y`, with its name at the right end."""
@@ -240,7 +318,7 @@ class Drawing:
     def note(self, text: str, **where: object) -> None:
         """Draw text without an arrow, in a muted colour unless a font is set."""
         font = {"font": {"color": self.theme.quiet}, "showarrow": False}
-        self._notes.append(font | {"text": escape(text)} | where)
+        self._notes.append(font | {"text": escape(text).replace("\n", "<br>")} | where)
 
     def end_labels(
         self,
@@ -254,26 +332,43 @@ class Drawing:
 
         Those in `quiet` belong to grey lines and are grey too.
         """
-        widest = max((7 * len(line.short) for line in lines), default=0)
-        self._right = min(widest + _MARGIN["r"], _WIDEST)
+        texts = self._wrapped([line.short for line in lines])
+        widest = max((len(part) for text in texts for part in text), default=0)
+        self._right = min(round(_LETTER * widest) + 14, _WIDEST)
+        gap = LABEL_GAP * max((len(text) for text in texts), default=1)
         at = np.array([np.log10(max(e, 1e-12)) if log else e for e in ends])
-        for line, y, shift in zip(lines, at, self._apart(at, log=log), strict=True):
-            own = self.theme.colours[line.slot]
-            font = {"color": self.theme.quiet if line.short in quiet else own, "size": 12}
-            self.note(line.short, x=1, xref="paper", xanchor="left", xshift=4, y=float(y),
-                      yshift=float(shift), font=font)  # fmt: skip
+        shifts = self._apart(at, gap, log=log)
+        for line, text, y, shift in zip(lines, texts, at, shifts, strict=True):
+            colour = self.theme.quiet if line.short in quiet else self.theme.words(line.slot)
+            self.note("\n".join(text), x=1, xref="paper", xanchor="left", xshift=4, y=float(y),
+                      yshift=float(shift), align="left",
+                      font={"color": colour, "size": 12})  # fmt: skip
+
+    def _wrapped(self, names: Sequence[str]) -> list[tuple[str, ...]]:
+        """Return each name in one line, or long ones in two where all have room above another.
+
+        A telephone shows the lines beside names of two lines, but hardly beside those of one.
+        """
+        inside = self.height - self._top - _MARGIN["b"]
+        if 2.0 * LABEL_GAP * len(names) > inside:
+            return [(name,) for name in names]
+        return [_two_lines(name) for name in names]
 
     def figure(self) -> ChartSpec:
         """Return the chart, unchecked.
 
         Plotly's check of every part is run by the tests, not by pages.
         """
+        entries = [entry.trace(self.theme) for entry in self._legend.values()]
+        traces = [{"showlegend": False} | trace for trace in self._traces] + entries
+        shown = any(trace["showlegend"] for trace in traces)
         axis = {"gridcolor": self.theme.grid, "linecolor": self.theme.grid, "zeroline": False,
                 "tickfont": {"color": self.theme.quiet}}  # fmt: skip
         layout = {
             "height": self.height,
             "margin": _MARGIN | {"r": self._right, "t": self._top},
-            "showlegend": False,
+            "showlegend": shown,
+            "legend": LEGEND,
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "hovermode": "closest",
@@ -286,12 +381,14 @@ class Drawing:
             "shapes": self._shapes,
             "annotations": self._notes,
         }  # fmt: skip
-        return {"data": self._traces, "layout": layout | self.layout}
+        return {"data": traces, "layout": layout | self.layout}
 
     def _part(
         self, line: Fitted, mask: NDArray[np.bool_], style: dict[str, Any], hover: str
-    ) -> None:
-        if np.isfinite(line.value[mask]).sum() > 1:
+    ) -> bool:
+        """Draw a part of a line, and return whether it has two points to be drawn."""
+        drawn = bool(np.isfinite(line.value[mask]).sum() > 1)
+        if drawn:
             self.line(
                 line.batch[mask],
                 line.value[mask],
@@ -300,12 +397,14 @@ class Drawing:
                 hovertemplate=f"<b>%{{fullData.name}}</b><br>batch %{{x:,.0f}}, {hover}"
                 "<extra></extra>",
             )
+        return drawn
 
     def _title(self, axis: dict[str, Any]) -> dict[str, Any]:
-        return {"text": axis.get("title", ""), "font": {"color": self.theme.quiet}}
+        font = {"color": self.theme.quiet, "size": 13}
+        return {"text": axis.get("title", ""), "font": font, "standoff": 8}
 
-    def _apart(self, at: Floats, *, log: bool) -> Floats:
-        """Return pixel shifts that keep neighbouring labels `_LABEL_GAP` apart, in order."""
+    def _apart(self, at: Floats, gap: float, *, log: bool) -> Floats:
+        """Return pixel shifts that keep neighbouring labels `gap` apart [px], in order."""
         if at.size < 2:
             return np.zeros(at.size)
         bottom = at.min() - 1 if log else min(0.0, float(at.min()))
@@ -315,12 +414,24 @@ class Drawing:
         order = np.argsort(pixels)
         for _ in range(40):
             for a, b in itertools.pairwise(order):
-                lack = _LABEL_GAP - (placed[b] - placed[a])
+                lack = gap - (placed[b] - placed[a])
                 if lack > 0:
                     placed[a] -= lack / 2
                     placed[b] += lack / 2
         shifts: Floats = placed - pixels
         return shifts
+
+
+def _two_lines(name: str) -> tuple[str, ...]:
+    """Return a long name in two lines of like length, cut at a blank; else in one."""
+    if len(name) <= _WRAPPED:
+        return (name,)
+    cuts = [i for i, letter in enumerate(name) if letter == " "]
+    if not cuts:
+        return (name,)
+    dots = [i for i in cuts if name[i - 1] == "·"]
+    cut = min(dots or cuts, key=lambda i: abs(i - len(name) / 2))
+    return name[:cut].removesuffix(" ·"), name[cut + 1 :]
 
 
 def batch_axis(low: float, high: float) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def interval_of_epochs(lines: Sequence[Share], epochs: int, theme: Theme) -> Cha
     """Return the interval of the total of N epochs [%], the narrowest line last."""
     drawing = Drawing(theme, height=HEIGHT)
     for line in lines:
-        colour = theme.colours[line.slot]
+        colour = theme.colour(line.slot)
         drawing.band(line.x, line.low, line.high, colour=colour, name=escape(line.label))
         for end, side in ((line.low, "low"), (line.high, "high")):
             drawing.line(line.x, end, name=escape(line.label), line={"color": colour, "width": 2},
@@ -90,11 +90,11 @@ def unlike_neighbours(batch: Floats, z: Floats, odd: int, limit: float, theme: T
     others = np.arange(z.size) != odd
     hover = "batch %{x:,}<br>z = %{customdata:.1f}<extra></extra>"
     drawing.points(batch[others], shown[others], customdata=z[others], hovertemplate=hover,
-                   marker={"color": theme.colours[0], "size": 7, "opacity": 0.7})  # fmt: skip
+                   marker={"color": theme.colour(0), "size": 7, "opacity": 0.7})  # fmt: skip
     flagged = abs(z[odd]) > limit
     drawing.points(batch[[odd]], shown[[odd]], customdata=z[[odd]], hovertemplate=hover,
-                   marker={"color": theme.colours[1], "size": 14,
-                           "line": {"width": 2, "color": theme.colours[1]},
+                   marker={"color": theme.colour(1), "size": 14,
+                           "line": {"width": 2, "color": theme.colour(1)},
                            "symbol": "circle-open" if flagged else "circle"})  # fmt: skip
     ends = np.array([batch.min(), batch.max()])
     for side in (-limit, limit):
@@ -120,7 +120,7 @@ def _measured(drawing: Drawing, lines: Sequence[Share]) -> None:
 
 
 def _devices(drawing: Drawing, line: Share) -> None:
-    colour, name = drawing.theme.colours[line.slot], escape(line.label)
+    colour, name = drawing.theme.colour(line.slot), escape(line.label)
     drawing.band(line.x, line.low, line.high, colour=colour, name=name)
     inside = line.x <= line.largest
     grey = {"color": drawing.theme.quiet, "width": 2, "dash": "dash"}
@@ -190,10 +190,11 @@ class Scale:
     compared: str = ""
 
 
-def dots(rows: Sequence[Dot], scale: Scale, theme: Theme) -> ChartSpec:
+def dots(rows: Sequence[Dot], scale: Scale, theme: Theme, least_height: int = 0) -> ChartSpec:
     """Return the rows from top to bottom in their order and groups."""
     places = _places(rows)
-    drawing = Drawing(theme, height=_AROUND + round(PITCH * (max(places, default=0.0) + 1)))
+    height = _AROUND + round(PITCH * (max(places, default=0.0) + 1))
+    drawing = Drawing(theme, height=max(height, least_height))
     top = max(places, default=0.0)
     for row, place in zip(rows, places, strict=True):
         _row(drawing, row, top - place, scale)
@@ -220,7 +221,7 @@ def _places(rows: Sequence[Dot]) -> list[float]:
 
 
 def _row(drawing: Drawing, row: Dot, y: float, scale: Scale) -> None:
-    colour, has_value = drawing.theme.colours[row.slot], np.isfinite(row.value)
+    colour, has_value = drawing.theme.colour(row.slot), np.isfinite(row.value)
     font = {"color": drawing.theme.text if row.strong else drawing.theme.quiet, "size": 12}
     text = f"{row.label} \u00b7 {_text(row.value, scale)}" if has_value else row.label
     _name(drawing, text, y, font | ({"weight": 700} if row.strong else {}), up=13)

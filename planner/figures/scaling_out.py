@@ -9,12 +9,24 @@ from typing import Any, Final
 import numpy as np
 
 from planner.core import Floats
-from planner.figures.frame import ChartSpec, Drawing, Theme, batch_axis, escape, last, log_ticks
+from planner.figures.frame import (
+    BAND,
+    BEYOND,
+    LEAST_HEIGHT,
+    MEASURED,
+    PERFECT,
+    ChartSpec,
+    Drawing,
+    Entry,
+    Theme,
+    batch_axis,
+    escape,
+    last,
+    log_ticks,
+)
 
 _DASHES: Final = ("solid", "dash", "dot", "dashdot", "longdash")
 _SYMBOLS: Final = ("circle", "square", "diamond", "cross", "triangle-up")
-LOW: Final = 260
-"""Height of a chart with few lines [px]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +84,7 @@ def efficiency_by_devices(lines: Sequence[CountLine], theme: Theme) -> ChartSpec
     limits = np.array([min(e.min() for e in ends), max(e.max() for e in ends)])
     drawing.line(limits, np.full(2, 100.0), hoverinfo="skip",
                  line={"color": theme.quiet, "width": 1, "dash": "dot"})  # fmt: skip
+    drawing.legend(PERFECT)
     drawing.y = {"title": "efficiency (%)", "rangemode": "tozero", "exponentformat": "none"}
     drawing.end_labels(lines, [last(x.value) for x in lines], log=False)
     return drawing.figure()
@@ -79,18 +92,14 @@ def efficiency_by_devices(lines: Sequence[CountLine], theme: Theme) -> ChartSpec
 
 def shares(of: StepShares, theme: Theme) -> ChartSpec:
     """Return the parts of a step as stacked bars, a bar per device count."""
-    drawing = Drawing(theme, height=LOW + 40)
+    drawing = Drawing(theme, height=LEAST_HEIGHT)
     for slot, (name, share) in enumerate(of.parts):
         drawing.bars(list(of.counts), 100.0 * share, name=escape(name), slot=slot,
                      hovertemplate=f"<b>{escape(name)}</b><br>%{{x}} devices: %{{y:.0f}} %"
                      "<extra></extra>")  # fmt: skip
     drawing.x = {"title": "devices", "type": "category"}
     drawing.y = {"title": "share of a step (%)", "range": [0, 100]}
-    drawing.layout = {
-        "barmode": "stack",
-        "showlegend": True,
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-    }
+    drawing.layout = {"barmode": "stack"}
     return drawing.figure()
 
 
@@ -98,7 +107,7 @@ def step_by_batch(lines: Sequence[StepLine], theme: Theme, crossover: float | No
     """Return step times [s] against the global batch: the driver and other device counts."""
     drawing = Drawing(theme)
     for line in lines:
-        colour = theme.quiet if line.is_driver else theme.colours[line.slot]
+        colour = theme.quiet if line.is_driver else theme.colour(line.slot)
         drawing.line(line.batch, line.value, name=escape(line.label),
                      line={"color": colour, "width": 2,
                            "dash": "solid" if line.is_driver else _DASHES[line.slot % 5]},
@@ -108,6 +117,7 @@ def step_by_batch(lines: Sequence[StepLine], theme: Theme, crossover: float | No
                        marker={"color": colour, "size": 9, "symbol": _SYMBOLS[line.slot % 5]},
                        hovertemplate="<b>%{fullData.name}</b><br>batch %{x:,}: %{y:.3~g} s"
                        "<extra>measured</extra>")  # fmt: skip
+    drawing.legend(MEASURED, Entry(words="fit"))
     sizes = np.concatenate([x.batch for x in lines] or [np.array([1.0, 1024.0])])
     drawing.x = batch_axis(float(sizes.min()), float(sizes.max()))
     drawing.y = _seconds([x.value for x in lines] + [x.points for x in lines])
@@ -131,7 +141,7 @@ class Cuts:
 
 def memory_of_cuts(of: Cuts, theme: Theme) -> ChartSpec:
     """Return the memory of a device under each cut as stacked bars, with that of the device."""
-    drawing = Drawing(theme, height=LOW + 60)
+    drawing = Drawing(theme, height=LEAST_HEIGHT)
     for slot, (name, size) in enumerate(
         (("state", of.state_gb), ("activations", of.activations_gb))
     ):
@@ -142,11 +152,37 @@ def memory_of_cuts(of: Cuts, theme: Theme) -> ChartSpec:
     top = max(2.0 * of.memory_gb, float((of.state_gb + of.activations_gb).min()) * 1.2)
     drawing.y = {"title": "memory of a device (GB)", "range": [0, top]}
     drawing.level(of.memory_gb, f"{of.memory_gb:,.0f} GB")
-    drawing.layout = {
-        "barmode": "stack",
-        "showlegend": True,
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-    }
+    drawing.layout = {"barmode": "stack"}
+    return drawing.figure()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """The place of a configuration by epoch time at a batch, 1 the fastest, as a source states."""
+
+    name: str
+    slot: int
+    batch: int
+    place: int
+
+
+def stated_order(places: Sequence[Place], batches: Sequence[int], theme: Theme) -> ChartSpec:
+    """Return the stated places by batch; a batch without a stated place stays empty."""
+    drawing = Drawing(theme, height=LEAST_HEIGHT)
+    for of in places:
+        drawing.trace(
+            type="scatter", mode="markers+text", x=[f"{of.batch}"], y=[of.place],
+            text=[escape(of.name)], textposition="middle right", name=escape(of.name),
+            textfont={"color": theme.words(of.slot)}, showlegend=False,
+            marker={"color": theme.colour(of.slot), "size": 12, "symbol": _SYMBOLS[of.slot % 5]},
+            hovertemplate=f"<b>{escape(of.name)}</b><br>batch %{{x}}: place %{{y}}<extra></extra>",
+        )  # fmt: skip
+    lowest = max((of.place for of in places), default=1)
+    drawing.x = {"title": "batch size", "type": "category", "categoryorder": "array",
+                 "categoryarray": [f"{b}" for b in batches],
+                 "range": [-0.5, len(batches) - 0.2]}  # fmt: skip
+    drawing.y = {"title": "place by epoch time (1: fastest)", "range": [lowest + 0.5, 0.5],
+                 "tickvals": list(range(1, lowest + 1))}  # fmt: skip
     return drawing.figure()
 
 
@@ -162,11 +198,11 @@ def uneven(
         chosen: the share in use [1].
         theme: colours.
     """
-    drawing = Drawing(theme, height=LOW + 40)
+    drawing = Drawing(theme, height=LEAST_HEIGHT)
     named = (("synchronous", synchronous, 0), ("asynchronous", asynchronous, 1))
     for name, speed, slot in named:
         drawing.line(100.0 * slow, speed, name=name,
-                     line={"color": theme.colours[slot], "width": 2, "dash": _DASHES[slot]},
+                     line={"color": theme.colour(slot), "width": 2, "dash": _DASHES[slot]},
                      hovertemplate="<b>%{fullData.name}</b><br>stopped %{x:.0f} %: %{y:,.4~g} "
                      "samples/s<extra></extra>")  # fmt: skip
     drawing.x = {"title": "one worker is stopped (% of the time)"}
@@ -198,7 +234,7 @@ def _drawn(lines: Sequence[CountLine], theme: Theme, unit: str) -> Drawing:
     """Return lines, bands and measured points over the device count."""
     drawing = Drawing(theme)
     for line in lines:
-        colour = theme.colours[line.slot]
+        colour = theme.colour(line.slot)
         drawing.band(line.devices, line.low, line.high, colour=colour, name=line.label)
         inside, beyond = line.devices <= line.most, line.devices >= line.most
         for part, style in (
@@ -213,6 +249,10 @@ def _drawn(lines: Sequence[CountLine], theme: Theme, unit: str) -> Drawing:
                        marker={"color": colour, "size": 9, "symbol": _SYMBOLS[line.slot % 5]},
                        hovertemplate=f"<b>%{{fullData.name}}</b><br>%{{x:,}} devices: {unit}"
                        "<extra>measured</extra>")  # fmt: skip
+    far = any(bool((x.devices > x.most).any()) for x in lines)
+    wide = any(bool((x.high > x.low).any()) for x in lines)
+    drawing.legend(MEASURED, Entry(words="fit"), *([BAND] if wide else []),
+                   *([BEYOND] if far else []))  # fmt: skip
     drawing.x = _devices_axis(lines)
     return drawing
 

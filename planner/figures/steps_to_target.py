@@ -9,7 +9,17 @@ from typing import Final
 import numpy as np
 
 from planner.core import Floats, in_words
-from planner.figures.frame import ChartSpec, Drawing, Theme, batch_axis, escape, last, log_ticks
+from planner.figures.frame import (
+    LEAST_HEIGHT,
+    ChartSpec,
+    Drawing,
+    Entry,
+    Theme,
+    batch_axis,
+    escape,
+    last,
+    log_ticks,
+)
 from planner.figures.total_time import time_unit
 
 MARKS: Final = (
@@ -22,6 +32,13 @@ _NAMED: Final = 0.14
 _ROW: Final = 16
 """Pixels between two rows of names."""
 _NAMES: Final = ("perfect", "diminishing", "maximal")
+_MEDIAN_OF_RUNS: Final = Entry(words="median of published runs", symbol="circle")
+_FASTEST_TO_SLOWEST: Final = Entry(words="fastest to slowest run", width=1.0)
+_MEDIAN: Final = Entry(words="median at the best learning rate", symbol="circle")
+_SEED: Final = Entry(words="one seed", symbol="circle-open")
+_PERFECT: Final = Entry(words="perfect scaling", dash="dash", width=1.0)
+_BORDER: Final = Entry(words="90 % interval of a border", shade=0.25)
+_BEST: Final = Entry(words="best batch", symbol="star")
 _SHADES: Final = (0.03, 0.08, 0.13)
 """Darker where a larger batch saves less; the intervals of the borders come on top."""
 
@@ -111,6 +128,7 @@ def stated_times(lines: Sequence[StatedLine], theme: Theme) -> ChartSpec:
     ends = 0.8 * low / scale, 1.25 * high / scale
     drawing.y = {"title": f"time to target ({unit})", "type": "log", "range": list(np.log10(ends))}
     drawing.y |= log_ticks(*ends)
+    drawing.legend(_MEDIAN_OF_RUNS, _FASTEST_TO_SLOWEST)
     for line in lines:
         _stated(drawing, line, scale)
     drawing.end_labels(lines, [float(x.value[-1]) / scale for x in lines], log=True)
@@ -118,7 +136,7 @@ def stated_times(lines: Sequence[StatedLine], theme: Theme) -> ChartSpec:
 
 
 def _stated(drawing: Drawing, line: StatedLine, scale: float) -> None:
-    colour = drawing.theme.colours[line.slot]
+    colour = drawing.theme.colour(line.slot)
     thin = {"color": colour, "width": 1}
     drawing.line(line.count, line.value / scale, name=escape(line.label), opacity=0.5, line=thin,
                  hoverinfo="skip")  # fmt: skip
@@ -126,7 +144,7 @@ def _stated(drawing: Drawing, line: StatedLine, scale: float) -> None:
         line.count,
         line.value / scale,
         name=escape(line.label),
-        marker={"color": colour, "size": 9, "symbol": MARKS[line.slot]},
+        marker={"color": colour, "size": 9, "symbol": MARKS[line.slot % len(MARKS)]},
         error_y={
             "type": "data", "symmetric": False, "thickness": 1, "width": 3, "color": colour,
             "array": (line.high - line.value) / scale,
@@ -175,7 +193,7 @@ def steps_to_target(
 
 def time_to_target(lines: Sequence[TargetTimeLine], theme: Theme) -> ChartSpec:
     """Return the time to the target over batch size, logarithmic, with a star at best batches."""
-    drawing = Drawing(theme, height=360)
+    drawing = Drawing(theme, height=LEAST_HEIGHT)
     times = np.concatenate([np.r_[x.value, x.low, x.high] for x in lines] or [np.ones(1)])
     times = times[np.isfinite(times) & (times > 0.0)]
     low, high = (float(times.min()), float(times.max())) if times.size else (1.0, 10.0)
@@ -191,8 +209,9 @@ def time_to_target(lines: Sequence[TargetTimeLine], theme: Theme) -> ChartSpec:
 
 
 def _steps(drawing: Drawing, line: StepsLine, x: tuple[float, float]) -> None:
-    colour, mark = drawing.theme.colours[line.slot], MARKS[line.slot]
+    colour, mark = drawing.theme.colour(line.slot), MARKS[line.slot % len(MARKS)]
     if np.isfinite(line.min_samples) and line.min_samples > 0.0:
+        drawing.legend(_PERFECT)
         ends = np.array(x)
         drawing.line(
             ends,
@@ -204,6 +223,7 @@ def _steps(drawing: Drawing, line: StepsLine, x: tuple[float, float]) -> None:
         )
     if line.value.size:
         drawing.fitted(line, dash="solid", unit="%{y:,.4g} steps")
+    drawing.legend(_MEDIAN, *([_SEED] if np.isfinite(line.seed_steps).any() else []))
     seed = {"color": colour, "size": 5, "symbol": f"{mark}-open", "opacity": 0.55}
     _points(drawing, line.label, (line.seed_batch, line.seed_steps), "one seed", seed)
     median = {"color": colour, "size": 9, "symbol": mark}
@@ -239,6 +259,7 @@ def _regimes(drawing: Drawing, borders: Borders, x: tuple[float, float]) -> None
     for _, low, high in (borders.perfect_up_to, borders.maximal_from):
         within = np.clip((low, high), *x)
         if within[0] < within[1]:
+            drawing.legend(_BORDER)
             drawing.zone(float(within[0]), float(within[1]))
 
 
@@ -269,11 +290,12 @@ def _time(drawing: Drawing, line: TargetTimeLine, scale: float, unit: str) -> No
     shown = replace(line, value=line.value / scale, low=line.low / scale, high=line.high / scale)
     drawing.fitted(shown, dash="solid", unit=f"%{{y:,.4g}} {unit}")
     if np.isfinite(line.best_batch):
+        drawing.legend(_BEST)
         drawing.points(
             np.array([line.best_batch]),
             np.array([line.least_s / scale]),
             name=escape(line.label),
-            marker={"color": drawing.theme.colours[line.slot], "size": 14, "symbol": "star"},
+            marker={"color": drawing.theme.colour(line.slot), "size": 14, "symbol": "star"},
             hovertemplate=f"<b>%{{fullData.name}}</b><br>best batch {line.best_batch:,.0f}: "
             f"{in_words(line.least_s)}<extra></extra>",
         )

@@ -11,12 +11,18 @@ import numpy as np
 from planner.core import Floats
 from planner.figures.frame import (
     DASHES,
+    LEAST_HEIGHT,
+    LEFT_OUT,
+    MEASURED,
+    SUSPECT,
     SYMBOLS,
     ChartSpec,
     Drawing,
+    Entry,
     Theme,
     batch_axis,
     escape,
+    kind_entries,
     last,
     log_ticks,
 )
@@ -80,14 +86,26 @@ def throughput(lines: Sequence[ThroughputLine], theme: Theme, *, log: bool) -> C
     values = values[np.isfinite(values) & (values > 0)]
     if log and values.size:
         drawing.y |= log_ticks(float(values.min()), float(values.max()))
+    drawing.legend(*_meanings(lines))
     ends = [_end(x) for x in lines]
     drawing.end_labels(lines, ends, log=log)
     return drawing.figure()
 
 
+def _meanings(lines: Sequence[ThroughputLine]) -> list[Entry]:
+    """Return what markers and dashes mean, those that are drawn."""
+    kinds = kind_entries({x.device_kind for x in lines})
+    return [
+        MEASURED,
+        *(kinds or [Entry(words="fit")]),
+        *([SUSPECT] if any(any(x.measured.flags) for x in lines) else []),
+        *([LEFT_OUT] if any(x.left_out.batch.size for x in lines) else []),
+    ]
+
+
 def residuals(lines: Sequence[ThroughputLine], theme: Theme) -> ChartSpec:
     """Return the residuals of step times [%] against batch size."""
-    drawing = Drawing(theme, height=260)
+    drawing = Drawing(theme, height=LEAST_HEIGHT)
     with_fit = [x for x in lines if np.isfinite(x.measured.residuals).any()]
     for line in with_fit:
         for points in (line.measured, line.left_out):
@@ -95,6 +113,9 @@ def residuals(lines: Sequence[ThroughputLine], theme: Theme) -> ChartSpec:
     drawing.x = _batch_axis(with_fit)
     drawing.y = {"title": "measured against fit (%)", "zeroline": True,
                  "zerolinecolor": theme.quiet, "exponentformat": "none"}  # fmt: skip
+    drawing.legend(*(
+        Entry(words=x.label, symbol=SYMBOLS[x.device_kind], slot=x.slot) for x in with_fit
+    ))  # fmt: skip
     values = [np.r_[x.measured.residuals, x.left_out.residuals] for x in with_fit]
     if np.nanmax(100 * np.abs(np.concatenate(values or [np.zeros(1)]))) < LEAST_SCALE_PERCENT:
         drawing.y["range"] = [-LEAST_SCALE_PERCENT, LEAST_SCALE_PERCENT]
@@ -105,7 +126,7 @@ def _points(drawing: Drawing, line: ThroughputLine, points: Points, y: Floats, h
     if not np.isfinite(y).any():
         return
     out = points is line.left_out
-    colour = drawing.theme.quiet if out else drawing.theme.colours[line.slot]
+    colour = drawing.theme.quiet if out else drawing.theme.colour(line.slot)
     drawing.points(
         points.batch,
         y,

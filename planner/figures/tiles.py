@@ -14,8 +14,8 @@ Colours are those of the theme, with a contrast of at least 4.5 for text.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Final, NewType
 
@@ -60,7 +60,7 @@ class Tile:
     """One answer: what it is, its value with unit, and how certain it is.
 
     `share` [1] draws a filled bar instead of a range. `words` is the range for screen readers,
-    `limit_text` the limit in words, `note` a line below the bar.
+    `ends` what it is, `limit_text` the limit in words, `note` a line below the bar.
     """
 
     label: str
@@ -70,22 +70,30 @@ class Tile:
     share: float | None = None
     limit_text: str = ""
     words: str = ""
+    ends: str = "90 % interval"
     note: str = ""
 
 
 def time_tile(
-    label: str, time: Estimate | Refusal, *, limit_s: float | None = None, note: str = ""
+    label: str,
+    time: Estimate | Refusal,
+    *,
+    limit_s: float | None = None,
+    note: str = "",
+    limit_word: str = "limit",
+    ends_are: str = "90 % interval",
 ) -> Tile:
     """Return the tile of a duration [s] with its interval; `limit_s` is a deadline."""
     if isinstance(time, Refusal):
         return refused_tile(label, time)
-    value, low, high = (float(end) for end in (time.value, time.low, time.high))
-    texts = with_ends(value, low, high)
+    value, low, high = ends = _ends_of(time)
+    texts = with_ends(value, *((low, high) if _finite(ends) else (value, value)))
     number, unit = split_unit(texts[0])
-    limit = "" if limit_s is None else f"limit {in_one_unit(limit_s)}"
-    shown = _short_ends(texts, unit)
-    return _ranged(label, (number, unit), (value, low, high), shown,
+    limit = "" if limit_s is None else f"{limit_word} {in_one_unit(limit_s)}"
+    note = note or _half_open(low, high, lambda s: with_ends(s, s, s)[0])
+    tile = _ranged(label, (number, unit), ends, _short_ends(texts, unit),
                    (limit_s, limit, between(texts[1], texts[2]), note))  # fmt: skip
+    return replace(tile, ends=ends_are)
 
 
 def number_tile(
@@ -96,17 +104,36 @@ def number_tile(
     limit: float | None = None,
     note: str = "",
     factor: float = 1.0,
-    digits: int = DIGITS,
+    limit_word: str = "limit",
 ) -> Tile:
     """Return the tile of a number with its interval, multiplied by `factor`; `limit` is a bound."""
     if isinstance(number, Refusal):
         return refused_tile(label, number)
-    value, low, high = (float(end) * factor for end in (number.value, number.low, number.high))
-    texts = tuple(plain(end) for end in rounded_ends(value, low, high, digits))
-    bound = "" if limit is None else f"limit {plain(limit, 4)}"
+    value, low, high = ends = _ends_of(number, factor)
+    shown = rounded_ends(value, *((low, high) if _finite(ends) else (value, value)), DIGITS)
+    texts = tuple(map(plain, shown))
+    bound = "" if limit is None else f"{limit_word} {plain(limit, 4)}"
     words = f"{texts[1]} to {texts[2]} {unit}".rstrip()
-    return _ranged(label, (texts[0], unit), (value, low, high), (texts[1], texts[2]),
+    note = note or _half_open(low, high, lambda end: plain(end, 2))
+    return _ranged(label, (texts[0], unit), ends, (texts[1], texts[2]),
                    (limit, bound, words, note))  # fmt: skip
+
+
+def _ends_of(estimate: Estimate, factor: float = 1.0) -> tuple[float, float, float]:
+    """Return value and ends; an estimate without an interval has its value as both ends."""
+    value, low, high = (
+        float(end) * factor for end in (estimate.value, estimate.low, estimate.high)
+    )
+    return (value, value, value) if math.isnan(low) or math.isnan(high) else (value, low, high)
+
+
+def _finite(ends: tuple[float, float, float]) -> bool:
+    return all(map(math.isfinite, ends))
+
+
+def _half_open(low: float, high: float, words: Callable[[float], str]) -> str:
+    """Return the lower end of an interval without an upper one as a note; "" otherwise."""
+    return f"above {words(low)} (90 %)" if math.isfinite(low) and math.isinf(high) else ""
 
 
 def share_tile(label: str, share: float, *, note: str = "") -> Tile:
@@ -135,14 +162,14 @@ def card(title: str, tiles: Sequence[Tile], theme: Theme, *, badge: str = "") ->
     """Return a heading with its badge, and tiles side by side that wrap on a narrow page."""
     chip = (
         f'<span style="background:{theme.accent_soft};color:{theme.accent};padding:2px 8px;'
-        f'border-radius:6px;font-size:0.875rem">{_text(badge)}</span>'
+        f'border-radius:6px;font-size:0.875rem">{escaped(badge)}</span>'
         if badge
         else ""
     )
     head = (
         '<div style="display:flex;flex-wrap:wrap;gap:6px 10px;align-items:center;'
         'margin:0 0 10px"><h2 style="font-size:1.375rem;line-height:1.3;font-weight:600;'
-        f'margin:0;padding:0;color:{theme.text}">{_text(title)}</h2>{chip}</div>'
+        f'margin:0;padding:0;color:{theme.text}">{escaped(title)}</h2>{chip}</div>'
         if title
         else ""
     )
@@ -164,9 +191,9 @@ def _ranged(
     """Return a tile with a range bar; without an interval it has none."""
     limit, limit_text, words, note = more
     value, low, high = ends
-    exact = low == high
+    exact = low == high or not _finite(ends)
     bar = None
-    if not (exact and limit is None) and all(map(math.isfinite, ends)):
+    if not (exact and limit is None) and _finite(ends):
         bar = Range(value=value, low=low, high=high, low_text="" if exact else texts[0],
                     high_text="" if exact else texts[1], limit=limit)  # fmt: skip
     return Tile(label=label, value=shown[0], unit=shown[1], range=bar, limit_text=limit_text,
@@ -184,23 +211,24 @@ def _short_ends(texts: tuple[str, str, str], unit: str) -> tuple[str, str]:
 def _box(tile: Tile, theme: Theme) -> str:
     """Return one tile."""
     limit = (
-        f'<span style="color:{theme.warning};white-space:nowrap">{_text(tile.limit_text)}</span>'
+        f'<span style="color:{theme.warning};white-space:nowrap">{escaped(tile.limit_text)}</span>'
         if tile.limit_text
         else ""
     )
     unit = (
-        f' <span style="font-size:1.0625rem;color:{theme.quiet}">{_text(tile.unit)}</span>'
+        f' <span style="font-size:1.0625rem;color:{theme.quiet}">{escaped(tile.unit)}</span>'
         if tile.unit
         else ""
     )
     size = "1.875rem" if len(tile.value) <= 9 else "1.375rem"
     return (
-        f'<div role="group" aria-label="{_text(tile.label)}" style="border:1px solid {theme.grid};'
-        'border-radius:8px;padding:10px 14px 12px;flex:1 1 148px;min-width:0">'
+        f'<div role="group" aria-label="{escaped(tile.label)}" '
+        f'style="border:1px solid {theme.grid};border-radius:8px;padding:10px 14px 12px;'
+        'flex:1 1 148px;min-width:0">'
         '<div style="display:flex;flex-wrap:wrap;justify-content:space-between;gap:0 8px;'
-        f'font-size:0.875rem;color:{theme.quiet}"><span>{_text(tile.label)}</span>{limit}</div>'
+        f'font-size:0.875rem;color:{theme.quiet}"><span>{escaped(tile.label)}</span>{limit}</div>'
         f'<div style="font-size:{size};line-height:1.4;font-weight:600;overflow-wrap:anywhere">'
-        f"{_text(tile.value)}{unit}</div>{_bar(tile, theme)}{_words(tile)}"
+        f"{escaped(tile.value)}{unit}</div>{_bar(tile, theme)}{_words(tile)}"
         f"{_note(tile, theme)}</div>"
     )
 
@@ -211,7 +239,8 @@ def _words(tile: Tile) -> str:
         return ""
     return (
         '<span style="position:absolute;width:1px;height:1px;overflow:hidden;'
-        f'clip-path:inset(50%);white-space:nowrap">90 % interval: {_text(tile.words)}</span>'
+        f'clip-path:inset(50%);white-space:nowrap">{escaped(tile.ends)}: '
+        f"{escaped(tile.words)}</span>"
     )
 
 
@@ -220,7 +249,7 @@ def _note(tile: Tile, theme: Theme) -> str:
         return ""
     return (
         f'<div style="font-size:0.8125rem;line-height:1.35;color:{theme.quiet};margin-top:4px">'
-        f"{_text(tile.note)}</div>"
+        f"{escaped(tile.note)}</div>"
     )
 
 
@@ -305,7 +334,7 @@ def _ends_row(low: tuple[float, str, float], high: tuple[float, str, float], the
     """Return the texts below a bar: place from 0 to 1, text, and its shift [% of its width]."""
     texts = "".join(
         f'<span style="position:absolute;left:{100.0 * at:.1f}%;white-space:nowrap;'
-        f'transform:translateX({shift:g}%)">{_text(text)}</span>'
+        f'transform:translateX({shift:g}%)">{escaped(text)}</span>'
         for at, text, shift in (low, high)
     )
     return (
@@ -314,6 +343,6 @@ def _ends_row(low: tuple[float, str, float], high: tuple[float, str, float], the
     )
 
 
-def _text(text: str) -> str:
+def escaped(text: str) -> str:
     """Return a text without markup; a number and its % sign stay on one line."""
     return escape(text).replace(" %", "\u00a0%")

@@ -9,7 +9,19 @@ from typing import Any, Final
 import numpy as np
 
 from planner.core import Floats, in_words, plain
-from planner.figures.frame import DASHES, SYMBOLS, ChartSpec, Drawing, Theme, escape
+from planner.figures.frame import (
+    BAND,
+    DASHES,
+    LEFT_OUT,
+    SUSPECT,
+    SYMBOLS,
+    ChartSpec,
+    Drawing,
+    Entry,
+    Theme,
+    escape,
+    kind_entries,
+)
 
 _TIMES: Final = (
     (1.0, "1 s"), (10.0, "10 s"), (60.0, "1 min"), (600.0, "10 min"), (3600.0, "1 h"),
@@ -57,13 +69,29 @@ def total_time(lines: Sequence[TimeLine], epochs: int, theme: Theme, *, log: boo
     drawing.x = _epochs_axis(end, log=log)
     drawing.y = _log_axis(low, high) if log else _linear_axis(unit)
     drawing.mark(epochs, f"{epochs:,} epochs", log=log)
+    drawing.legend(*_meanings(lines))
     grey = {x.short for x in lines if x.left_out}
     drawing.end_labels(lines, [float(x.value[-1]) / scale for x in lines], log=log, quiet=grey)
     return drawing.figure()
 
 
+_LAST: Final = Entry(words="last measured epoch", symbol="circle")
+
+
+def _meanings(lines: Sequence[TimeLine]) -> list[Entry]:
+    """Return what markers, bands and dashes mean, those that are drawn."""
+    wide = any(bool((x.high > x.low).any()) for x in lines)
+    return [
+        *kind_entries({x.device_kind for x in lines}),
+        _LAST,
+        *([BAND] if wide else []),
+        *([SUSPECT] if any(x.suspect for x in lines) else []),
+        *([LEFT_OUT] if any(x.left_out for x in lines) else []),
+    ]
+
+
 def _draw(drawing: Drawing, line: TimeLine, scale: float) -> None:
-    colour = drawing.theme.quiet if line.left_out else drawing.theme.colours[line.slot]
+    colour = drawing.theme.quiet if line.left_out else drawing.theme.colour(line.slot)
     drawing.band(line.epochs, line.low / scale, line.high / scale, colour=colour, name=line.label)
     drawing.line(
         line.epochs,
@@ -122,7 +150,7 @@ def epoch_times(
     epoch: Floats, epoch_s: Floats, mean_s: float | None, sd_s: float | None, theme: Theme
 ) -> ChartSpec:
     """Return a chart of the epochs of one run [s], with mean and sd of the later ones."""
-    drawing, colour = Drawing(theme, height=300), theme.colours[0]
+    drawing, colour = Drawing(theme, height=300), theme.colour(0)
     end = float(epoch[-1]) + 0.6
     if mean_s is not None:
         _later(drawing, mean_s, sd_s, end, colour)

@@ -1,23 +1,43 @@
 """Bring in results that other programs wrote: one module a source, one list of sources.
 
 `read` returns rows of the run table, or SourceError with all problems. What a file does not say is
-stated by the user (`Stated`), never assumed. `commit` writes all rows of a file as one, or nothing.
+stated by the user (`Stated`), never assumed. Files are read in a process apart (docs/import.md).
+`commit` writes all rows of a file as one, or nothing.
 """
 
+from planner.importers._apart import read
 from planner.importers._commit import Imported, commit
-from planner.importers._source import Source, SourceError, Stated
-from planner.importers._source import typed as fact
-from planner.importers._sources import SOURCES, read
-from planner.importers.template import header
+from planner.importers._disk import given_from
+from planner.importers._preview import Located, Preview, located, preview, refused
+from planner.importers._sources import SOURCES, guess, rows_of
+from planner.importers.formats import (
+    MOST_BYTES,
+    Given,
+    Source,
+    SourceError,
+    Stated,
+    header,
+)
+from planner.importers.formats import typed as fact
 
 __all__ = [
+    "MOST_BYTES",
     "SOURCES",
+    "Given",
     "Imported",
+    "Located",
+    "Preview",
     "Source",
     "SourceError",
     "Stated",
     "commit",
     "fact",
+    "given_from",
+    "guess",
     "header",
+    "located",
+    "preview",
     "read",
+    "refused",
+    "rows_of",
 ]

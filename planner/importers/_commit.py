@@ -9,9 +9,8 @@ from typing import Any
 
 from planner.runs import table_from_rows
 from planner.store.disk.files import write_once
-from planner.store.sealed.commit import commit_table, compact_name
-from planner.store.sealed.result_set import NAME, set_text
-from planner.store.summaries import summaries
+from planner.store.sealed.commit import commit_table, compact_name, refuse_contradictions
+from planner.store.sealed.result_set import NAME, UNOFFICIAL, set_text
 
 __all__ = ["Imported", "commit"]
 
@@ -28,16 +27,19 @@ class Imported:
 def commit(folder: Path, rows: Sequence[Mapping[str, Any]], about: Mapping[str, str]) -> Imported:
     """Write the rows that are not in `folder` yet as one sealed file, and its set.toml if absent.
 
+    A new set is unofficial until its owner changes `standing` in set.toml.
+
     Raises:
         RecordError: rows break the rules of the table; nothing is written.
+        ContradictionError: runs are there with other numbers; nothing is written.
         CommitError: the disk refuses.
     """
     table = table_from_rows(rows)
-    there = {str(row["run_id"]) for row in summaries(folder)} if folder.is_dir() else set()
+    there = refuse_contradictions(folder, table)
     ids = table["run_id"].to_pylist()
     fresh = [at for at, run in enumerate(ids) if run not in there]
     path = None
     if fresh:
         path = commit_table(folder, compact_name([ids[at] for at in fresh]), table.take(fresh))
-        write_once(folder / NAME, set_text(about))
+        write_once(folder / NAME, set_text({**about, "standing": UNOFFICIAL}))
     return Imported(path=path, new=len(fresh), known=len(ids) - len(fresh))

@@ -1,23 +1,36 @@
-"""The list of sources, and the one way to read a file of any of them."""
+"""The list of sources, and the one way to read files of any of them."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
-from pathlib import Path
+import re
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
-from planner.core.slugs import slug
-from planner.importers import (
+from planner.core.slugs import folder_slug
+from planner.importers.formats import (
+    Given,
+    Row,
+    Source,
+    SourceError,
+    Stated,
     dawnbench,
     keras_history,
+    koshian2,
     lambda_labs,
+    milabench,
+    mlperf_logs,
+    mlperf_rcp,
+    optimum_benchmark,
+    published_table,
+    shallue,
+    step_log,
     template,
     tensorboard_events,
+    tf_benchmarks,
     trainer_state,
 )
-from planner.importers._source import Row, Source, SourceError, Stated
 
 SOURCES: Final[Mapping[str, Source]] = MappingProxyType(
     {
@@ -29,13 +42,32 @@ SOURCES: Final[Mapping[str, Source]] = MappingProxyType(
             tensorboard_events.SOURCE,
             dawnbench.SOURCE,
             lambda_labs.SOURCE,
+            step_log.SOURCE,
+            mlperf_logs.SOURCE,
+            mlperf_rcp.SOURCE,
+            published_table.SOURCE,
+            milabench.SOURCE,
+            optimum_benchmark.SOURCE,
+            tf_benchmarks.SOURCE,
+            shallue.SOURCE,
+            koshian2.SOURCE,
         )
     }
 )
 """Sources by the name a user types."""
 
 
-def read(source: str, path: Path, stated: Stated, result_set: str) -> list[dict[str, Any]]:
+def guess(names: Sequence[str]) -> str | None:
+    """Return the source whose files have such names; None where none or several have."""
+    found = [
+        source.name
+        for source in SOURCES.values()
+        if source.named and any(re.fullmatch(source.named, name) for name in names)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def rows_of(source: str, given: Given, stated: Stated, result_set: str) -> list[dict[str, Any]]:
     """Return the rows of a file, complete but for what the store adds.
 
     Raises:
@@ -45,7 +77,7 @@ def read(source: str, path: Path, stated: Stated, result_set: str) -> list[dict[
     if known is None:
         close = difflib.get_close_matches(source, SOURCES, 1)
         hint = f"Did you mean {close[0]}?" if close else f"Choose from: {', '.join(SOURCES)}."
-        raise SourceError(path, [f"source {source}: is unknown. {hint}"])
+        raise SourceError(given.name, [f"source {source}: is unknown. {hint}"])
     problems = [
         f"option {name}: is unknown. {known.name} has: {', '.join(known.options) or 'none'}."
         for name in stated.options
@@ -53,7 +85,7 @@ def read(source: str, path: Path, stated: Stated, result_set: str) -> list[dict[
     ]
     rows: list[Row] = []
     try:
-        rows = list(known.read(path, stated))
+        rows = list(known.read(given, stated))
     except SourceError as error:
         problems += error.problems
     if not rows and not problems:
@@ -69,7 +101,7 @@ def read(source: str, path: Path, stated: Stated, result_set: str) -> list[dict[
         ]
         merged = {
             "basis": known.basis, "mode": "training", "status": "ok", "number_of_nodes": 1,
-            **stated.facts, **in_file, "result_set": slug(result_set),
+            **stated.facts, **in_file, "result_set": folder_slug(result_set),
         }  # fmt: skip
         if known.basis == "measured" and "accelerators_per_node" not in merged:
             merged["accelerators_per_node"] = 1
@@ -77,5 +109,5 @@ def read(source: str, path: Path, stated: Stated, result_set: str) -> list[dict[
     missing = [n for n in known.needs if rows and any(n not in row for row in whole)]
     problems += [f"{name}: is not in the file. State it: --fact {name}=..." for name in missing]
     if problems:
-        raise SourceError(path, problems)
+        raise SourceError(given.name, problems)
     return whole

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -147,6 +148,8 @@ def _whole_run(row: Row) -> Iterator[tuple[str, str]]:
 
 
 _WHOLE_ITEMS: Final = frozenset({"epoch", "step", "samples"})
+_MAY_DIVERGE: Final = frozenset({"loss", "metric", "value"})
+_HALF_A_CHARACTER: Final = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,7 +272,8 @@ def _row_problems(i: int, row: Row) -> list[Problem]:
     values = [
         Problem(row=i, column=c.name, message=text)
         for c in COLUMNS
-        if (text := _value_problem(c, row.get(c.name)))
+        if ((value := row.get(c.name)) is not None or c.required)
+        and (text := _value_problem(c, value))
     ]
     return unknown + values + ([] if values else _cross_problems(i, row))
 
@@ -313,7 +317,7 @@ def _text_problem(column: Column, value: Any) -> str | None:  # noqa: ANN401 - a
         return f"is {value!r}; it must be text."
     if len(value) > MAX_TEXT:
         return f"has {len(value)} characters; at most {MAX_TEXT} are kept. Shorten it."
-    if any("\ud800" <= c <= "\udfff" for c in value):
+    if _HALF_A_CHARACTER.search(value):
         return "holds half a character (a lone surrogate). Read the text again as UTF-8."
     if not value.strip():
         return "is empty. Leave it out instead: missing is NULL."
@@ -375,15 +379,26 @@ def _nested_problem(column: Column, value: Any) -> str | None:  # noqa: ANN401 -
     return None
 
 
+def _is_usual(name: str, number: Any) -> bool:  # noqa: ANN401 - any cell
+    """Return whether nothing can be wrong with a number: most are, and few need every rule."""
+    if name in _WHOLE_ITEMS:
+        return type(number) is int and 1 <= number <= UNITS["steps"].most
+    if type(number) is not float:
+        return False
+    return name in _MAY_DIVERGE or (
+        name.endswith("_s") and UNITS["s"].least <= number <= UNITS["s"].most
+    )
+
+
 def _item_problem(column: Column, item: Row) -> str | None:
     for name, number in item.items():
-        if number is None:
+        if number is None or _is_usual(name, number):
             continue
         if isinstance(number, bool) or not isinstance(number, int | float):
             return f"has {name} {number!r}; it must be a number."
         if name in _WHOLE_ITEMS and (not _whole(number) or number < 0):
             return f"has {name} {number!r}; it must be a whole number, not negative."
-        diverged = name in {"loss", "metric", "value"} and isinstance(number, float)
+        diverged = name in _MAY_DIVERGE and isinstance(number, float)
         if not diverged and not _finite(number):  # a diverged loss is a fact
             return f"took {name}={number}. A time must be finite."
         if name.endswith("_s") and (number < 0 or (number == 0 and name in {"epoch_s", "step_s"})):

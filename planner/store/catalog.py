@@ -7,6 +7,7 @@ not replaced at all, so that no typed row is lost.
 
 from __future__ import annotations
 
+import functools
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
@@ -143,6 +144,12 @@ def _parsed(folder: Path, table: TableName, origin: Origin, today: date | None =
         message = f"cannot be read ({error.strerror or error})."
         problem = Problem(file=path.name, row=None, column="", message=message)
         return Parsed(table=table, file=path.name, problems=(problem,))
+    return _parsed_text(table, content, origin, today)
+
+
+@functools.lru_cache(maxsize=32)
+def _parsed_text(table: TableName, content: bytes, origin: Origin, today: date | None) -> Parsed:
+    """Return the rows of a file; the shipped ones are read again with each change of one's own."""
     return parse_csv(table, content, origin=origin, today=today)
 
 

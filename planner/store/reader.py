@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -37,7 +37,7 @@ from planner.store.sealed.accept import (
     name_problem,
     text_problem,
 )
-from planner.store.sealed.result_set import NAME, ResultSet, SetFiles
+from planner.store.sealed.result_set import NAME, WITHDRAWN, ResultSet, SetFiles, withdrawal
 from planner.store.sealed.seal import Seal
 
 PATIENCE_S: Final = 0.5
@@ -405,7 +405,7 @@ class Store:
         for runs is full, the remaining files wait until others go. Return False if some have just
         gone and everything has to be loaded anew.
         """
-        files = [p for p in new if not p.endswith(NAME)]
+        files = [p for p in new if not p.endswith((f"/{NAME}", f"/{WITHDRAWN}"))]
         sets = self._read_sets(now)
         touched: set[tuple[str, str]] = set()
         drop = {p for p in gone if p in now}  # changed in place: never beside themselves
@@ -644,6 +644,8 @@ class Store:
             sets[place], problem = self._set_files.read(
                 Path(place), self._folder_of(place), now.get(set_file)
             )
+            if f"{place}/{WITHDRAWN}" in now:
+                sets[place] = replace(sets[place], withdrawn=withdrawal(Path(place)))
             if problem:
                 problems[set_file] = problem
         self._set_files.forget(set(sets))

@@ -13,7 +13,17 @@ from typing import Final
 
 import numpy as np
 
-from planner.core import Estimate, Floats, Record, Refusal, or_refusal, percent
+from planner.core import (
+    Estimate,
+    Floats,
+    Record,
+    Refusal,
+    or_refusal,
+    percent,
+    plain,
+    rounded_ends,
+    with_range,
+)
 from planner.epochs import ADD_TIMED, MOST_LINES, PREFERRED, UNLIKE, EpochSize, timed_samples
 from planner.runs import Run
 from planner.throughput.crossover import crossover_batch
@@ -136,6 +146,24 @@ def crossover_sentence(a: SystemCurve, b: SystemCurve) -> str:
     return f"{text}{interval_text(crossing, size)}. {' '.join(crossing.reasons)}".strip()
 
 
+def crossover_line(a: SystemCurve, b: SystemCurve) -> str:
+    """Return above which batch one system is faster, in few words; "" where they do not cross."""
+    if isinstance(a.curve, Refusal) or isinstance(b.curve, Refusal):
+        return ""
+    crossing = crossover_batch(a.curve, b.curve, names=(a.label, b.label))
+    if isinstance(crossing, Refusal):
+        return ""
+    fast, slow = sorted((a, b), key=_limit, reverse=True)
+    ends = float(crossing.value), float(crossing.low), float(crossing.high)
+    value, _, _ = rounded_ends(*ends)
+    return f"{fast.label} is faster than {slow.label} above batch {plain(value)}."
+
+
+def _limit(curve: SystemCurve) -> float:
+    law = curve.curve
+    return 0.0 if isinstance(law, Refusal) else float(law.asymptotic_throughput.value)
+
+
 def curve_rows(curves: Sequence[SystemCurve]) -> list[Record]:
     """Return v0, t, b50 and b90 of every curve with intervals, or the refusal."""
     return [_row(c) for c in curves]
@@ -209,14 +237,24 @@ def interval_text(e: Estimate, write: Callable[[float | Floats], str] = count) -
     return f" ({percent(e.level)}: {write(low)} to {write(high)})"
 
 
-def interval_cell(row: Record, name: str, write: Callable[[float | Floats], str] = count) -> str:
-    """Return a cell with its interval for a table: 258.1 (250.2 – 266.3)."""
+def interval_cell(row: Record, name: str) -> str:
+    """Return a cell with its interval for the command's table: 258.1 (250.2 – 266.3)."""
     value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
-    text = "no limit" if value is None else write(float(value))
+    text = "no limit" if value is None else count(float(value))
     if low is None:
         return text
-    most = "no limit" if high is None else write(float(high))
-    return f"{text} ({write(float(low))} – {most})"
+    most = "no limit" if high is None else count(float(high))
+    return f"{text} ({count(float(low))} – {most})"
+
+
+def rounded_cell(row: Record, name: str) -> str:
+    """Return a cell with its interval for a page's table, rounded to it: 258 (250 to 266)."""
+    value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
+    if value is None and low is not None:
+        return f"no limit (from {plain(float(low), 2)})"
+    if value is None or low is None:
+        return "no limit" if value is None else plain(float(value), 4)
+    return with_range(float(value), float(low), np.inf if high is None else float(high))
 
 
 def cell(value: float | Floats) -> float | None:

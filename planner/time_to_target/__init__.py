@@ -51,10 +51,11 @@ from planner.time_to_target.goodput import (
 from planner.time_to_target.sentences import (
     Goal,
     caution_of,
+    fastest_two,
     goal_of,
     refused_text,
 )
-from planner.time_to_target.stated import stated_rows, stated_sentences, with_stated
+from planner.time_to_target.stated import stated_name, stated_rows, stated_sentences, with_stated
 from planner.time_to_target.tables import efficiency_sentence, way_rows
 
 __all__ = [
@@ -85,6 +86,7 @@ __all__ = [
     "family_batch_rows",
     "family_rows",
     "family_sentences",
+    "fastest_two",
     "goal_of",
     "goal_of_reference",
     "minimum_time",
@@ -92,6 +94,7 @@ __all__ = [
     "product",
     "read_points",
     "refused_text",
+    "stated_name",
     "stated_rows",
     "stated_sentences",
     "steps_grid",

@@ -153,6 +153,15 @@ def fastest_sentence(timings: Timings) -> str:
     return f"{first} and {second} are tied, each at its best batch: {times}, {why}."
 
 
+def fastest_two(timings: Timings) -> tuple[str, str, bool] | None:
+    """Return the fastest optimiser, the next one, and whether they are tied; None below two."""
+    least = {n: t.least_s for n, t in timings.items() if isinstance(t.least_s, Estimate)}
+    if len(least) < 2:
+        return None
+    (first, a), (second, b) = sorted(least.items(), key=lambda x: float(x[1].value))[:2]
+    return first, second, not float(a.high) < float(b.low)
+
+
 def noise_sentence(comparison: Comparison) -> str:
     """Return gradient noise scales beside critical batch sizes, as a sentence."""
     curves = [c for c in comparison.curves if not isinstance(c.curve, Refusal)]

@@ -24,15 +24,15 @@ def stated_sentences(goal: Goal, times: Sequence[StatedTime]) -> list[str]:
     among = f"the fastest of {runs:,} published runs" if runs > 1 else "the only published run"
     first = (
         f"{goal.trained} reached {goal.target} in {in_words(fastest.seconds[0])} on "
-        f"{_name(fastest)}, {among}."
+        f"{stated_name(fastest)}, {among}."
     )
     if typical is fastest:
         return [first]
-    median = f"{_name(typical)} took {in_words(typical.median_s)} ({_median_of(typical)})."
+    median = f"{stated_name(typical)} took {in_words(typical.median_s)} ({_median_of(typical)})."
     return [f"{first} {median}"]
 
 
-def _name(time: StatedTime) -> str:
+def stated_name(time: StatedTime) -> str:
     """Return accelerators with their count: '3,584 × H100 SXM5 80GB'."""
     card = time.hardware.accelerator
     return time.hardware.label if card is None else f"{time.hardware.count:,} × {card.name}"

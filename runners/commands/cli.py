@@ -11,8 +11,9 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
+from planner.core import program
 from planner.store.disk.sweeps import TICKET
 from planner.store.sealed.commit import CommitError
 from runners.commands import sweeps
@@ -25,10 +26,24 @@ from runners.commands.console import (
 from runners.launch.launcher import MODULES, PORTS
 from runners.plan.spec import SpecError
 from runners.process.supervise import Stopped
+from runners.sweep.push import TOKEN
 from runners.sweep.result_set import OWNERS
 
-EPILOG = """\
-SPEC is a TOML file or the name of a shipped sweep (`python -m runners sweeps`).
+ABOUT: Final = {
+    "plan": "show the runs, time and cost of a sweep",
+    "run": "measure a sweep",
+    "resume": "measure the missing runs of a sweep",
+    "status": "show finished runs of a sweep and the current run",
+    "max-batch": "find the largest batch that fits, for each network of a sweep",
+    "converge": "measure steps to a target against batch size",
+    "sweeps": "list the shipped sweeps",
+    "describe": "show FLOPs, parameters and memory of your Keras model",
+    "push": "send the runs of a result set to a server until it has them",
+    "links": "measure two workers over links of 10, 1 and 0.1 Gbit/s (Linux, root)",
+}
+"""Commands, with what each is for."""
+EPILOG = f"""\
+SPEC is a TOML file or the name of a shipped sweep (`{program("runners")} sweeps`).
 Results go to EPOCHWISE_RESULTS (default: results), one file per run. Ctrl-C keeps all finished
 runs; `resume` measures the missing ones. Exit codes: 0 all measured, 1 a run failed,
 2 the request cannot be carried out, 130 stopped.
@@ -75,7 +90,7 @@ class Stopper:
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print the error and where to find help, then exit with code 2."""
-        print(f"{message}. See: python -m runners --help", file=sys.stderr)  # noqa: T201
+        print(f"{message}. See: {program('runners')} --help", file=sys.stderr)  # noqa: T201
         raise SystemExit(2)
 
 
@@ -88,7 +103,7 @@ def _ticket(text: str) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
-        prog="python -m runners",
+        prog=program("runners"),
         description="Measure training and inference on this machine.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -96,17 +111,7 @@ def _parser() -> argparse.ArgumentParser:
     parsers = parser.add_subparsers(required=True, metavar="COMMAND")
     made = {
         name: parsers.add_parser(name, help=words, description=words)
-        for name, words in {
-            "plan": "show the runs, time and cost of a sweep",
-            "run": "measure a sweep",
-            "resume": "measure the missing runs of a sweep",
-            "status": "show finished runs of a sweep and the current run",
-            "max-batch": "find the largest batch that fits, for each network of a sweep",
-            "converge": "measure steps to a target against batch size",
-            "sweeps": "list the shipped sweeps",
-            "describe": "show FLOPs, parameters and memory of your Keras model",
-            "links": "measure two workers over links of 10, 1 and 0.1 Gbit/s (Linux, root)",
-        }.items()
+        for name, words in ABOUT.items()
     }
     for name, sub in made.items():
         _options(name, sub)
@@ -158,18 +163,33 @@ def _links_options(sub: argparse.ArgumentParser) -> None:
     add("--licence", help="terms of the numbers (default: the owner decides)")
 
 
+def _push_options(sub: argparse.ArgumentParser) -> None:
+    add = sub.add_argument
+    add("spec", metavar="SET", help="name of a result set, or its folder")
+    add("--to", metavar="URL", required=True, help="address of the server, as http://host:8501")
+    add("--token-file", type=Path, help=_TOKEN_HELP)
+    add("--results", type=Path, default=_results(), help=_RESULTS_HELP)
+
+
+_TOKEN_HELP: Final = f"file with the token (default: the variable {TOKEN})"
+_RESULTS_HELP: Final = "folder of result sets (default: EPOCHWISE_RESULTS, else results)"
+
+
+def _results() -> Path:
+    return Path(os.environ.get("EPOCHWISE_RESULTS") or "results")
+
+
 def _options(name: str, sub: argparse.ArgumentParser) -> None:
     add = sub.add_argument
     if name in {"plan", "status", "sweeps", "describe", "links"}:
         add("--json", action="store_true", help="print one JSON value")
-    own = {"describe": _describe_options, "links": _links_options}
+    own = {"describe": _describe_options, "links": _links_options, "push": _push_options}
     if name in own:
         own[name](sub)
     if name in {*own, "sweeps"}:
         return
     add("spec", metavar="SPEC", nargs="?" if name == "status" else None)
-    add("--results", type=Path, default=Path(os.environ.get("EPOCHWISE_RESULTS") or "results"),
-        help="folder of result sets (default: EPOCHWISE_RESULTS, else results)")  # fmt: skip
+    add("--results", type=Path, default=_results(), help=_RESULTS_HELP)
     add("--name", help="name of the result set (default: sweep and system)")
     add("--python", action="append", default=[], metavar="BACKEND=PATH",
         help="Python interpreter of a backend, as jax=.venv-jax/bin/python")  # fmt: skip
@@ -191,6 +211,8 @@ def _options(name: str, sub: argparse.ArgumentParser) -> None:
             help="local: this machine (default); ray: the nodes of a Ray cluster")  # fmt: skip
         add("--address", metavar="HOST:PORT",
             help="of the Ray cluster (default: RAY_ADDRESS, else the one here)")  # fmt: skip
+        add("--push", metavar="URL", help="send each run to a server as soon as it is finished")
+        add("--token-file", type=Path, help=_TOKEN_HELP)
         add("--retry-failed", action="store_true", help="measure failed runs again")
         add("--yes", action="store_true", help="start without confirmation; limits still stop it")
         add("--max-hours", type=_above_zero, help="stop after this time, ask if the plan is longer")

@@ -24,6 +24,7 @@ from runners.commands.journals import (
     nothing_to_do,
     stopped,
 )
+from runners.commands.push import pushing
 from runners.machine.identity import session_started_at
 from runners.plan.cases import Case
 from runners.plan.spec import SpecError
@@ -35,14 +36,18 @@ from runners.sweep.sweep import Progress
 
 
 def run_over_cluster(args: argparse.Namespace, stop: Stop, *, resumed: bool = False) -> int:
-    """Measure a sweep on the nodes of the cluster at --address."""
+    """Measure a sweep on the cluster at --address; a resume of a finished one needs no cluster."""
+    if resumed and (host := begun.cluster(args)):
+        context = read_context(args, host)
+        if context.folder.is_dir() and not (_left(context) or context.expanded.automatic):
+            return nothing_to_do(context)
     try:
         with connected(args.address) as cluster:
             roster = Roster(cluster=cluster, pythons=named_pythons(args.python))
             nodes = list(roster.first_reports(say, stop).values())
             if not nodes:
                 return _no_nodes(args)
-            return _run(args, roster, nodes, stop, resumed=resumed)
+            return measure_on(args, roster, nodes, stop, resumed=resumed)
     except ClusterError as error:
         return refuse(args, [str(error)], str(error))
 
@@ -55,7 +60,7 @@ def _no_nodes(args: argparse.Namespace) -> int:
     return refuse(args, [text], text)
 
 
-def _run(
+def measure_on(
     args: argparse.Namespace,
     roster: Roster,
     nodes: Sequence[Node],
@@ -63,11 +68,11 @@ def _run(
     *,
     resumed: bool,
 ) -> int:
+    """Measure a sweep on nodes that have reported; return the exit code."""
     context = read_context(args, begun.cluster(args) or host_of(nodes))
     if resumed and not context.folder.is_dir():
         return never_started(args, context)
-    done = plans.done_of(context)
-    left = [c for c in context.expanded.cases if not done.settled(c, _attempts(context))]
+    left = _left(context)
     if not left and not context.expanded.automatic:
         return nothing_to_do(context)
     if messages := _problems(context, left, nodes):
@@ -75,7 +80,14 @@ def _run(
     if not args.yes and not _allowed(args):
         say("Nothing was started.")
         return REFUSED
-    return _measure(args, context, roster, stop)
+    with pushing(args, context.folder, stop):
+        return _measure(args, context, roster, stop)
+
+
+def _left(context: Context) -> list[Case]:
+    """Return the cases without a final row."""
+    done = plans.done_of(context)
+    return [c for c in context.expanded.cases if not done.settled(c, _attempts(context))]
 
 
 def _attempts(context: Context) -> int:

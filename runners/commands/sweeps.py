@@ -46,6 +46,7 @@ from runners.commands.journals import (
     unpriced,
 )
 from runners.commands.links import links_command
+from runners.commands.push import push_command, pushing
 from runners.machine import environment, facts
 from runners.plan import spec
 from runners.plan.host import problems, pythons
@@ -298,7 +299,8 @@ def run_command(args: argparse.Namespace, stop: Stop) -> int:
     if not args.yes and not _allowed(args, context, plan):
         say("Nothing was started.")
         return REFUSED
-    return _measure(args, context, stop)
+    with pushing(args, context.folder, stop):
+        return _measure(args, context, stop)
 
 
 def resume_command(args: argparse.Namespace, stop: Stop) -> int:
@@ -431,5 +433,6 @@ COMMANDS: Final[MappingProxyType[str, Callable[[Any, Stop], int]]] = MappingProx
         "plan": plan_command, "run": run_command, "resume": resume_command,
         "status": status_command, "max-batch": max_batch_command, "converge": converge_command,
         "sweeps": sweeps_command, "describe": describe_command, "links": links_command,
+        "push": push_command,
     }
 )  # fmt: skip

@@ -430,7 +430,7 @@ def expand(spec: Spec, host: Host) -> Expanded:
     automatic: dict[str, Automatic] = {}
     problems: list[str] = []
     _check_size(spec)
-    for i, block in enumerate(spec.blocks, 1):
+    for i, block in _sound_blocks(spec):
         for factors in _products({**spec.defaults, **block}, spec.patterns):
             there = host_of(factors, host)
             messages = _problems(factors, host)
@@ -449,10 +449,15 @@ def expand(spec: Spec, host: Host) -> Expanded:
     return Expanded(cases=tuple(explicit.values()), automatic=tuple(automatic.values()))
 
 
+def _sound_blocks(spec: Spec) -> list[tuple[int, Table]]:
+    """Return the blocks to expand, each with its number from 1."""
+    return [(i, block) for i, block in enumerate(spec.blocks, 1) if i not in spec.wrong_blocks]
+
+
 def _check_size(spec: Spec) -> None:
     """Raise SpecError if the cross product of a sweep is too large to expand."""
     runs = spec.repeats * sum(
-        _runs_of({**spec.defaults, **block}, spec.patterns) for block in spec.blocks
+        _runs_of({**spec.defaults, **block}, spec.patterns) for _, block in _sound_blocks(spec)
     )
     if runs > MOST_RUNS:
         text = f"it has {runs:,} runs; the limit is {MOST_RUNS:,}. Shorten its lists."

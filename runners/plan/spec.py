@@ -223,13 +223,17 @@ class Spec:
     defaults: Table = field(default_factory=dict)
     patterns: Mapping[str, Table] = field(default_factory=dict)
     blocks: tuple[Table, ...] = ()
+    wrong_blocks: frozenset[int] = frozenset()
+    """Numbers of blocks that are not expanded: they have problems (see `SpecError.rest`)."""
 
 
 class SpecError(ValueError):
     """A sweep that cannot be planned; `problems` lists all its problems."""
 
-    def __init__(self, name: str, problems: Iterable[str]) -> None:
+    def __init__(self, name: str, problems: Iterable[str], rest: Spec | None = None) -> None:
         self.name = name
+        self.rest = rest
+        """The sweep without its wrong parts: their combinations can be checked as well."""
         self.problems = tuple(dict.fromkeys(problems))
         lines = "\n  ".join(self.problems)
         super().__init__(f"{len(self.problems)} problem(s) in {name}:\n  {lines}")
@@ -316,7 +320,7 @@ def from_table(name: str, body: Table) -> Spec:
         raise SpecError(name, ["it is a sweep of steps to a target. Use `converge`."])
     problems = [*_top_problems(body), *_block_problems(body)]
     if problems:
-        raise SpecError(name, problems)
+        raise SpecError(name, problems, _rest(name, body))
     top = {k: body[k] for k in ("title", "about", "epochs", "repeats") if k in body}
     return Spec(
         name=name,
@@ -327,6 +331,26 @@ def from_table(name: str, body: Table) -> Spec:
         patterns=body.get("patterns", {}),
         blocks=tuple(body["runs"]),
         **top,
+    )
+
+
+def _rest(name: str, body: Table) -> Spec | None:
+    """Return the sound blocks of a wrong sweep; None if what they share is wrong too."""
+    blocks, patterns = body.get("runs"), body.get("patterns", {})
+    if not isinstance(blocks, list) or not isinstance(patterns, Mapping):
+        return None
+    shared = [("defaults", body.get("defaults", {}), patterns)]
+    shared += [(pattern, table, {}) for pattern, table in patterns.items()]
+    if any(factor_problems(*part) for part in shared):
+        return None
+    wrong = {i for i, block in enumerate(blocks, 1) if factor_problems("", block, patterns)}
+    return Spec(
+        name=name,
+        title="",
+        defaults=body.get("defaults", {}),
+        patterns=patterns,
+        blocks=tuple(blocks),
+        wrong_blocks=frozenset(wrong),
     )
 
 

@@ -32,6 +32,7 @@ from runners.plan.placement import placed
 from runners.plan.spec import Spec, SpecError
 from runners.process.supervise import ROOT
 from runners.sweep.measure import Bench, Hooks, measure
+from runners.sweep.push import server_problems
 from runners.sweep.result_set import OWNERS, describe
 from runners.sweep.sweep import Measure, slug
 
@@ -87,11 +88,14 @@ def read_context(args: argparse.Namespace, cluster: Host | None = None) -> Conte
     if args.backend:
         environ["KERAS_BACKEND"] = args.backend
     errors: list[SpecError] = []
+    if (to := getattr(args, "push", None)) and (wrong := server_problems(to, args.token_file)):
+        errors.append(SpecError("--push", wrong))
     read = _tried(lambda: spec.read(spec.find(args.spec)), errors)
     named = _tried(lambda: named_pythons(args.python), errors) or {}
     here = _tried(lambda: _host(args, cluster, named, environ), errors)
     launcher = _tried(lambda: _launcher(args, read, cluster), errors)
-    cases = _tried(lambda: expand(read, here[1]), errors) if read and here else None
+    planned = read or next((error.rest for error in errors if error.rest), None)
+    cases = _tried(lambda: expand(planned, here[1]), errors) if planned and here else None
     expanded = None
     if read and launcher and cases:
         expanded = _tried(lambda: placed(read.name, cases, launcher), errors)

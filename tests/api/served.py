@@ -47,8 +47,9 @@ def ask(
     target: str,
     method: str = "GET",
     headers: Mapping[str, str] | None = None,
+    content: bytes = b"",
 ) -> Answered:
-    """What an address answers."""
+    """What an address answers to a request with a body of `content`."""
     path, _, query = target.partition("?")
     scope = {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method,
@@ -57,14 +58,14 @@ def ask(
         "headers": [(k.lower().encode(), v.encode()) for k, v in (headers or {}).items()],
     }  # fmt: skip
     with ThreadPoolExecutor(1) as away:  # this thread may have a loop already: a browser's
-        return away.submit(lambda: asyncio.run(_call(of, scope))).result()
+        return away.submit(lambda: asyncio.run(_call(of, scope, content))).result()
 
 
-async def _call(of: Starlette, scope: dict[str, Any]) -> Answered:
+async def _call(of: Starlette, scope: dict[str, Any], content: bytes) -> Answered:
     sent: list[Any] = []
 
     async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": b"", "more_body": False}
+        return {"type": "http.request", "body": content, "more_body": False}
 
     async def send(message: MutableMapping[str, Any]) -> None:
         sent.append(message)

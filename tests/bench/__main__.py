@@ -14,6 +14,7 @@ PARTS = (
     "small_files",
     "fits",
     "money",
+    "capacity",
     "pages",
     "explore",
     "many_runs",

@@ -23,8 +23,8 @@ from tests.browser.look import settled
 from tests.browser.server import served
 
 SHELL = Path(__file__).parent.parent.parent / "pages" / "shell.py"
-PAGES = ("start", "how_long", "compare", "throughput", "scaling_out", "steps_to_target", "explore",
-         "results", "measure", "method")  # fmt: skip
+PAGES = ("start", "how_long", "compare", "capacity", "throughput", "scaling_out",
+         "steps_to_target", "explore", "results", "measure", "method")  # fmt: skip
 TIMES = 15
 _CHART: Final = ".js-plotly-plot .xtick"
 _TABLE: Final = "[data-testid=data-grid-canvas]"

@@ -32,16 +32,19 @@ ARGUMENTS: Final = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--js-flags=--min-semi-space-size=64 --max-semi-space-size=64",  # a page is short-lived
 )
 PAGES: Final = {
     "": "Epochwise",
     "how-long": "How long?",
     "compare": "Compare hardware",
+    "capacity": "Capacity",
     "throughput": "Throughput",
     "scaling-out": "Scaling out",
     "steps-to-target": "Steps to target",
     "explore": "Explore",
     "results": "Results",
+    "add-results": "Add results",
     "measure": "Measure",
     "method": "Method & accuracy",
 }
@@ -154,7 +157,7 @@ def _wait_for_a_run(page: Page, finished_before: int, within_ms: float) -> None:
 def settled(page: Page) -> Page:
     """The page, once its script has not run for a while and nothing on it is stale."""
     page.evaluate("window.quietSince = undefined")
-    page.wait_for_function(_SETTLED, arg=_QUIET_MS, timeout=_PATIENCE_MS)
+    page.wait_for_function(_SETTLED, arg=_QUIET_MS, timeout=_PATIENCE_MS, polling=_POLL_MS)
     return page
 
 

@@ -1,5 +1,9 @@
-"""The app whose shipped sweeps are short: `streamlit run tests/browser/short_app.py`."""
+"""The app whose shipped sweeps are short: `streamlit run tests/browser/short_app.py`.
 
+SHORT_PYTHON may name a Python for its commands, SHORT_TENSORFLOW one for its children.
+"""
+
+import os
 import sys
 from pathlib import Path
 
@@ -10,5 +14,9 @@ import streamlit as st  # noqa: E402 - after the path is set
 
 from pages.measure import measuring  # noqa: E402
 
-measuring.COMMAND = (sys.executable, "-m", "tests.browser.short_runners")
+measuring.COMMAND = (
+    os.environ.get("SHORT_PYTHON", sys.executable),
+    "-m",
+    "tests.browser.short_runners",
+)
 app = st.App(ROOT / "pages" / "shell.py")

@@ -31,6 +31,11 @@ KNOWN: Final = (
         selector='[data-testid=stDataFrame] th[aria-colindex="1"]',
         reason="the column of tick boxes of a table with single rows has no title",
     ),
+    Known(
+        rule="presentation-role-conflict",
+        selector="[data-testid=stFileUploaderDropzone]",
+        reason="Streamlit names the area for dropping files, which has no role; its button has one",
+    ),
 )
 """Faults of Streamlit's own parts, which no setting or style of ours can change."""
 
@@ -45,7 +50,7 @@ def test_every_page_is_checked() -> None:
 
 
 @pytest.mark.parametrize("address", PAGES)
-def test_a_page_has_no_violation_in_light_and_dark_wide_and_narrow(
+def test_a_page_has_no_violation_in_light_and_dark_wide_and_narrow_folded_and_open(
     app_url: str, visit: Visit, address: str
 ) -> None:
     page = visit(f"{app_url}/{address}", dark=True)
@@ -55,15 +60,12 @@ def test_a_page_has_no_violation_in_light_and_dark_wide_and_narrow(
     page.reload()
     faults |= _checked(settled(page), 400) | _checked(page, 1440)
     assert sorted(faults) == []
+    _open_folded_boxes(page)
+    assert sorted(violations(page, KNOWN)) == []
 
 
-@pytest.mark.parametrize("address", PAGES)
-def test_folded_boxes_have_no_violation_once_they_are_open(
-    app_url: str, visit: Visit, address: str
-) -> None:
-    page = visit(f"{app_url}/{address}")
+def _open_folded_boxes(page: Page) -> None:
     boxes = page.get_by_test_id("stMain").locator("details:not([open]) > summary")
     while boxes.count():
         boxes.first.click()
         settled(page)
-    assert sorted(violations(page, KNOWN)) == []

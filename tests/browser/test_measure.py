@@ -21,6 +21,7 @@ from tests.browser import short_runners
 from tests.browser.conftest import Visit
 from tests.browser.look import answer, click_row, settled, widget
 from tests.browser.server import Serve, served, streamlit, uvicorn
+from tests.fork_server import executable
 from tests.store.sweeping import dead, result
 
 pytestmark = pytest.mark.browser
@@ -58,8 +59,9 @@ def real(place: Path) -> Iterator[str]:
 
 @pytest.fixture
 def short(place: Path) -> Iterator[str]:
-    """The app as it is, on an empty folder, with a shorter quick sweep."""
-    with served(place / "results", streamlit(script=SHORT)) as url:
+    """The app as it is, on an empty folder, with a shorter quick sweep in warm processes."""
+    warm = {"SHORT_PYTHON": executable("planner"), "SHORT_TENSORFLOW": executable("tensorflow")}
+    with served(place / "results", streamlit(script=SHORT), settings=warm) as url:
         yield url
 
 

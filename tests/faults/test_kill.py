@@ -21,9 +21,9 @@ from tests.faults.writer import case
 from tests.store.build import a_set, ids, opened, reasons
 
 pytestmark = pytest.mark.faults
-RUNS: Final = 72 if FULL else 36
-KILLS: Final = 200 if FULL else 12
-COMPACTIONS: Final = 60 if FULL else 4
+RUNS: Final = 72 if FULL else 24
+KILLS: Final = 200 if FULL else 6
+COMPACTIONS: Final = 60 if FULL else 2
 
 
 def _seconds_of(work: Child) -> float:

@@ -30,7 +30,7 @@ from tests.shipped import store
 from tests.store.build import a_set, opened
 
 pytestmark = pytest.mark.faults
-EACH: Final = 158 if FULL else 4
+EACH: Final = 158 if FULL else 2
 """Links to each of the eight addresses: 1,264 in full."""
 BROKEN: Final = 60 if FULL else 6
 AT_ONCE: Final = 2

@@ -24,7 +24,7 @@ from tests.store.build import a_set, ids, listed, opened
 pytestmark = pytest.mark.faults
 Say = Callable[[str], None]
 KILLS: Final = 60 if FULL else 8
-RUNS: Final = 30
+RUNS: Final = 30 if FULL else 8
 _LINKS: Final = {"x86_64": (86, 265), "aarch64": (37,)}
 _RENAMES: Final = {"x86_64": (316,), "aarch64": (276,)}
 _OPERATIONS: Final = struct.Struct("HBBI")

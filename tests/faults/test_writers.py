@@ -15,7 +15,7 @@ from tests.store.build import a_set, folder
 
 pytestmark = pytest.mark.faults
 WRITERS: Final = 4
-EACH: Final = 1000 if FULL else 100
+EACH: Final = 1000 if FULL else 30
 
 
 @pytest.mark.parametrize("merging", [False, True], ids=["alone", "with a compaction all the time"])

@@ -11,6 +11,7 @@ from pages.compare import state
 from planner.answers import CompareAnswer, compare_answered
 from planner.compare.evaluation import Comparison
 from planner.store import Store
+from tests.pages.conftest import on_tab
 
 OPTIONS: Final = ["buy-1x-rtx-5090", "mine-rent-h100-sxm-1-1.99", "own-tpu-v2-8"]
 WORKLOAD: Final = "wideresnet-103m-cifar-100-adam-float32"
@@ -36,7 +37,7 @@ def comparison(store: Store, **link: str | list[str]) -> Comparison:
 
 
 def table(shown: AppTest) -> list[dict[str, Any]]:
-    rows = shown.dataframe[0].value.to_dict("records")
+    rows = on_tab(shown).dataframe[0].value.to_dict("records")
     return [{str(name): cell for name, cell in row.items()} for row in rows]
 
 

@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from pages.common import kept as state
+from pages.common.link import LAST
 from pages.compare import state as compare_state
 from planner.store import Folder, Store, folders_from_environment
 from planner.store.disk.folders import OWN
@@ -29,11 +30,13 @@ PAGES = {
     "": "Epochwise",
     "how-long": "How long?",
     "compare": "Compare hardware",
+    "capacity": "Capacity",
     "throughput": "Throughput",
     "scaling-out": "Scaling out",
     "steps-to-target": "Steps to target",
     "explore": "Explore",
     "results": "Results",
+    "add-results": "Add results",
     "measure": "Measure",
     "method": "Method & accuracy",
 }
@@ -156,6 +159,13 @@ def unfold(shown: AppTest, key: str) -> AppTest:
     return sound(shown.run())
 
 
+def on_tab(shown: AppTest, tab: str = "table") -> AppTest:
+    """The page with another tab of its answer open: only the open one is drawn."""
+    page = shown.session_state[LAST]
+    shown.session_state[f"{page}.tab"] = tab
+    return sound(shown.run())
+
+
 def texts(shown: AppTest) -> str:
     """Everything a page says in words, without the signs that keep names from being markup."""
     parts = [*shown.title, *shown.markdown, *shown.caption, *shown.warning, *shown.header]
@@ -166,7 +176,14 @@ def texts(shown: AppTest) -> str:
 def figure(shown: AppTest, place: int = 0) -> dict[str, Any]:
     """The figure of the chart at `place`, as the browser gets it."""
     spec: dict[str, Any] = json.loads(shown.get("plotly_chart")[place].proto.spec)
+    spec["data"] = [t for t in spec["data"] if t.get("x") != [None]]  # entries of the legend
     return spec
+
+
+def legend(shown: AppTest, place: int = 0) -> set[str]:
+    """What the legend of the chart at `place` names."""
+    spec = json.loads(shown.get("plotly_chart")[place].proto.spec)
+    return {trace["name"] for trace in spec["data"] if trace.get("showlegend")}
 
 
 def lines(shown: AppTest, place: int = 0) -> list[str]:

@@ -12,7 +12,7 @@ from tests.pages.conftest import show
 MOST_WORDS = 25
 FOLDED = {"expander", "popover"}
 WORDED = {"markdown", "caption", "info", "warning", "error", "success"}
-ADDRESSES = ("how-long", "compare", "throughput", "steps-to-target", "method")
+ADDRESSES = ("how-long", "compare", "capacity", "throughput", "steps-to-target", "method")
 
 
 def _above(block: Block, seen: list[str]) -> bool:

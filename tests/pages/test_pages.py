@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.common.link import slugs
 from pages.how_long.options import MOST_CHOSEN, usual_options
+from pages.how_long.tiles import total_cells
 from pages.results import table as listed
 from planner.answers import batch_rows, curve_answered, how_long_tables, ratio_rows
 from planner.epochs import EPOCHS, HowLong, Option, options_of
@@ -84,39 +85,44 @@ def test_the_link_asks_for_another_number_of_epochs(store: Store) -> None:
 
 def test_the_ranked_table_holds_the_planners_totals_fastest_first(store: Store) -> None:
     result = _shown_by_default(store)
-    table = show().dataframe[0].value
+    table = show(tab="table").dataframe[0].value
     assert list(table["option"]) == [a.option.label for a in result.answers]
-    assert list(table["total"]) == [how_long_tables.total_in_words(a.total) for a in result.answers]  # type: ignore[arg-type]
+    assert list(table["total"]) == [total_cells(a)[0] for a in result.answers]
 
 
 def test_the_other_numbers_of_epochs_are_the_planners(store: Store) -> None:
     result = _shown_by_default(store)
     rows = how_long_tables.epochs_rows([a.option for a in result.answers])
     shown = unfold(show(), "how-long.others")
-    assert shown.dataframe[1].value.to_dict("records") == rows
+    assert shown.dataframe[0].value.to_dict("records") == rows
 
 
 def test_the_ratio_report_is_the_planners(store: Store) -> None:
     rows = ratio_rows(_options(store), "TPU v2-8", "GPU", EPOCHS)
     shown = unfold(show(), "how-long.against")
-    assert shown.dataframe[1].value.to_dict("records") == rows
+    assert shown.dataframe[0].value.to_dict("records") == rows
 
 
 @pytest.mark.parametrize(
     ("address", "key"), [("how-long", "how-long"), ("throughput", "throughput")]
 )
 def test_every_number_has_a_source_and_a_licence(address: str, key: str) -> None:
-    sources = unfold(show(address), f"{key}.origin").dataframe[1].value
+    sources = unfold(show(address), f"{key}.origin").dataframe[0].value
     assert sources["Source"].str.contains("koshian2").all()
     assert sources["Licence"].str.len().gt(0).all()
 
 
+def tiles(shown: AppTest) -> str:
+    """The tiles of the answer, as HTML."""
+    return next(str(h.proto.body) for h in shown.get("html") if "epochwise-answer" in h.proto.body)
+
+
 def test_another_session_widens_the_interval_and_says_so() -> None:
     shown = show()
-    before = texts(shown)
+    before = tiles(shown)
     shown.toggle(key="how-long.session").set_value(True).run()
     assert "any session on hardware of this kind" in texts(sound(shown))
-    assert before.splitlines()[1] != texts(shown).splitlines()[1]
+    assert before != tiles(shown)
 
 
 @pytest.mark.parametrize("epochs", [10, 20, 50, 100, 200, 500, 1000])
@@ -137,20 +143,19 @@ def test_the_chart_draws_each_chosen_system_in_a_colour_of_the_palette() -> None
     drawn = figure(show())["data"]
     curves = [t for t in drawn if t["mode"] == "lines" and t.get("hoverinfo") != "skip"]
     assert len(curves) == 5
-    assert {t["line"]["color"] for t in curves} <= set(LIGHT)
+    colours = {t["line"]["color"] for t in curves}
+    assert len(colours) == 5  # shades of the two systems' hues
+    assert len(colours & set(LIGHT)) == 2
 
 
 def test_a_system_keeps_its_colour_when_others_are_taken_away() -> None:
-    def colour(shown: object) -> str:
+    def hues(shown: object) -> set[str]:
         drawn = figure(shown)["data"]  # type: ignore[arg-type]
-        return next(
-            str(t["line"]["color"])
-            for t in drawn
-            if t.get("name") == "TPU v2-8 · batch 512" and t.get("hovertemplate")
-        )
+        of_tpus = (t for t in drawn if str(t.get("name")).startswith("TPU") and "line" in t)
+        return {str(t["line"].get("color")) for t in of_tpus} & set(LIGHT)
 
     alone = show(systems="tpu-v2-8-batch-512", baseline="tpu-v2-8-batch-64")
-    assert colour(alone) == colour(show())
+    assert hues(alone) == hues(show()) == {LIGHT[2]}
 
 
 def test_linear_and_log_scales_are_what_they_are_called() -> None:
@@ -191,7 +196,7 @@ def test_where_every_option_is_refused_the_reason_and_the_next_step_are_shown(fe
 
 
 def test_a_refused_option_stands_in_the_table_with_its_reason() -> None:
-    table = show(pattern=FEED + "fit").dataframe[0].value
+    table = show(pattern=FEED + "fit", tab="table").dataframe[0].value
     assert set(table["total"]) == {"–"}
     assert all("Measure the first epoch" in why for why in table["why"])
 

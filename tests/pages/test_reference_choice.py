@@ -10,7 +10,7 @@ from pages.steps_to_target import reference_choice
 from planner.time_to_target import ReferencePoints, comparison_of, goal_of_reference, summary_of
 from planner.time_to_target._reference import MISSING
 from planner.time_to_target.sentences import answer_sentences
-from tests.pages.conftest import lines, show, sound, texts, unfold
+from tests.pages.conftest import lines, on_tab, show, sound, texts, unfold
 from tests.pages.steps_to_target.test_steps_to_target import PAGE, answer
 from tests.planner.made_trials import sweep
 from tests.store.build import a_set, together
@@ -38,20 +38,21 @@ def _reference(round_: str = "") -> list[str]:
 def test_reference_points_are_a_workload_beside_the_measured_ones() -> None:
     shown = show(PAGE, workload=RESNET)
     said = texts(shown)
-    assert answer(shown) == _reference()[0]
+    assert f"\n{_reference()[0]}\n" in answer(shown)
     assert "Optimiser: LARS. Target: 75.9 % top-1 accuracy, as the benchmark sets it." in said
     assert "not verified by MLCommons" in said
     assert "Gradient noise scale beside Bcrit: not measured." in said
     assert "steps of ResNet-50 on ImageNet were not timed" in said
     assert not shown.select_slider
-    assert list(shown.dataframe[0].value["Noise scale (samples)"]) == ["not measured"]
     assert set(lines(shown)) == {"LARS"}
+    assert list(on_tab(shown).dataframe[0].value["Noise scale (samples)"]) == ["not measured"]
 
 
 def test_another_round_has_other_points() -> None:
     shown = show(PAGE, workload=RESNET)
     shown.selectbox(key=f"{PAGE}.round").select("1.0").run()
-    assert answer(sound(shown)) == _reference("1.0")[0] != _reference()[0]
+    assert f"\n{_reference('1.0')[0]}\n" in answer(sound(shown))
+    assert _reference("1.0")[0] != _reference()[0]
     assert shown.query_params["round"] == "1.0"
 
 
@@ -82,7 +83,7 @@ def test_the_source_and_the_licence_of_reference_points_are_the_packages() -> No
 
 def test_without_the_package_the_page_works_and_says_so(no_package: str) -> None:
     shown = show(PAGE)
-    assert answer(shown).startswith("MLP 64-64 on digits with SGD Nesterov 0.9 to 2.5 % ")
+    assert "\nMLP 64-64 on digits with SGD Nesterov 0.9 to 2.5 % " in answer(shown)
     assert no_package in texts(shown)
     assert not [o for o in shown.selectbox(key=f"{PAGE}.workload").options if "MLPerf" in o]
 
@@ -94,7 +95,7 @@ def test_without_trials_the_page_says_how_to_make_some(alone: Path, no_package: 
     assert no_package in texts(shown)
     together(a_set(alone), sweep())
     shown.button(key=f"{PAGE}.again").click().run()
-    assert answer(sound(shown)).startswith("Beyond batch 64 (90 %: ")
+    assert "\nBeyond batch 64 (90 %: " in answer(sound(shown))
 
 
 def test_without_trials_reference_points_are_shown_and_how_to_make_some(alone: Path) -> None:

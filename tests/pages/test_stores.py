@@ -14,7 +14,7 @@ from planner.answers import how_long_answered
 from planner.core.slugs import slugs
 from planner.store import Store, commit_runs, queries
 from tests import shipped
-from tests.pages.conftest import PAGES, lines, show, sound, texts, unfold
+from tests.pages.conftest import PAGES, lines, on_tab, show, sound, texts, unfold
 from tests.shipped import all_of
 from tests.store.build import a_set, row, rows, together
 
@@ -106,7 +106,7 @@ def test_a_sweep_that_scatters_is_refused_and_its_points_are_shown(alone: Path) 
     shown = show("throughput")
     assert "The points scatter" in texts(shown)
     assert lines(shown) == []
-    table = shown.dataframe[0].value
+    table = on_tab(shown).dataframe[0].value
     assert list(table["v0 (samples/s)"]) == ["refused"]
 
 
@@ -139,10 +139,11 @@ def test_a_run_out_of_memory_is_refused_with_its_reason_beside_a_good_one(alone:
     failed = {"status": "oom", "status_reason": "12 GB asked, 8 GB there"}
     a_set(alone, [timed(), row(global_batch_size=512, **failed)])
     shown = show()
-    table = shown.dataframe[0].value.set_index("option")
+    table = on_tab(shown).dataframe[0].value.set_index("option")
     assert "on T4: 5 h 33 min" in texts(shown)
     assert "T4 · batch 512" not in table.index  # refused options are not chosen before anyone asks
-    result = show(systems=["t4-batch-64", "t4-batch-512"]).dataframe[0].value.set_index("option")
+    both = show(systems=["t4-batch-64", "t4-batch-512"], tab="table")
+    result = both.dataframe[0].value.set_index("option")
     assert result.loc["T4 · batch 512", "total"] == "–"
     assert "The run ended as oom: 12 GB asked, 8 GB there." in str(
         result.loc["T4 · batch 512", "why"]

@@ -41,9 +41,10 @@ def _pairs(shown: AppTest) -> Iterator[tuple[Any, Any]]:
             yield element, drawn[place + 1] if place + 1 < len(drawn) else None
 
 
+@pytest.mark.parametrize("tab", ["", "table"])
 @pytest.mark.parametrize("address", sorted(PAGES))
-def test_every_chart_and_table_is_followed_by_its_text(address: str) -> None:
-    for element, after in _pairs(show(address)):
+def test_every_chart_and_table_is_followed_by_its_text(address: str, tab: str) -> None:
+    for element, after in _pairs(show(address, tab=tab) if tab else show(address)):
         assert after is not None
         assert after.type == "html", f"{address}: {element.proto.alt}"
         read = _Text(after.proto.body)
@@ -52,4 +53,6 @@ def test_every_chart_and_table_is_followed_by_its_text(address: str) -> None:
 
 
 def test_pages_with_an_answer_have_charts_and_tables_to_read() -> None:
-    assert {e.type for e, _ in _pairs(show("how-long"))} == DRAWN
+    assert {
+        e.type for tab in ("chart", "table") for e, _ in _pairs(show("how-long", tab=tab))
+    } == DRAWN

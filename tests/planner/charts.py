@@ -14,9 +14,17 @@ P = ParamSpec("P")
 
 def _read(chart: Callable[P, figures.ChartSpec]) -> Callable[P, Any]:
     def read(*args: P.args, **kwargs: P.kwargs) -> go.Figure:
-        return go.Figure(chart(*args, **kwargs))
+        return _without_legend(go.Figure(chart(*args, **kwargs)))
 
     return read
+
+
+def _without_legend(figure: go.Figure) -> go.Figure:
+    """The figure with its points alone; the words of the legend are `meta`."""
+    entries = [t for t in figure.data if t.showlegend and t.x == (None,)]
+    kept = [t for t in figure.data if not (t.showlegend and t.x == (None,))]
+    looks = {t.name: (t.marker.symbol, t.line.dash) for t in entries}
+    return go.Figure(data=kept, layout=figure.layout.update(meta=looks))
 
 
 dots = _read(figures.dots)

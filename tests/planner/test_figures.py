@@ -13,7 +13,9 @@ from planner import figures
 from planner.core import Floats
 from planner.figures.frame import (
     DARK_THEME,
+    LABEL_GAP,
     LIGHT_THEME,
+    TOOLS,
     Drawing,
     Theme,
     rgba,
@@ -95,8 +97,9 @@ def test_names_at_the_line_ends_never_touch() -> None:
     drawing = Drawing(LIGHT_THEME)
     drawing.y = {"range": [0.0, 1.0]}
     at = np.array([0.5, 0.5, 0.501, 0.52, 0.9])
-    pixels = at * (430 - 26 - 48) + drawing._apart(at, log=False)
-    assert min(b - a for a, b in itertools.pairwise(sorted(pixels))) >= 16.5
+    inside = drawing.height - TOOLS - 48
+    pixels = at * inside + drawing._apart(at, LABEL_GAP, log=False)
+    assert min(b - a for a, b in itertools.pairwise(sorted(pixels))) >= LABEL_GAP - 0.5
 
 
 def test_the_question_is_marked_with_its_number() -> None:

@@ -17,6 +17,15 @@ from tests.fork_server import JAX, ROOT, executable
 THREADS = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS")
 """Small networks take less processor time on one thread than on several."""
 
+WEIGHTS_OF_ZERO = """
+import keras
+drawn = keras.initializers.VarianceScaling.__call__
+def zeros(self, shape, dtype=None, **_):
+    return keras.ops.zeros(shape, dtype)
+keras.initializers.VarianceScaling.__call__ = zeros
+"""
+"""Where only the shapes of weights count: drawing 100 million numbers takes seconds."""
+
 
 def answer(program: str, backend: str) -> Any:  # noqa: ANN401 - any JSON
     """What `program` prints as its last line, as JSON; skips where the environment is missing."""

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ from runners.child.samples.datasets import (
 )
 from runners.machine.facts import storage_type
 from runners.workloads import DATASETS
+from tests.runners.networks import python
 
 ROOT = Path(__file__).parents[2]
 SYNTHETIC = [name for name, data in DATASETS.items() if data.synthetic]
@@ -117,7 +117,9 @@ def test_seven_in_eight_tokens_are_one_of_four_that_their_predecessor_allows() -
 # -- sets that must be downloaded ----------------------------------------------------------------
 
 OFFLINE = """
-import json
+import json, os
+from keras.src.backend import config
+config._KERAS_DIR = os.environ["KERAS_HOME"]  # read when Keras was imported
 from runners.child.samples.datasets import DataError, load
 try:
     load("cifar100", 10, 10, seed=0)
@@ -131,8 +133,9 @@ def test_without_a_network_cifar_is_an_error_that_names_the_synthetic_set(tmp_pa
     environment = {**os.environ, **nowhere, "no_proxy": "", "KERAS_HOME": str(tmp_path),
                    "KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "3"}  # fmt: skip
     done = subprocess.run(
-        [sys.executable, "-c", OFFLINE], cwd=ROOT, env=environment, capture_output=True, text=True
-    )
+        [python("tensorflow"), "-c", OFFLINE], cwd=ROOT, env=environment,
+        capture_output=True, text=True,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout.splitlines()[-1])
     assert result.startswith("CIFAR-100 is not in Keras's cache and could not be downloaded (")

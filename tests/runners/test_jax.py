@@ -15,7 +15,9 @@ from planner.store import Store
 from planner.store.summaries import summaries
 from planner.store.verify import verify_folder
 from runners.process.supervise import ROOT
+from tests.faults.outcomes import FULL
 from tests.fork_server import JAX
+from tests.runners.networks import python
 from tests.runners.stubs import HANG_S
 from tests.store.build import folder, ids
 
@@ -41,10 +43,12 @@ learning_rate = 1e12
 
 
 def _run(tmp: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """A command by the interpreter with JAX alone; its children are fresh ones in full."""
+    warm = [] if FULL else ["--python", f"jax={python('jax')}"]
     environ = {k: v for k, v in os.environ.items() if k != "KERAS_BACKEND"}
     return subprocess.run(
         [str(JAX), "-m", "runners", *command, str(tmp / "tiny.toml"), "--results",
-         str(tmp / "results"), "--name", "tiny"],
+         str(tmp / "results"), "--name", "tiny", *warm],
         cwd=ROOT, env={**environ, "KERAS_BACKEND": "jax", "EPOCHWISE_STATE": str(tmp / "state")},
         capture_output=True, text=True, timeout=5 * HANG_S,
     )  # fmt: skip

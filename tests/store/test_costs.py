@@ -179,22 +179,22 @@ def test_the_memory_for_runs_is_a_setting() -> None:
 
 def _sets_of(root: Path, count: int, runs: int) -> None:
     for n in range(count):
-        many = rows(runs, seed=n, note=f"{n} " * 400)
+        many = rows(runs, seed=n, note=f"{n} " * 1_500)
         together(a_set(root, slug=f"set{n:02}"), many)
 
 
 def test_when_memory_for_runs_is_full_what_is_loaded_is_shown_and_the_rest_listed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reader, "CHUNK", 2_000)
-    _sets_of(tmp_path, 24, 2_000)
+    monkeypatch.setattr(reader, "CHUNK", 1_000)
+    _sets_of(tmp_path, 12, 1_000)
     store = Store([folder(tmp_path)], memory_bytes=LEAST_BYTES)
     store.refresh()
     shown = len(ids(store))
-    assert 2_000 <= shown < 48_000
+    assert 1_000 <= shown < 12_000
     assert queries.totals(store).runs == shown
     result = [r for r in store.refused if "memory for runs is full (0.1 GB)" in r.reason]
-    assert len(result) == 24 - shown // 2_000
+    assert len(result) == 12 - shown // 1_000
     assert all("EPOCHWISE_MEMORY_GB" in r.reason for r in result)
     looked: list[str] = []
     with monkeypatch.context() as patch:
@@ -202,12 +202,12 @@ def test_when_memory_for_runs_is_full_what_is_loaded_is_shown_and_the_rest_liste
         before = store.generation
         assert store.refresh() == before
     assert looked == []  # nothing is tried again while nothing changes
-    for n in range(16):
+    for n in range(8):
         for path in (tmp_path / f"set{n:02}").glob("*.parquet"):
             path.unlink()
     store.refresh()
-    assert len(ids(store)) >= 2_000  # there is room again
-    assert {Path(r.path).name for r in store.refused} & {f"set{n:02}" for n in range(16)} == set()
+    assert len(ids(store)) >= 1_000  # there is room again
+    assert {Path(r.path).name for r in store.refused} & {f"set{n:02}" for n in range(8)} == set()
 
 
 # -- broken bodies -------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ from planner.runs import (
 )
 from planner.store.disk.files import locked
 from planner.store.disk.folders import Folder
-from planner.store.sealed.result_set import NAME
+from planner.store.sealed.result_set import NAME, WITHDRAWN
 from planner.store.sealed.seal import (
     Seal,
     SealError,
@@ -164,7 +164,9 @@ Listing = dict[str, Stamp]
 
 
 def listing(folders: tuple[Folder, ...], known: Listing | None = None) -> Listing:
-    """All parquet files and set.toml files of the folders, as path -> stamp.
+    """All parquet files, set.toml files and records of withdrawals, as path -> stamp.
+
+    The runs of a withdrawn set are not listed.
 
     A listing that shows every file of `known` is believed at once. One that misses a file (a
     compaction may have replaced it, see `planner.store.disk.files`) is made again while no
@@ -192,6 +194,10 @@ def _settled(folders: tuple[Folder, ...], known: Listing) -> Listing:
     return found
 
 
+_ABOUT: Final = frozenset({NAME, WITHDRAWN})
+"""Files that say something of a set."""
+
+
 def _list_once(folders: tuple[Folder, ...]) -> Listing:
     found: Listing = {}
     for folder in folders:
@@ -199,8 +205,10 @@ def _list_once(folders: tuple[Folder, ...]) -> Listing:
             if _is_parquet(entry.name) or _is_linked_folder(entry):
                 found |= _stamp(entry)
             elif entry.is_dir() and not entry.name.startswith("."):
-                for inner in _entries(entry.path, found):
-                    if _is_parquet(inner.name) or inner.name == NAME:
+                inside = _entries(entry.path, found)
+                withdrawn = any(inner.name == WITHDRAWN for inner in inside)
+                for inner in inside:
+                    if inner.name in _ABOUT or (_is_parquet(inner.name) and not withdrawn):
                         found |= _stamp(inner)
     return found
 

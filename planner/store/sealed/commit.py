@@ -130,6 +130,24 @@ def _check_numbers(
     return present
 
 
+def compared(folder: Path, table: pa.Table) -> tuple[set[str], list[Contradiction]]:
+    """Return the runs of `table` that lie in `folder` already, and those with other numbers there.
+
+    A damaged file counts as empty.
+    """
+    kept = _kept_together(folder, table["run_id"])
+    return _compared(folder, table, kept)
+
+
+def refuse_contradictions(folder: Path, table: pa.Table) -> set[str]:
+    """Return the runs of `table` that lie in `folder` already, with the same numbers.
+
+    Raises:
+        ContradictionError: some have other numbers there.
+    """
+    return _check_numbers(folder, table, _kept_together(folder, table["run_id"]), 0, table.num_rows)
+
+
 def _compared(
     folder: Path, table: pa.Table, kept: dict[str, Path]
 ) -> tuple[set[str], list[Contradiction]]:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
+import uuid
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from planner.core import MAX_SET_BYTES, MAX_SET_TEXT, MAX_SET_UNKNOWN
-from planner.store.disk.files import bounded_toml
+from planner.store.disk.files import bounded_json, bounded_toml, write_new
 from planner.store.sealed.seal import open_plain
 
-FIELDS: Final = ("title", "about", "basis", "licence", "source", "source_url", "citation", "author")
+FIELDS: Final = (
+    "title", "about", "basis", "licence", "source", "source_url", "citation", "author", "standing",
+)  # fmt: skip
 NAME: Final = "set.toml"
+UNOFFICIAL: Final = "unofficial"
+"""Standing of a set that was brought in and not checked; its title says so on every page."""
+WITHDRAWN: Final = "withdrawn.json"
+"""A set's record of its withdrawal: its runs stay on disk and are not shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +39,14 @@ class ResultSet:
     source_url: str = ""
     citation: str = ""
     author: str = ""
+    standing: str = ""
+    withdrawn: str = ""
+    """Day and reason of its withdrawal; empty for a set whose runs are shown."""
+
+    @property
+    def is_unofficial(self) -> bool:
+        """Whether the set was brought in and not checked."""
+        return self.standing == UNOFFICIAL
 
 
 def read_set(path: Path, folder: str) -> tuple[ResultSet, str | None]:
@@ -63,7 +79,39 @@ def _from_toml(fallback: ResultSet, body: dict[str, Any]) -> tuple[ResultSet, st
     elif missing:
         problem = f"does not say {', '.join(missing)}. Add it."
     said = {"title": fallback.title} | texts
+    if said.get("standing") == UNOFFICIAL:
+        said["title"] = f"{said['title']} ({UNOFFICIAL})"
     return ResultSet(slug=fallback.slug, folder=fallback.folder, **said), problem
+
+
+def withdraw(folder: Path, reason: str, day: str) -> bool:
+    """Record that a set is withdrawn: its runs stay on disk and are not shown; False if it is."""
+    return write_new(folder / WITHDRAWN, json.dumps({"withdrawn": day, "reason": _cut(reason)}))
+
+
+def restore(folder: Path, day: str) -> bool:
+    """Show the runs of a withdrawn set again; the record is kept under another name."""
+    kept = folder / f".withdrawn-{day}-{uuid.uuid4().hex[:8]}.json"
+    try:
+        (folder / WITHDRAWN).rename(kept)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def withdrawal(folder: Path) -> str:
+    """Return day and reason of a set's withdrawal; empty if it is not withdrawn."""
+    try:
+        if not stat.S_ISREG((folder / WITHDRAWN).lstat().st_mode):
+            return "withdrawn"
+        body = bounded_json(folder / WITHDRAWN, MAX_SET_BYTES)
+    except FileNotFoundError:
+        return ""
+    except (OSError, ValueError):
+        return "withdrawn"
+    if not isinstance(body, dict):
+        return "withdrawn"
+    return _cut(f"{body.get('withdrawn', '')}: {body.get('reason', '')}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import select
 import subprocess
-import sys
 import threading
-import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +12,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from planner.apart import Pipes, ended, started
 from planner.store.select import _child as child
 from planner.store.select._child import MOST_ROWS, SECONDS, RefusedError
 
@@ -84,11 +80,11 @@ class Worker:
             table = stream.read_all()
         return Rows(table=table.slice(0, MOST_ROWS), cut=table.num_rows > MOST_ROWS)
 
-    def _ready(self, version: Hashable, runs: Callable[[], pa.Table]) -> _Pipes:
+    def _ready(self, version: Hashable, runs: Callable[[], pa.Table]) -> Pipes:
         if self._process is None or self._process.poll() is not None:
             self._end()
-            self._process = _started()
-        pipes = _Pipes(self._process)
+            self._process = started(Path(child.__file__))
+        pipes = Pipes(self._process)
         if self._version != version:
             pipes.send(b"runs", child.bytes_of(runs()))
             pipes.receive(LOAD_S)
@@ -97,56 +93,4 @@ class Worker:
 
     def _end(self) -> None:
         process, self._process, self._version = self._process, None, None
-        if process is None:
-            return
-        with contextlib.suppress(OSError):
-            process.kill()
-        process.wait()
-        for pipe in (process.stdin, process.stdout):
-            with contextlib.suppress(OSError):
-                if pipe is not None:
-                    pipe.close()
-
-
-def _started() -> subprocess.Popen[bytes]:
-    """Return a process that sees neither this program's environment nor its folder."""
-    return subprocess.Popen(
-        [sys.executable, "-I", str(Path(child.__file__))],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={"OPENBLAS_NUM_THREADS": "1"},
-        cwd="/",
-        start_new_session=True,  # Ctrl-C in the terminal ends the server, which ends this
-    )
-
-
-class _Pipes:
-    """Messages to and from the process; a process that is silent for too long has failed."""
-
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        if process.stdin is None or process.stdout is None:
-            raise EOFError
-        self._to, self._from = process.stdin, process.stdout.fileno()
-        self._poll = select.poll()  # `select.select` knows file numbers below 1,024 only
-        self._poll.register(self._from, select.POLLIN)
-
-    def send(self, *messages: bytes) -> None:
-        for message in messages:
-            child.write(self._to, message)
-
-    def receive(self, within_s: float) -> bytes:
-        deadline_s = time.monotonic() + within_s
-        size = int.from_bytes(self._read(8, deadline_s), "big")
-        return self._read(size, deadline_s)
-
-    def _read(self, size: int, deadline_s: float) -> bytes:
-        parts, left = [], size
-        while left:
-            ready = self._poll.poll(max(0.0, deadline_s - time.monotonic()) * 1000.0)
-            part = os.read(self._from, min(left, 1 << 20)) if ready else b""
-            if not part:
-                raise EOFError
-            parts.append(part)
-            left -= len(part)
-        return b"".join(parts)
+        ended(process)

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Final
 
 WRAPPED: Final = ("sklearn", "pandas")
-"""Libraries hidden from Keras; scikit-learn's `load_digits` may be imported later."""
+"""Libraries hidden from Keras; they may be imported later."""
 
 
 def import_keras() -> None:

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.comparing import table
-from tests.pages.conftest import show, texts, unfold
+from tests.pages.conftest import on_tab, show, texts, unfold
 
 pytestmark = pytest.mark.usefixtures("folders")
 LARGE: Final[dict[str, str | list[str]]] = {
@@ -62,7 +62,7 @@ def test_why_an_option_does_not_fit_is_told_once_among_how_sure_each_is(large: A
 
 
 def test_intervals_of_time_and_money_have_room_in_their_columns(large: AppTest) -> None:
-    columns = json.loads(large.dataframe[0].proto.columns)
+    columns = json.loads(on_tab(large).dataframe[0].proto.columns)
     for name in ("time", "cost_range"):
         longest = max(len(str(r[name])) for r in table(large))
         assert columns[name]["width"] >= min(6.0 * longest + 19, 280)

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from planner.answers.comparison import MOST_OPTIONS
 from tests.pages.comparing import address_of, all_options
-from tests.pages.conftest import show, sound, texts
+from tests.pages.conftest import on_tab, show, sound, texts
 
 KEY: Final = "compare.options"
 
@@ -109,7 +109,7 @@ def test_the_currency_is_one_click_with_the_rate_of_the_bank() -> None:
     shown = show("compare")
     shown.button_group(key="compare.money").set_value("EUR").run()
     assert address_of(sound(shown))["currency"] == ["EUR"]
-    assert " EUR as of 20" in texts(shown)
+    assert " EUR as of 20" in texts(on_tab(shown))
     assert "European Central Bank" in texts(shown)
 
 

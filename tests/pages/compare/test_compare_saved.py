@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
+from typing import Final
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -18,6 +20,8 @@ LINK: dict[str, str | list[str]] = {
     "workload": WORKLOAD,
     "options": ["rent-aws-us-east-1-g6.xlarge-on-demand", "buy-1x-rtx-5090"], "deadline": "72"
 }  # fmt: skip
+_WRITTEN: Final[dict[str, bytes]] = {}
+"""What the page writes, by the name of the comparison."""
 
 
 @pytest.fixture(autouse=True)
@@ -37,6 +41,16 @@ def _saved(name: str = "Tanaka, autumn") -> AppTest:
     shown.text_input(key="compare.save.name").set_value(name)
     shown.button(key="compare.save.now").click()
     return sound(shown.run())
+
+
+def _put(name: str = "Tanaka, autumn") -> None:
+    """Have a comparison saved; the page writes each one once, later tests get a copy."""
+    path = Path(os.environ["EPOCHWISE_SAVED"]) / f"{file_slug(name)}.json"
+    if name not in _WRITTEN:
+        _saved(name)
+        _WRITTEN[name] = path.read_bytes()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(_WRITTEN[name])
 
 
 def _change(folder: Path, **cells: object) -> None:
@@ -61,7 +75,7 @@ def test_a_comparison_is_saved_with_question_numbers_and_fingerprint(folder: Pat
 
 
 def test_a_link_that_names_it_restores_the_question() -> None:
-    _saved()
+    _put()
     shown = show("compare", saved=TANAKA)
     assert shown.number_input(key="compare.deadline").value == 72.0
     assert len(shown.multiselect(key="compare.options").value) == 2
@@ -82,14 +96,14 @@ def test_its_link_tells_the_whole_question_whatever_is_usual_later() -> None:
 
 
 def test_a_link_without_options_takes_those_that_were_saved() -> None:
-    _saved()
+    _put()
     shown = show("compare", saved=TANAKA, deadline="72")
     assert len(address_of(shown)["options"]) == 2
     assert "Nothing has changed since" in texts(shown)
 
 
 def test_it_is_opened_from_the_list() -> None:
-    _saved()
+    _put()
     shown = unfold(show("compare", epochs="10"), "compare.open")
     shown.selectbox(key="compare.open.which").set_value(TANAKA)
     sound(shown.run())
@@ -98,7 +112,7 @@ def test_it_is_opened_from_the_list() -> None:
 
 
 def test_a_price_that_has_changed_since_is_told_old_and_new(folder: Path) -> None:
-    _saved()
+    _put()
     _change(folder, price="9.99 USD/h, Jan 2026", cost_per_run=999.0)
     said = "\n".join(i.value for i in show("compare", saved=TANAKA).info)
     said = said.replace("\\", "").replace("\u2060", "")
@@ -121,7 +135,7 @@ def test_what_has_changed_is_told_in_the_currency_that_is_shown(folder: Path) ->
 
 
 def test_another_question_is_not_compared_but_can_be_set_back() -> None:
-    _saved()
+    _put()
     shown = show("compare", saved=TANAKA)
     shown.number_input(key="compare.epochs").set_value(10)
     sound(shown.run())
@@ -131,7 +145,7 @@ def test_another_question_is_not_compared_but_can_be_set_back() -> None:
 
 
 def test_the_rest_of_a_link_counts_before_what_was_saved() -> None:
-    _saved()
+    _put()
     shown = show("compare", saved=TANAKA, epochs="10")
     assert "finishes 10 epochs" in texts(shown)
 
@@ -139,7 +153,7 @@ def test_the_rest_of_a_link_counts_before_what_was_saved() -> None:
 def test_one_that_is_gone_or_damaged_is_told(folder: Path) -> None:
     said = texts(show("compare", saved="never-was"))
     assert "No comparison is saved as 'never-was'." in said
-    _saved()
+    _put()
     (folder / f"{TANAKA}.json").write_text("{")
     said = texts(show("compare", saved=TANAKA))
     assert f"'{TANAKA}.json' cannot be read." in said
@@ -148,7 +162,7 @@ def test_one_that_is_gone_or_damaged_is_told(folder: Path) -> None:
 
 
 def test_it_is_removed_by_whoever_may_save(folder: Path) -> None:
-    _saved()
+    _put()
     shown = unfold(show("compare", saved=TANAKA), "compare.open")
     shown.button(key="compare.open.remove").click()
     sound(shown.run())
@@ -190,7 +204,7 @@ def test_every_name_is_saved_listed_and_opened_and_replaces_no_other() -> None:
 
 
 def test_one_of_the_same_name_is_replaced_only_when_that_is_wanted(folder: Path) -> None:
-    _saved()
+    _put()
     before = (folder / f"{TANAKA}.json").read_bytes()
     shown = unfold(
         show("compare", workload=WORKLOAD, options=["buy-1x-rtx-5090"], deadline="72"),

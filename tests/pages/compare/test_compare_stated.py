@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("library_pages")
 
 
 def shown_for(workload: str) -> AppTest:
-    return sound(show(PAGE, workload=workload, goal="target"))
+    return sound(show(PAGE, workload=workload, goal="target", tab="table"))
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)

@@ -15,7 +15,7 @@ from planner.compare import sentences
 from planner.core.slugs import full_slug
 from planner.store import Store
 from tests.pages.comparing import LINK, OPTIONS, WORKLOAD, address_of, asked, comparison, table
-from tests.pages.conftest import show, sound, texts, unfold
+from tests.pages.conftest import on_tab, show, sound, texts, unfold
 
 pytestmark = pytest.mark.usefixtures("folders")
 
@@ -37,7 +37,7 @@ def test_stale_values_of_a_link_are_told_and_the_rest_is_kept() -> None:
 
 
 def test_a_currency_without_a_rate_is_told_and_dollars_are_shown() -> None:
-    said = texts(show("compare", **LINK, currency="VND"))
+    said = texts(show("compare", **LINK, currency="VND", tab="table"))
     assert "No rate is known for VND." in said
     assert "Amounts in USD" in said
 
@@ -169,7 +169,7 @@ def test_one_option_alone_is_answered(store: Store) -> None:
         text in texts(shown)
         for text in sentences(comparison(store, workload=WORKLOAD, options="buy-1x-rtx-5090"))
     )
-    assert "No rental is chosen" in texts(shown)
+    assert "No rental is chosen" in texts(on_tab(shown, "use"))
 
 
 def test_where_everything_is_refused_the_reason_stands_in_the_sentence(store: Store) -> None:
@@ -179,7 +179,7 @@ def test_where_everything_is_refused_the_reason_stands_in_the_sentence(store: St
     }  # fmt: skip
     shown = show("compare", **link)
     assert all(text in texts(shown) for text in sentences(comparison(store, **link)))
-    assert texts(shown).count("Does not fit") == 1  # in the sentence; its way out stands below it
+    assert texts(shown).count("Does not fit") == 2  # in line and sentence; its way out below it
     assert "Buy 1 x GeForce RTX 5090: Take " in texts(shown)
     assert "No chart: no option has both" in texts(shown)
     assert "Take " in str(table(shown)[0]["why"])
@@ -281,9 +281,9 @@ def test_an_entry_is_removed_from_link_and_options() -> None:
 
 
 def test_the_chart_of_rent_or_buy_says_that_what_is_bought_misses_the_limits() -> None:
-    late = "buying misses the deadline or budget"
-    assert late in texts(show("compare", epochs="2000", deadline="8"))
-    assert late not in texts(show("compare", goal="epochs"))
+    late = "Buying misses the deadline or the budget"
+    assert late in texts(show("compare", epochs="2000", deadline="8", tab="use"))
+    assert late not in texts(show("compare", goal="epochs", tab="use"))
 
 
 def test_back_in_dollars_the_rate_of_the_other_currency_is_gone() -> None:

@@ -19,6 +19,7 @@ from pages.measure.measuring import NotDoneError
 from planner.store import commit_runs
 from planner.store.disk import sweeps
 from planner.store.disk.sweeps import STATE, NodeStatus, SweepStatus
+from tests.fork_server import executable
 from tests.pages.conftest import figure, show, sound, texts
 from tests.pages.stand_in import __file__ as stand_in
 from tests.store.build import row
@@ -35,7 +36,8 @@ def sweeping(own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     monkeypatch.setenv(STATE, str(place))
     monkeypatch.setenv(permission.SETTING, "on")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setattr(measuring, "COMMAND", (sys.executable, stand_in))
+    forked = (executable("planner"), "-m", "tests.pages.stand_in")  # it imports the store
+    monkeypatch.setattr(measuring, "COMMAND", forked)
     yield place
     _open(place, "all")
     others = [s for s in sweeps.read_statuses(place) if s.pid != os.getpid()]
@@ -153,7 +155,10 @@ def test_when_all_is_measured_nothing_can_be_started(own: Path) -> None:
 # -- start, follow, stop, resume ---------------------------------------------------------------
 
 
-def test_a_click_starts_a_process_of_its_own_that_ends_by_itself(sweeping: Path, own: Path) -> None:
+def test_a_click_starts_a_process_of_its_own_that_ends_by_itself(
+    sweeping: Path, own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measuring, "COMMAND", (sys.executable, stand_in))
     shown = _started()
     status = _only(sweeping)
     assert os.getsid(status.pid) == status.pid != os.getsid(0)

@@ -56,7 +56,7 @@ def test_shares_that_a_profiler_measured_are_drawn(alone: Path) -> None:
     a_set(alone, [*runs, run(2, 1024, extra='{"compute_share": 0.9}', repeat=3)])
     shown = show("scaling-out")
     assert "Measured by TensorFlow's profiler" in texts(shown)
-    bars = {b["name"]: b for b in figure(shown, 3)["data"]}
+    bars = {b["name"]: b for b in figure(shown, 2)["data"]}
     assert list(bars) == ["compute", "communication", "input", "host"]
     assert bars["compute"]["x"] == ["2", "4"]
     assert bars["compute"]["y"] == pytest.approx([60.0, 60.0])

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from planner.capacity import Case, Fleet, Horizon, Job, Machine, Stock, plan
+from planner.capacity import Case, Fleet, Horizon, Job, Machine, RunTime, Stock, plan
+from planner.capacity._judge import keeps
 from planner.capacity._months import Simulated, simulate
 from planner.capacity._queue import NONE
+from planner.capacity._search import cheapest
 from planner.capacity._spend import spend
-from planner.cost import DRAWS, Rental, likely
+from planner.core import Refusal
+from planner.cost import DRAWS, Rental, likely, quantiles
 from tests.planner.capacity.made import ALL, BOUGHT, HOUR_S, OWNED, RENTED, RESERVED, SPOT, case
 
 FIXED = Job(name="Fixed", network="x", runs_a_month=20.0)
@@ -193,3 +197,65 @@ def test_a_quicker_rental_comes_before_a_purchase() -> None:
     answer = plan(replace(question, times=times), Fleet(), horizon)
     assert answer.keeps
     assert all(row.machine.term == "on demand" for row in answer.stocks)
+
+
+# -- the search, against every fleet --------------------------------------------------------------
+
+SMALL = Rental(price_per_hour=4.0)
+KINDS = (
+    replace(BOUGHT, id="buy-8", label="8 x A (bought)"),
+    replace(RENTED, id="rent-8", label="8 x A", rental=Rental(price_per_hour=20.0)),
+    replace(RENTED, id="rent-1", label="1 x A", accelerators=1, rental=SMALL),
+    replace(SPOT, id="spot-8", label="8 x A (spot)"),
+    replace(RENTED, id="rent-b", label="8 x B", rental=Rental(price_per_hour=26.0)),
+)
+
+
+def _small_case(*jobs: Job, one: float, whole: float, quick: float) -> Case:
+    """Small runs use one accelerator, others eight; B is quicker."""
+    times = {}
+    for job in jobs:
+        small = job.accelerators == 1
+        for machine in KINDS:
+            hours = one if small else whole
+            if machine.id == "rent-b":
+                hours *= quick
+            if not small and machine.accelerators < 8:
+                times[job.name, machine.id] = RunTime(
+                    time=Refusal(reason="too small", measure_next="")
+                )
+                continue
+            work = np.full(DRAWS, hours * HOUR_S)
+            times[job.name, machine.id] = RunTime(
+                time=quantiles(work), work_s=work, accelerators=1 if small else 8
+            )
+    return Case(jobs=jobs, machines=KINDS, months=12, seed=1, variation=0.03, times=times,
+                columns=240)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("small", "whole"),
+    [(40.0, 10.0), (400.0, 20.0), (10.0, 80.0), (150.0, 0.0)],
+    ids=["few", "many small", "many whole", "small only"],
+)
+def test_no_fleet_of_all_small_ones_is_in_time_and_much_cheaper(small: float, whole: float) -> None:
+    jobs = (
+        Job(name="Small", network="x", runs_a_month=small, within_h=8.0, interruptible=True,
+            accelerators=1),
+        Job(name="Whole", network="x", runs_a_month=whole, within_h=30.0),
+    )  # fmt: skip
+    case_ = _small_case(*jobs, one=2.0, whole=8.0, quick=0.6)
+    found = cheapest(case_, Fleet(rent_most=4), Horizon(months=12))
+    assert found.keeps
+    rentals = [m.id for m in KINDS if m.term != "bought"]
+    best = np.inf
+    for kinds in itertools.chain.from_iterable(
+        itertools.combinations(rentals, n) for n in range(4)
+    ):
+        for bought in range(3):
+            stocks = (*(Stock(machine=k, count=4) for k in kinds),
+                      Stock(machine="buy-8", count=bought))  # fmt: skip
+            simulated = simulate(case_, stocks)
+            if keeps(simulated, 0.95):
+                best = min(best, float(spend(simulated).total.mean()))
+    assert _cost(case_, *found.stocks) <= 1.03 * best

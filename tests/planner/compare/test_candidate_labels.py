@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from planner.compare import OWN_ENTRY, Assumptions, Entry, Shop, candidates_of, entry_of, usual
 from planner.compare._candidates import CLUSTERS
-from planner.job import Described, fit_of, job_described, peak_of
+from planner.job import Candidate, Described, Job, fit_of, job_described, peak_of
 from planner.store.catalog import read_catalog
 from tests.planner.compare.made import TODAY
 from tests.shipped import ROOT
@@ -16,6 +18,11 @@ LARGE = job_described(
 SHOP = Shop(
     catalog=read_catalog(ROOT / "data" / "catalog").catalog, assumed=Assumptions(), today=TODAY
 )
+
+
+def _begin_with(every: Sequence[Candidate], of: Job) -> list[Candidate]:
+    chosen = usual(every, of)
+    return [c for c in every if c.id in chosen]
 
 
 def test_no_two_shipped_options_share_a_label() -> None:
@@ -31,7 +38,7 @@ def test_offers_of_one_provider_say_where_or_which_they_are() -> None:
 
 def test_what_one_begins_with_has_a_peak_for_the_jobs_number_format() -> None:
     every = candidates_of(LARGE, SHOP)
-    begin = [c for c in every if c.id in usual(every, LARGE)]
+    begin = _begin_with(every, LARGE)
     assert begin
     assert all(
         c.hardware.accelerator is not None and peak_of(c.hardware.accelerator, "bfloat16")
@@ -56,7 +63,7 @@ def test_eighty_billion_parameters_begin_with_machines_that_hold_them() -> None:
                   precision="bfloat16", optimizer="AdamW")
     )  # fmt: skip
     every = candidates_of(of, SHOP)
-    begin = [c for c in every if c.id in usual(every, of)]
+    begin = _begin_with(every, of)
     several = [c for c in begin if c.hardware.nodes > 1]
     assert len(several) == CLUSTERS
     assert all(c.label.endswith(" machines)") for c in several)
@@ -75,7 +82,7 @@ def test_seventy_billion_begin_with_several_servers_of_a_card_whose_server_is_to
                   precision="bfloat16", optimizer="AdamW")
     )  # fmt: skip
     every = candidates_of(of, SHOP)
-    begin = [c for c in every if c.id in usual(every, of)]
+    begin = _begin_with(every, of)
     whole = [c.hardware.label for c in begin if c.hardware.nodes == 1]
     assert "8 x MI300X" in whole
     assert any(c.way == "buy" and c.label.endswith("(server)") for c in begin)
@@ -93,7 +100,7 @@ def test_servers_are_offered_to_rent_and_to_buy_beside_smaller_machines() -> Non
                   precision="bfloat16", optimizer="AdamW")
     )  # fmt: skip
     every = candidates_of(of, SHOP)
-    begin = [c for c in every if c.id in usual(every, of)]
+    begin = _begin_with(every, of)
     offered = {(c.way, c.hardware.label) for c in begin}
     assert {("rent", "8 x MI300X"), ("rent", "8 x H100 SXM5 80GB")} <= offered
     assert {("buy", "8 x H100 SXM5 80GB"), ("buy", "8 x B200 SXM 180GB")} <= offered

@@ -101,7 +101,8 @@ def test_offers_in_a_currency_without_a_rate_are_left_out() -> None:
 
 def test_one_begins_with_what_was_measured_and_one_that_is_bought() -> None:
     every = candidates_of(job(), SHOP)
-    chosen = [c for c in every if c.id in usual(every, job())]
+    usually = usual(every, job())
+    chosen = [c for c in every if c.id in usually]
     assert "rent-cloud-eu-1x-plain-on-demand" in {c.id for c in chosen}
     assert "buy" in {c.way for c in chosen}
     assert not any(c.offer and c.offer.terms == "spot" for c in chosen)
@@ -148,7 +149,8 @@ def _large(params: float) -> Job:
 def test_where_nothing_fits_one_begins_with_several_machines_that_hold_it() -> None:
     of = _large(1e11)  # 1,600 GB; a plain card has 32 for shards, a machine of eight 256
     every = candidates_of(of, SHOP)
-    chosen = [c for c in every if c.id in usual(every, of)]
+    usually = usual(every, of)
+    chosen = [c for c in every if c.id in usually]
     assert [c.id for c in chosen] == ["rent-cloud-eu-8x-plain-on-demand-x7"]
     [found] = chosen
     assert found.label == "Rent 56 x Plain (Cloud, 7 machines)"

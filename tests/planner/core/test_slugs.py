@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.core import file_slug, looked_up, not_found, slug
-from planner.core.slugs import full_slug, own_slug, slugs
+from planner.core.slugs import folder_slug, full_slug, own_slug, slugs
 
 SHARED = [
     ["猫分類", "犬分類", "none", ""],
@@ -145,3 +145,14 @@ def test_a_typed_name_is_a_file_name_that_is_neither_hidden_nor_another_s(name: 
 @given(st.text())
 def test_a_slug_needs_no_quoting_in_an_address(name: str) -> None:
     assert set(full_slug(name)) <= set("abcdefghijklmnopqrstuvwxyz0123456789.-~")
+
+
+@pytest.mark.parametrize(
+    "name", ["..", ".", "../../etc", "-rf", ".hidden", "a" * 300, "/", "", "猫"]
+)
+def test_a_folder_of_a_set_has_a_safe_name(name: str) -> None:
+    made = folder_slug(name)
+    assert made == made.strip(".-")
+    assert "/" not in made
+    assert 0 < len(made) <= 80
+    assert folder_slug("My set") == "my-set"

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from planner.__main__ import main
-from planner.importers import SOURCES, SourceError, Stated, commit, read
+from planner.importers import SOURCES, SourceError, Stated, commit, given_from, read
+from planner.importers.formats.tensorboard_events import _checksum
 from planner.runs import RecordError
 from planner.store.summaries import summaries
 from tests.store.build import opened
@@ -23,7 +24,7 @@ FACTS: dict[str, Any] = {
 
 def rows_of(name: str, path: Path, facts: dict[str, Any], **options: str) -> list[dict[str, Any]]:
     """The rows of a file as they would be committed."""
-    return read(name, path, Stated(facts=facts, options=options), "Mine")
+    return read(name, given_from(path, SOURCES[name]), Stated(facts=facts, options=options), "Mine")
 
 
 def refused(name: str, path: Path, facts: dict[str, Any], **options: str) -> str:
@@ -118,7 +119,7 @@ def _event(wall_s: float, step: int = 0, tag: str = "") -> bytes:
     value = _field(1, 2, tag.encode()) + _field(2, 5, struct.pack("<f", 0.5))
     summary = _field(5, 2, _field(1, 2, value)) if tag else b""
     body = _field(1, 1, struct.pack("<d", wall_s)) + _field(2, 0, bytes([step])) + summary
-    return struct.pack("<Q", len(body)) + b"\0" * 4 + body + b"\0" * 4
+    return struct.pack("<Q", len(body)) + b"\0" * 4 + body + struct.pack("<I", _checksum(body))
 
 
 def test_epoch_times_are_differences_of_wall_times(tmp_path: Path) -> None:
@@ -136,6 +137,17 @@ def test_damaged_event_files_are_refused_in_words(tmp_path: Path, damage: bytes)
     path = tmp_path / "events"
     path.write_bytes(damage)
     assert "is not imported" in refused("tensorboard", path, FACTS)
+
+
+def test_the_checksum_is_that_of_tfrecord_files() -> None:
+    assert _checksum(b"123456789") == ((0xE3069283 >> 15 | 0xE3069283 << 17) + 0xA282EAD8) % 2**32
+
+
+def test_a_changed_wall_time_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "events.out.tfevents.1"
+    stamps = b"".join(_event(100.0 + 50.0 * i, i, "epoch_loss") for i in range(3))
+    path.write_bytes(stamps.replace(struct.pack("<d", 200.0), struct.pack("<d", 210.0)))
+    assert "its checksum does not match" in refused("tensorboard", path, FACTS)
 
 
 def test_a_scalar_per_step_is_no_epoch(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from planner.record import EpochTimes
 from planner.runs import RecordError
 from planner.store.summaries import summaries
 from runners.process.supervise import ROOT
-from tests.fork_server import JAX
+from tests.fork_server import executable
 from tests.store.build import opened
 
 FACTS: dict[str, Any] = {
@@ -112,8 +112,9 @@ def test_the_recorder_imports_neither_scipy_nor_duckdb() -> None:
 def test_keras_calls_it_as_a_callback(tmp_path: Path) -> None:
     folder = tmp_path / "keras"
     done = subprocess.run(
-        [JAX, "-c", KERAS.format(folder=str(folder))], cwd=ROOT, capture_output=True, text=True,
-        check=False, env={"KERAS_BACKEND": "jax", "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+        [executable("jax"), "-c", KERAS.format(folder=str(folder))],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+        env={"KERAS_BACKEND": "jax", "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     row = _only(folder)

@@ -21,15 +21,24 @@ from planner.store.disk.sweeps import STATE, read_statuses
 from planner.store.summaries import summaries
 from planner.store.verify import verify_folder
 from runners.cluster.connection import Cluster, connected
-from runners.cluster.dispatch import Listener, NoNodeError
-from runners.process.supervise import ROOT
+from runners.cluster.dispatch import Listener, NoNodeError, Roster
+from runners.commands import cli
+from runners.commands.cluster import measure_on
+from runners.plan.spec import SpecError
+from runners.process.supervise import ROOT, Stopped
 from runners.sweep.rows import case_id_of
+from tests.faults.outcomes import FULL
 from tests.runners.cluster.stub_driver import sweep
+from tests.runners.networks import python
 from tests.runners.stubs import HANG_S, case, new_mark, orphans, starts
 from tests.store.build import a_set, folder
 
 pytest.importorskip("ray", reason="Ray is not installed here; requirements/ray.txt has it")
 
+RUNS: Final = 100 if FULL else 16
+STOPS: Final = [(signal.SIGINT, 130), (signal.SIGTERM, 130)]
+SIGNALS: Final = [(signal.SIGKILL, -9), *(STOPS if FULL else [])]
+"""Ctrl-C and SIGTERM call the same stop as the test before: `make faults` sends them."""
 SPEC: Final = """
 title = "Runs on two nodes"
 epochs = 2
@@ -74,9 +83,9 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
             nodes.shutdown()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def cluster(two: Any) -> Iterator[Cluster]:  # noqa: ANN401 - of Ray
-    """A connection to the two nodes."""
+    """A connection to the two nodes, for the sweeps of this process."""
     with connected(two.address) as connection:
         yield connection
 
@@ -98,20 +107,20 @@ def checked(tmp: Path) -> None:
 # -- all is measured once ------------------------------------------------------------------------
 
 
-def test_a_hundred_runs_on_two_nodes_are_all_there_once(cluster: Cluster, tmp: Path) -> None:
-    cases = [case(s) for s in range(100)]
+def test_many_runs_on_two_nodes_are_all_there_once(cluster: Cluster, tmp: Path) -> None:
+    cases = [case(s) for s in range(RUNS)]
     rows, seen = sweep(cluster, tmp, cases)
     assert Counter(case_id_of(r) for r in kept(tmp)) == {c.case_id: 1 for c in cases}
     assert {r["status"] for r in kept(tmp)} == {"ok"}
-    assert len(rows) == len(starts(tmp)) == 100
+    assert len(rows) == len(starts(tmp)) == RUNS
     last = seen[-1]
-    assert (last.finished, last.failed, last.planned) == (100, 0, 100)
+    assert (last.finished, last.failed, last.planned) == (RUNS, 0, RUNS)
     assert [n.name for n in last.nodes] == ["first", "second"]
-    assert sum(n.finished for n in last.nodes) == 100
-    assert all(n.finished > 10 for n in last.nodes)
+    assert sum(n.finished for n in last.nodes) == RUNS
+    assert all(n.finished > RUNS / 10 for n in last.nodes)
     checked(tmp)
     assert sweep(cluster, tmp, cases)[0] == []
-    assert len(starts(tmp)) == 100
+    assert len(starts(tmp)) == RUNS
 
 
 def test_a_cpu_run_has_its_node_alone(cluster: Cluster, tmp: Path) -> None:
@@ -231,11 +240,21 @@ def _until(true: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)]
-)
+def test_the_runs_of_a_stopped_sweep_end_and_a_second_one_goes_on(
+    cluster: Cluster, tmp: Path
+) -> None:
+    mark, cases = new_mark(), [case(s) for s in range(4)]
+    ends = {0: "ok", 1: "sleeps", 2: "sleeps", 3: "ok"}
+    listener = Listener(stop=lambda: len(starts(tmp)) == 3 and len(kept(tmp)) == 1)
+    with pytest.raises(Stopped):
+        sweep(cluster, tmp, cases, ends, mark, listener=listener)
+    _goes_on(cluster, tmp, mark)
+
+
+@pytest.mark.parametrize(("number", "code"), SIGNALS)
 def test_the_runs_of_an_interrupted_driver_end_and_a_second_one_goes_on(
     two: Any,  # noqa: ANN401 - of Ray
+    cluster: Cluster,
     tmp: Path,
     number: signal.Signals,
     code: int,
@@ -248,10 +267,14 @@ def test_the_runs_of_an_interrupted_driver_end_and_a_second_one_goes_on(
     _until(lambda: len(starts(tmp)) == 3 and len(kept(tmp)) == 1)
     first.send_signal(number)
     assert first.wait(HANG_S) == code
+    _goes_on(cluster, tmp, mark)
+
+
+def _goes_on(cluster: Cluster, tmp: Path, mark: str) -> None:
+    """Nothing is left of a sweep of four with one row, and a second one measures the rest."""
     assert orphans(mark) == []
     assert [r["seed"] for r in kept(tmp)] == [0]
-    second = subprocess.run([*words, "4", "ok"], cwd=ROOT, timeout=HANG_S)
-    assert second.returncode == 0
+    sweep(cluster, tmp, [case(s) for s in range(4)], mark=mark)
     assert Counter(r["seed"] for r in kept(tmp)) == dict.fromkeys(range(4), 1)
     assert Counter(starts(tmp)) == {"0 0": 1, "1 0": 2, "2 0": 2, "3 0": 1}
     checked(tmp)
@@ -269,9 +292,25 @@ def _runners(tmp: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-def test_a_sweep_on_tensorflow_is_measured_on_its_nodes(two: Any, tmp_path: Path) -> None:  # noqa: ANN401 - of Ray
+def _measured_on(cluster: Cluster, tmp: Path, spec: str) -> int:
+    """The exit code of `run --engine ray` over the connection of this process."""
+    (tmp / "mine.toml").write_text(spec, encoding="utf-8")
+    words = ["run", str(tmp / "mine.toml"), "--engine", "ray", "--results", str(tmp / "results")]
+    roster = Roster(cluster=cluster, pythons={})
+    nodes = list(roster.first_reports(lambda _: None, lambda: False).values())
+    args = cli._parser().parse_args(words)
+    return measure_on(args, roster, nodes, lambda: False, resumed=False)
+
+
+def test_a_sweep_on_tensorflow_is_measured_on_its_nodes(
+    two: Any,  # noqa: ANN401 - of Ray
+    cluster: Cluster,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     (tmp_path / "mine.toml").write_text(SPEC, encoding="utf-8")
-    over = ("--engine", "ray", "--address", two.address)
+    warm = f"tensorflow={python('tensorflow')}"
+    over = ("--engine", "ray", "--address", two.address, "--python", warm)
     done = _runners(tmp_path, "run", *over, "--yes")
     assert done.returncode == 0, done.stderr
     assert "batch 32, v100, on first: " in done.stdout
@@ -283,30 +322,24 @@ def test_a_sweep_on_tensorflow_is_measured_on_its_nodes(two: Any, tmp_path: Path
     [status] = read_statuses(tmp_path / "state")
     assert (status.phase, status.finished) == ("finished", 3)
     assert {n.accelerators for n in status.nodes} == {"1 x v100", "1 x rtx-4090"}
-    again = _runners(tmp_path, "run", *over)
-    assert "All 3 runs are in mine-cluster already" in again.stdout
+    assert _measured_on(cluster, tmp_path, SPEC) == 0
+    assert "All 3 runs are in mine-cluster already" in capsys.readouterr().out
     assert "3 of 3 runs are done" in _runners(tmp_path, "status").stdout
-    assert "nothing to do" in _runners(tmp_path, "resume").stdout
+    nowhere = ("--address", "127.0.0.1:9")  # what is finished needs no cluster
+    assert "nothing to do" in _runners(tmp_path, "resume", *nowhere).stdout
 
 
-def test_an_accelerator_that_no_node_has_is_refused_with_those_that_there_are(
-    two: Any,  # noqa: ANN401 - of Ray
-    tmp_path: Path,
+@pytest.mark.parametrize(
+    ("given", "other", "problem"),
+    [
+        ('"V100"', '"h100"', "no node has the accelerator 'h100'. The nodes have: rtx-4090, v100"),
+        ("batch = 48", 'batch = "auto"',
+         'mlp has batch = "auto", which is searched on one machine. Find its largest batch'),
+    ],
+)  # fmt: skip
+def test_what_no_node_can_measure_is_refused_with_what_to_do(
+    cluster: Cluster, tmp_path: Path, given: str, other: str, problem: str
 ) -> None:
-    spec = SPEC.replace('"V100"', '"h100"')
-    (tmp_path / "mine.toml").write_text(spec, encoding="utf-8")
-    done = _runners(tmp_path, "run", "--engine", "ray", "--address", two.address)
-    assert done.returncode == 2
-    assert "no node has the accelerator 'h100'. The nodes have: rtx-4090, v100." in done.stderr
+    with pytest.raises(SpecError, match=problem):
+        _measured_on(cluster, tmp_path, SPEC.replace(given, other))
     assert not (tmp_path / "results").exists()
-
-
-def test_a_batch_that_is_searched_is_refused_with_the_command_that_searches_it(
-    two: Any,  # noqa: ANN401 - of Ray
-    tmp_path: Path,
-) -> None:
-    spec = SPEC.replace("batch = 48", 'batch = "auto"')
-    (tmp_path / "mine.toml").write_text(spec, encoding="utf-8")
-    done = _runners(tmp_path, "run", "--engine", "ray", "--address", two.address)
-    assert done.returncode == 2
-    assert 'mlp has batch = "auto", which is searched on one machine' in done.stderr

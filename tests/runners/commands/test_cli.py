@@ -314,6 +314,28 @@ def test_problems_of_the_sweep_the_backend_and_the_launcher_are_told_together(
     assert "--python: 'torch' is not BACKEND=PATH." in text
 
 
+def test_a_wrong_value_in_one_block_does_not_hide_a_wrong_combination_in_another(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    blocks = """
+[[runs]]
+workload = "mlp"
+batch = 16
+seed = "three"
+[[runs]]
+workload = "mlp"
+batch = 16
+devices = 3
+"""
+    (here / "mine.toml").write_text(f'title = ""\n{blocks}', encoding="utf-8")
+    assert cli.main(["run", str(here / "mine.toml"), "--yes"]) == 2
+    text = capsys.readouterr().err
+    assert "title: is missing" in text
+    assert "[[runs]] block 1: seed is 'three'; it must be a whole number." in text
+    assert '[[runs]] block 2: devices = 3 needs a strategy. Set strategy = "mirrored".' in text
+    assert "block 1: workload" not in text
+
+
 def test_a_probe_of_two_real_steps_tells_the_hours(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

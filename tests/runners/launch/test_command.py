@@ -27,6 +27,7 @@ from runners.plan.spec import SpecError
 from runners.process.supervise import ROOT, Ended, Limits, supervise
 from runners.sweep.measure import Bench, measure
 from tests.runners.launch.test_local import WORKER
+from tests.runners.networks import python
 from tests.runners.stubs import HANG_S, new_mark, orphans
 
 HOSTS: Final = ("a=127.0.0.1", "b=127.0.0.1")
@@ -236,7 +237,7 @@ def test_cases_that_a_launcher_cannot_start_are_refused(
 
 @pytest.mark.parametrize("strategy", ["multi-worker mirrored", "parameter server"])
 def test_a_run_behind_a_prefix_is_a_row_of_two_nodes(strategy: str, tmp_path: Path) -> None:
-    here = Python(path=sys.executable, python_version="3.11", versions={})
+    here = Python(path=python("tensorflow"), python_version="3.11", versions={})
     bench = Bench(
         pythons={"tensorflow": here}, environ=dict(os.environ), cache=tmp_path, memory_share=0.8,
         timeout_s=10 * HANG_S, launcher=ENV,

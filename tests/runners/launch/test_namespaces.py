@@ -20,6 +20,7 @@ from runners.commands import links
 from runners.launch.namespaces import NotPossibleError, Pair, pair
 from runners.plan.host import Python
 from runners.process.supervise import ROOT
+from tests.runners.networks import python
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def test_a_link_of_100_mbit_s_limits_two_workers(
     namespaces: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EPOCHWISE_STATE", str(tmp_path))
-    here = Python(path=sys.executable, python_version="3.11", versions={})
+    here = Python(path=python("tensorflow"), python_version="3.11", versions={})
     rows: list[Row] = []
     free, limited = links.compared(namespaces, here, (100e6,), steps=8, keep=rows.append)
     assert (free.rate_bits_per_s, free.predicted_s, free.error) == (None, None, None)

@@ -23,6 +23,7 @@ from runners.plan.placement import placed
 from runners.process.supervise import Ended, Limits, Stopped, supervise
 from runners.sweep.measure import Bench, measure
 from tests.runners.launch.test_local import WORKER
+from tests.runners.networks import python
 from tests.runners.stubs import HANG_S, new_mark, orphans
 
 pytestmark = pytest.mark.skipif(
@@ -48,18 +49,20 @@ def _environ(address: str = "") -> dict[str, str]:
     return {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "RAY_ADDRESS": address}
 
 
-@pytest.fixture
-def two_nodes(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def two_nodes() -> Iterator[str]:
     """The address of a cluster of two nodes with one processor each."""
     from ray.cluster_utils import Cluster
 
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-    try:
-        cluster.add_node(num_cpus=1)
-        yield str(cluster.address)
-    finally:
-        cluster.shutdown()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        head = {"num_cpus": 1, "include_dashboard": False}
+        cluster = Cluster(initialize_head=True, head_node_args=head)
+        try:
+            cluster.add_node(num_cpus=1)
+            yield str(cluster.address)
+        finally:
+            cluster.shutdown()
 
 
 def test_a_run_on_two_nodes_is_a_row(two_nodes: str, tmp_path: Path) -> None:
@@ -74,16 +77,17 @@ def test_a_run_on_two_nodes_is_a_row(two_nodes: str, tmp_path: Path) -> None:
     # Both nodes have the address of this machine, so they are one.
     assert (row["launch"], row["number_of_nodes"], row["accelerators_per_node"]) == ("ray", 1, 2)
     assert 0.0 < json.loads(row["extra"])["cluster_start_s"] < 10 * HANG_S
-    alone = measure(replace(CASE, strategy="none", devices=1), bench, "strategies")
+    warm = replace(bench, pythons={"tensorflow": replace(here, path=python("tensorflow"))})
+    alone = measure(replace(CASE, strategy="none", devices=1), warm, "strategies")
     losses = [[epoch["loss"] for epoch in one["epochs"]] for one in (row, alone)]
     assert losses[0] == pytest.approx(losses[1], abs=1e-4)
 
 
-def _ended(how: str, mark: str, **hooks: Any) -> Ended:  # noqa: ANN401 - of the supervisor
+def _ended(how: str, mark: str, address: str = "", **hooks: Any) -> Ended:  # noqa: ANN401 - of the supervisor
     start = RAY.arguments(2, server=False, slow_share=0.0)
     command = [sys.executable, *start, "-c", WORKER, mark]
     limits = Limits(timeout_s=3 * HANG_S, memory_bytes=1 << 40)
-    return supervise(command, {"how": how}, _environ(), limits, **hooks)
+    return supervise(command, {"how": how}, _environ(address), limits, **hooks)
 
 
 @pytest.mark.parametrize(
@@ -94,13 +98,13 @@ def _ended(how: str, mark: str, **hooks: Any) -> Ended:  # noqa: ANN401 - of the
     ],
 )
 def test_a_worker_that_ends_early_ends_the_run_with_the_reason(
-    mark: str, how: str, status: str, reason: str
+    two_nodes: str, mark: str, how: str, status: str, reason: str
 ) -> None:
-    ended = _ended(how, mark)
+    ended = _ended(how, mark, two_nodes)
     assert (ended.status, ended.reason) == (status, reason)
 
 
-def test_a_stopped_run_leaves_no_worker(mark: str) -> None:
+def test_a_stopped_run_on_a_cluster_of_its_own_leaves_no_worker(mark: str) -> None:
     up_s: list[float] = []
 
     def stop() -> bool:

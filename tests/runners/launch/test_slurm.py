@@ -24,6 +24,7 @@ from runners.plan.placement import placed
 from runners.process.events import parse
 from runners.process.supervise import ROOT
 from runners.sweep.measure import Bench, measure
+from tests.runners.networks import python
 from tests.runners.stubs import HANG_S
 
 CASE: Final = Case(
@@ -89,7 +90,7 @@ def _environ() -> dict[str, str]:
 
 def test_two_tasks_train_together_and_the_first_one_reports(tmp_path: Path) -> None:
     request = json.dumps({"case": cases.to_json(CASE), "cache": str(tmp_path)}).encode()
-    command = [sys.executable, "-m", "runners.launch.slurm", "-m", "runners.child"]
+    command = [python("tensorflow"), "-m", "runners.launch.slurm", "-m", "runners.child"]
     began_s = time.perf_counter()
     tasks = [
         subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -133,7 +134,7 @@ wait
 def test_a_run_through_srun_is_a_row(tmp_path: Path) -> None:
     (tmp_path / "srun").write_text(SRUN)
     (tmp_path / "srun").chmod(0o755)
-    here = Python(path=sys.executable, python_version="3.11", versions={})
+    here = Python(path=python("tensorflow"), python_version="3.11", versions={})
     launcher = Launcher(launcher="slurm")
     bench = Bench(
         pythons={"tensorflow": here}, cache=tmp_path, memory_share=0.8, timeout_s=10 * HANG_S,

@@ -5,26 +5,17 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
-from planner.importers._source import (
-    Row,
-    Source,
-    SourceError,
-    Stated,
-    json_of,
-    later,
-    number,
-    table_of,
-)
+from planner.importers.formats._given import Given, SourceError, json_of, table_of, text_of
+from planner.importers.formats._source import Row, Source, Stated, later, number
 
 _HIGHER: Final = ("acc", "auc", "f1", "precision", "recall", "map", "iou")
 _SECONDS: Final = {"s": 1.0, "ms": 1e-3, "min": 60.0, "h": 3600.0}
 
 
-def _read(path: Path, stated: Stated) -> Sequence[Row]:
-    columns = _columns(path)
+def _read(given: Given, stated: Stated) -> Sequence[Row]:
+    columns = _columns(given)
     problems: list[str] = []
     metric = stated.options.get("metric")
     if metric is None:
@@ -39,7 +30,7 @@ def _read(path: Path, stated: Stated) -> Sequence[Row]:
             "--option time=COLUMN:s, or the metric with --option metric=COLUMN."
         )
     if problems:
-        raise SourceError(path, problems)
+        raise SourceError(given.first, problems)
     losses = columns.get("loss", ())
     epochs = [
         {"epoch": i, "epoch_s": t, "loss": losses[i - 1] if i <= len(losses) else None}
@@ -62,36 +53,39 @@ def _struct(epoch: Mapping[str, Any]) -> dict[str, Any]:
     return {name: epoch.get(name) for name in names}
 
 
-def _columns(path: Path) -> dict[str, list[float | None]]:
+def _columns(given: Given) -> dict[str, list[float | None]]:
     """Return the columns of numbers by name, an entry an epoch."""
-    if path.suffix.lower() == ".json":
-        body = json_of(path)
+    if given.suffix.lower() == ".json":
+        body = json_of(given)
         if not isinstance(body, dict) or not body:
-            raise SourceError(path, ["it is no JSON object of lists, as History.history is."])
+            raise SourceError(
+                given.first, ["it is no JSON object of lists, as History.history is."]
+            )
         wrong = [name for name, values in body.items() if not isinstance(values, list)]
         if wrong or len({len(v) for v in body.values()}) != 1:
             text = "its entries are not lists of one length, an entry an epoch."
-            raise SourceError(path, [text])
+            raise SourceError(given.first, [text])
         return {str(n): [number(v) for v in values] for n, values in body.items()}
-    rows = table_of(path, _delimiter(path))
-    by_epoch = _one_line_an_epoch(path, rows)
+    rows = table_of(given, _delimiter(given))
+    by_epoch = _one_line_an_epoch(given, rows)
     return {name: [number(row.get(name)) for row in by_epoch] for name in rows[0]}
 
 
-def _delimiter(path: Path) -> str:
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
-        head = file.readline(4_000)
+def _delimiter(given: Given) -> str:
+    head = text_of(given).partition("\n")[0][:4_000]
     return max(",;\t", key=head.count)
 
 
-def _one_line_an_epoch(path: Path, rows: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+def _one_line_an_epoch(given: Given, rows: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
     """Return one line an epoch: Lightning writes training and validation on lines of their own."""
     if "epoch" not in rows[0]:
-        raise SourceError(path, ["it has no column epoch, as CSVLogger and Lightning write."])
+        raise SourceError(
+            given.first, ["it has no column epoch, as CSVLogger and Lightning write."]
+        )
     merged: list[dict[str, str]] = []
     for epoch, lines in itertools.groupby(rows, key=lambda row: row["epoch"]):
         if number(epoch) is None:
-            raise SourceError(path, [f"epoch is {epoch!r}; it must be a number."])
+            raise SourceError(given.first, [f"epoch is {epoch!r}; it must be a number."])
         line: dict[str, str] = {}
         for each in lines:
             line |= {name: cell for name, cell in each.items() if cell}
@@ -99,7 +93,7 @@ def _one_line_an_epoch(path: Path, rows: Sequence[Mapping[str, str]]) -> list[di
     numbers = [float(line["epoch"]) for line in merged]
     if any(b <= a for a, b in itertools.pairwise(numbers)):
         text = "the epochs do not rise. It holds several trainings: split it into one file each."
-        raise SourceError(path, [text])
+        raise SourceError(given.first, [text])
     return merged
 
 
@@ -158,6 +152,7 @@ SOURCE: Final = Source(
     derives="steps of an epoch: ceil(samples_per_epoch / global_batch_size); from its name, "
     "whether a metric rises",
     refuses="epoch times without a stated unit, several trainings in one file",
+    named=r"(metrics|history|.*log).*\.(csv|json)",
     read=_read,
     needs=("model", "system_name", "device_kind", "global_batch_size", "samples_per_epoch"),
     options={

@@ -6,10 +6,10 @@ import itertools
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
-from planner.importers._source import MOST_ROWS, Row, Source, SourceError, Stated
+from planner.importers.formats._given import MOST_CHARACTERS, MOST_ROWS, Given, SourceError
+from planner.importers.formats._source import Row, Source, Stated
 
 MOST_BYTES: Final = 50_000_000
 """Largest event file: images and graphs in it are skipped, but lie in it."""
@@ -22,21 +22,27 @@ class _Scalar:
     step: int
     wall_s: float
     value: float | None
+    whole: _Record
 
 
-def _read(path: Path, stated: Stated) -> Sequence[Row]:
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """The bytes of an event, and the checksum that was written with them."""
+
+    data: bytes
+    checksum: int
+
+
+def _read(given: Given, stated: Stated) -> Sequence[Row]:
+    data = given.files[given.first]
+    if len(data) > MOST_BYTES:
+        raise SourceError(given.first, [f"it is larger than {MOST_BYTES:,} bytes. Split it."])
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise SourceError(path, [f"it is larger than {MOST_BYTES:,} bytes."])
-        data = path.read_bytes()
-    except OSError as error:
-        raise SourceError(path, [f"it cannot be read: {error.strerror}."]) from error
-    try:
-        opened_s, scalars = _scalars(path, data)
+        opened_s, scalars = _scalars(given, data)
     except (struct.error, IndexError, UnicodeDecodeError, ValueError) as error:
         if isinstance(error, SourceError):
             raise
-        raise SourceError(path, [f"it is no whole event file: {error}."]) from error
+        raise SourceError(given.first, [f"it is no whole event file: {error}."]) from error
     tags = list(dict.fromkeys(s.tag for s in scalars))
     tag = stated.options.get("tag") or next((t for t in tags if t.startswith("epoch_")), None)
     if tag not in tags:
@@ -44,19 +50,25 @@ def _read(path: Path, stated: Stated) -> Sequence[Row]:
         listed = ", ".join(tags[:20]) or "no scalar"
         text = (f"{named}. Name a scalar that is written once an epoch, --option tag=... "
                 f"It has: {listed}.")  # fmt: skip
-        raise SourceError(path, [text])
+        raise SourceError(given.first, [text])
     chosen = [s for s in scalars if s.tag == tag]
+    damaged = [s.step for s in chosen if _checksum(s.whole.data) != s.whole.checksum]
+    if damaged:
+        text = f"step {damaged[0]}: its checksum does not match. Copy the file again."
+        raise SourceError(given.first, [text])
     steps = [s.step for s in chosen]
     if len(chosen) < 2 or any(b - a != 1 for a, b in itertools.pairwise(steps)):
         text = (
             f"{tag} has the steps {', '.join(map(str, steps[:6]))} ...; epochs count up by 1. "
             "Name a scalar that is written once an epoch."
         )
-        raise SourceError(path, [text])
+        raise SourceError(given.first, [text])
     later_s = [b.wall_s - a.wall_s for a, b in itertools.pairwise(chosen)]
     start_s = chosen[0].wall_s - opened_s
     if min(later_s) <= 0.0 or start_s <= 0.0:
-        raise SourceError(path, [f"the wall times of {tag} do not rise. The clock was set back."])
+        raise SourceError(
+            given.first, [f"the wall times of {tag} do not rise. The clock was set back."]
+        )
     mean = sum(later_s) / len(later_s)
     return [
         {
@@ -70,13 +82,13 @@ def _read(path: Path, stated: Stated) -> Sequence[Row]:
     ]
 
 
-def _scalars(path: Path, data: bytes) -> tuple[float, list[_Scalar]]:
+def _scalars(given: Given, data: bytes) -> tuple[float, list[_Scalar]]:
     """Return the time of the first event and all scalars."""
     opened_s: float | None = None
     found: list[_Scalar] = []
     for record in _records(data):
         wall_s, step, summary = 0.0, 0, b""
-        for field, value in _fields(record):
+        for field, value in _fields(record.data):
             if field == 1 and isinstance(value, bytes):
                 [wall_s] = struct.unpack("<d", value)
             elif field == 2 and isinstance(value, int):
@@ -85,37 +97,68 @@ def _scalars(path: Path, data: bytes) -> tuple[float, list[_Scalar]]:
                 summary = value
         opened_s = wall_s if opened_s is None else opened_s
         for field, value in _fields(summary):
-            if field == 1 and isinstance(value, bytes) and (scalar := _scalar(value, step, wall_s)):
+            if (
+                field == 1
+                and isinstance(value, bytes)
+                and (scalar := _scalar(value, step, wall_s, record))
+            ):
                 found.append(scalar)
         if len(found) > MOST_ROWS:
-            raise SourceError(path, [f"it has more than {MOST_ROWS:,} scalars."])
+            raise SourceError(given.first, [f"it has more than {MOST_ROWS:,} scalars."])
     if opened_s is None:
-        raise SourceError(path, ["it is empty."])
+        raise SourceError(given.first, ["it is empty."])
     return opened_s, found
 
 
-def _scalar(value: bytes, step: int, wall_s: float) -> _Scalar | None:
+def _scalar(value: bytes, step: int, wall_s: float, whole: _Record) -> _Scalar | None:
     """Return the scalar of a summary value; TensorFlow 2 writes scalars as tensors."""
     tag, number, is_tensor = "", None, False
     for field, part in _fields(value):
         if field == 1 and isinstance(part, bytes):
-            tag = part.decode()
+            tag = part[:MOST_CHARACTERS].decode("utf-8", "replace")
         elif field == 2 and isinstance(part, bytes) and len(part) == 4:
             [number] = struct.unpack("<f", part)
         elif field == 8:
             is_tensor = True
-    return _Scalar(tag, step, wall_s, number) if tag and (number is not None or is_tensor) else None
+    return (
+        _Scalar(tag, step, wall_s, number, whole)
+        if tag and (number is not None or is_tensor)
+        else None
+    )
 
 
-def _records(data: bytes) -> Iterator[bytes]:
+def _records(data: bytes) -> Iterator[_Record]:
     """Yield the records of a TFRecord file; a torn last one is left out, as TensorBoard does."""
     at = 0
     while at + 12 <= len(data):
         [length] = struct.unpack_from("<Q", data, at)
-        if at + 12 + length > len(data):
+        if at + 16 + length > len(data):
             return
-        yield data[at + 12 : at + 12 + length]
+        [checksum] = struct.unpack_from("<I", data, at + 12 + length)
+        yield _Record(data[at + 12 : at + 12 + length], checksum)
         at += 16 + length
+
+
+def _checksum(data: bytes) -> int:
+    """Return the masked CRC-32C of a record, as TFRecord files have it."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = _CRC[(crc ^ byte) & 255] ^ (crc >> 8)
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def _table() -> tuple[int, ...]:
+    table = []
+    for byte in range(256):
+        crc = byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+        table.append(crc)
+    return tuple(table)
+
+
+_CRC: Final = _table()
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
@@ -161,7 +204,9 @@ SOURCE: Final = Source(
     derives="an epoch's time from two wall times; the first one, with the time before it, from the "
     "opening of the file",
     refuses="scalars that are written per step, clocks that were set back",
+    named=r".*tfevents.*",
     read=_read,
     needs=("model", "system_name", "device_kind", "global_batch_size", "samples_per_epoch"),
+    most_bytes=MOST_BYTES,
     options={"tag": "the scalar (default: the first one that begins with epoch_)"},
 )

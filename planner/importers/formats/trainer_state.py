@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
-from planner.importers._source import Row, Source, SourceError, Stated, json_of, number
+from planner.importers.formats._given import Given, SourceError, json_of
+from planner.importers.formats._source import Row, Source, Stated, number
 
 _HIGHER: Final = ("acc", "f1", "auc", "bleu", "rouge", "precision", "recall")
 
 
-def _read(path: Path, stated: Stated) -> Sequence[Row]:
-    body = json_of(path)
+def _read(given: Given, stated: Stated) -> Sequence[Row]:
+    body = json_of(given)
     history = body.get("log_history") if isinstance(body, dict) else None
     if not isinstance(history, list) or not all(isinstance(e, dict) for e in history):
-        raise SourceError(path, ["it has no list log_history. Give trainer_state.json."])
+        raise SourceError(given.first, ["it has no list log_history. Give trainer_state.json."])
     steps = number(body.get("global_step"))
     epochs = number(body.get("epoch"))
     end = next((e for e in reversed(history) if "train_runtime" in e), None)
@@ -27,7 +27,7 @@ def _read(path: Path, stated: Stated) -> Sequence[Row]:
             "it has no train_runtime: this is a checkpoint. Give the file of the end of training."
         )
     if problems or end is None or not steps:
-        raise SourceError(path, problems)
+        raise SourceError(given.first, problems)
     metric = stated.options.get("metric") or _first_metric(history)
     evaluations = _evaluations(history, metric)
     total_s = number(end["train_runtime"])
@@ -80,6 +80,7 @@ SOURCE: Final = Source(
     reads="total time, steps, epochs, evaluations by step",
     derives="samples/s = steps x global batch / total time; samples of an epoch from its steps",
     refuses="a checkpoint's state: it has no total time; the batch of one device as the global one",
+    named=r"trainer_state.*\.json",
     read=_read,
     needs=("model", "system_name", "device_kind", "global_batch_size"),
     options={"metric": "name in log_history (default: the first eval_ metric)"},

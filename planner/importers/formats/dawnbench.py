@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final
 
-from planner.importers._source import Row, Source, SourceError, Stated, json_of, number, table_of
+from planner.importers.formats._given import Given, SourceError, json_of, table_of
+from planner.importers.formats._source import Row, Source, Stated, number
 
 _TASKS: Final = {
     "top5Accuracy": ("ImageNet", 1_281_167),
@@ -20,25 +20,25 @@ _KINDS: Final = {"tpu": "tpu", "gpu": "gpu", "v100": "gpu", "p100": "gpu", "k80"
                  "gtx": "gpu", "titan": "gpu", "m60": "gpu", "xeon": "cpu"}  # fmt: skip
 
 
-def _read(path: Path, stated: Stated) -> Sequence[Row]:
-    entries = sorted(path.rglob("*.json")) if path.is_dir() else [path]
+def _read(given: Given, stated: Stated) -> Sequence[Row]:
+    entries = given.ending(".json")
     rows, problems = [], []
     for entry in entries:
         try:
-            rows.append(_entry(entry, stated))
+            rows.append(_entry(given, entry, stated))
         except SourceError as error:
-            where = f"{entry.relative_to(path)}: " if path.is_dir() else ""
+            where = f"{entry}: " if len(entries) > 1 else ""
             problems += [f"{where}{text}" for text in error.problems]
     if problems:
-        raise SourceError(path, problems)
+        raise SourceError(given.name, problems)
     return rows
 
 
-def _entry(path: Path, stated: Stated) -> Row:
-    body = json_of(path)
+def _entry(given: Given, entry: str, stated: Stated) -> Row:
+    body = json_of(given, entry)
     if not isinstance(body, dict) or not body.get("model") or not body.get("hardware"):
-        raise SourceError(path, ["it has no model or hardware. Give an entry of DAWNBench."])
-    table = table_of(path.with_suffix(".tsv"), "\t")
+        raise SourceError(entry, ["it has no model or hardware. Give an entry of DAWNBench."])
+    table = table_of(given, "\t", given.beside(entry, ".tsv") or entry.replace(".json", ".tsv"))
     metric = next((name for name in _TASKS if name in table[0]), None)
     hours = [number(line.get("hours")) for line in table]
     at = [number(line.get(_EPOCH)) for line in table]
@@ -48,7 +48,7 @@ def _entry(path: Path, stated: Stated) -> Row:
     if any(h is None for h in hours) or any(e is None for e in at):
         problems.append("its table has a line without epoch or hours.")
     if problems or metric is None:
-        raise SourceError(path, problems)
+        raise SourceError(entry, problems)
     seconds = [3600.0 * (h or 0.0) for h in hours]
     dataset, samples = _TASKS[metric]
     hardware = str(body["hardware"])
@@ -63,7 +63,7 @@ def _entry(path: Path, stated: Stated) -> Row:
         "device_kind": stated.facts.get("device_kind", kind),
         "submitted_by": str(body.get("author") or "") or None,
         "source": "DAWNBench",
-        "source_path": f"{path.parent.name}/{path.name}",
+        "source_path": "/".join(f"{given.name}/{entry}".split("/")[-2:]),
         "published_on": str(body.get("timestamp") or "")[:7] or None,
         "total_s": seconds[-1] or None,
         "evaluation_metric": metric,
@@ -100,4 +100,6 @@ SOURCE: Final = Source(
     refuses="the number of accelerators and the batch, which stand in free text: state them",
     read=_read,
     basis="published",
+    endings=(".json", ".tsv"),
+    beside=(".tsv",),
 )

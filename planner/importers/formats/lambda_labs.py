@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final
 
-from planner.importers._source import Row, Source, SourceError, Stated, number, table_of
+from planner.importers.formats._given import Given, SourceError, table_of
+from planner.importers.formats._source import Row, Source, Stated, number
 
 _NAME: Final = "name_gpu"
 _BESIDE: Final = frozenset({"name_gpu", "num_gpu", "watt", "price", "system"})
@@ -16,10 +16,12 @@ _PRECISIONS: Final = {"fp16": "mixed_float16", "amp": "mixed_float16", "bf16": "
                       "fp32": "float32", "tf32": "tf32"}  # fmt: skip
 
 
-def _read(path: Path, stated: Stated) -> Sequence[Row]:
-    table = table_of(path)
+def _read(given: Given, stated: Stated) -> Sequence[Row]:
+    table = table_of(given)
     if _NAME not in table[0] or "num_gpu" not in table[0]:
-        raise SourceError(path, ["it has no columns name_gpu and num_gpu, as Lambda's table has."])
+        raise SourceError(
+            given.first, ["it has no columns name_gpu and num_gpu, as Lambda's table has."]
+        )
     precision = stated.options.get("precision")
     rows: list[dict[str, Any]] = []
     problems: list[str] = []
@@ -51,7 +53,7 @@ def _read(path: Path, stated: Stated) -> Sequence[Row]:
                     }
                 )
     if problems:
-        raise SourceError(path, problems)
+        raise SourceError(given.first, problems)
     return rows
 
 
@@ -62,6 +64,7 @@ SOURCE: Final = Source(
     reads="samples/s by GPU and network",
     derives="the precision from the name of the column or the option",
     refuses="0 as a speed: it stands for missing and is left out",
+    named=r"pytorch-train-throughput.*\.csv",
     read=_read,
     needs=("model", "system_name", "device_kind"),
     options={"precision": "of the whole table, as fp16, where columns do not name it"},

@@ -1,0 +1,170 @@
+"""`POST /api/v1/runs`: runs of other machines, kept once each however often they are sent.
+
+The sender needs a token (`python -m planner token create`) whose sets include that of the request.
+It is checked before the body is read. An answer of 200 means that every run is on disk; after
+any other answer, or none, the sender sends the same request again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
+from typing import Final
+
+from msgspec.json import encode
+from starlette.requests import Request
+from starlette.responses import Response
+
+from api.openapi import PUSH
+from api.problems import HEADERS, PARAMETERS, problem
+from planner.answers.records import Pushed
+from planner.core import Problem
+from planner.store.disk.tokens import Token, checked
+from planner.store.pushed import MOST_BYTES, PushError, keep, read_body
+from planner.store.pushed import Pushed as Asked
+from planner.store.sealed.commit import CommitError, ContradictionError
+
+PATH: Final = PUSH
+PER_SECOND: Final = 50.0
+"""Requests of one token that are taken in the long run [1/s]."""
+BURST: Final = 200.0
+"""Requests of one token that are taken at once."""
+WRONG_PER_SECOND: Final = 1.0
+WRONG_BURST: Final = 20.0
+"""The same for requests of one address without a usable token."""
+RETRY_S: Final = 5
+"""Wait before the next try, where the disk refuses [s]."""
+_MOST_BUCKETS: Final = 10_000
+_SCHEME: Final = "bearer "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inbox:
+    """Where pushed runs go: `results` is the folder of this server's own result sets."""
+
+    results: Path
+    tokens: Path
+    shipped: Path
+    """Folder of shipped sets: their names are taken."""
+
+
+@dataclass(slots=True)
+class _Buckets:
+    """Token buckets by name: each refills at `rate` per second up to `burst`."""
+
+    rate: float
+    burst: float
+    _left: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def wait_s(self, name: str, now_s: float) -> float:
+        """Take one request; return 0, or the seconds until one is free."""
+        with self._lock:
+            left, before = self._left.pop(name, (self.burst, now_s))
+            left = min(self.burst, left + (now_s - before) * self.rate)
+            free = left >= 1.0
+            self._left[name] = (left - 1.0 if free else left, now_s)
+            while len(self._left) > _MOST_BUCKETS:
+                self._left.popitem(last=False)
+            return 0.0 if free else (1.0 - left) / self.rate
+
+
+class Push:
+    """The endpoint; commits wait for the disk in a thread of their own."""
+
+    def __init__(self, inbox: Inbox, now_s: Callable[[], float] = time.monotonic) -> None:
+        self.inbox = inbox
+        self.now_s = now_s
+        self._of_tokens = _Buckets(PER_SECOND, BURST)
+        self._of_strangers = _Buckets(WRONG_PER_SECOND, WRONG_BURST)
+        self._work = ThreadPoolExecutor(1, thread_name_prefix="api-push")
+
+    async def __call__(self, request: Request) -> Response:
+        """Return 200 with the run ids, or the problem."""
+        token = self._token(request)
+        if isinstance(token, Response):
+            return token
+        body = await _body(request)
+        if isinstance(body, Response):
+            return body
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._work, self._kept, token, body)
+
+    def _token(self, request: Request) -> Token | Response:
+        header = request.headers.get("authorization", "")
+        given = header[len(_SCHEME) :].strip() if header.lower().startswith(_SCHEME) else ""
+        token = checked(self.inbox.tokens, given)
+        if token is None:
+            client = request.client.host if request.client else ""
+            if wait := self._of_strangers.wait_s(client, self.now_s()):
+                return _too_many(wait)
+            detail = "A valid token is needed: Authorization: Bearer ew_..."
+            headers = {"WWW-Authenticate": 'Bearer realm="epochwise"'}
+            return problem(HTTPStatus.UNAUTHORIZED, detail, headers=headers)
+        wait = self._of_tokens.wait_s(token.id, self.now_s())
+        return _too_many(wait) if wait else token
+
+    def _kept(self, token: Token, body: bytes) -> Response:
+        try:
+            asked = read_body(body)
+            if refused := self._not_allowed(token, asked):
+                return refused
+            done = keep(self.inbox.results, asked)
+        except PushError as error:
+            return _wrong(error.problems)
+        except ContradictionError as error:
+            return problem(HTTPStatus.CONFLICT, self._without_path(error))
+        except CommitError as error:
+            headers = {"Retry-After": str(RETRY_S)}
+            detail = self._without_path(error)
+            return problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, headers=headers)
+        answer = Pushed(
+            set=asked.slug,
+            stored=sum(c.new for c in done),
+            already=sum(not c.new for c in done),
+            run_ids=tuple(c.run_id for c in done),
+        )
+        sent = {**HEADERS, "Cache-Control": "no-store"}
+        return Response(encode(answer), headers=sent, media_type="application/json")
+
+    def _not_allowed(self, token: Token, asked: Asked) -> Response | None:
+        if not token.may_push(asked.slug):
+            detail = f"This token may not add runs to {asked.slug}. Its sets: "
+            return problem(HTTPStatus.FORBIDDEN, f"{detail}{', '.join(token.sets)}.")
+        if (self.inbox.shipped / asked.slug).exists():
+            detail = f"{asked.slug} is a shipped set. Choose another name."
+            return problem(HTTPStatus.CONFLICT, detail)
+        return None
+
+    def _without_path(self, error: CommitError) -> str:
+        return str(error.strerror).replace(str(self.inbox.results), "the results folder")
+
+
+async def _body(request: Request) -> bytes | Response:
+    """Return the body, or 413 as soon as it is too long."""
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > MOST_BYTES:
+            detail = f"At most {MOST_BYTES:,} bytes are taken at once. Send fewer runs."
+            return problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _wrong(problems: tuple[Problem, ...]) -> Response:
+    detail = " ".join(map(str, problems))
+    return problem(HTTPStatus.BAD_REQUEST, detail, kind=PARAMETERS, errors=problems)
+
+
+def _too_many(wait_s: float) -> Response:
+    headers = {"Retry-After": str(max(1, round(wait_s + 0.5)))}
+    detail = "Too many requests. Wait as Retry-After says, then send it again."
+    return problem(HTTPStatus.TOO_MANY_REQUESTS, detail, headers=headers)

@@ -1,0 +1,129 @@
+"""Add results: files of other programs, all problems at once, a preview, and the set they go to."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+import streamlit as st
+
+from pages.add_results import question, sets, terms
+from pages.add_results.question import PAGE
+from pages.common import widgets
+from pages.common.kept import store
+from pages.common.link import Link, as_text
+from pages.common.permission import Permission, permission
+from planner.importers import Preview
+
+MOST_ROWS: Final = 50
+"""Runs of a preview."""
+_COLUMNS: Final = {
+    "model": "Model",
+    "dataset": "Data set",
+    "system_name": "System",
+    "accelerators_per_node": "Devices",
+    "number_of_nodes": "Nodes",
+    "precision": "Precision",
+    "global_batch_size": "Batch size",
+    "first_epoch_s": "Epoch 1 (s)",
+    "later_epoch_mean_s": "Later epochs (s)",
+    "epochs_measured": "Epochs",
+    "step_s": "Step (s)",
+    "throughput": "Samples/s",
+    "total_s": "Total (s)",
+    "final_metric": "Metric",
+}
+"""Columns of a preview that a run of the file has."""
+
+
+def show() -> None:
+    """Draw the page."""
+    link = Link(PAGE)
+    shared = store()
+    link.write()
+    st.title("Add results")
+    link.warn()
+    st.markdown("Results of other programs. Everything is checked before anything is kept.")
+    may = permission()
+    sets.said()
+    if not may.allowed:
+        _off(may)
+        return
+    own = next(f.path for f in shared.folders if f.kind == "own")
+    if reason := _read_only(own):
+        st.warning(reason, icon=":material/lock:")
+    asked = question.draw()
+    if asked is not None:
+        above = st.container()
+        with st.container(border=True):
+            target = terms.draw(shared, asked)
+            preview = question.previewed(shared, asked, target)
+            if not preview.problems:
+                terms.add(own, asked, target, preview)
+        with above:
+            (_problems if preview.problems else _preview)(preview)
+    sets.draw(shared, own)
+
+
+def _off(may: Permission) -> None:
+    with st.container(border=True, key="add_results.off"):
+        st.markdown("## Adding results is switched off here.")
+        st.markdown(may.why)
+        st.caption(
+            "It is on where only this machine can reach the app, as with `make app`. "
+            "In a terminal, `python -m planner import` always works."
+        )
+
+
+def _read_only(own: Path) -> str:
+    place = next((p for p in (own, *own.parents) if p.exists()), own)
+    if os.access(place, os.W_OK):
+        return ""
+    return (
+        "The folder of your results is read-only. Set EPOCHWISE_RESULTS to a writable one, "
+        "then start the app again."
+    )
+
+
+def _problems(preview: Preview) -> None:
+    count = len(preview.problems)
+    with st.container(border=True):
+        widgets.heading(f"{count:,} problem{'' if count == 1 else 's'}: nothing is taken")
+        st.caption("Correct the file or the fields above. All problems are listed.")
+        widgets.table(
+            [
+                {
+                    "Row": p.row or None,
+                    "Column": p.column or None,
+                    "Problem": p.rule,
+                    "What to do": p.fix or None,
+                }
+                for p in preview.problems[: question.MOST_LISTED]
+            ],
+            key="add_results.problems",
+            alt="Problems of the file",
+        )
+
+
+def _preview(preview: Preview) -> None:
+    flags = preview.flags or {}
+    known = f", {len(preview.known):,} duplicates" if preview.known else ""
+    suspect = f", {len(flags):,} suspect" if flags else ""
+    with st.container(border=True):
+        widgets.heading(f"{preview.new:,} new run{'' if preview.new == 1 else 's'}{known}{suspect}")
+        rows = []
+        shown = [n for n in _COLUMNS if any(r.get(n) is not None for r in preview.rows)]
+        for at, run in enumerate(preview.rows[:MOST_ROWS]):
+            state = "duplicate" if at in preview.known else "new"
+            row = {"State": f"{state}, suspect" if at in flags else state}
+            rows.append(row | {_COLUMNS[name]: run.get(name) for name in shown})
+        widgets.table(rows, key="add_results.preview", alt="Runs of the file")
+        if len(preview.rows) > MOST_ROWS:
+            st.caption(f"The first {MOST_ROWS} of {len(preview.rows):,} runs.")
+        for at, evidence in list(flags.items())[:MOST_ROWS]:
+            st.markdown(f":material/flag: Run {at + 1}: {as_text(evidence)}")
+
+
+if __name__ == "__main__":
+    show()

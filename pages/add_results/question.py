@@ -1,0 +1,243 @@
+"""The files, their source, and what they do not say; the preview of what an import changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.common.link import as_text
+from planner.importers import (
+    MOST_BYTES,
+    SOURCES,
+    Given,
+    Preview,
+    Source,
+    SourceError,
+    Stated,
+    fact,
+    guess,
+    header,
+    located,
+    preview,
+    read,
+    refused,
+)
+from planner.runs import BY_NAME
+from planner.store import Store, queries
+from planner.store.kept import Kept
+
+PAGE: Final = "add-results"
+MOST_LISTED: Final = 200
+"""Problems that are listed."""
+MOST_FILES: Final = 20
+UNNAMED: Final = "unnamed-set"
+"""Set of the preview, before it has a name."""
+_WIDTH: Final = 220
+"""Least width of a field [px]."""
+_ROUND: Final = "add_results.round"
+"""Session key: counts the imports, so that each begins with no file."""
+_READ: Final = Kept(8)
+"""Rows of the last files that were read."""
+_PREVIEWS: Final = Kept(8)
+_WORDS: Final = {
+    "model": "Model",
+    "dataset": "Data set",
+    "system_name": "System",
+    "device_kind": "Kind of device",
+    "global_batch_size": "Batch size (all devices)",
+    "samples_per_epoch": "Samples an epoch",
+    "accelerator_model_name": "Accelerator",
+    "accelerators_per_node": "Devices in a node",
+    "number_of_nodes": "Nodes",
+    "precision": "Precision",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Files, their source and what the user says of them; `key` changes with any of it."""
+
+    source: Source
+    given: Given
+    stated: Stated
+    problems: tuple[str, ...]
+    key: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The set that runs go to: folder name, and the terms of the numbers."""
+
+    name: str
+    slug: str
+    is_new: bool
+    about: Mapping[str, str]
+
+    @property
+    def terms(self) -> dict[str, str]:
+        """Columns of every run that say under which terms it may be used."""
+        return {n: self.about[n] for n in ("licence", "source_url") if self.about.get(n)}
+
+
+def key(name: str) -> str:
+    """Return the key of a field; each import has fields of its own."""
+    return f"add_results.{st.session_state.setdefault(_ROUND, 0)}.{name}"
+
+
+def begin_again() -> None:
+    """Forget files and fields, after an import."""
+    st.session_state[_ROUND] = st.session_state.get(_ROUND, 0) + 1
+
+
+def draw() -> Asked | None:
+    """Draw the files and what they do not say; None without a file."""
+    with st.container(border=True):
+        files = st.file_uploader(
+            "Files", accept_multiple_files=True, key=key("files"),
+            help=f"At most {MOST_BYTES // 1_000_000} MB each. The server keeps none of them.",
+        )  # fmt: skip
+        if not files:
+            _formats()
+            return None
+        given = Given(name=files[0].name, files={f.name: f.getvalue() for f in files[:MOST_FILES]})
+        listed = [s for s in SOURCES.values() if s.on_page]
+        usual = guess(list(given.files)) or "template"
+        name = st.selectbox(
+            "Format", [s.name for s in listed], format_func=lambda n: SOURCES[n].title,
+            index=[s.name for s in listed].index(usual), key=key(f"source.{files[0].file_id}"),
+        )  # fmt: skip
+        source = SOURCES[name]
+        st.caption(as_text(f"Reads {source.reads}. Refuses {source.refuses}."))
+        stated, problems = _stated(source)
+    ids = tuple(f.file_id for f in files)
+    facts = tuple(sorted(stated.facts.items()))
+    options = tuple(sorted(stated.options.items()))
+    return Asked(
+        source=source,
+        given=given,
+        stated=stated,
+        problems=problems,
+        key=(ids, name, facts, options, problems),
+    )
+
+
+def _formats() -> None:
+    st.download_button(
+        "Empty template", header, "epochwise-template.csv", "text/csv", key="add_results.template",
+        icon=":material/download:", on_click="ignore", width="content",
+    )  # fmt: skip
+    with st.expander("Formats", icon=":material/description:"):
+        for source in SOURCES.values():
+            if source.on_page:
+                st.markdown(as_text(f"{source.title}: {source.files}"))
+
+
+def _stated(source: Source) -> tuple[Stated, tuple[str, ...]]:
+    """Draw the fields for what files of a source do not say."""
+    facts: dict[str, Any] = {}
+    problems: list[str] = []
+    st.caption("What the files do not say; leave the rest empty.")
+    with st.grid(4, min_column_width=_WIDTH):
+        for name in source.needs:
+            text = _field(name)
+            if text:
+                facts[name], problem = fact(name, text)
+                problems += [problem] if problem else []
+    options = _options(source)
+    more = st.text_area(
+        "More facts (one COLUMN=VALUE a line)", key=key("more"), height=68,
+        placeholder="precision=mixed_bfloat16",
+    )  # fmt: skip
+    for line in filter(str.strip, more.splitlines()):
+        name, equals, text = (part.strip() for part in line.partition("="))
+        value, problem = fact(name, text) if equals else (None, f"{line}: must be COLUMN=VALUE.")
+        problems += [problem] if problem else []
+        facts |= {} if problem else {name: value}
+    known = {name: value for name, value in facts.items() if value is not None}
+    return Stated(facts=known, options=options), tuple(problems)
+
+
+def _field(name: str) -> str:
+    label = _WORDS.get(name, name)
+    if choices := BY_NAME[name].choices:
+        return st.selectbox(label, choices, index=None, key=key(name), placeholder="–") or ""
+    return st.text_input(label, key=key(name)).strip()
+
+
+def _options(source: Source) -> dict[str, str]:
+    options = {}
+    for name, meaning in source.options.items():
+        if source.name == "template" and name == "columns":
+            options[name] = _mapped()
+            continue
+        options[name] = st.text_input(
+            f"{name.capitalize()}: {meaning}", key=key(f"{source.name}.{name}")
+        ).strip()
+    return {name: text for name, text in options.items() if text}
+
+
+def _mapped() -> str:
+    """Draw a field for each column of the file that is no column of runs."""
+    unknown: Sequence[str] = st.session_state.setdefault(key("unknown"), [])
+    pairs = []
+    if unknown:
+        st.caption("Columns of the file that runs do not have")
+        with st.grid(4, min_column_width=_WIDTH):
+            for name in unknown:
+                chosen = st.selectbox(
+                    as_text(name), ["", *BY_NAME], index=None, key=key(f"map.{name}"),
+                    format_func=lambda n: n or "leave out", placeholder="choose a column",
+                )  # fmt: skip
+                pairs += [] if chosen is None else [f"{name}:{chosen}"]
+    return ",".join(pairs)
+
+
+def previewed(shared: Store, asked: Asked, target: Target) -> Preview:
+    """Return what an import would change, cached until files, fields, set or runs change."""
+    if asked.problems:
+        return Preview(problems=tuple(located(text) for text in asked.problems))
+    found = rows_of(asked)
+    if isinstance(found, SourceError):
+        _note_unknown(found)
+        return refused(found)
+    own = next(f.path for f in shared.folders if f.kind == "own")
+    at = (asked.key, target.slug, tuple(sorted(target.terms.items())), shared.generation)
+    beside = partial(_runs_of, shared)
+    return _PREVIEWS.once(
+        at, lambda: preview(own / (target.slug or UNNAMED), with_terms(found, target), beside)
+    )
+
+
+def _runs_of(shared: Store, workload: str) -> list[Any]:
+    return queries.checked_runs(shared, workload=workload)
+
+
+def rows_of(asked: Asked) -> list[dict[str, Any]] | SourceError:
+    """Return the rows of the files, read in a process apart; or why they are not taken."""
+
+    def reading() -> list[dict[str, Any]] | SourceError:
+        try:
+            return read(asked.source.name, asked.given, asked.stated, UNNAMED)
+        except SourceError as error:
+            return error
+
+    return _READ.once(asked.key, reading)
+
+
+def with_terms(rows: Sequence[Mapping[str, Any]], target: Target) -> list[dict[str, Any]]:
+    """Return the rows with licence and address where the file has none."""
+    return [{**target.terms, **row, "result_set": target.slug or UNNAMED} for row in rows]
+
+
+def _note_unknown(error: SourceError) -> None:
+    """Draw fields for unknown columns from the next run on; the mapped ones keep theirs."""
+    names = [p.partition(": is unknown.")[0].removeprefix("column ") for p in error.problems
+             if p.startswith("column ") and ": is unknown." in p]  # fmt: skip
+    before = list(st.session_state.get(key("unknown"), []))
+    if new := [name for name in names if name not in before]:
+        st.session_state[key("unknown")] = [*before, *new]
+        st.rerun()

@@ -1,0 +1,108 @@
+"""Sets that were brought in: what the last action did, and withdrawing or restoring one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import streamlit as st
+
+from pages.add_results.question import PAGE
+from pages.common import widgets
+from pages.common.addresses import ADDRESSES
+from pages.common.link import as_text, page_link, plain
+from pages.common.permission import permission
+from planner.store import Store
+from planner.store.sealed.result_set import ResultSet, restore, withdraw
+
+_SAID: Final = "add-results-said"
+"""Session key of what the last action did: text, whether it failed, the set that it is about."""
+_REASON: Final = "add_results.reason"
+MOST_REASON: Final = 200
+
+
+def say(text: str, *, wrong: bool = False, opens: str = "") -> None:
+    """Keep what an action did, for the next run of the page."""
+    st.session_state[_SAID] = (text, wrong, opens)
+
+
+def said() -> None:
+    """Draw what the last action did."""
+    text, wrong, opens = st.session_state.pop(_SAID, ("", False, ""))
+    if text:
+        (st.warning if wrong else st.success)(as_text(text))
+    if opens:
+        address = ADDRESSES["results"]
+        page_link(PAGE, address.script, "Open its runs", address.symbol, {"result_set": [opens]})
+
+
+def unofficial(shared: Store) -> list[ResultSet]:
+    """Return the sets of the user's folder that were brought in."""
+    label = next(f.label for f in shared.folders if f.kind == "own")
+    return [s for s in shared.sets if s.folder == label and s.is_unofficial]
+
+
+def draw(shared: Store, own: Path) -> None:
+    """Draw the sets that were brought in, and the buttons to withdraw and restore one."""
+    found = unofficial(shared)
+    if not found:
+        return
+    with st.container(border=True):
+        widgets.heading("Imported sets")
+        widgets.table(
+            [
+                {
+                    "Set": s.title,
+                    "State": "withdrawn" if s.withdrawn else "shown",
+                    "Withdrawn": s.withdrawn or None,
+                    "Licence": s.licence,
+                    "Source": s.citation or s.source_url or s.source,
+                }
+                for s in found
+            ],
+            key="add_results.sets",
+            alt="Sets that were brought in",
+        )
+        by_slug = {s.slug: s for s in found}
+        chosen = st.selectbox(
+            "Set to withdraw or restore", list(by_slug), index=None, key="add_results.which",
+            format_func=lambda slug: by_slug[slug].title, placeholder="–",
+        )  # fmt: skip
+        if chosen is None:
+            return
+        if by_slug[chosen].withdrawn:
+            st.button("Restore", key="add_results.restore", icon=":material/undo:",
+                      on_click=lambda: _restore(own, chosen))  # fmt: skip
+            return
+        st.text_input("Reason", key=_REASON, max_chars=MOST_REASON)
+        st.button("Withdraw", key="add_results.withdraw", icon=":material/visibility_off:",
+                  on_click=lambda: _withdraw(own, chosen))  # fmt: skip
+
+
+def _withdraw(own: Path, slug: str) -> None:
+    reason = plain(str(st.session_state.get(_REASON) or "")) or "no reason given"
+    _act(lambda: withdraw(own / slug, reason, _today()),
+         f"{slug} is withdrawn. Its files stay, and it can be restored.")  # fmt: skip
+
+
+def _restore(own: Path, slug: str) -> None:
+    _act(lambda: restore(own / slug, _today()), f"{slug} is shown again.")
+
+
+def _act(what: Callable[[], object], text: str) -> None:
+    allowed = permission()
+    if not allowed.allowed:
+        say(allowed.why, wrong=True)
+        return
+    try:
+        what()
+    except OSError as error:
+        say(f"Nothing is changed: {error.strerror or error}.", wrong=True)
+    else:
+        say(text)
+
+
+def _today() -> str:
+    return f"{datetime.now(UTC):%Y-%m-%d}"

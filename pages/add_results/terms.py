@@ -1,0 +1,97 @@
+"""The set that runs go to, where they come from, and the button that adds them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import streamlit as st
+
+from pages.add_results import question, sets
+from pages.add_results.question import Asked, Target, key
+from pages.common import widgets
+from pages.common.link import as_text, plain
+from pages.common.permission import permission
+from planner.core.slugs import folder_slug
+from planner.importers import Preview, SourceError, commit
+from planner.runs import RecordError
+from planner.store import CommitError, Store
+
+_NEW: Final = ""
+MOST_NAME: Final = 60
+MOST_TEXT: Final = 300
+
+
+def draw(shared: Store, asked: Asked) -> Target:
+    """Draw the set and the provenance of the numbers."""
+    open_sets = {s.slug: s for s in sets.unofficial(shared) if not s.withdrawn}
+    widgets.heading("Result set")
+    chosen = st.selectbox(
+        "Set", [_NEW, *open_sets], key=key("set"),
+        format_func=lambda slug: open_sets[slug].title if slug else "New set",
+        help="Imported runs go to unofficial sets only.",
+    )  # fmt: skip
+    with st.grid(2, min_column_width=280):
+        name = "" if chosen else st.text_input(
+            "Name of the set", key=key("name"), max_chars=MOST_NAME
+        )  # fmt: skip
+        licence = st.text_input("Licence", key=key("licence"), max_chars=MOST_TEXT)
+        citation = st.text_input("Citation", key=key("citation"), max_chars=MOST_TEXT)
+        address = st.text_input("Address of the source", key=key("url"), max_chars=MOST_TEXT)
+    about = {
+        "title": plain(name),
+        "basis": asked.source.basis,
+        "licence": plain(licence),
+        "source": f"Imported from {plain(asked.given.name)} ({asked.source.title})",
+        "source_url": plain(address),
+        "citation": plain(citation),
+    }
+    slug = chosen or (folder_slug(plain(name)) if plain(name) else "")
+    return Target(
+        name=chosen or plain(name),
+        slug=slug,
+        is_new=not chosen,
+        about={n: text for n, text in about.items() if text},
+    )
+
+
+def add(own: Path, asked: Asked, target: Target, preview: Preview) -> None:
+    """Draw what is missing, or the button that adds the runs."""
+    missing = []
+    if not target.slug:
+        missing.append("the name of the set")
+    if not target.about.get("licence"):
+        missing.append("the licence")
+    if not (target.about.get("citation") or target.about.get("source_url")):
+        missing.append("a citation or an address")
+    if target.is_new and target.slug and (own / target.slug).exists():
+        st.warning(f"A set named {as_text(target.slug)} exists. Choose it, or another name.")
+        return
+    if missing:
+        st.caption(f"To add the runs, give {', '.join(missing)}.")
+    if not preview.new:
+        st.caption("Every run of the file is in the set.")
+    st.button(
+        f"Add {preview.new:,} run{'' if preview.new == 1 else 's'}", key="add_results.add",
+        type="primary", icon=":material/add:", disabled=bool(missing) or not preview.new,
+        on_click=lambda: _added(own, asked, target),
+    )  # fmt: skip
+
+
+def _added(own: Path, asked: Asked, target: Target) -> None:
+    """Write the runs as one file, or nothing."""
+    allowed = permission()
+    if not allowed.allowed:
+        sets.say(allowed.why, wrong=True)
+        return
+    rows = question.rows_of(asked)
+    try:
+        if isinstance(rows, SourceError):
+            raise rows
+        done = commit(own / target.slug, question.with_terms(rows, target), target.about)
+    except (SourceError, RecordError, CommitError) as error:
+        sets.say(str(error), wrong=True)
+        return
+    question.begin_again()
+    known = f" {done.known:,} duplicates are left out." if done.known else ""
+    sets.say(f"{done.new:,} runs are added to {target.name}.{known}", opens=target.slug)

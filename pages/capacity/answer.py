@@ -1,0 +1,225 @@
+"""The answer of a plan: tiles, what breaks first, charts, tables, what to measure next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.capacity import fleet, state
+from pages.capacity.state import Reply
+from pages.common import handout, tiles, widgets
+from pages.common.link import Link
+from planner.capacity import CapacityAnswer
+from planner.core import csv_text
+from planner.cost import Display
+from planner.figures import ChartSpec
+from planner.figures.frame import Theme
+from planner.report import Letterhead, capacity_page
+from planner.report import capacity_charts as charts
+from planner.report import capacity_tables as tables
+
+_MONEY: Final = {
+    "plan": "Over the plan",
+    "machine": "One machine over years",
+    "use": "Rent or buy by utilisation",
+    "matters": "What matters most",
+}
+"""Views of the first chart."""
+
+
+def sentence(answer: CapacityAnswer) -> str:
+    """Return the answer to paste: the fleet, its cost, and what qualifies it."""
+    breaks = "" if answer.breaks is None else _breaks(answer)
+    return "\n".join(line for line in (answer.sentence, *answer.chips, breaks) if line)
+
+
+def draw(link: Link, of: Reply) -> None:
+    """Draw the answer."""
+    answer = of.answer
+    title = answer.sentence.split(": ", 1)[0].removesuffix(".")
+    badge = answer.chips[0] if answer.chips else ""
+    with st.container(border=True):
+        tiles.draw(title, charts.tiles(answer), badge=badge if answer.keeps else "")
+        if not answer.keeps:
+            late = answer.sentence.split(". ", 1)[-1]
+            st.markdown(f":orange[:material/warning:] {widgets.answer_text(late)}")
+        elif answer.breaks is not None:
+            st.markdown(f":orange[:material/trending_up:] {widgets.answer_text(_breaks(answer))}")
+        with widgets.actions():
+            widgets.share(link, sentence(answer), "content")
+            handout.draw("capacity", _maker(link.url(), of), _files(of))
+    _money(link, of)
+    _months(of)
+    _waiting(of)
+    _next(answer)
+    _tables(of)
+
+
+def _maker(address: str, of: Reply) -> handout.Make:
+    """Return a function that makes the report at the click, when no page is being drawn."""
+
+    def make(letterhead: Letterhead, made: str) -> str:
+        return capacity_page(of.answer, of.question.display, link=address, made=made,
+                             letterhead=letterhead)  # fmt: skip
+
+    return make
+
+
+def _breaks(answer: CapacityAnswer) -> str:
+    of = answer.breaks
+    if of is None:
+        return ""
+    job = f"{of.job}: " if of.job else ""
+    return f"{job}{of.sentence} {of.fix}".strip()
+
+
+def _files(of: Reply) -> list[widgets.File]:
+    answer, display = of.answer, of.question.display
+    named: Mapping[str, Callable[[], str]] = {
+        "Jobs": lambda: csv_text(tables.job_rows(answer)),
+        "Fleet": lambda: csv_text(tables.fleet_rows(answer, display)),
+        "Months": lambda: csv_text(tables.month_rows(answer, display)),
+    }
+    return [
+        widgets.File(f"{name} as CSV", make, f"epochwise-capacity-{name.lower()}.csv",
+                     f"capacity.{name.lower()}.csv")
+        for name, make in named.items()
+    ]  # fmt: skip
+
+
+def _chart(
+    of: Reply, name: str, alt: str, make: Callable[[CapacityAnswer, Display, Theme], ChartSpec]
+) -> None:
+    theme = widgets.theme()
+    spec = state.chart(of, (name, theme.text),
+                       lambda: make(of.answer, of.question.display, theme))  # fmt: skip
+    widgets.chart(spec, f"capacity.chart.{name}", alt)
+
+
+def _money(link: Link, of: Reply) -> None:
+    """Draw the lines of money, or what moves them."""
+    answer = of.answer
+    with st.container(border=True):
+        with st.container(
+            horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+        ):
+            widgets.heading("Cost", width="content")
+            view = link.held("chart")
+            st.segmented_control(
+                "Chart", list(_MONEY), default=view, key=link.key("chart"), required=True,
+                format_func=_MONEY.__getitem__, label_visibility="collapsed",
+            )  # fmt: skip
+        _VIEWS[view](link, of)
+        if view == "plan" and answer.costs is not None:
+            st.caption(widgets.answer_text(
+                f"{answer.costs.sentence} Bands: 90 % interval. What is bought counts in its month."
+            ))  # fmt: skip
+
+
+def declare(link: Link) -> None:
+    """Declare the view of the first chart, and the fields of one machine."""
+    link.choice("chart", list(_MONEY), "plan")
+    if link.held("chart") != "machine":
+        fleet.declare(link, "years", "utilisation")
+
+
+def _plan(_: Link, of: Reply) -> None:
+    alt = of.answer.costs.sentence if of.answer.costs else "No cost"
+    _chart(of, "costs", alt, charts.costs)
+
+
+def _machine(link: Link, of: Reply) -> None:
+    lines = of.answer.side_by_side
+    with st.grid(4, min_column_width=150):
+        fleet.number(link, "years", "Years")
+        fleet.number(link, "utilisation", "Utilisation (%)")
+    if lines is None:
+        st.caption("No machine here is bought. Add one under Machines.")
+        return
+    _chart(of, "machine", lines.sentence, charts.side_by_side)
+    st.caption(widgets.answer_text(f"{lines.title}. {lines.sentence}"))
+    widgets.table(
+        tables.line_rows(lines, of.question.display), key="capacity.lines",
+        alt="Cost, resale value, energy and CO2 of one machine of each kind",
+    )  # fmt: skip
+
+
+def _use(_: Link, of: Reply) -> None:
+    curves = of.answer.rent_or_buy
+    if curves is None:
+        st.caption("No machine here can be both bought and rented.")
+        return
+    _chart(of, "use", curves.sentence, charts.by_use)
+    st.caption(widgets.answer_text(curves.sentence))
+
+
+def _matters(_: Link, of: Reply) -> None:
+    if not of.answer.sensitivity:
+        st.caption("Nothing about the cost of this fleet is uncertain.")
+        return
+    _chart(of, "matters", "How far each input moves the cost of a month", charts.matters)
+    st.caption(
+        "Each bar: one input from low (5 %, blue) to high (95 %, orange), the others in their "
+        "middle. Runs vary by 20 %."
+    )
+
+
+_VIEWS: Final[Mapping[Any, Callable[[Link, Reply], None]]] = {
+    "plan": _plan, "machine": _machine, "use": _use, "matters": _matters,
+}  # fmt: skip
+
+
+def _months(of: Reply) -> None:
+    with st.container(border=True):
+        widgets.heading("Utilisation by month")
+        _chart(of, "months", "Work of each month by machine, as a share of the own capacity",
+               lambda answer, _, theme: charts.months(answer, theme))  # fmt: skip
+
+
+def _waiting(of: Reply) -> None:
+    if not of.answer.waiting:
+        return
+    with st.container(border=True):
+        widgets.heading("Waiting time by job")
+        _chart(of, "waiting", "Distribution of the waiting time of each job, with the longest wait",
+               lambda answer, _, theme: charts.waiting(answer, theme))  # fmt: skip
+        st.caption(
+            "Curves: runs that wait. Blue: median wait. Orange: longest wait of a median run that "
+            "still ends in time."
+        )
+
+
+def _next(answer: CapacityAnswer) -> None:
+    if answer.measure_next is not None:
+        with st.container(border=True):
+            widgets.heading("What to measure next")
+            st.markdown(
+                f":material/bolt: **{widgets.answer_text(answer.measure_next.job)}.** "
+                f"{widgets.answer_text(answer.measure_next.sentence)}"
+            )
+
+
+def _tables(of: Reply) -> None:
+    answer, display = of.answer, of.question.display
+    with st.container(border=True):
+        widgets.heading("Machines and jobs")
+        widgets.table(tables.fleet_rows(answer, display), key="capacity.stocks",
+                      alt="Machines of the fleet with cost and utilisation")  # fmt: skip
+        widgets.table(tables.job_rows(answer), key="capacity.job-rows",
+                      alt="Jobs with time of a run, machine and late share")  # fmt: skip
+        if answer.costs is not None:
+            widgets.table(tables.line_rows(answer.costs, display), key="capacity.cost-lines",
+                          alt="This fleet, renting only and buying only")  # fmt: skip
+    with widgets.details():
+        for note in answer.notes:
+            st.markdown(widgets.answer_text(note))
+        st.caption(f"{answer.compared} fleets were compared.")
+    box = widgets.folded("Where these numbers come from", "source", "capacity.origin")
+    if box.open:
+        with box:
+            widgets.table(list(answer.sources), key="capacity.sources",
+                          alt="Prices of the machines and their sources")  # fmt: skip
+            widgets.table(tables.waiting_rows(answer), key="capacity.waits",
+                          alt="Waiting times of each job")  # fmt: skip

@@ -1,0 +1,188 @@
+"""The fleet of a plan: machines owned, to buy and to rent, or limits of a fleet to be found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+import streamlit as st
+
+from pages.capacity import state
+from pages.common import hardware, widgets
+from pages.common.link import Link, as_text
+from planner.answers import parameters
+from planner.answers.capacity_fleet import Line, line_of, line_text
+from planner.capacity import MOST_MACHINES, MOST_STOCKS
+from planner.core import Parameter, sentence_case
+from planner.core.parameters import limits
+
+_BY_NAME: Final[Mapping[str, Parameter]] = {p.name: p for p in parameters.CAPACITY}
+WAYS: Final = {
+    "own": "already owned",
+    "buy": "to buy",
+    "reserved-1": "reserved for 1 year",
+    "reserved-3": "reserved for 3 years",
+    "rent": "rent by the hour",
+    "spot": "spot",
+}
+"""Ways of a machine of a fleet, in words."""
+_OFFER: Final = "offer"
+"""A line that names an option of Compare hardware."""
+_FIND: Final = {True: "Find it", False: "As entered"}
+_COLUMNS: Final = ("way", "accelerator", "each", "machines", "price", "from_month")
+
+
+def draw(link: Link) -> None:
+    """Draw the card of the fleet, the horizon and its limits."""
+    with st.container(border=True):
+        with st.container(
+            horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+        ):
+            widgets.heading("Fleet", width="content")
+            find = link.flag("find", default=True)
+            st.segmented_control(
+                "Fleet", list(_FIND), default=find, key=link.key("find"), required=True,
+                format_func=lambda value: _FIND[bool(value)], label_visibility="collapsed",
+            )  # fmt: skip
+        with st.grid(4, min_column_width=150):
+            number(link, "months", "Months")
+            number(link, "probability", "On time (%)")
+            if find:
+                number(link, "purchases", "Purchases up to")
+                number(link, "rent_most", "Rented at once, of a kind")
+        texts = [*(f"own:{t}" for t in link.texts("owned", MOST_STOCKS)),
+                 *link.texts("fleet", MOST_STOCKS)]  # fmt: skip
+        _editor(link, texts, find=find)
+
+
+def declare(link: Link, *names: str) -> None:
+    """Declare parameters without a field of their own."""
+    for name in names:
+        _value(link, name)
+
+
+def _value(link: Link, name: str) -> float | int | None:
+    """Declare a number and return it; an empty field with a default returns to that."""
+    parameter = _BY_NAME[name]
+    low, high = limits(parameter)
+    default: Any = parameter.default
+    if parameter.kind == "whole" and default is not None:
+        return link.number(name, int(low), int(high), int(default))
+    value = link.decimal(name, low, high, default)
+    if value is None and default is not None:
+        st.session_state[link.key(name)] = value = default
+    return value
+
+
+def number(link: Link, name: str, label: str) -> None:
+    """Draw the field of a number, with the words and limits of its parameter."""
+    parameter, value = _BY_NAME[name], _value(link, name)
+    low, high = limits(parameter)
+    words = f"{sentence_case(parameter.words)}."
+    if parameter.kind == "whole":
+        st.number_input(label, int(low), int(high), int(value or 0), key=link.key(name), help=words)
+        return
+    placeholder = "none" if parameter.default is None else ""
+    st.number_input(label, low, high, value=value, format="%g", key=link.key(name), help=words,
+                    placeholder=placeholder)  # fmt: skip
+
+
+# -- the table -----------------------------------------------------------------------------------
+
+
+def _editor(link: Link, texts: Sequence[str], *, find: bool) -> None:
+    """Draw the machines; an empty table with `find` leaves the choice to the catalogue."""
+    memory = state.session()
+    begun = memory.get("fleet")
+    if begun is None or begun["texts"] != list(texts):
+        place = 0 if begun is None else begun["number"] + 1
+        begun = memory["fleet"] = {
+            "number": place, "first": list(texts), "texts": list(texts),
+        }  # fmt: skip
+    first: list[str] = begun["first"]
+    lines = [line_of(t) for t in first]
+    key = f"capacity.fleet.{begun['number']}"
+
+    def edited() -> None:
+        now = edited_lines(first, st.session_state[key])
+        begun["texts"] = now
+        link.put("owned", [t.removeprefix("own:") for t in now if t.startswith("own:")])
+        link.put("fleet", [t for t in now if not t.startswith("own:")])
+
+    box = widgets.folded(_title(lines, find=find), "dns", "capacity.machines")
+    if not box.open:
+        return
+    with box:
+        rows = [line.cells() for line in lines]
+        st.data_editor(
+            pa.table({n: _column(n, [row[n] for row in rows]) for n in _COLUMNS}),
+            key=key, on_change=edited, num_rows="dynamic", hide_index=True, placeholder="",
+            column_config=_config(lines), alt="Machines: owned, to buy, to rent",
+        )  # fmt: skip
+        widgets.as_text_table(widgets.columns_of(rows), "Machines as they were last loaded", {})
+        st.caption(as_text(prices_words()))
+
+
+def _title(lines: Sequence[Line], *, find: bool) -> str:
+    if not lines:
+        return "Machines: chosen from the catalogue" if find else "Machines: none yet"
+    several = f"{len(lines)} line{'' if len(lines) == 1 else 's'}"
+    return f"Machines: {several}" if not find else f"Machines: {several}, each up to its count"
+
+
+def prices_words() -> str:
+    """Return what a price is, and which ready servers have one in the catalogue."""
+    servers = [
+        f"{a.server_accelerators} x {a.name} ({a.server_price_usd:,.0f} USD)"
+        for a in hardware.catalog().catalog.accelerators
+        if a.server_price_usd is not None
+    ]
+    said = (
+        "A price is that of the whole machine in USD without tax, of a rented one per hour. "
+        "Left empty, it is that of the catalogue."
+    )
+    if not servers:
+        return said
+    return f"{said} Ready servers with a price: {', '.join(servers)}. Others need yours."
+
+
+def edited_lines(texts: Sequence[str], edits: Mapping[str, Any]) -> list[str]:
+    """Return the lines of a fleet after edits of its table, as texts; unfinished ones left out."""
+    found = list(texts)
+    for place, cells in edits.get("edited_rows", {}).items():
+        found[int(place)] = line_text(line_of(texts[int(place)]).cells() | cells)
+    gone = {int(n) for n in edits.get("deleted_rows", [])}
+    kept = [text for n, text in enumerate(found) if n not in gone]
+    return [text for text in [*kept, *map(line_text, edits.get("added_rows", []))] if text]
+
+
+def _column(name: str, cells: Sequence[Any]) -> pa.Array:
+    if name in ("each", "machines", "from_month"):
+        return pa.array(cells, pa.int64())
+    if name == "price":
+        return pa.array(cells, pa.float64())
+    return pa.array(cells, pa.string())
+
+
+def _config(lines: Sequence[Line]) -> dict[str, Any]:
+    columns = st.column_config
+    cards = hardware.catalog().catalog.accelerators
+    names = list(dict.fromkeys([*(a.id for a in cards if a.kind != "cpu"),
+                                *(x.accelerator for x in lines)]))  # fmt: skip
+    ways = [*WAYS, *([_OFFER] if any(x.way == _OFFER for x in lines) else [])]
+    return {
+        "way": columns.SelectboxColumn(
+            "How", options=ways, width=150, required=True, default="buy",
+            format_func=lambda way: WAYS.get(str(way), "an option of Compare hardware"),
+        ),
+        "accelerator": columns.SelectboxColumn("Accelerator", options=names, width=240),
+        "each": columns.NumberColumn("In one machine", min_value=1, max_value=1024, step=1,
+                                     width=90, default=8),
+        "machines": columns.NumberColumn("Machines", min_value=0, max_value=MOST_MACHINES, step=1,
+                                         width=80, default=1),
+        "price": columns.NumberColumn("Price (USD, or USD/h)", min_value=0.0, format="%.2f",
+                                      width=120),
+        "from_month": columns.NumberColumn("From month", min_value=1, max_value=36, step=1,
+                                           width=80, default=1),
+    }  # fmt: skip

@@ -1,0 +1,295 @@
+"""The table of jobs: edited in place, pasted from a spreadsheet, loaded from a file, presets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+import streamlit as st
+
+from pages.capacity import state
+from pages.common import widgets
+from pages.common.link import Link, as_text
+from planner.answers import parameters
+from planner.answers.capacity_jobs import (
+    RowProblem,
+    job_of_text,
+    job_text,
+    jobs_csv,
+    jobs_of_texts,
+    presets,
+    read_jobs,
+    text_cells,
+)
+from planner.capacity import MOST_JOBS, Job
+from planner.core import Parameter, number_text, sentence_case, text_of
+from planner.networks import networks
+
+FIRST: Final = "fine-tuning"
+"""The preset that a page without a question opens with."""
+_USUAL: Final = (
+    "name", "network", "total_tokens", "epochs", "runs", "within", "accelerators", "interruptible",
+    "growth", "training", "precision",
+)  # fmt: skip
+"""Columns that are always shown; others are shown where a job uses them."""
+_TITLES: Final = {
+    "name": "Job", "network": "Network", "workload": "Measured workload", "epochs": "Epochs",
+    "total_tokens": "Tokens", "samples": "Samples", "training": "Training",
+    "precision": "Precision", "accelerators": "GPUs", "runs": "Runs a month",
+    "within": "Within (h)", "interruptible": "Spot allowed", "growth": "Growth (%/month)",
+    "target": "Target",
+}  # fmt: skip
+_WIDTHS: Final = {"name": 180, "network": 140, "runs": 120, "within": 105, "epochs": 88,
+                  "total_tokens": 88, "samples": 96, "training": 96, "precision": 104,
+                  "accelerators": 76, "interruptible": 116, "growth": 144}  # fmt: skip
+_PASTE: Final = "capacity.paste"
+_FILE: Final = "capacity.csv"
+_PROBLEMS: Final = "capacity.table-problems"
+MOST_PROBLEMS: Final = 8
+_BY_NAME: Final[Mapping[str, Parameter]] = {p.name: p for p in parameters.JOB}
+
+
+def draw(link: Link) -> list[str]:
+    """Draw the card of the jobs; return the texts of finished ones."""
+    texts = link.texts("jobs", MOST_JOBS)
+    names = list(presets())
+    link.choice("preset", names, FIRST)
+    if not texts:
+        texts = [job_text(j) for j in presets()[str(link.held("preset"))]]
+    with st.container(border=True):
+        with st.container(
+            horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+        ):
+            widgets.heading("Jobs", width="content")
+            with st.container(horizontal=True, width="content"):
+                _buttons(link, names)
+        _editor(link, texts)
+        wrong = _problems(texts)
+    return [text for text in texts if text not in wrong]
+
+
+def _buttons(link: Link, names: Sequence[str]) -> None:
+    """Draw presets, the field to paste into, the file to load and the file to keep."""
+    box = widgets.popover("Presets", "list_alt", "capacity.presets")
+    if box.open:
+        with box:
+            for name in names:
+                jobs = presets()[name]
+                st.button(
+                    sentence_case(name.replace("-", " ")), key=f"capacity.preset.{name}",
+                    help=", ".join(j.name for j in jobs), width="stretch",
+                    on_click=lambda name=name: _preset(link, name),
+                )  # fmt: skip
+    box = widgets.popover("Paste", "content_paste", "capacity.paste-box")
+    if box.open:
+        with box:
+            _paste(link)
+    box = widgets.popover("CSV", "upload_file", "capacity.csv-box")
+    if box.open:
+        with box:
+            st.file_uploader(
+                "A table of jobs (CSV)", type=["csv", "tsv", "txt"], key=_FILE,
+                on_change=lambda: _load(link), max_upload_size=1,
+            )  # fmt: skip
+            _table_problems()
+            widgets.download("Save these jobs", lambda: jobs_csv(read_now(link)),
+                             "epochwise-jobs.csv", key="capacity.jobs.csv")  # fmt: skip
+
+
+def read_now(link: Link) -> list[Job]:
+    """Return the finished jobs of the page."""
+    texts = link.held("jobs") or [job_text(j) for j in presets()[str(link.held("preset"))]]
+    return list(jobs_of_texts(texts)[0])
+
+
+def _paste(link: Link) -> None:
+    st.text_area(
+        "Cells of a spreadsheet, with a head", key=_PASTE, height=160,
+        placeholder="name\tnetwork\ttotal_tokens\truns\twithin\nFine-tune\tllama-3-8b\t100M\t120\t4",
+    )  # fmt: skip
+    st.button("Use these jobs", key="capacity.paste.use", type="primary",
+              on_click=lambda: _take(link, str(st.session_state.get(_PASTE) or "")))  # fmt: skip
+    _table_problems()
+    st.caption(
+        f"Columns: {', '.join(list(_BY_NAME)[:6])}, network, workload, epochs, total_tokens, "
+        "target, and every parameter of Compare hardware."
+    )
+
+
+def _load(link: Link) -> None:
+    """Take the jobs of an uploaded file."""
+    upload = st.session_state.get(_FILE)
+    if upload is None:
+        st.session_state.pop(_PROBLEMS, None)
+        return
+    try:
+        text = upload.getvalue().decode("utf-8")
+    except UnicodeDecodeError:
+        text = upload.getvalue().decode("latin-1")
+    _take(link, text)
+
+
+def _take(link: Link, text: str) -> None:
+    """Replace the jobs by those of a table; keep them where it has a problem."""
+    table = read_jobs(text)
+    st.session_state[_PROBLEMS] = table.problems
+    if not table.problems:
+        link.put("jobs", [job_text(j) for j in table.jobs])
+
+
+def _table_problems() -> None:
+    """Draw all problems of the table that was pasted or loaded last."""
+    problems: tuple[RowProblem, ...] = st.session_state.get(_PROBLEMS, ())
+    if problems:
+        st.warning("The table was not taken. Correct these cells:")
+        widgets.table(
+            [{"Row": p.row or None, "Column": p.column, "Rule": p.rule, "Fix": p.fix}
+             for p in problems],
+            key="capacity.wrong-cells", alt="Problems of the table, with row, column, rule and fix",
+        )  # fmt: skip
+
+
+def _preset(link: Link, name: str) -> None:
+    link.put("jobs", [])
+    link.put("preset", name)
+    st.session_state.pop(_PROBLEMS, None)
+
+
+def _problems(texts: Sequence[str]) -> set[str]:
+    """Draw what unfinished rows lack; return their texts."""
+    found = {text: job_of_text(text, n).problems for n, text in enumerate(texts, start=1)}
+    problems = [p for wrong in found.values() for p in wrong]
+    if problems:
+        lines = [f"- {as_text(str(p))}" for p in problems[:MOST_PROBLEMS]]
+        left = len(problems) - MOST_PROBLEMS
+        lines += [f"- and {left} more"] if left > 0 else []
+        st.warning("Rows that are left out:\n" + "\n".join(lines), icon=":material/edit:")
+    return {text for text, wrong in found.items() if wrong}
+
+
+# -- the table -----------------------------------------------------------------------------------
+
+
+def _editor(link: Link, texts: Sequence[str]) -> None:
+    """Draw the table. It keeps its own edits, and begins anew with jobs from elsewhere."""
+    memory = state.session()
+    begun = memory.get("jobs")
+    if begun is None or begun["texts"] != list(texts):
+        number = 0 if begun is None else begun["number"] + 1
+        begun = memory["jobs"] = {
+            "number": number, "rows": [_cells(t) for t in texts], "texts": list(texts),
+        }  # fmt: skip
+    rows: list[dict[str, str]] = begun["rows"]
+    used = {name for row in rows for name in row}
+    columns = [n for n in _USUAL if n != "network"]
+    columns[1:1] = [n for n in ("network", "workload") if n == "network" or n in used]
+    columns += [p.name for p in parameters.JOB if p.name in used and p.name not in columns]
+    key = f"capacity.jobs.{begun['number']}"
+
+    def edited() -> None:
+        found = edited_rows(rows, st.session_state[key])
+        now = [_text(cells) for cells in found if any(cells.values())]
+        begun["texts"] = now
+        link.put("jobs", now)
+
+    st.data_editor(
+        pa.table({n: _column(n, [row.get(n, "") for row in rows]) for n in columns}),
+        key=key, on_change=edited, num_rows="dynamic", hide_index=True, row_height=34,
+        placeholder="", column_config={n: _config(n, rows) for n in columns},
+        alt="Jobs: a row for each kind of run, edited in place",
+    )  # fmt: skip
+    widgets.as_text_table(
+        widgets.columns_of([{_TITLES.get(n, n): row.get(n) for n in columns} for row in rows]),
+        "Jobs as they were last loaded", {},
+    )  # fmt: skip
+
+
+def _cells(text: str) -> dict[str, str]:
+    """Return the cells of a job; large numbers are short, as 20M."""
+    cells = text_cells(text)
+    for name, cell in cells.items():
+        value = _number(cell)
+        if name in _BY_NAME and _BY_NAME[name].short and value is not None:
+            cells[name] = number_text(value)
+    return cells
+
+
+def edited_rows(
+    rows: Sequence[Mapping[str, str]], edits: Mapping[str, Any]
+) -> list[dict[str, str]]:
+    """Return the rows of a table after its edits, as texts by column.
+
+    Args:
+        rows: as the table began.
+        edits: edited_rows, added_rows and deleted_rows, as `st.data_editor` keeps them.
+    """
+    found = [dict(row) for row in rows]
+    for place, cells in edits.get("edited_rows", {}).items():
+        _set(found[int(place)], cells)
+    gone = {int(n) for n in edits.get("deleted_rows", [])}
+    kept = [row for n, row in enumerate(found) if n not in gone]
+    for cells in edits.get("added_rows", []):
+        row: dict[str, str] = {}
+        _set(row, cells)
+        kept.append(row)
+    return kept
+
+
+def _set(row: dict[str, str], cells: Mapping[str, Any]) -> None:
+    for name, value in cells.items():
+        if name not in _BY_NAME:
+            continue
+        empty = value is None or value == "" or (value is False)
+        if empty:
+            row.pop(name, None)
+        else:
+            row[name] = text_of(value)
+
+
+def _text(cells: Mapping[str, str]) -> str:
+    """Return a row as the text of a link."""
+    return "; ".join(f"{k}={v.replace(';', ',')}" for k, v in cells.items() if v)
+
+
+def _column(name: str, cells: Sequence[str]) -> pa.Array:
+    kind = _BY_NAME[name].kind
+    if kind == "flag":
+        return pa.array([c in ("on", "yes", "true", "1") for c in cells], pa.bool_())
+    if _is_number(name):
+        return pa.array([_number(c) for c in cells], pa.float64())
+    return pa.array([c or None for c in cells], pa.string())
+
+
+def _is_number(name: str) -> bool:
+    parameter = _BY_NAME[name]
+    return parameter.kind in ("whole", "number") and not parameter.short
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _config(name: str, rows: Sequence[Mapping[str, str]]) -> Any:  # noqa: ANN401 - Streamlit's own type
+    parameter, columns = _BY_NAME[name], st.column_config
+    title, width = _TITLES.get(name, sentence_case(name.replace("_", " "))), _WIDTHS.get(name)
+    common: dict[str, Any] = {"width": width, "help": f"{sentence_case(parameter.words)}."}
+    held = [row[name] for row in rows if row.get(name)]
+    if name == "network":
+        every = list(dict.fromkeys([*networks(), *held]))
+        return columns.SelectboxColumn(title, options=every, **common)
+    if parameter.kind == "flag":
+        return columns.CheckboxColumn(title, **common)
+    if parameter.kind == "choice":
+        every = list(dict.fromkeys([*parameter.choices, *held]))
+        return columns.SelectboxColumn(title, options=every, **common)
+    if _is_number(name):
+        whole = parameter.kind == "whole"
+        return columns.NumberColumn(
+            title, min_value=parameter.least, max_value=parameter.most, format="%d" if whole else
+            "%g", step=1 if whole else None, **common,
+        )  # fmt: skip
+    return columns.TextColumn(title, max_chars=80, pinned=name == "name", **common)

@@ -1,0 +1,55 @@
+"""Capacity: which machines for a month of jobs, what they cost, how long runs wait."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.capacity import answer, assumed, fleet, jobs, state
+from pages.common import widgets
+from pages.common.kept import store
+from pages.common.link import Link, as_text
+from planner.capacity import CapacityAnswer
+
+
+def show() -> None:
+    """Draw the page."""
+    link = Link("capacity")
+    shared = store()
+    link.state("preset", "months", "probability")
+    st.title("Capacity")
+    texts = jobs.draw(link)
+    fleet.draw(link)
+    assumed.draw(link)
+    answer.declare(link)
+    link.write()
+    link.warn()
+    asked = link.parameters() | {"jobs": texts}
+    asked = {name: list(values) for name, values in asked.items() if name not in _VIEW}
+    if not texts:
+        widgets.nothing("There is no job.", "Add a row, paste a table, or take a preset.",
+                        "Take the first preset", lambda: link.forget("jobs", "preset"),
+                        key="capacity.none")  # fmt: skip
+        return
+    question = state.question_of(asked)
+    if question.problems:
+        _problems(CapacityAnswer(sentence="", keeps=False, problems=question.problems))
+        return
+    reply = state.reply(shared, asked, question)
+    if reply.answer.problems:
+        _problems(reply.answer)
+        return
+    answer.draw(link, reply)
+
+
+_VIEW = frozenset({"chart", "preset"})
+"""Parameters of the link that the answer does not depend on: the jobs of a preset are written."""
+
+
+def _problems(of: CapacityAnswer) -> None:
+    """Draw all problems of a question."""
+    lines = "\n".join(f"- {as_text(str(p))}" for p in of.problems)
+    st.warning(f"This question has no answer yet:\n{lines}", icon=":material/error:")
+
+
+if __name__ == "__main__":
+    show()

@@ -1,0 +1,98 @@
+"""Answers and charts of Capacity, kept until a run or a price changes.
+
+A fleet is found in a thread of its own: a changed question interrupts the page that waits for it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.common import hardware
+from planner.answers import CapacityQuestion, capacity_answered, capacity_question
+from planner.capacity import CapacityAnswer
+from planner.store import Store
+from planner.store.kept import Kept
+
+_ANSWERS: Final = Kept(24)
+_CHARTS: Final = Kept(96)
+_WORK: Final = ThreadPoolExecutor(1, thread_name_prefix="capacity")
+"""One at a time: a fleet that is found keeps one core busy."""
+_LOOK_S: Final = 0.2
+_SOON_S: Final = 0.3
+"""An answer that comes sooner needs no progress line."""
+_RUNNING: Final[dict[Hashable, Future[CapacityAnswer]]] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """An answer, its question, and the key under which its charts are kept."""
+
+    answer: CapacityAnswer
+    question: CapacityQuestion
+    key: Hashable
+
+
+def question_of(texts: Mapping[str, Sequence[str]]) -> CapacityQuestion:
+    """Return the parsed question of the page's parameters."""
+    return capacity_question(texts, _today())
+
+
+def reply(shared: Store, texts: Mapping[str, Sequence[str]], question: CapacityQuestion) -> Reply:
+    """Return the answer; a progress line is drawn while a fleet is looked for."""
+    key = (
+        shared.serial, shared.generation, hardware.stamps(), _today(),
+        tuple(sorted((name, tuple(values)) for name, values in texts.items())),
+    )  # fmt: skip
+    catalog = hardware.catalog().catalog
+
+    def answered() -> CapacityAnswer:
+        return capacity_answered(shared, catalog, texts, _today())
+
+    answer = _ANSWERS.once(("answer", key), lambda: _waited(key, answered))
+    return Reply(answer=answer, question=question, key=key)
+
+
+def _waited(key: Hashable, work: Callable[[], CapacityAnswer]) -> CapacityAnswer:
+    """Return the answer of a thread, while a line says for how long it works."""
+    running = _RUNNING.get(key)
+    if running is None:
+        running = _RUNNING[key] = _WORK.submit(work)
+        running.add_done_callback(lambda _: _RUNNING.pop(key, None))
+    began, place = time.monotonic(), st.empty()
+    while not running.done():
+        waited = time.monotonic() - began
+        if waited > _SOON_S:
+            what = f"Comparing fleets and simulating 1,000 months: {waited:.0f} s"
+            place.progress(min(waited / (waited + 4.0), 0.95), what)
+        time.sleep(_LOOK_S if waited > _SOON_S else 0.02)
+    place.empty()
+    return running.result()
+
+
+def chart(of: Reply, name: Hashable, draw: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return a chart of an answer, drawn once."""
+    spec: dict[str, Any] = _CHARTS.once((of.key, name), draw)
+    return spec
+
+
+def session() -> dict[str, Any]:
+    """Return what this session remembers of the page between its runs."""
+    memory: dict[str, Any] = st.session_state.setdefault("capacity.memory", {})
+    return memory
+
+
+def clear() -> None:
+    """Forget all answers; for tests."""
+    _ANSWERS.clear()
+    _CHARTS.clear()
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()

@@ -1,0 +1,88 @@
+"""The answer of Scaling out at a glance: the fastest device count as tiles, and one line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pages.common import tiles
+from planner import figures
+from planner.answers.records import ScalingRow
+from planner.core import Estimate, Refusal, percent, plain, rounded_ends
+from planner.scaling_out import Answer, CountAnswer, batch_text, best_of, devices
+
+
+def draw(answer: Answer) -> None:
+    """Draw whether more devices pay: the fastest count, its gain, and from which batch."""
+    best = best_of(answer)
+    if best is None or isinstance(best.speed_up, Refusal):
+        refused = next((r.step for r in answer.shown if isinstance(r.step, Refusal)), None)
+        refused = best.speed_up if best and isinstance(best.speed_up, Refusal) else refused
+        tiles.draw("No answer", [], line=refused.reason if refused else "", tied=False)
+        return
+    batch = batch_text(answer.batches[-1])
+    where = f"global batch {batch}" if answer.hold == "global" else f"batch {batch} per device"
+    tied = _tied(answer, best)
+    tiles.draw(
+        f"{devices(best.devices)} at {where}",
+        _tiles(answer, best),
+        badge="" if tied else "fastest measured count",
+        line=_line(answer, best, tied=tied),
+        tied=tied,
+    )
+
+
+def _tied(answer: Answer, best: CountAnswer) -> bool:
+    gain = best.speed_up
+    between = not isinstance(gain, Refusal) and float(gain.low) <= 1.0 <= float(gain.high)
+    return between and best.devices != answer.series.base
+
+
+def _tiles(answer: Answer, best: CountAnswer) -> list[figures.Tile]:
+    base = devices(answer.series.base)
+    made = [figures.time_tile("Step time", best.step)]
+    if best.devices == answer.series.base:
+        last = next((r for r in answer.shown if r.devices == answer.series.counts[-1]), best)
+        return [*made, figures.number_tile(f"Speed of {devices(last.devices)} against it",
+                                           last.speed_up, "times")]  # fmt: skip
+    made.append(figures.number_tile(f"Speed against {base}", best.speed_up, "times"))
+    made.append(figures.number_tile("Efficiency", best.efficiency, "%", factor=100.0))
+    crossing = _crossing(answer, best)
+    if crossing is not None:
+        made.append(figures.number_tile("Pays from batch", crossing, "samples"))
+    return made
+
+
+def _crossing(answer: Answer, best: CountAnswer) -> Estimate | None:
+    found = (c.batch for c in answer.crossings if c.devices == best.devices and not c.is_driver)
+    batch = next(found, None)
+    return batch if isinstance(batch, Estimate) and answer.hold == "global" else None
+
+
+def _line(answer: Answer, best: CountAnswer, *, tied: bool) -> str:
+    base = devices(answer.series.base)
+    if tied:
+        return f"Too close to call with {base}."
+    if best.devices == answer.series.base:
+        return "More devices do not pay at this batch."
+    crossing = _crossing(answer, best)
+    if crossing is None:
+        return "More devices pay at this batch."
+    ends = float(crossing.value), float(crossing.low), float(crossing.high)
+    value = plain(rounded_ends(*ends)[0])
+    return f"{devices(best.devices)} are faster than {base} from global batch {value} on."
+
+
+def cards(rows: Sequence[ScalingRow], cells: Sequence[tuple[str, str]]) -> list[figures.Card]:
+    """Return the device counts as cards; `cells` are their steps and speed-ups as text."""
+    return [
+        figures.Card(
+            title=f"{devices(int(row.devices))} · batch {plain(float(row.global_batch_size))}",
+            values=(
+                (f"{step} s" if row.refused is None else "refused", "a step"),
+                (speed_up, "times as fast"),
+                ("" if row.efficiency is None else percent(float(row.efficiency)), "efficiency"),
+            ),
+            note=str(row.basis or row.refused or ""),
+        )
+        for row, (step, speed_up) in zip(rows, cells, strict=True)
+    ]

@@ -1,0 +1,71 @@
+"""`python -m planner token create|list|revoke`: tokens of programs that push runs."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+import time
+from datetime import UTC, datetime
+from typing import Final
+
+from planner.commands import words
+from planner.store.disk.sweeps import state_folder
+from planner.store.disk.tokens import ANY_SET, Token, create, revoke, tokens, tokens_folder
+from planner.store.pushed import SLUG
+
+_HEAD: Final = ("Id", "Name", "Sets", "Created", "State")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    actions = parser.add_subparsers(dest="action", required=True)
+    made = actions.add_parser("create", help="print a new token; it is shown once")
+    made.add_argument("name", help="who uses it, as lab-machine-1")
+    made.add_argument("--set", action="append", dest="sets", metavar="SLUG", required=True,
+                      help="result set that it may add runs to; 'any' for every set")  # fmt: skip
+    made.add_argument("--days", type=float, help="until it expires (default: never)")
+    actions.add_parser("list", help="list all tokens, without their secrets")
+    gone = actions.add_parser("revoke", help="make a token useless at once")
+    gone.add_argument("id", help="of --list: eight characters")
+
+
+def run_token(options: argparse.Namespace) -> int:
+    """Create, list or revoke; return 0, or 2 for a wrong value."""
+    folder = tokens_folder(state_folder(os.environ))
+    if options.action == "create":
+        sets = [ANY_SET if name == "any" else name for name in options.sets]
+        wrong = [f"--set {s}: must be a set's slug, or any." for s in sets
+                 if s != ANY_SET and not SLUG.fullmatch(s)]  # fmt: skip
+        if options.days is not None and not (math.isfinite(options.days) and options.days > 0):
+            wrong.append(f"--days {options.days}: must be above 0.")
+        if wrong:
+            words.note("\n".join(wrong))
+            return words.WRONG_WORDS
+        sys.stdout.write(create(folder, options.name, sets, options.days) + "\n")
+        words.note("Keep it secret: it is not shown again. Give it as EPOCHWISE_TOKEN.")
+        return words.ANSWERED
+    if options.action == "revoke":
+        if revoke(folder, options.id):
+            sys.stdout.write(f"{options.id} is revoked.\n")
+            return words.ANSWERED
+        words.note(f"There is no token {options.id}. `token list` has all.")
+        return words.WRONG_WORDS
+    words.print_table(_HEAD, [_cells(token, time.time()) for token in tokens(folder)])
+    return words.ANSWERED
+
+
+def _cells(token: Token, now_s: float) -> list[str]:
+    sets = ", ".join("any" if s == ANY_SET else s for s in token.sets)
+    if token.revoked_at is not None:
+        state = f"revoked {_day(token.revoked_at)}"
+    elif token.expires_at is None:
+        state = "valid"
+    else:
+        state = f"{'valid until' if token.usable(now_s) else 'expired'} {_day(token.expires_at)}"
+    return [token.id, token.name, sets, _day(token.created_at), state]
+
+
+def _day(stamp_s: float) -> str:
+    return f"{datetime.fromtimestamp(stamp_s, UTC):%Y-%m-%d}"

@@ -1,0 +1,102 @@
+"""Read files of strangers in a process apart: limits, one file at a time, and its end.
+
+The process (`_child.py`) starts as `python -I` without environment, leaves the network where the
+system lets it, and forks for each import. The fork has limits on memory and processor time, opens
+no file and no socket, writes no file, and answers by one message of limited size.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from planner.apart import Pipes, ended, started
+from planner.importers import _child as child
+from planner.importers.formats import Given, SourceError, Stated
+
+WALL_S: Final = 8.0
+"""Longest wait for an answer [s]; the process has less time to compute."""
+START_S: Final = 20.0
+"""Longest start of the process [s]."""
+WAIT_S: Final = 20.0
+"""Longest wait for the imports of others [s]."""
+MOST_ANSWER: Final = 64_000_000
+"""Largest answer [bytes]."""
+_BUSY: Final = "other files are being read. Try again in a moment."
+_ENDED: Final = (
+    f"reading was stopped: more than {child.SECONDS} s or {child.MEMORY_BYTES // 1_000_000:,} MB. "
+    "Split the file."
+)
+
+
+class Reader:
+    """The process that reads, one import at a time. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def read(
+        self, source: str, given: Given, stated: Stated, result_set: str
+    ) -> list[dict[str, Any]]:
+        """Return the rows of a file.
+
+        Raises:
+            SourceError: it is not taken, or reading it took too much time or memory.
+        """
+        if not self._lock.acquire(timeout=WAIT_S):
+            raise SourceError(given.name, [_BUSY])
+        try:
+            head = self._ask(source, given, stated, result_set)
+        except (OSError, EOFError, ValueError):
+            ended(self._process)
+            self._process = None
+            raise SourceError(given.name, [_ENDED]) from None
+        finally:
+            self._lock.release()
+        if problems := head.get("problems"):
+            raise SourceError(given.name, [str(p) for p in problems])
+        return list(head["rows"])
+
+    def end(self) -> None:
+        """End the process; the next import starts another."""
+        with self._lock:
+            ended(self._process)
+            self._process = None
+
+    def _ask(self, source: str, given: Given, stated: Stated, result_set: str) -> Mapping[str, Any]:
+        question = {
+            "source": source, "name": given.name, "files": list(given.files),
+            "facts": dict(stated.facts), "options": dict(stated.options), "set": result_set,
+        }  # fmt: skip
+        pipes = self._ready()
+        pipes.send(json.dumps(question).encode(), *given.files.values())
+        head = json.loads(pipes.receive(WALL_S))
+        if not isinstance(head, dict) or not ("rows" in head or "problems" in head):
+            raise ValueError("no answer of ours")
+        return head
+
+    def _ready(self) -> Pipes:
+        if self._process is not None and self._process.poll() is None:
+            return Pipes(self._process, MOST_ANSWER)
+        ended(self._process)
+        self._process = started(Path(child.__file__))
+        pipes = Pipes(self._process, MOST_ANSWER)
+        pipes.receive(START_S)
+        return pipes
+
+
+_READER: Final = Reader()
+
+
+def read(source: str, given: Given, stated: Stated, result_set: str) -> list[dict[str, Any]]:
+    """Return the rows of a file, complete but for what the store adds, read in a process apart.
+
+    Raises:
+        SourceError: the source is unknown, the file is wrong, or a fact is missing; all problems.
+    """
+    return _READER.read(source, given, stated, result_set)

@@ -1,0 +1,91 @@
+"""The process that reads files of strangers: `python -I _child.py`.
+
+It forks for each import, so that one file leaves nothing behind for the next.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+SECONDS: Final = 3
+"""Processor time of one import [s]."""
+MEMORY_BYTES: Final = 500_000_000
+"""Memory of one import, beside the program's [bytes]."""
+_IDLE_S: Final = 600.0
+
+
+def main() -> None:
+    """Answer questions until the parent has gone, or until ten minutes pass without one."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+    from planner.apart import leave_network, read, write
+
+    _warm()
+    leave_network()
+    source, target = sys.stdin.buffer, sys.stdout.buffer
+    write(target, b"{}")
+    while select.select([source], [], [], _IDLE_S)[0]:
+        try:
+            question = json.loads(read(source))
+            files = {name: read(source) for name in question["files"]}
+        except EOFError:
+            return
+        child = os.fork()
+        if not child:
+            failed = 1
+            try:
+                write(target, _answered(question, files))
+                failed = 0
+            finally:
+                os._exit(failed)
+        if os.waitpid(child, 0)[1]:  # killed by a limit: the parent starts another process
+            return
+
+
+def _warm() -> None:
+    """Load what readers load on first use: later no file can be opened."""
+    import io
+
+    import pyarrow as pa
+
+    from planner.importers.formats import Given, Stated, warm
+    from planner.store.sealed.commit import write_parquet
+
+    warm()
+    sink = io.BytesIO()
+    write_parquet(sink, pa.table({"a": ["b"], "n": [1]}), "{}")
+    for name, data in (("a.parquet", sink.getvalue()), ("a.csv", b"a\nb\n"), ("a.csv", b"\xff")):
+        _rows("template", Given(name=name, files={name: data}), Stated(), "a")
+
+
+def _answered(question: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
+    from planner.apart import no_more_than
+    from planner.importers.formats import Given, Stated
+
+    given = Given(name=question["name"], files=files)
+    stated = Stated(facts=question["facts"], options=question["options"])
+    no_more_than(seconds=SECONDS, memory_bytes=MEMORY_BYTES)
+    return json.dumps(_rows(question["source"], given, stated, question["set"])).encode()
+
+
+def _rows(source: str, given: Any, stated: Any, result_set: str) -> dict[str, Any]:  # noqa: ANN401
+    from planner.importers._sources import rows_of
+    from planner.importers.formats import SourceError
+
+    try:
+        return {"rows": rows_of(source, given, stated, result_set)}
+    except SourceError as error:
+        return {"problems": error.problems}
+    except MemoryError:
+        return {"problems": ["it needs too much memory. Split it."]}
+    except Exception as error:  # noqa: BLE001 - whatever is wrong is in that file
+        return {"problems": [f"it is damaged ({type(error).__name__}). Export it again."]}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""What an import would change, before anything is written."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from planner.importers.formats import SourceError
+from planner.runs import CheckedRun, RecordError, complete, table_from_rows
+from planner.store.disk.folders import Folder
+from planner.store.sealed.commit import commit_table, compact_name, compared
+from planner.suspects import by_run, suspects
+
+_PLACE: Final = re.compile(
+    r"(?P<where>(?:line|row|run|item) [\d,]+)(?:, (?P<column>[^:]{1,80}))?: (?P<text>.*)", re.DOTALL
+)
+_COLUMN: Final = re.compile(r"(?P<column>[A-Za-z_][\w ./-]{0,60}): (?P<text>.*)", re.DOTALL)
+_FACT: Final = re.compile(r": --fact \S+")
+"""How the command states a fact; a page has a field for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Located:
+    """A problem: row and column of the file, the rule that is broken, and what to do."""
+
+    row: str
+    column: str
+    rule: str
+    fix: str
+
+
+def located(problem: str) -> Located:
+    """Return a problem in its parts; all are sentences `place, column: rule. fix.`."""
+    place = _PLACE.fullmatch(problem) or _COLUMN.fullmatch(problem)
+    parts = place.groupdict() if place else {}
+    text = _FACT.sub("", parts.get("text") or problem)
+    rule, _, fix = text.partition(". ")
+    return Located(
+        row=(parts.get("where") or "").capitalize(),
+        column=parts.get("column") or "",
+        rule=rule.rstrip("."),
+        fix=fix.rstrip(".") or ("Correct the cell" if place and "where" in parts else "Correct it"),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """Rows as they would be written, and what they change in a set.
+
+    `known` runs are there with the same numbers. `flags` has a sentence per suspect run, by its
+    place in `rows`. With `problems`, nothing can be written.
+    """
+
+    rows: tuple[Mapping[str, Any], ...] = ()
+    known: frozenset[int] = frozenset()
+    flags: Mapping[int, str] | None = None
+    problems: tuple[Located, ...] = ()
+
+    @property
+    def new(self) -> int:
+        """Runs that would be added."""
+        return len(self.rows) - len(self.known)
+
+
+def refused(error: SourceError | RecordError) -> Preview:
+    """Return the preview of a file that is not taken."""
+    return Preview(problems=tuple(located(str(problem)) for problem in error.problems))
+
+
+def preview(
+    folder: Path,
+    rows: Sequence[Mapping[str, Any]],
+    beside: Callable[[str], Iterable[CheckedRun]] | None = None,
+) -> Preview:
+    """Return what writing `rows` into `folder` would change; nothing is written there.
+
+    Args:
+        folder: of the set, which may not exist yet.
+        rows: as `read` returns them, with their terms.
+        beside: good runs of a workload that are there, to compare new ones with.
+    """
+    try:
+        table = table_from_rows(rows)
+    except RecordError as error:
+        return refused(error)
+    ids = table["run_id"].to_pylist()
+    there, contradicted = compared(folder, table)
+    if contradicted:
+        at = {run: place for place, run in enumerate(ids, 1)}
+        problems = (
+            Located(
+                row=f"Run {at[c.run_id]}",
+                column=c.column,
+                rule=f"the set has this run with other numbers, in {c.path.name}",
+                fix="Number the repeat in `repeat`, or choose another set",
+            )
+            for c in contradicted
+        )
+        return Preview(problems=tuple(problems))
+    place = {run: at for at, run in enumerate(ids)}
+    flags = by_run(suspects(_checked(table, beside)))
+    return Preview(
+        rows=tuple(complete(row) for row in rows),
+        known=frozenset(place[run] for run in there if run in place),
+        flags={
+            place[run]: "; ".join(f.evidence for f in own)
+            for run, own in flags.items()
+            if run in place
+        },
+    )
+
+
+def _checked(
+    table: Any,  # noqa: ANN401 - an Arrow table
+    beside: Callable[[str], Iterable[CheckedRun]] | None,
+) -> list[CheckedRun]:
+    """Return the rows as the checks see them, after runs of the same workloads."""
+    from planner.store import Store, queries
+
+    with tempfile.TemporaryDirectory(prefix="epochwise-preview-") as place:
+        own = Path(place) / "preview"
+        commit_table(own, compact_name(table["run_id"].to_pylist()), table)
+        store = Store((Folder(path=Path(place), label="preview", kind="own"),))
+        store.refresh()
+        runs = list(queries.checked_runs(store))
+    new = {run.run_id for run in runs}
+    workloads = dict.fromkeys(run.workload for run in runs)
+    others = [r for w in workloads for r in (beside(w) if beside else ()) if r.run_id not in new]
+    return [*others, *runs]

@@ -1,0 +1,159 @@
+"""The files of one import, in memory, and the limits under which their text is read.
+
+A reader gets bytes and opens no file: it works in a process that may open none.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+MOST_BYTES: Final = 5_000_000
+"""Largest text file that is read."""
+MOST_ROWS: Final = 100_000
+MOST_COLUMNS: Final = 64
+MOST_CHARACTERS: Final = 200
+"""Longest cell."""
+MOST_DEPTH: Final = 20
+"""Brackets within brackets of a JSON text."""
+MOST_PROBLEMS: Final = 50
+_TEXTS: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_BRACKETS: Final = re.compile(rb"[\[\]{}]")
+
+
+class SourceError(ValueError):
+    """A file that is not taken; `problems` has all of them, each with where and what to do."""
+
+    def __init__(self, name: str, problems: Iterable[str]) -> None:
+        self.name = name
+        self.problems = tuple(dict.fromkeys(problems))
+        shown = "\n  ".join(self.problems[:MOST_PROBLEMS])
+        more = len(self.problems) - MOST_PROBLEMS
+        rest = f"\n  and {more} more" if more > 0 else ""
+        super().__init__(f"{name} is not imported:\n  {shown}{rest}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """Files by their path within what a user named; `name` is the file or folder named."""
+
+    name: str
+    files: Mapping[str, bytes]
+
+    @property
+    def first(self) -> str:
+        """The file named; in a folder, or of several, the first one."""
+        return self.name if self.name in self.files else next(iter(sorted(self.files)), self.name)
+
+    @property
+    def suffix(self) -> str:
+        """The ending of the first file, as `.csv`."""
+        return PurePosixPath(self.first).suffix.lower()
+
+    def ending(self, *suffixes: str) -> list[str]:
+        """Return the files with these endings, sorted."""
+        return sorted(n for n in self.files if n.lower().endswith(suffixes))
+
+    def beside(self, name: str, suffix: str) -> str | None:
+        """Return the file of the same name with another ending, if it is there."""
+        other = str(PurePosixPath(name).with_suffix(suffix))
+        return other if other in self.files else None
+
+
+def text_of(given: Given, name: str | None = None) -> str:
+    """Return the text of a file up to `MOST_BYTES`; SourceError for others."""
+    name = name or given.first
+    data = given.files.get(name)
+    if data is None:
+        raise SourceError(name, ["there is no such file. Give the path of a file."])
+    if len(data) > MOST_BYTES:
+        raise SourceError(name, [f"it is larger than {MOST_BYTES:,} bytes. Split it."])
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SourceError(
+            name, [f"byte {error.start:,} is not UTF-8. Save the file as UTF-8."]
+        ) from error
+
+
+def json_of(given: Given, name: str | None = None) -> Any:  # noqa: ANN401 - any JSON
+    """Return the JSON value of a file; SourceError if it is none."""
+    name = name or given.first
+    text = text_of(given, name)
+    if _is_deep(text):
+        raise SourceError(name, [f"it nests deeper than {MOST_DEPTH} levels. Flatten it."])
+    try:
+        return json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise SourceError(name, [f"it is not JSON: {error}. Export it again."]) from error
+
+
+def _is_deep(text: str) -> bool:
+    depth = 0
+    for bracket in _BRACKETS.finditer(_TEXTS.sub(b"", text.encode("utf-8", "replace"))):
+        depth += 1 if bracket[0] in b"[{" else -1
+        if depth > MOST_DEPTH:
+            return True
+    return False
+
+
+def _no_constant(text: str) -> float:
+    """Return NaN and infinities of Python's JSON as floats: a diverged loss is a fact."""
+    return {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}[text]
+
+
+def table_of(
+    given: Given, delimiter: str = ",", name: str | None = None, longest: int = MOST_CHARACTERS
+) -> list[dict[str, str]]:
+    """Return the rows of a CSV or TSV file with a header; SourceError with all problems."""
+    name = name or given.first
+    reader = csv.reader(io.StringIO(text_of(given, name)), delimiter=delimiter)
+    try:
+        header = [cell.strip() for cell in next(reader, [])]
+        if problems := _header_problems(header):
+            raise SourceError(name, problems)
+        lines = [(reader.line_num, line) for line in itertools.islice(reader, MOST_ROWS + 1)]
+    except csv.Error as error:
+        raise SourceError(name, [f"line {reader.line_num}: {error}. Correct the line."]) from error
+    lines = [(at, line) for at, line in lines if any(cell.strip() for cell in line)]
+    if not lines:
+        raise SourceError(name, ["it has a header and no row. Give a file with rows."])
+    if len(lines) > MOST_ROWS:
+        raise SourceError(name, [f"it has more than {MOST_ROWS:,} rows. Split it."])
+    problems = [text for at, line in lines for text in _line_problems(at, line, header, longest)]
+    if problems:
+        raise SourceError(name, problems)
+    return [dict(zip(header, (c.strip() for c in line), strict=True)) for _, line in lines]
+
+
+def _header_problems(header: Sequence[str]) -> list[str]:
+    if not header:
+        return ["it is empty. Give a file with a header and rows."]
+    if len(header) > MOST_COLUMNS:
+        return [f"it has {len(header):,} columns; at most {MOST_COLUMNS} are read. Split it."]
+    twice = sorted(name for name, times in Counter(header).items() if times > 1)
+    problems = [f"columns occur twice: {', '.join(twice)}. Rename one."] if twice else []
+    long = [name for name in header if len(name) > MOST_CHARACTERS]
+    if long:
+        text = f"a column has a name of {len(long[0])} characters; at most {MOST_CHARACTERS}."
+        problems.append(f"{text} Shorten it.")
+    return problems
+
+
+def _line_problems(at: int, line: Sequence[str], header: Sequence[str], longest: int) -> list[str]:
+    if len(line) != len(header):
+        return [f"line {at}: has {len(line)} cells; the header has {len(header)}. Correct it."]
+    return [
+        f"line {at}, {name}: has {len(cell)} characters; at most {longest} are read. Shorten it."
+        for name, cell in zip(header, line, strict=True)
+        if len(cell) > longest
+    ]

@@ -1,0 +1,106 @@
+"""What a source of results is: what it reads, what it derives, what it refuses."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from planner.importers.formats._given import MOST_BYTES, Given
+from planner.runs import BY_NAME, REAL, WHOLE
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    """What a user says of a file: columns of its runs, and options of the source."""
+
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+Read = Callable[[Given, Stated], Sequence[Row]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A format: `needs` are columns that its files lack, `options` names with their meaning."""
+
+    name: str
+    title: str
+    files: str
+    reads: str
+    derives: str
+    refuses: str
+    read: Read
+    needs: tuple[str, ...] = ("model", "system_name", "device_kind")
+    options: Mapping[str, str] = field(default_factory=dict)
+    basis: str = "measured"
+    endings: tuple[str, ...] = ()
+    """Files that are read of a folder; without any it reads single files only."""
+    beside: tuple[str, ...] = ()
+    """Endings of the files that belong to a single one."""
+    most_bytes: int = MOST_BYTES
+    """Largest file that is read [bytes]."""
+    named: str = ""
+    """Names of its files, as a regular expression; a page chooses the source by it."""
+    on_page: bool = True
+    """Whether files of strangers are read: otherwise it is for the command line only."""
+
+
+def number(text: object) -> float | None:
+    """Return a finite number; None if the cell is empty or none."""
+    try:
+        value = float(str(text))
+    except (TypeError, ValueError):
+        return None
+    return value if math.isfinite(value) else None
+
+
+def whole(text: object) -> int | None:
+    """Return a whole number above 0; None for anything else."""
+    value = number(text)
+    return int(value) if value is not None and value >= 1 and value == int(value) else None
+
+
+def rises(evaluations: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether the steps of evaluations rise, as those of one training do."""
+    return all(b["step"] > a["step"] for a, b in itertools.pairwise(evaluations))
+
+
+def typed(name: str, text: str) -> tuple[Any, str | None]:
+    """Return the cell of column `name` as its type and the problem of a wrong one."""
+    column = BY_NAME.get(name)
+    if column is None:
+        return None, f"{name}: is not a column of runs (docs/records.md)."
+    if column.group == "nested" or name in {"run_id", "schema_version"}:
+        return None, f"{name}: cannot be stated. It follows from the run."
+    value: Any = text
+    wanted = ""
+    if column.type in (WHOLE, REAL):
+        value, wanted = number(text), "a number"
+        if column.type == WHOLE:
+            wanted = "a whole number"
+            value = int(value) if value is not None and value == int(value) else None
+    elif str(column.type) == "bool":
+        known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+        value, wanted = known.get(text.lower()), "true or false"
+    return value, None if value is not None else f"{name}: is {text!r}; it must be {wanted}."
+
+
+def later(epochs: Sequence[float]) -> dict[str, Any]:
+    """Return the summary columns of timed epochs [s], the first one included."""
+    if not epochs:
+        return {}
+    rest = epochs[1:]
+    mean = math.fsum(rest) / len(rest) if rest else None
+    spread = math.sqrt(math.fsum((e - mean) ** 2 for e in rest) / len(rest)) if mean else None
+    return {
+        "first_epoch_s": epochs[0],
+        "later_epoch_mean_s": mean,
+        "later_epoch_sd_s": spread,
+        "epochs_measured": len(epochs),
+    }

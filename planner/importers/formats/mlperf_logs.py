@@ -1,0 +1,245 @@
+"""MLPerf Training: mllog result files with the JSON of their system, or a folder of them."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from planner.importers.formats._given import MOST_BYTES, MOST_ROWS, Given, SourceError, json_of
+from planner.importers.formats._source import Row, Source, Stated, number, rises, whole
+
+_LINE: Final = re.compile(r":::MLLOG\s+(\{.*\})|:::MLL\s+(\d+\.\d+)\s+(\w+):\s+(\{.*\})")
+_MOST_EPOCHS: Final = 1_000
+"""Above it, `epoch_num` may count samples, as BERT's logs do."""
+_SYSTEM: Final = {
+    "system_name": "system_name",
+    "accelerator_model_name": "accelerator_model_name",
+    "accelerator_interconnect": "accelerator_interconnect",
+    "accelerator_host_interconnect": "accelerator_host_interconnect",
+    "host_processor_model_name": "host_processor_model_name",
+    "host_networking": "host_networking",
+    "operating_system": "operating_system",
+    "submitter": "submitted_by",
+}
+_COUNTS: Final = ("accelerators_per_node", "number_of_nodes", "host_processors_per_node")
+_GPUS: Final = ("nvidia", "tesla", "v100", "a100", "amd ", "mi2", "mi3")
+
+
+@dataclass(slots=True)
+class _Log:
+    """Events of one result file: time [s], key, value, metadata."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    times: dict[str, float] = field(default_factory=dict)
+    events: list[tuple[float, str, Any, Mapping[str, Any]]] = field(default_factory=list)
+
+
+def _read(given: Given, stated: Stated) -> Sequence[Row]:
+    logs = [name for name in sorted(given.files) if not name.lower().endswith(".json")]
+    rows: list[dict[str, Any]] = []
+    problems: list[str] = []
+    repeats: Counter[tuple[object, ...]] = Counter()
+    for name in logs:
+        try:
+            row = _row(_log(given, name), _system(given, name), stated)
+        except SourceError as error:
+            where = f"{name}: " if len(logs) > 1 else ""
+            problems += [f"{where}{text}" for text in error.problems]
+            continue
+        case = tuple(row.get(n) for n in ("model", "system_name", "global_batch_size", "seed"))
+        row["repeat"] = repeats[case]
+        repeats[case] += 1
+        row["source_path"] = name
+        rows.append(row)
+    if not logs:
+        problems.append("there is no result file. Give result_*.txt beside the system's JSON.")
+    if problems:
+        raise SourceError(given.name, problems)
+    return rows
+
+
+def _log(given: Given, name: str) -> _Log:
+    log = _Log()
+    for time_s, key, value, about in _events(given, name):
+        if len(log.events) > MOST_ROWS:
+            raise SourceError(name, [f"it has more than {MOST_ROWS:,} events. Split it."])
+        log.events.append((time_s, key, value, about))
+        log.times.setdefault(key, time_s)
+        if value is not None and key != "eval_accuracy":
+            log.values.setdefault(key, value)
+        if key == "run_stop":
+            log.times[key] = time_s
+            log.values["status"] = about.get("status", value)
+    return log
+
+
+def _events(given: Given, name: str) -> Iterator[tuple[float, str, Any, Mapping[str, Any]]]:
+    """Yield the events of the first process that logs; others repeat them."""
+    text = given.files[name].decode("utf-8", "replace")
+    if len(text) > MOST_BYTES:
+        raise SourceError(name, [f"it is larger than {MOST_BYTES:,} bytes. Split it."])
+    for at, line in enumerate(text.splitlines(), 1):
+        match = _LINE.search(line)
+        if match is None:
+            continue
+        try:
+            body = json.loads(match[1] or match[4])
+            if match[1]:
+                time_s, key = float(body["time_ms"]) / 1000.0, str(body["key"])
+            else:
+                time_s, key = float(match[2]), match[3]
+            about = body.get("metadata") or {}
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise SourceError(
+                name, [f"line {at:,}: is no mllog event. Restore the file from its source."]
+            ) from None
+        yield time_s, key, body.get("value"), about if isinstance(about, dict) else {}
+
+
+def _system(given: Given, name: str) -> Mapping[str, Any]:
+    """Return the JSON of the system: named as the folder two above, or the only one."""
+    systems = given.ending(".json")
+    parents = [part.name for part in PurePosixPath(name).parents]
+    chosen = [s for s in systems if PurePosixPath(s).stem in parents]
+    if not chosen and len(systems) == 1:
+        chosen = systems
+    if not chosen:
+        return {}
+    body = json_of(given, chosen[0])
+    if not isinstance(body, dict):
+        raise SourceError(chosen[0], ["it is no JSON object of a system."])
+    return body
+
+
+def _row(log: _Log, system: Mapping[str, Any], stated: Stated) -> dict[str, Any]:
+    start, stop = log.times.get("run_start"), log.times.get("run_stop")
+    problems = []
+    if start is None or stop is None or stop <= start:
+        problems.append("it has no run_start before a run_stop. Give a whole result file.")
+    batch = whole(log.values.get("global_batch_size"))
+    if batch is None and "global_batch_size" not in stated.facts:
+        problems.append("it has no global_batch_size.")
+    if problems or start is None or stop is None:
+        raise SourceError("", problems)
+    batch = batch or int(stated.facts["global_batch_size"])
+    reached = log.values.get("status") == "success"
+    begun = log.times.get("init_start")
+    row: dict[str, Any] = {
+        "model": str(log.values.get("submission_benchmark") or "") or None,
+        "sweep": None,
+        "optimizer": str(log.values.get("opt_name") or "") or None,
+        "learning_rate": number(log.values.get("opt_base_learning_rate")),
+        "global_batch_size": batch,
+        "gradient_accumulation_steps": whole(log.values.get("gradient_accumulation_steps")),
+        "train_samples": whole(log.values.get("train_samples")),
+        "seed": whole(log.values.get("seed")),
+        "pre_train_s": start - begun if begun is not None and start >= begun else None,
+        "time_to_target_s": stop - start if reached else None,
+        "target_reached": reached,
+        "status": "ok" if reached else "killed",
+        "status_reason": None if reached else "ended without the target",
+        "source": "MLPerf Training log, unverified",
+        "submitted_by": str(log.values.get("submission_org") or "") or None,
+    }
+    row |= {to: str(system[of]) for of, to in _SYSTEM.items() if system.get(of)}
+    row |= {name: whole(system.get(name)) for name in _COUNTS}
+    if "framework" in system:
+        row["framework"] = str(system["framework"])
+    if row.get("system_name") is None and log.values.get("submission_platform"):
+        row["system_name"] = str(log.values["submission_platform"])
+    row["device_kind"] = _kind(row.get("accelerator_model_name") or "")
+    row |= _epochs(log)
+    return row | _evaluations(log, start, batch, row["train_samples"], stated)
+
+
+def _kind(accelerator: str) -> str | None:
+    text = accelerator.lower()
+    if "tpu" in text:
+        return "tpu"
+    return "gpu" if any(word in text for word in _GPUS) else None
+
+
+def _epochs(log: _Log) -> dict[str, Any]:
+    """Return the epoch columns where every epoch has a start and a stop, numbered by 1."""
+    starts = {a.get("epoch_num"): t for t, key, _, a in log.events if key == "epoch_start"}
+    times: list[float] = []
+    for time_s, key, _, about in log.events:
+        if key == "epoch_stop" and (start := starts.pop(about.get("epoch_num"), None)) is not None:
+            times.append(time_s - start)
+    if len(times) < 2 or starts or any(t <= 0.0 for t in times):
+        return {}
+    rest = times[1:]
+    mean = math.fsum(rest) / len(rest)
+    spread = math.sqrt(math.fsum((t - mean) ** 2 for t in rest) / len(rest))
+    return {
+        "first_epoch_s": times[0],
+        "later_epoch_mean_s": mean,
+        "later_epoch_sd_s": spread,
+        "epochs_measured": len(times),
+    }
+
+
+def _evaluations(
+    log: _Log, start: float, batch: int, train_samples: int | None, stated: Stated
+) -> dict[str, Any]:
+    counts = stated.options.get("epoch_num", "")
+    if counts not in {"", "epochs", "samples", "steps"}:
+        raise SourceError(
+            "", [f"option epoch_num: is {counts!r}; choose epochs, samples or steps."]
+        )
+    found: list[dict[str, Any]] = []
+    for time_s, key, value, about in log.events:
+        metric = number(value)
+        if key != "eval_accuracy" or metric is None:
+            continue
+        samples = number(about.get("samples_count"))
+        at = number(about.get("epoch_num"))
+        if samples is None and at is not None:
+            if not counts and at > _MOST_EPOCHS:
+                text = (
+                    f"option epoch_num: {at:g} may count samples. State epochs, samples or steps."
+                )
+                raise SourceError("", [text])
+            unit = {"samples": 1.0, "steps": float(batch)}.get(counts, train_samples)
+            samples = None if unit is None else at * unit
+        if samples:
+            found.append(
+                {
+                    "step": max(round(samples / batch), 1), "samples": round(samples),
+                    "elapsed_s": time_s - start, "value": metric, "loss": None,
+                }
+            )  # fmt: skip
+    if not found or not rises(found):
+        return {}
+    last = found[-1]
+    row: dict[str, Any] = {
+        "evaluations": found,
+        "evaluation_metric": "eval_accuracy",
+        "evaluation_higher_is_better": found[-1]["value"] >= found[0]["value"],
+        "final_metric": last["value"],
+    }
+    if log.values.get("status") == "success":
+        row |= {"steps_to_target": last["step"], "samples_to_target": last["samples"]}
+    return row
+
+
+SOURCE: Final = Source(
+    name="mlperf",
+    title="MLPerf Training result files",
+    files="result_*.txt (mllog) with the system's JSON, or a folder with results and systems",
+    reads="initialisation, time to target, evaluations, epochs, batch, seed, system",
+    derives="samples of an evaluation from samples_count, else epoch_num x train_samples; whether "
+    "the metric rises from its first and last value",
+    refuses="files without run_start and run_stop; an epoch_num that may count samples",
+    read=_read,
+    named=r"result_?\d*.*\.(txt|log)",
+    needs=("model", "system_name", "device_kind"),
+    options={"epoch_num": "what it counts: epochs, samples or steps"},
+    endings=(".txt", ".log", ".json"),
+)

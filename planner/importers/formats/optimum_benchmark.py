@@ -1,0 +1,88 @@
+"""optimum-benchmark: benchmark.json of a training, with its configuration and report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from planner.importers.formats._given import Given, SourceError, json_of
+from planner.importers.formats._source import Row, Source, Stated, number, whole
+
+_MEMORY_UNITS: Final = {"MB": 1e6, "MiB": 2.0**20, "GB": 1e9}
+
+
+def _read(given: Given, stated: Stated) -> Sequence[Row]:
+    merged: dict[str, Any] = {}
+    for name in given.ending(".json"):
+        body = json_of(given, name)
+        if not isinstance(body, dict):
+            raise SourceError(name, ["it is no JSON object."])
+        known = {"config": body} if "backend" in body else {"report": body}
+        merged |= body if "report" in body else known
+    report, config = _part(merged, "report"), _part(merged, "config")
+    train = _part(report, "train")
+    latency, speed = _part(train, "latency"), _part(train, "throughput")
+    problems = []
+    if not train:
+        problems.append("it has no training. Reports of inference are not read.")
+    if latency and latency.get("unit") != "s":
+        problems.append(f"train.latency: its unit is {latency.get('unit')!r}; it must be s.")
+    if speed and speed.get("unit") != "samples/s":
+        problems.append(f"train.throughput: its unit is {speed.get('unit')!r}; must be samples/s.")
+    if train and not (latency or speed):
+        problems.append("train: has neither latency nor throughput.")
+    if problems:
+        raise SourceError(given.first, problems)
+    backend, here = _part(config, "backend"), _part(config, "environment")
+    names = here.get("gpu")
+    devices = [str(n) for n in names] if isinstance(names, list) and names else []
+    on_cpu = backend.get("device") == "cpu"
+    count = whole(here.get("gpu_count")) if devices and not on_cpu else None
+    arguments = _part(_part(config, "scenario"), "training_arguments")
+    each = whole(arguments.get("per_device_train_batch_size"))
+    memory, unit = _part(train, "memory"), _part(train, "memory").get("unit")
+    peak = number(memory.get("max_allocated") or memory.get("max_ram"))
+    return [
+        {
+            "model": _text(backend.get("model")),
+            "framework": "PyTorch",
+            "framework_version": _text(backend.get("version")),
+            "precision": _text(backend.get("torch_dtype") or backend.get("dtype")),
+            "device_kind": "cpu" if on_cpu else ("gpu" if devices else None),
+            "system_name": _text(here.get("cpu")) if on_cpu else next(iter(devices), None),
+            "accelerator_model_name": None if on_cpu else next(iter(devices), None),
+            "accelerators_per_node": count or stated.facts.get("accelerators_per_node"),
+            "host_processor_model_name": _text(here.get("cpu")),
+            "per_device_batch_size": each,
+            "global_batch_size": each if count == 1 or on_cpu else None,
+            "step_s": number(latency.get("mean")),
+            "step_p50_s": number(latency.get("p50")),
+            "step_p90_s": number(latency.get("p90")),
+            "throughput": number(speed.get("value")),
+            "peak_memory_bytes": round(peak * _MEMORY_UNITS[unit])
+            if peak and unit in _MEMORY_UNITS else None,
+            "engine": "optimum-benchmark",
+        }
+    ]  # fmt: skip
+
+
+def _part(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = body.get(name)
+    return part if isinstance(part, dict) else {}
+
+
+def _text(value: object) -> str | None:
+    return str(value).strip() or None if value is not None else None
+
+
+SOURCE: Final = Source(
+    name="optimum-benchmark",
+    title="optimum-benchmark report",
+    files="benchmark.json, or benchmark_report.json with benchmark_config.json",
+    reads="mean and quantiles of the step time, samples/s, memory, model, device",
+    derives="the global batch from that of the device, where there is one device",
+    refuses="inference; other units than s and samples/s",
+    read=_read,
+    named=r"benchmark(_report|_config)?\.json",
+    needs=("model", "system_name", "device_kind", "global_batch_size"),
+)

@@ -1,0 +1,99 @@
+"""Measurements of Shallue et al.: a study is one batch size, a trial one training of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from planner.importers.formats._given import Given, SourceError, json_of, table_of
+from planner.importers.formats._source import Row, Source, Stated, number, rises, whole
+
+_STUDY: Final = "study.json"
+_ENDED: Final = {
+    "COMPLETE": ("ok", None),
+    "INCOMPLETE": ("timeout", "the trial did not use its whole budget of steps"),
+    "INFEASIBLE": ("nan", "the loss diverged"),
+}
+_LOWER: Final = ("error", "loss", "entropy")
+
+
+def _read(given: Given, stated: Stated) -> Sequence[Row]:
+    metric = stated.options.get("metric", "")
+    rows: list[Row] = []
+    problems = [] if metric else ["option metric: is missing. Name a column of measurements.csv."]
+    for name in sorted(n for n in given.files if PurePosixPath(n).name == "metadata.json"):
+        try:
+            rows.append(_trial(given, name, metric))
+        except SourceError as error:
+            problems += [f"{name}: {text}" for text in error.problems]
+    if not rows and not problems:
+        problems.append("it has no trial: a folder with metadata.json and measurements.csv.")
+    if problems:
+        raise SourceError(given.name, problems)
+    return rows
+
+
+def _trial(given: Given, name: str, metric: str) -> Row:
+    place = PurePosixPath(name).parent
+    study = _object(given, str(place.parent / _STUDY))
+    about = _object(given, name)
+    batch = whole(study.get("batch_size"))
+    status = _ENDED.get(str(about.get("status")))
+    if batch is None or status is None:
+        raise SourceError(name, [f"batch_size or status {about.get('status')!r} is unknown."])
+    table = table_of(given, name=str(place / "measurements.csv"))
+    if metric not in table[0] or "step" not in table[0]:
+        raise SourceError(
+            name, [f"measurements.csv has no {metric!r}; it has {', '.join(table[0])}."]
+        )
+    values = [(whole(r["step"]), number(r[metric])) for r in table]
+    found = [
+        {"step": step, "samples": step * batch, "elapsed_s": None, "value": value, "loss": None}
+        for step, value in values
+        if step is not None and value is not None
+    ]
+    if not rises(found):
+        raise SourceError(name, ["the steps of measurements.csv do not rise. Restore the file."])
+    settings: Mapping[str, Any] = next(
+        (about[k] for k in ("parameters", "hparams") if isinstance(about.get(k), dict)), {}
+    )
+    rate = next((number(v) for k, v in settings.items() if "learning_rate" in str(k)), None)
+    return {
+        "model": str(study.get("model") or "") or None,
+        "dataset": str(study.get("dataset") or "") or None,
+        "optimizer": str(study.get("optimizer") or "") or None,
+        "learning_rate": rate,
+        "global_batch_size": batch,
+        "sweep": f"trial {about.get('trial_id', place.name)}",
+        "status": status[0],
+        "status_reason": status[1],
+        "evaluation_metric": metric,
+        "evaluation_higher_is_better": not any(w in metric.lower() for w in _LOWER),
+        "final_metric": found[-1]["value"] if found else None,
+        "evaluations": found or None,
+        "source": "Shallue et al. 2019, measurements",
+        "source_path": name,
+    }
+
+
+def _object(given: Given, name: str) -> Mapping[str, Any]:
+    body = json_of(given, name)
+    if not isinstance(body, dict):
+        raise SourceError(name, ["it is no JSON object."])
+    return body
+
+
+SOURCE: Final = Source(
+    name="shallue",
+    title="Measurements of Shallue et al. (batch_science)",
+    files="folder of a workload: STUDY/study.json, STUDY/TRIAL/metadata.json, measurements.csv",
+    reads="batch, optimiser, learning rate, status, one metric by step",
+    derives="from its name, whether the metric rises; samples = step x batch",
+    refuses="a metric that is not named, unknown states of a trial",
+    read=_read,
+    needs=("model", "system_name", "device_kind"),
+    options={"metric": "column of measurements.csv"},
+    basis="published",
+    endings=(".json", ".csv"),
+)

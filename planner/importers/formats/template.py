@@ -1,0 +1,143 @@
+"""Our own template: a CSV or parquet file with columns of the run table, or a map to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from planner.importers.formats._given import (
+    MOST_CHARACTERS,
+    MOST_COLUMNS,
+    MOST_ROWS,
+    Given,
+    SourceError,
+    table_of,
+)
+from planner.importers.formats._source import Row, Source, Stated, typed
+from planner.runs import BY_NAME
+
+_MAP: Final = "columns"
+_MOST_UNPACKED: Final = 50_000_000
+_BATCH: Final = 512
+"""Rows of a parquet file in memory at once."""
+
+
+def _read(given: Given, stated: Stated) -> Sequence[Row]:
+    renamed = _renamed(given, stated)
+    cells = _parquet(given) if given.suffix == ".parquet" else table_of(given)
+    names = {name: renamed.get(name, name) for name in cells[0]}
+    problems = [
+        f"column {name}: is unknown. Map it with --option columns={name}:COLUMN, or to nothing: "
+        f"{name}: (docs/records.md has the columns)."
+        for name, column in names.items()
+        if column and column not in BY_NAME
+    ]
+    problems += [f"option columns: {name} is no column of the file." for name in renamed
+                 if name not in names]  # fmt: skip
+    rows = []
+    for number, line in enumerate(cells, 2):
+        row: dict[str, Any] = {}
+        for name, cell in line.items():
+            column = names[name]
+            if not column or column not in BY_NAME or cell in ("", None):
+                continue
+            row[column], problem = typed(column, str(cell))
+            if problem:
+                problems.append(f"line {number}, {problem}")
+        rows.append(row)
+    if problems:
+        raise SourceError(given.first, problems)
+    return rows
+
+
+def _renamed(given: Given, stated: Stated) -> dict[str, str]:
+    """Return the column of runs for a column of the file; "" leaves it out."""
+    pairs = [p for p in stated.options.get(_MAP, "").split(",") if p]
+    wrong = [p for p in pairs if ":" not in p]
+    if wrong:
+        raise SourceError(
+            given.first, [f"option columns: {p!r} is not NAME:COLUMN." for p in wrong]
+        )
+    return dict(p.rsplit(":", 1) for p in pairs)
+
+
+def _parquet(given: Given) -> list[dict[str, str]]:
+    try:
+        whole = pa.BufferReader(given.files[given.first])
+        file = pq.ParquetFile(whole)
+        flat = [f.name for f in file.schema_arrow if not pa.types.is_nested(f.type)]
+        groups = (file.metadata.row_group(i) for i in range(file.metadata.num_row_groups))
+        if sum(group.total_byte_size for group in groups) > _MOST_UNPACKED:
+            text = f"it unpacks to more than {_MOST_UNPACKED:,} bytes. Split it."
+            raise SourceError(given.first, [text])
+        if len(flat) > MOST_COLUMNS:
+            text = f"it has {len(flat)} columns; at most {MOST_COLUMNS} are read. Split it."
+            raise SourceError(given.first, [text])
+        # dictionaries stay dictionaries: a repeated long text is measured once
+        texts = _cells(
+            given,
+            pq.ParquetFile(whole, read_dictionary=flat, page_checksum_verification=True),
+            flat,
+        )
+    except (OSError, ValueError, pa.ArrowException) as error:
+        if isinstance(error, SourceError):
+            raise
+        why = str(error).partition("\n")[0][:MOST_CHARACTERS]
+        raise SourceError(
+            given.first, [f"it cannot be read as parquet: {why}. Export it again."]
+        ) from error
+    if not texts:
+        raise SourceError(given.first, ["it has no row. Give a file with rows."])
+    return texts
+
+
+def _cells(given: Given, file: pq.ParquetFile, names: Sequence[str]) -> list[dict[str, str]]:
+    """Return the cells as texts; limits are checked while rows arrive, never by the footer."""
+    texts: list[dict[str, str]] = []
+    long: list[str] = []
+    for batch in file.iter_batches(_BATCH, columns=list(names), use_threads=False):
+        if len(texts) + batch.num_rows > MOST_ROWS:
+            raise SourceError(given.first, [f"it has more than {MOST_ROWS:,} rows. Split it."])
+        for name in names:
+            column = batch.column(name)
+            if pa.types.is_dictionary(column.type):
+                column = column.dictionary
+            if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+                longest = pc.max(pc.utf8_length(column)).as_py() or 0
+                if longest > MOST_CHARACTERS:
+                    long.append(
+                        f"{name}: has a cell of {longest:,} characters; at most "
+                        f"{MOST_CHARACTERS} are read. Shorten it."
+                    )
+        if long:
+            raise SourceError(given.first, long)
+        texts += [
+            {n: "" if v is None else str(v)[: MOST_CHARACTERS + 1] for n, v in row.items()}
+            for row in batch.to_pylist()
+        ]
+    return texts
+
+
+def header() -> str:
+    """Return the header of an empty template: the columns most runs have."""
+    names = ("model", "dataset", "system_name", "device_kind", "accelerators_per_node",
+             "number_of_nodes", "precision", "optimizer", "global_batch_size", "train_samples",
+             "samples_per_epoch", "pre_train_s", "first_epoch_s", "later_epoch_mean_s",
+             "later_epoch_sd_s", "epochs_measured", "peak_memory_bytes")  # fmt: skip
+    return ",".join(names) + "\n"
+
+
+SOURCE: Final = Source(
+    name="template",
+    title="Table of runs",
+    files="CSV or parquet, one row a run; header: `python -m planner import template --header`",
+    reads="every column of the run table, by its name or through a map of columns",
+    derives="nothing",
+    refuses="unknown columns, wrong types, numbers that contradict each other",
+    read=_read,
+    options={_MAP: "NAME:COLUMN,... renames columns of the file; NAME: leaves one out"},
+)

@@ -1,0 +1,181 @@
+"""Runs as JSON on their way to a server: written by `runners push`, read by `POST /api/v1/runs`.
+
+    {"set": {"slug": "mine", "title": "...", "licence": "..."}, "runs": [{"model": "mlp", ...}]}
+
+Cells have the names and types of docs/records.md; times are ISO 8601 with a time zone. Numbers
+arrive to the last digit. The same run may be sent any number of times: its run_id is the hash of
+its identity, and the first commit stays.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+import pyarrow as pa
+
+from planner.core import MAX_SET_TEXT, Problem
+from planner.runs import BY_NAME, RecordError, Row, run_id
+from planner.store.disk.files import write_once
+from planner.store.sealed.commit import Committed, commit_runs
+from planner.store.sealed.result_set import FIELDS, NAME, set_text
+
+MOST_RUNS: Final = 1_000
+"""Most runs of one request."""
+MOST_BYTES: Final = 5_000_000
+"""Largest request [bytes]."""
+SLUG: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
+_KEYS: Final = {"set", "runs"}
+_MOST_TOLD: Final = 50
+_SHOWN: Final = 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pushed:
+    """A request whose form is sound; the rows are checked when they are committed."""
+
+    slug: str
+    fields: Mapping[str, str]
+    """Texts of the set's set.toml; used where the set is new."""
+    rows: tuple[Row, ...]
+
+
+class PushError(ValueError):
+    """A request that is not taken; `problems` has all that is wrong."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems[:_MOST_TOLD])
+        super().__init__(" ".join(map(str, self.problems)))
+
+
+def body_of(slug: str, fields: Mapping[str, str], rows: Sequence[Row]) -> bytes:
+    """Return a request with these rows; `fields` are texts of the set's set.toml."""
+    runs = [{k: _written(v) for k, v in row.items() if v is not None} for row in rows]
+    body = {"set": {"slug": slug, **fields}, "runs": runs}
+    return json.dumps(body, separators=(",", ":"), allow_nan=False).encode()
+
+
+def read_body(data: bytes) -> Pushed:
+    """Return the runs of a request.
+
+    Raises:
+        PushError: it is not of this form; all problems are listed.
+    """
+    try:
+        body = json.loads(data, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise PushError(
+            [Problem(parameter="", message=f"The body is no JSON: {reason}.")]
+        ) from None
+    if not isinstance(body, dict) or set(body) != _KEYS:
+        text = "The body must be an object with the fields set and runs."
+        raise PushError([Problem(parameter="", message=text)])
+    about, runs = body["set"], body["runs"]
+    problems = [*_set_problems(about), *_runs_problems(runs)]
+    if problems:
+        raise PushError(problems)
+    rows = []
+    for at, run in enumerate(runs):
+        row, wrong = _row(at, run)
+        rows.append(row)
+        problems += wrong
+    if problems:
+        raise PushError(problems)
+    fields = {name: about[name] for name in FIELDS if about.get(name)}
+    return Pushed(slug=about["slug"], fields=fields, rows=tuple(rows))
+
+
+def keep(results: Path, pushed: Pushed) -> list[Committed]:
+    """Commit the runs to their set below `results`; a new set gets its set.toml.
+
+    Raises:
+        PushError: rows break the rules of the table.
+        ContradictionError: runs are there with other numbers; nothing is written.
+        CommitError: the disk refused; committed runs stay.
+    """
+    folder = results / pushed.slug
+    try:
+        done = commit_runs(folder, pushed.rows)
+    except RecordError as error:
+        raise PushError(
+            [
+                Problem(parameter=f"runs[{p.row}].{p.column}", message=str(p.message))
+                for p in error.problems
+            ]
+        ) from error
+    write_once(folder / NAME, set_text({"title": pushed.slug, **pushed.fields}))
+    return done
+
+
+def _set_problems(about: object) -> list[Problem]:
+    if not isinstance(about, dict):
+        return [Problem(parameter="set", message="must be an object.")]
+    problems = [
+        Problem(parameter=f"set.{_short(name)}", message=f"is unknown. Use {', '.join(FIELDS)}.")
+        for name in about
+        if name not in {"slug", *FIELDS}
+    ]
+    slug = about.get("slug")
+    if not isinstance(slug, str) or not SLUG.fullmatch(slug):
+        text = "must be small letters, digits and hyphens, at most 80 of them."
+        problems.append(Problem(parameter="set.slug", message=text))
+    problems += [
+        Problem(parameter=f"set.{name}", message=f"must be text of at most {MAX_SET_TEXT} letters.")
+        for name in FIELDS
+        if name in about and not (isinstance(about[name], str) and len(about[name]) <= MAX_SET_TEXT)
+    ]
+    return problems
+
+
+def _runs_problems(runs: object) -> list[Problem]:
+    if isinstance(runs, list) and 0 < len(runs) <= MOST_RUNS:
+        return []
+    return [Problem(parameter="runs", message=f"must be a list of 1 to {MOST_RUNS:,} runs.")]
+
+
+def _row(at: int, run: object) -> tuple[dict[str, Any], list[Problem]]:
+    """Return the row of a run with its times read, and the problems of its cells."""
+    if not isinstance(run, dict):
+        return {}, [Problem(parameter=f"runs[{at}]", message="must be an object.")]
+    row: dict[str, Any] = {}
+    problems = []
+    for name, cell in run.items():
+        column = BY_NAME.get(name)
+        if column is None:
+            text = "is no column of a run. docs/records.md lists all."
+            problems.append(Problem(parameter=f"runs[{at}].{_short(name)}", message=text))
+            continue
+        row[name] = cell
+        if pa.types.is_timestamp(column.type) and cell is not None:
+            try:
+                row[name] = datetime.fromisoformat(cell)
+            except (TypeError, ValueError):
+                text = "must be a time such as 2026-11-25T12:00:00+00:00."
+                problems.append(Problem(parameter=f"runs[{at}].{name}", message=text))
+    if not problems and "run_id" in row:
+        try:
+            own = run_id(row)
+        except (TypeError, ValueError):
+            own = row["run_id"]  # a wrong cell: the rules of the table name it
+        if own != row["run_id"]:
+            text = "is not the hash of the run's identity. Leave it out."
+            problems.append(Problem(parameter=f"runs[{at}].run_id", message=text))
+    return row, problems
+
+
+def _written(value: Any) -> Any:  # noqa: ANN401 - any cell
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number of JSON")
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _SHOWN else f"{name[:_SHOWN]}..."

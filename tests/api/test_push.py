@@ -1,0 +1,239 @@
+"""`POST /api/v1/runs`: who may, what is refused with all its problems, and each run stored once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from starlette.applications import Starlette
+
+from api.push import BURST, WRONG_BURST, Inbox
+from api.routes import Rules, routes
+from planner.__main__ import main
+from planner.store import Store
+from planner.store.disk.tokens import checked, create, revoke, tokens, tokens_folder
+from planner.store.pushed import MOST_BYTES, MOST_RUNS, body_of, read_body
+from tests.api.served import CATALOG, Answered, ask
+from tests.store.build import folder, row
+
+PATH: Final = "/api/v1/runs"
+
+
+class Client:
+    """Sends requests to the routes."""
+
+    def __init__(self, app: Starlette) -> None:
+        self.app = app
+
+    def post(self, content: bytes, headers: Mapping[str, str] | None = None) -> Answered:
+        """What the address answers to a body."""
+        return ask(self.app, PATH, "POST", headers, content)
+
+
+@pytest.fixture
+def inbox(tmp_path: Path) -> Inbox:
+    (tmp_path / "shipped" / "taken").mkdir(parents=True)
+    return Inbox(
+        results=tmp_path / "results", tokens=tmp_path / "tokens", shipped=tmp_path / "shipped"
+    )
+
+
+@pytest.fixture
+def client(inbox: Inbox) -> Client:
+    store = Store([folder(inbox.results)])
+    rules = Rules(
+        store=lambda: (store.refresh(), store)[1], catalogs=(CATALOG, Path("/no")), inbox=inbox
+    )
+    return Client(Starlette(routes=routes(rules)))
+
+
+def bearer(inbox: Inbox, *sets: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {create(inbox.tokens, 'a machine', sets or ('*',))}"}
+
+
+def runs(count: int = 1, **cells: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - cells
+    return [dict(row(repeat=n, **cells)) for n in range(count)]
+
+
+def files(inbox: Inbox, slug: str = "mine") -> list[str]:
+    return sorted(p.name for p in (inbox.results / slug).glob("*.parquet"))
+
+
+def test_runs_are_stored_once_however_often_they_are_sent(client: Client, inbox: Inbox) -> None:
+    head, body = bearer(inbox), body_of("mine", {"title": "Mine", "licence": "CC0"}, runs(3))
+    first = client.post(body, head)
+    assert (first.status, first.json["stored"], first.json["already"]) == (200, 3, 0)
+    again = client.post(body, head)
+    assert (again.status, again.json["stored"], again.json["already"]) == (200, 0, 3)
+    assert files(inbox) == sorted(f"{name}.parquet" for name in first.json["run_ids"])
+    assert 'title = "Mine"' in (inbox.results / "mine" / "set.toml").read_text()
+    shown = ask(client.app, "/api/v1/results").json
+    assert {r["run_id"] for r in shown["rows"]} == set(first.json["run_ids"])
+
+
+def test_numbers_arrive_to_the_last_digit() -> None:
+    [sent] = runs(epochs=[{"epoch": 1, "seconds": 0.1 + 0.2}, {"epoch": 2, "seconds": 1e-17 + 1}])
+    [arrived] = read_body(body_of("mine", {}, [sent])).rows
+    assert arrived == {k: v for k, v in sent.items() if v is not None}
+
+
+@pytest.mark.parametrize(
+    "header",
+    [{}, {"Authorization": ""}, {"Authorization": "Bearer"}, {"Authorization": "Basic eDp5"},
+     {"Authorization": "Bearer ew_00000000_" + "a" * 43}, {"Authorization": "Bearer ../../x"}],
+)  # fmt: skip
+def test_without_a_token_nothing_is_read_or_written(
+    client: Client, inbox: Inbox, header: Mapping[str, str]
+) -> None:
+    reply = client.post(b"no json at all", header)
+    assert reply.status == 401
+    assert reply.headers["www-authenticate"].startswith("Bearer")
+    assert not inbox.results.exists()
+
+
+def test_a_revoked_or_expired_token_is_worth_nothing(client: Client, inbox: Inbox) -> None:
+    head = bearer(inbox)
+    [token] = tokens(inbox.tokens)
+    assert revoke(inbox.tokens, token.id)
+    assert client.post(b"", head).status == 401
+    short = create(inbox.tokens, "for a day", ["*"], days=1)
+    assert checked(inbox.tokens, short)
+    assert checked(inbox.tokens, short, now_s=tokens(inbox.tokens)[-1].created_at + 86_401) is None
+
+
+def test_a_token_is_stored_as_a_hash_for_its_owner_only(inbox: Inbox) -> None:
+    secret = create(inbox.tokens, "a machine", ["mine"]).rsplit("_", 1)[-1]
+    [path] = inbox.tokens.glob("*.json")
+    assert secret not in path.read_text()
+    assert inbox.tokens.stat().st_mode & 0o077 == 0
+
+
+def test_a_token_adds_to_its_own_sets_only(client: Client, inbox: Inbox) -> None:
+    head = bearer(inbox, "mine")
+    refused = client.post(body_of("other", {}, runs()), head)
+    assert refused.status == 403
+    assert "other" in refused.json["detail"]
+    assert not (inbox.results / "other").exists()
+    assert client.post(body_of("mine", {}, runs()), head).status == 200
+
+
+def test_the_name_of_a_shipped_set_is_taken(client: Client, inbox: Inbox) -> None:
+    reply = client.post(body_of("taken", {}, runs()), bearer(inbox))
+    assert (reply.status, files(inbox, "taken")) == (409, [])
+
+
+def test_other_numbers_under_the_same_run_are_refused_and_the_first_stay(
+    client: Client, inbox: Inbox
+) -> None:
+    head = bearer(inbox)
+    client.post(body_of("mine", {}, runs()), head)
+    kept = [p.read_bytes() for p in (inbox.results / "mine").glob("*.parquet")]
+    other = [{**runs()[0], "pre_train_s": 77.0}]
+    reply = client.post(body_of("mine", {}, other), head)
+    assert reply.status == 409
+    assert str(inbox.results) not in reply.body.decode()
+    assert [p.read_bytes() for p in (inbox.results / "mine").glob("*.parquet")] == kept
+
+
+def test_all_problems_are_named_and_nothing_is_stored(client: Client, inbox: Inbox) -> None:
+    wrong = {"set": {"slug": "Mine", "colour": "red", "title": 3}, "runs": []}
+    reply = client.post(json.dumps(wrong).encode(), bearer(inbox))
+    named = {e["parameter"] for e in reply.json["errors"]}
+    assert (reply.status, named) == (400, {"set.slug", "set.colour", "set.title", "runs"})
+    sound, bad = runs(2)
+    body = json.loads(body_of("mine", {}, [sound, bad]))
+    body["runs"][1] |= {"global_batch_size": -1, "later_epoch_mean_s": "fast"}
+    reply = client.post(json.dumps(body).encode(), bearer(inbox))
+    named = {e["parameter"] for e in reply.json["errors"]}
+    assert reply.status == 400
+    assert {"runs[1].global_batch_size", "runs[1].later_epoch_mean_s"} <= named
+    body["runs"][1] = {"colour": 1, "recorded_at": "yesterday"}
+    reply = client.post(json.dumps(body).encode(), bearer(inbox))
+    named = {e["parameter"] for e in reply.json["errors"]}
+    assert named == {"runs[1].colour", "runs[1].recorded_at"}
+    assert files(inbox) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"[]", b"null", b'{"set": {}, "runs": [1]}', b"\xff\xfe", b"[" * 200_000, b"{" * 9,
+     b'{"set": {"slug": "m"}, "runs": [NaN]}', b'{"set": {"slug": "../up"}, "runs": [{}]}',
+     b'{"set": {"slug": "m"}, "runs": [{"params": 1' + b"0" * 9_000 + b"}]}",
+     b'{"set": {"slug": "m"}, "runs": [{"model": "a\\u0000b"}]}',
+     json.dumps({"set": {"slug": "m"}, "runs": [{}] * (MOST_RUNS + 1)}).encode()],
+    ids=lambda body: body[:20].decode("latin-1"),
+)  # fmt: skip
+def test_hostile_bodies_are_refused_in_words(client: Client, inbox: Inbox, body: bytes) -> None:
+    reply = client.post(body, bearer(inbox))
+    assert reply.status == 400
+    assert reply.json["detail"]
+    assert not inbox.results.exists()
+
+
+def test_a_body_above_the_limit_is_refused_before_it_is_parsed(
+    client: Client, inbox: Inbox
+) -> None:
+    reply = client.post(b" " * (MOST_BYTES + 1), bearer(inbox))
+    assert reply.status == 413
+
+
+def test_a_token_that_sends_too_much_waits_and_others_do_not(client: Client, inbox: Inbox) -> None:
+    head, other = bearer(inbox), bearer(inbox)
+    found = [client.post(b"x", head) for _ in range(int(BURST) + 60)]
+    assert {r.status for r in found} == {400, 429}
+    assert int(found[-1].headers["retry-after"]) >= 1
+    assert client.post(b"x", other).status == 400
+    strangers = [client.post(b"").status for _ in range(int(WRONG_BURST) + 5)]
+    assert set(strangers) == {401, 429}
+    assert client.post(b"x", other).status == 400
+
+
+def test_other_methods_name_the_right_one(client: Client) -> None:
+    reply = ask(client.app, PATH)
+    assert (reply.status, reply.headers["allow"]) == (405, "POST")
+
+
+def test_a_full_disk_is_a_wait_without_a_path(
+    client: Client, inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inbox.results.parent.mkdir(exist_ok=True)
+    inbox.results.write_text("a file where the folder should be")
+    reply = client.post(body_of("mine", {}, runs()), bearer(inbox))
+    assert (reply.status, reply.headers["retry-after"]) == (503, "5")
+    assert str(inbox.results) not in reply.body.decode()
+
+
+def test_tokens_are_made_listed_and_revoked_by_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("EPOCHWISE_STATE", str(tmp_path))
+    assert main(["token", "create", "lab", "--set", "mine", "--days", "30"]) == 0
+    text = capsys.readouterr().out.strip()
+    token = checked(tokens_folder(tmp_path), text)
+    assert token is not None
+    assert (token.name, token.sets, token.may_push("mine"), token.may_push("x")) == (
+        "lab", ("mine",), True, False
+    )  # fmt: skip
+    assert main(["token", "list"]) == 0
+    listed = capsys.readouterr().out
+    assert token.id in listed
+    assert text not in listed
+    assert main(["token", "revoke", token.id]) == 0
+    assert checked(tokens_folder(tmp_path), text) is None
+    assert main(["token", "revoke", "00000000"]) == 2
+    assert main(["token", "create", "lab", "--set", "../x", "--days", "0"]) == 2
+    both = capsys.readouterr().err
+    assert "--set ../x" in both
+    assert "--days 0" in both
+
+
+def test_a_damaged_token_file_opens_nothing(inbox: Inbox) -> None:
+    text = create(inbox.tokens, "a", ["*"])
+    [path] = inbox.tokens.glob("*.json")
+    for damage in (b"", b"{}", b"[]", b'{"id": 1}', b"\xff", path.read_bytes()[:-20]):
+        path.write_bytes(damage)
+        assert checked(inbox.tokens, text) is None
+        assert tokens(inbox.tokens) == []

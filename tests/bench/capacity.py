@@ -1,0 +1,59 @@
+"""A month of jobs on a fleet: 1,000 simulated months, and the cheapest fleet of each preset.
+
+Targets of the design (two cores): 1,000 months 2 s, a fleet within two seconds or so.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from planner.answers import capacity_answered
+from planner.answers._capacity import case_of
+from planner.answers.capacity_jobs import presets
+from planner.capacity import Case, Stock
+from planner.capacity._months import simulate
+from planner.catalog import Catalog
+from planner.store import Store, folders_from_environment
+from planner.store.catalog import read_catalog
+from planner.store.disk.folders import OWN
+from tests.bench.figures import best_s, figure, heading
+
+ROOT: Final = Path(__file__).parent.parent.parent
+
+
+def store_and_catalog(box: str) -> tuple[Store, Catalog]:
+    """The shipped results and prices."""
+    store = Store(folders_from_environment(ROOT, {OWN: str(Path(box) / "results")}))
+    store.refresh()
+    return store, read_catalog(ROOT / "data" / "catalog", []).catalog
+
+
+def _months_s(case: Case, stocks: list[Stock]) -> float:
+    return best_s(lambda: simulate(case, stocks), 3)
+
+
+def main() -> None:
+    """Print the figures."""
+    heading("Capacity: machines for a month of jobs")
+    with TemporaryDirectory() as box:
+        store, catalog = store_and_catalog(box)
+        for name, jobs in presets().items():
+            today = datetime.now(UTC).date()
+            began = time.process_time()
+            answer = capacity_answered(store, catalog, {"preset": [name]}, today)
+            took_s = time.process_time() - began
+            stocks = [Stock(machine=s.machine.id, count=s.count, from_month=s.from_month)
+                      for s in answer.stocks]  # fmt: skip
+            case = case_of(store, catalog, jobs, stocks, today)
+            months = len(case.at) * case.scenarios
+            figure(f"{name}: {months:,} simulated months, best of 3", _months_s(case, stocks),
+                   "s", 2)  # fmt: skip
+            figure(f"{name}: cheapest fleet with its answer, time of the processor", took_s, "s")
+
+
+if __name__ == "__main__":
+    main()

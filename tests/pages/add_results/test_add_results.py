@@ -1,0 +1,161 @@
+"""Bringing results in from the page: problems, preview, commit, duplicates, withdrawal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from planner.store import Folder, Store
+from planner.store.summaries import summaries
+from tests.pages.conftest import show, sound, texts
+
+HEADER = "model,system_name,device_kind,global_batch_size,step_s,total_s\n"
+GOOD = HEADER + "ViT-B,H100,gpu,256,0.125,900\nViT-B,H100,gpu,512,0.25,1800\n"
+
+
+@pytest.fixture
+def mine(alone: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of one's own results, on a machine of one's own."""
+    monkeypatch.setenv("EPOCHWISE_MEASURE", "on")
+    return alone
+
+
+def dropped(text: str | bytes, name: str = "t.csv") -> AppTest:
+    """The page with a file."""
+    shown = show("add-results")
+    data = text.encode() if isinstance(text, str) else text
+    shown.file_uploader[0].upload(name, data, "text/csv")
+    return sound(shown.run())
+
+
+def field(shown: AppTest, label: str, value: str) -> AppTest:
+    """The page with a text in the field of that label."""
+    [box] = [t for t in shown.text_input if t.label == label]
+    return sound(box.set_value(value).run())
+
+
+def described(shown: AppTest, name: str = "Mine") -> AppTest:
+    """The page with a new set and its terms."""
+    for label, text in (("Name of the set", name), ("Licence", "CC0"), ("Citation", "Me, 2026")):
+        shown = field(shown, label, text)
+    return shown
+
+
+def add(shown: AppTest) -> AppTest:
+    """The page after its runs are added."""
+    return sound(shown.button(key="add_results.add").click().run())
+
+
+def runs_in(place: Path) -> int:
+    """How many runs a folder of result sets shows."""
+    store = Store((Folder(path=place, label="yours", kind="own"),))
+    store.refresh()
+    assert store.refused == ()
+    return len(store.rows("SELECT run_id FROM runs"))
+
+
+def test_runs_are_previewed_then_added_to_a_new_unofficial_set(mine: Path) -> None:
+    shown = dropped(GOOD)
+    assert "2 new runs" in texts(shown)
+    assert "give the name of the set, the licence" in texts(shown)
+    assert shown.button(key="add_results.add").disabled
+    assert not mine.exists()
+    shown = add(described(shown))
+    assert "2 runs are added to Mine" in shown.success[0].value
+    assert runs_in(mine) == 2
+    assert 'standing = "unofficial"' in (mine / "mine" / "set.toml").read_text(encoding="utf-8")
+    assert {r["licence"] for r in summaries(mine / "mine")} == {"CC0"}
+    listed = shown.dataframe[-1].value
+    assert listed["Set"].to_list() == ["Mine (unofficial)"]
+
+
+def test_all_problems_come_at_once_with_row_column_rule_and_fix(mine: Path) -> None:
+    shown = dropped(HEADER + "A,H100,gpu,many,0.1,1\nB,H100,gpu,1,fast,2\n")
+    assert "2 problems: nothing is taken" in texts(shown)
+    found = shown.dataframe[0].value
+    assert found["Row"].to_list() == ["Line 2", "Line 3"]
+    assert found["Column"].to_list() == ["global_batch_size", "step_s"]
+    assert "must be a whole number" in found["Problem"][0]
+    assert not mine.exists()
+
+
+def test_unknown_columns_are_mapped_in_fields(mine: Path) -> None:
+    shown = dropped(GOOD.replace("model", "net").replace("total_s", "colour"))
+    boxes = {b.label: b for b in shown.selectbox}
+    boxes["net"].set_value("model")
+    boxes["colour"].set_value("")
+    shown = sound(shown.run())
+    assert "2 new runs" in texts(shown)
+
+
+def test_runs_that_are_there_are_recognised(mine: Path) -> None:
+    add(described(dropped(GOOD)))
+    shown = dropped(GOOD + "ViT-B,H100,gpu,1024,0.5,3600\n")
+    [box] = [b for b in shown.selectbox if b.label == "Set"]
+    shown = sound(box.set_value("mine").run())
+    assert "1 new run, 2 duplicates" in texts(shown)
+    for label, text in (("Licence", "CC0"), ("Citation", "Me, 2026")):
+        shown = field(shown, label, text)
+    assert "1 runs are added" in add(shown).success[0].value
+    assert runs_in(mine) == 3
+
+
+def test_other_numbers_of_the_same_run_are_refused_by_name(mine: Path) -> None:
+    add(described(dropped(GOOD)))
+    shown = dropped(GOOD.replace("1800", "1700"))
+    [box] = [b for b in shown.selectbox if b.label == "Set"]
+    shown = sound(box.set_value("mine").run())
+    assert "1 problem: nothing is taken" in texts(shown)
+    found = shown.dataframe[0].value
+    assert (found["Row"][0], found["Column"][0]) == ("Run 2", "total_s")
+    assert runs_in(mine) == 2
+
+
+def test_a_suspect_run_is_flagged_before_it_is_added(mine: Path) -> None:
+    head = "model,system_name,device_kind,global_batch_size,first_epoch_s,later_epoch_mean_s,"
+    head += "epochs_measured,pre_train_s,total_s\n"
+    shown = dropped(head + "A,H100,gpu,64,61.372,52.4183,5,1,272045\n")
+    assert "1 new run, 1 suspect" in texts(shown)
+    assert shown.dataframe[0].value["State"].to_list() == ["new, suspect"]
+
+
+def test_a_set_is_withdrawn_and_restored_and_no_file_is_lost(mine: Path) -> None:
+    shown = add(described(dropped(GOOD)))
+    files = sorted(p.name for p in (mine / "mine").glob("*.parquet"))
+    shown = sound(shown.selectbox(key="add_results.which").set_value("mine").run())
+    shown = sound(shown.text_input(key="add_results.reason").set_value("wrong clock").run())
+    shown = sound(shown.button(key="add_results.withdraw").click().run())
+    assert "mine is withdrawn" in shown.success[0].value
+    assert shown.dataframe[-1].value["State"].to_list() == ["withdrawn"]
+    assert "wrong clock" in shown.dataframe[-1].value["Withdrawn"][0]
+    assert runs_in(mine) == 0
+    assert sorted(p.name for p in (mine / "mine").glob("*.parquet")) == files
+    shown = sound(shown.button(key="add_results.restore").click().run())
+    assert runs_in(mine) == 2
+    assert len(list((mine / "mine").glob(".withdrawn-*.json"))) == 1
+
+
+def test_nothing_can_be_added_from_elsewhere(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EPOCHWISE_MEASURE", "off")
+    shown = show("add-results")
+    assert "switched off here" in texts(shown)
+    assert not shown.file_uploader
+
+
+def test_a_bomb_is_refused_with_a_sentence(mine: Path) -> None:
+    shown = dropped(b"[" * 100_000 + b"]" * 100_000, "history.json")
+    assert "1 problem: nothing is taken" in texts(shown)
+    assert "nests deeper than 20 levels" in shown.dataframe[0].value["Problem"][0]
+
+
+def test_a_set_is_downloaded_from_results_and_its_badge_is_beside_its_runs(mine: Path) -> None:
+    add(described(dropped(GOOD)))
+    shown = show("results")
+    assert set(shown.dataframe[0].value["result_set"]) == {"mine (unofficial)"}
+    shown.session_state["results.sets_box"] = True
+    shown = sound(shown.run())
+    [box] = [b for b in shown.selectbox if b.label == "Set to download"]
+    shown = sound(box.set_value("yours/mine").run())
+    assert {b.label for b in shown.get("download_button")} >= {"Zip", "mllog"}

@@ -1,0 +1,426 @@
+"""Sources of published results: small files made by hand, and data sets with the same numbers."""
+
+from __future__ import annotations
+
+import csv
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from planner.importers import SOURCES, Given, SourceError, Stated, commit, given_from, read
+from planner.store.summaries import summaries
+
+ROOT = Path(__file__).resolve().parents[3]
+DATASETS = ROOT.parent / "shared" / "datasets"
+needs_datasets = pytest.mark.skipif(
+    not DATASETS.is_dir(), reason="the public data sets are not in ../shared/datasets"
+)
+GPU: dict[str, Any] = {"system_name": "H100", "device_kind": "gpu"}
+
+
+def rows_of(
+    source: str, files: dict[str, str | bytes], facts: dict[str, Any], **options: str
+) -> list[dict[str, Any]]:
+    """The rows of files as they would be committed."""
+    data = {n: t.encode() if isinstance(t, str) else t for n, t in files.items()}
+    given = Given(name=next(iter(data)), files=data)
+    return read(source, given, Stated(facts=facts, options=options), "Mine")
+
+
+def refused(
+    source: str, files: dict[str, str | bytes], facts: dict[str, Any], **options: str
+) -> str:
+    """Why files are not taken."""
+    with pytest.raises(SourceError) as error:
+        rows_of(source, files, facts, **options)
+    return str(error.value)
+
+
+# -- the table of published measurements ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("table", "shipped"), [("timm_train_bench", "timm"), ("milabench_scaling", "milabench")]
+)
+def test_a_table_of_the_library_gives_the_runs_that_are_shipped(table: str, shipped: str) -> None:
+    path = ROOT / "data" / "tables" / "published" / f"{table}.tsv"
+    source = SOURCES["published-table"]
+    options = {"incomplete": "skip"}
+    rows = read(source.name, given_from(path, source), Stated(options=options), shipped)
+    ours = {r["run_id"]: r for r in summaries(ROOT / "data" / "results" / shipped)}
+    assert len(rows) == len(ours)
+    speeds = sorted(r.get("throughput", 0.0) for r in rows)
+    assert speeds == sorted(r.get("throughput", 0.0) for r in ours.values())
+    assert all(r["licence"] and r["source_url"] for r in rows)
+
+
+def test_rows_without_a_known_accelerator_are_named(tmp_path: Path) -> None:
+    head = "source_id\trepo_or_page\tlicence\tmodel\taccelerator\tn_accelerators\tglobal_batch\t"
+    text = head + "samples_per_s_total\na\tgithub.com/a/b\tMIT\tresnet50\tWundercard\t1\t8\t5\n"
+    why = refused("published-table", {"a.tsv": text}, {})
+    assert "the accelerator is not in the catalogue" in why
+    assert "incomplete=skip" in why
+
+
+# -- MLPerf ---------------------------------------------------------------------------------------
+
+
+def event(ms: int, key: str, value: object = None, **about: object) -> str:
+    body = {"namespace": "", "time_ms": ms, "event_type": "X", "key": key, "value": value}
+    return f"0: :::MLLOG {json.dumps(body | {'metadata': about})}\n"
+
+
+LOG = "".join(
+    [
+        "noise\n",
+        event(0, "submission_benchmark", "resnet"),
+        event(0, "global_batch_size", 1000),
+        event(0, "train_samples", 100_000),
+        event(0, "seed", 7),
+        event(0, "init_start"),
+        event(20_000, "run_start"),
+        *(
+            event(at * 10_000 + 20_000, key, value, epoch_num=epoch)
+            for epoch in (1, 2, 3)
+            for at, key, value in (
+                (epoch - 1, "epoch_start", None),
+                (epoch, "epoch_stop", None),
+                (epoch, "eval_accuracy", 0.5 + epoch / 10),
+            )
+        ),
+        event(51_000, "run_stop", None, status="success"),
+    ]
+)
+SYSTEM = json.dumps(
+    {
+        "system_name": "DGX H100", "accelerator_model_name": "NVIDIA H100",
+        "accelerators_per_node": "8", "number_of_nodes": 2, "framework": "PyTorch",
+    }
+)  # fmt: skip
+
+
+def test_a_result_file_gives_start_epochs_target_and_evaluations(tmp_path: Path) -> None:
+    [row] = rows_of("mlperf", {"result_0.txt": LOG, "dgx.json": SYSTEM}, {})
+    assert (row["pre_train_s"], row["time_to_target_s"]) == (20.0, 31.0)
+    assert (row["first_epoch_s"], row["later_epoch_mean_s"], row["epochs_measured"]) == (10, 10, 3)
+    assert [e["step"] for e in row["evaluations"]] == [100, 200, 300]
+    assert (row["steps_to_target"], row["samples_to_target"]) == (300, 300_000)
+    assert (row["accelerators_per_node"], row["number_of_nodes"]) == (8, 2)
+    assert (row["device_kind"], row["basis"]) == ("gpu", "measured")
+    assert commit(tmp_path / "mine", [row], {"title": "Mine"}).new == 1
+
+
+def test_systems_are_found_by_their_folder_and_runs_are_numbered() -> None:
+    files: dict[str, str | bytes] = {
+        "a/results/dgx/resnet/result_0.txt": LOG, "a/results/dgx/resnet/result_1.txt": LOG,
+        "a/systems/dgx.json": SYSTEM, "a/systems/other.json": "{}",
+    }  # fmt: skip
+    rows = rows_of("mlperf", files, {})
+    assert [(r["repeat"], r["system_name"]) for r in rows] == [(0, "DGX H100"), (1, "DGX H100")]
+
+
+def test_a_run_without_its_target_is_kept_as_ended() -> None:
+    log = LOG.replace('"success"', '"aborted"')
+    [row] = rows_of("mlperf", {"result_0.txt": log, "dgx.json": SYSTEM}, {})
+    assert (row["status"], row["target_reached"]) == ("killed", False)
+    assert "time_to_target_s" not in row or row["time_to_target_s"] is None
+
+
+def test_an_epoch_that_may_be_samples_is_asked_for() -> None:
+    log = LOG.replace('"epoch_num": 3', '"epoch_num": 300000')
+    assert "may count samples" in refused("mlperf", {"result_0.txt": log, "d.json": SYSTEM}, {})
+
+
+def test_the_older_form_of_a_log_is_read() -> None:
+    old = (
+        ':::MLL 100.0 global_batch_size: {"value": 64, "metadata": {}}\n'
+        ':::MLL 100.0 init_start: {"value": null, "metadata": {}}\n'
+        ':::MLL 120.5 run_start: {"value": null, "metadata": {}}\n'
+        ':::MLL 220.5 run_stop: {"value": null, "metadata": {"status": "success"}}\n'
+    )
+    [row] = rows_of("mlperf", {"result_0.txt": old, "d.json": SYSTEM}, {"model": "ssd"})
+    assert (row["pre_train_s"], row["time_to_target_s"]) == (20.5, 100.0)
+
+
+def test_half_a_log_is_refused() -> None:
+    half = LOG.partition('"run_stop"')[0].rpartition("\n")[0]
+    assert "no run_start before a run_stop" in refused("mlperf", {"r.txt": half}, {})
+
+
+RCP = {
+    "resnet_ref_1632": {
+        "Benchmark": "resnet", "Creator": "NVIDIA", "When": "1.0", "Platform": "TPU-v4-32",
+        "BS": 1632, "Hyperparams": {"optimizer": "lars", "opt_base_learning_rate": 7.4},
+        "Epochs to converge": [34, 34, 34, 35, 35, 37, 35, 35, 33, 35, 35, 37, 37, 35, 35, 34, 35],
+    }
+}  # fmt: skip
+RCP_FACTS: dict[str, Any] = {
+    "train_samples": 1_281_167, "evaluation_metric": "top-1 accuracy",
+    "evaluation_higher_is_better": True,
+}  # fmt: skip
+
+
+def test_points_of_convergence_need_their_unit() -> None:
+    files: dict[str, str | bytes] = {"rcps_resnet.json": json.dumps(RCP)}
+    why = refused("mlperf-rcp", files, {})
+    assert "option unit: is ''" in why
+    assert "option target: is missing" in why
+    rows = rows_of("mlperf-rcp", files, RCP_FACTS, unit="epochs", target="0.759")
+    assert len(rows) == 17
+    assert (rows[0]["device_kind"], rows[0]["learning_rate"]) == ("tpu", 7.4)
+
+
+@needs_datasets
+def test_points_of_convergence_have_the_steps_of_the_data_set() -> None:
+    files: dict[str, str | bytes] = {"rcps_resnet.json": json.dumps(RCP)}
+    rows = rows_of("mlperf-rcp", files, RCP_FACTS, unit="epochs", target="0.759")
+    with (DATASETS / "mlperf_rcp" / "rcp.csv").open(encoding="utf-8", newline="") as file:
+        [line] = [r for r in csv.DictReader(file)
+                  if (r["workload"], r["batch_size"]) == ("resnet", "1632")]  # fmt: skip
+    mean = sum(r["steps_to_target"] for r in rows) / len(rows)
+    assert mean == pytest.approx(float(line["steps_to_target_mean"]), rel=1e-4)
+
+
+# -- milabench, optimum-benchmark, TensorFlow -----------------------------------------------------
+
+YAML = """\
+bert-fp16:
+  observations:
+  - {batch_size: 16, cpu: 8, memory: 9895 MiB, perf: 359.67, time: 1741955079}
+  - {batch_size: 16, cpu: 8, memory: 9895 MiB, perf: 360.1, time: 1741955080}
+resnet152-ddp-gpus:
+  observations:
+  - {batch_size: 1296, cpu: 8, memory: 81533 MiB, perf: 4000.0, time: 1741954746}
+  - {batch_size: 2000, cpu: 8, memory: 81533 MiB, perf: 0.0, time: 1741954746}
+"""
+
+
+def test_a_scaling_table_gives_a_run_per_observation(tmp_path: Path) -> None:
+    assert "items=samples" in refused("milabench", {"H100.yaml": YAML}, GPU, gpus="4")
+    assert "gpus=COUNT" in refused("milabench", {"H100.yaml": YAML}, GPU, items="samples")
+    rows = rows_of("milabench", {"H100.yaml": YAML}, GPU, items="samples", gpus="4")
+    assert [(r["model"], r["global_batch_size"], r["repeat"]) for r in rows] == [
+        ("bert", 16, 0), ("bert", 16, 1), ("resnet152-ddp-gpus", 5184, 0),
+    ]  # fmt: skip
+    assert rows[0]["peak_memory_bytes"] == 9895 * 2**20
+    assert rows[0]["step_s"] == pytest.approx(16 / 359.67)
+    assert commit(tmp_path / "mine", rows, {"title": "Mine"}).new == 3
+
+
+def test_other_yaml_is_refused() -> None:
+    bomb = "a: &a [x]\nb: &b [*a, *a]\n"
+    assert "neither a bench nor" in refused("milabench", {"a.yaml": bomb}, GPU, items="samples")
+
+
+OPTIMUM = {
+    "config": {
+        "backend": {"model": "bert-base", "device": "cuda", "version": "2.4"},
+        "scenario": {"training_arguments": {"per_device_train_batch_size": 32}},
+        "environment": {"gpu": ["Tesla T4"], "gpu_count": 1, "cpu": " Xeon"},
+    },
+    "report": {
+        "train": {
+            "latency": {"unit": "s", "mean": 0.5, "p50": 0.49, "p90": 0.6},
+            "throughput": {"unit": "samples/s", "value": 64.0},
+            "memory": {"unit": "MB", "max_allocated": 1000.0},
+        }
+    },
+}  # fmt: skip
+
+
+def test_a_report_gives_steps_speed_and_memory(tmp_path: Path) -> None:
+    [row] = rows_of("optimum-benchmark", {"benchmark.json": json.dumps(OPTIMUM)}, {})
+    assert (row["step_s"], row["throughput"], row["global_batch_size"]) == (0.5, 64.0, 32)
+    assert (row["system_name"], row["peak_memory_bytes"]) == ("Tesla T4", 1_000_000_000)
+    assert commit(tmp_path / "mine", [row], {"title": "Mine"}).new == 1
+    split: dict[str, str | bytes] = {
+        "benchmark_report.json": json.dumps(OPTIMUM["report"]),
+        "benchmark_config.json": json.dumps(OPTIMUM["config"]),
+    }
+    assert rows_of("optimum-benchmark", split, {}) == [row]
+
+
+def test_inference_and_other_units_are_refused() -> None:
+    inference = OPTIMUM | {"report": {"forward": {}}}
+    why = refused("optimum-benchmark", {"benchmark.json": json.dumps(inference)}, GPU)
+    assert "Reports of inference are not read" in why
+    odd = json.loads(json.dumps(OPTIMUM).replace('"samples/s"', '"tokens/s"'))
+    why = refused("optimum-benchmark", {"benchmark.json": json.dumps(odd)}, {})
+    assert "its unit is 'tokens/s'" in why
+
+
+TF_LOG = """\
+TensorFlow:  1.13
+Model:       resnet50
+Dataset:     imagenet (synthetic)
+Mode:        training
+Batch size:  64 global
+             32 per device
+Devices:     ['/gpu:0', '/gpu:1']
+Optimizer:   sgd
+Step\tImg/sec\ttotal_loss
+1\timages/sec: 180.2 +/- 0.0 (jitter = 0.0)\t8.108
+----------------------------------------------------------------
+total images/sec: 180.26
+"""
+
+
+def test_a_log_of_tf_cnn_benchmarks_gives_speed_and_devices(tmp_path: Path) -> None:
+    [row] = rows_of("tf-benchmarks", {"a.log": TF_LOG}, {"system_name": "2 x K80"})
+    assert (row["model"], row["throughput"], row["accelerators_per_node"]) == (
+        "resnet50",
+        180.26,
+        2,
+    )
+    assert (row["global_batch_size"], row["per_device_batch_size"]) == (64, 32)
+    assert (row["dataset"], row["synthetic_data"]) == ("imagenet", True)
+    assert commit(tmp_path / "mine", [row], {"title": "Mine"}).new == 1
+    twice = {"a.log": TF_LOG + "total images/sec: 3.0\n"}
+    assert "2 lines" in refused("tf-benchmarks", {**twice}, GPU)
+
+
+@needs_datasets
+def test_published_speeds_of_tf_cnn_benchmarks_come_back() -> None:
+    path = DATASETS / "tensorflow_benchmarks_2017" / "throughput.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        lines = [r for r in csv.DictReader(file) if int(r["n_nodes"]) == 1][:12]
+    for line in lines:
+        log = TF_LOG.replace("180.26", line["images_per_s"]).replace("resnet50", line["model"])
+        log = log.replace("64 global", f"{line['global_batch']} global")
+        log = log.replace("32 per device", f"{line['batch_per_gpu']} per device")
+        devices = ", ".join(f"'/gpu:{i}'" for i in range(int(line["n_gpus"])))
+        log = log.replace("'/gpu:0', '/gpu:1'", devices)
+        [row] = rows_of("tf-benchmarks", {"a.log": log}, {"system_name": line["system"]})
+        assert row["throughput"] == float(line["images_per_s"])
+        assert row["accelerators_per_node"] == int(line["n_gpus"])
+
+
+def test_a_summary_of_perfzero_gives_its_speed() -> None:
+    body = {
+        "benchmark_result": {
+            "name": "resnet.run", "succeeded": True, "wall_time": 100.0,
+            "metrics": [{"name": "exp_per_second", "value": 3000.0}],
+        },
+        "system_info": {"accelerator_model": "V100", "accelerator_count": 8},
+    }  # fmt: skip
+    facts = {"device_kind": "gpu", "global_batch_size": 1024}
+    [row] = rows_of("tf-benchmarks", {"a.json": json.dumps(body)}, facts)
+    assert (row["throughput"], row["total_s"], row["accelerators_per_node"]) == (3000.0, 100.0, 8)
+
+
+# -- Shallue et al. -------------------------------------------------------------------------------
+
+
+def study(status: str = "COMPLETE") -> dict[str, str | bytes]:
+    about = {"dataset": "mnist", "model": "cnn", "optimizer": "momentum", "batch_size": 16}
+    trial = {"trial_id": 3, "status": status, "parameters": {"learning_rate": 0.1}}
+    return {
+        "w/1/study.json": json.dumps(about),
+        "w/1/3/metadata.json": json.dumps(trial),
+        "w/1/3/measurements.csv": "step,val/error\n10,0.5\n20,0.1\n",
+    }
+
+
+def test_a_study_gives_a_run_per_trial(tmp_path: Path) -> None:
+    facts = {"system_name": "not stated", "device_kind": "tpu"}
+    [row] = rows_of("shallue", study(), facts, metric="val/error")
+    assert (row["model"], row["global_batch_size"], row["learning_rate"]) == ("cnn", 16, 0.1)
+    assert [(e["step"], e["value"]) for e in row["evaluations"]] == [(10, 0.5), (20, 0.1)]
+    assert row["evaluation_higher_is_better"] is False
+    assert commit(tmp_path / "mine", [row], {"title": "Mine"}).new == 1
+    [row] = rows_of("shallue", study("INFEASIBLE"), facts, metric="val/error")
+    assert row["status"] == "nan"
+    assert "option metric: is missing" in refused("shallue", study(), facts)
+
+
+# -- step logs ------------------------------------------------------------------------------------
+
+STEPS = "".join(f"step {i} loss {5 - i / 10:.1f} took {100 + i} ms\n" for i in range(1, 12))
+STEP_FACTS: dict[str, Any] = {**GPU, "model": "GPT", "global_batch_size": 32}
+PATTERN = r"step (?P<step>\d+) .* took (?P<step_s>\d+) ms"
+
+
+def test_an_expression_reads_the_steps_of_a_log(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {"a.log": STEPS}
+    assert "option unit: is ''" in refused("step-log", files, STEP_FACTS, pattern=PATTERN)
+    [row] = rows_of("step-log", files, STEP_FACTS, pattern=PATTERN, unit="ms", skip="1")
+    assert row["step_s"] == pytest.approx(0.1065)
+    assert row["throughput"] == pytest.approx(32 / 0.1065)
+    assert commit(tmp_path / "mine", [row], {"title": "Mine"}).new == 1
+
+
+def test_a_wrong_or_endless_expression_is_refused() -> None:
+    files: dict[str, str | bytes] = {"a.log": STEPS}
+    assert "Correct it" in refused("step-log", files, STEP_FACTS, pattern="(", unit="s")
+    assert "no line matches" in refused(
+        "step-log", files, STEP_FACTS, pattern="(?P<step_s>x)", unit="s"
+    )
+    endless = {"a.log": "a" * 200 + "\n"}
+    why = refused("step-log", {**endless}, STEP_FACTS, pattern="(a|aa)+(?P<step_s>b)", unit="s")
+    assert "reading was stopped" in why
+
+
+# -- koshian2 -------------------------------------------------------------------------------------
+
+
+def dat(trials: list[dict[str, Any]]) -> bytes:
+    """A pickle as Python 3.6 and numpy 1 wrote them."""
+    data = pickle.dumps(trials, protocol=3)
+    return data.replace(b"numpy._core.multiarray", b"numpy.core.multiarray")
+
+
+def trial(times: list[float], **about: Any) -> dict[str, Any]:  # noqa: ANN401 - as they are
+    usual = {"device": "gpu", "batch_size": 64, "use_validation": False, "use_augmentation": False,
+             "from_storage": False, "num_workers": 1}  # fmt: skip
+    history = {"loss": [np.float64(1.0)] * len(times), "initial_time": 7.1, "times": times}
+    return usual | about | {"result": history}
+
+
+def test_a_pickle_of_numbers_is_read(tmp_path: Path) -> None:
+    files = {"gpu_batchsize_64_sep0.dat": dat([trial([993.6, 982.0, 982.4])])}
+    [row] = rows_of("koshian2", {**files}, {})
+    assert (row["pre_train_s"], row["first_epoch_s"]) == (7.1, 993.6)
+    assert row["later_epoch_mean_s"] == pytest.approx(982.2)
+    assert (row["licence"], row["samples_per_epoch"]) == ("MIT", 50_000)
+    assert commit(tmp_path / "mine", [row], {"title": "Mine"}).new == 1
+
+
+PRINTED = {
+    "pre_train_s": "before_training", "first_epoch_s": "first_epoch",
+    "later_epoch_mean_s": "second_epoch_mean", "later_epoch_sd_s": "second_epoch_sd",
+    "total_s": "total_second",
+}  # fmt: skip
+"""Columns of a run, and of the author's table."""
+
+
+@needs_datasets
+def test_pickles_reproduce_the_published_table_to_its_rounding() -> None:
+    folder = DATASETS / "koshian2_tpu_benchmark"
+    trials: dict[tuple[str, str, str], list[dict[str, str]]] = {}
+    with (folder / "epochs_main.csv").open(encoding="utf-8", newline="") as file:
+        for line in csv.DictReader(file):
+            key = line["device"], line["batch_size"], line["pattern"]
+            trials.setdefault(key, []).append(line)
+    with (folder / "published_summary_main.csv").open(encoding="utf-8", newline="") as file:
+        published = list(csv.DictReader(file))
+    assert len(published) == len(trials)
+    for line in published:
+        lines = trials[line["device"], line["batch_size"], line["pattern"]]
+        flags = {n: line[n] == "1" for n in ("use_validation", "use_augmentation", "from_storage")}
+        made = trial(
+            [float(x["epoch_seconds"]) for x in lines], device=line["device"],
+            batch_size=int(line["batch_size"]), num_workers=int(line["num_workers"]), **flags,
+        )  # fmt: skip
+        made["result"]["initial_time"] = float(lines[0]["pre_train_seconds"])
+        [row] = rows_of("koshian2", {"a.dat": dat([made])}, {})
+        for name, of in PRINTED.items():
+            assert row[name] == pytest.approx(float(line[of]), abs=0.06), (line, name)
+    assert any(float(p["second_epoch_sd"]) > 57.0 for p in published)
+
+
+def test_pickles_are_for_the_command_line_only() -> None:
+    assert [s.name for s in SOURCES.values() if not s.on_page] == ["koshian2"]

@@ -1,0 +1,94 @@
+"""Files of strangers are read in a process apart, under limits that hold while it reads."""
+
+from __future__ import annotations
+
+import io
+import os
+import resource
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from planner.importers import Given, SourceError, Stated, read
+from planner.importers._apart import Reader
+from planner.importers._child import SECONDS
+
+MB = 1_000_000
+
+
+def parquet(table: pa.Table, **how: Any) -> bytes:  # noqa: ANN401 - options of pyarrow
+    sink = io.BytesIO()
+    pq.write_table(table, sink, **how)
+    return sink.getvalue()
+
+
+def many_rows() -> bytes:
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * 1_000_000, pa.int32()), ["a"])
+    tables = [pa.table({"model": column})] * 100
+    sink = io.BytesIO()
+    with pq.ParquetWriter(sink, tables[0].schema, compression="zstd") as writer:
+        for table in tables:
+            writer.write_table(table, row_group_size=1_000_000)
+    return sink.getvalue()
+
+
+def long_texts() -> bytes:
+    text = "a" * 5_000_000
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * 1_000_000, pa.int32()), [text])
+    return parquet(pa.table({"model": column}), compression="zstd", store_schema=False)
+
+
+def gzip_1000() -> bytes:
+    return parquet(
+        pa.table({"model": ["a" * 50_000_000] * 4}), compression="gzip", use_dictionary=False
+    )
+
+
+BOMBS: dict[str, tuple[str, str, Callable[[], bytes]]] = {
+    "1e8 rows": ("template", "a.parquet", many_rows),
+    "5 TB of texts": ("template", "a.parquet", long_texts),
+    "gzip 1000:1": ("template", "a.parquet", gzip_1000),
+    "deep JSON": ("keras-history", "a.json", lambda: b"[" * 2_000_000 + b"]" * 2_000_000),
+    "long number": ("keras-history", "a.json", lambda: b'{"a":[' + b"9" * 4_000_000 + b"]}"),
+    "wide CSV": ("template", "a.csv", lambda: b",".join(b"a%d" % i for i in range(600_000))),
+    "rows of nothing": ("template", "a.csv", lambda: b"model\n" + b"a\n" * 2_400_000),
+    "one cell": ("template", "a.csv", lambda: b"model\n" + b"a" * 4_900_000),
+    "fields of nothing": ("tensorboard", "a", lambda: b"\xff\xff\x0f" + b"\0" * 49_000_000),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_is_refused_soon_and_this_process_stays_small(name: str) -> None:
+    source, file, make = BOMBS[name]
+    given = Given(name=file, files={file: make()})
+    read_one(Given(name="a.csv", files={"a.csv": b"model,system_name\nB,C\n"}))  # warm
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    began = time.perf_counter()
+    with pytest.raises(SourceError):
+        read(source, given, Stated(), "mine")
+    took = time.perf_counter() - began
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    print(f"{name}: {len(given.files[file]):,} bytes, {took:.2f} s, {grown / 1000:.0f} MB more")
+    assert grown * 1_024 < 50 * MB
+
+
+def read_one(given: Given) -> list[dict[str, Any]]:
+    return read("template", given, Stated(facts={"device_kind": "gpu"}), "mine")
+
+
+def test_a_reader_that_hangs_is_ended_and_the_next_file_is_read() -> None:
+    reader = Reader()
+    given = Given(name="a.csv", files={"a.csv": b"model,system_name\nB,C\n"})
+    stated = Stated(facts={"device_kind": "gpu"})
+    assert len(reader.read("template", given, stated, "mine")) == 1
+    process = reader._process
+    assert process is not None
+    os.kill(process.pid, 9)
+    process.wait()
+    assert len(reader.read("template", given, stated, "mine")) == 1
+    reader.end()
+    assert SECONDS < 8

@@ -1,0 +1,113 @@
+"""A result set as one file: what is sent is what comes back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from planner.__main__ import main
+from planner.importers import Given, Stated, read
+from planner.store.exchange import mllog_zip, set_zip, table_of
+from planner.store.sealed.result_set import WITHDRAWN, restore, withdraw
+from tests.store.build import a_set, full_row, ids, opened, row, rows, together
+
+
+def unpacked(data: bytes, into: Path) -> Path:
+    """The files of a zip."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        archive.extractall(into)
+    return into
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_zip_put_into_another_folder_shows_the_same_runs(tmp_path: Path, count: int) -> None:
+    a_set(
+        tmp_path / "here", [full_row() | {"result_set": "mine", "repeat": i} for i in range(count)]
+    )
+    here = opened(tmp_path / "here")
+    data = set_zip(here, here.sets[0])
+    there = opened(unpacked(data, tmp_path / "there"))
+    assert there.refused == ()
+    assert table_of(there, there.sets[0]).equals(table_of(here, here.sets[0]))
+    assert there.sets[0].title == here.sets[0].title
+    assert data == set_zip(here, here.sets[0])
+
+
+def test_single_and_merged_files_are_sent_together(tmp_path: Path) -> None:
+    place = a_set(tmp_path / "here", rows(2))
+    together(place, [row(model="B"), row(model="C")])
+    here = opened(tmp_path / "here")
+    there = opened(unpacked(set_zip(here, here.sets[0]), tmp_path / "there"))
+    assert ids(there) == ids(here)
+
+
+def test_the_csv_runs_no_formula(tmp_path: Path) -> None:
+    a_set(tmp_path, [row(note="=cmd|' /C calc'!A0", pre_train_s=0.5)])
+    store = opened(tmp_path)
+    with zipfile.ZipFile(io.BytesIO(set_zip(store, store.sets[0]))) as archive:
+        [line] = csv.DictReader(io.StringIO(archive.read("mine/runs.csv").decode()))
+    assert line["note"].startswith("'=")
+    assert float(line["pre_train_s"]) == 0.5
+
+
+def test_log_lines_come_back_through_the_importer(tmp_path: Path) -> None:
+    epochs = [
+        {"epoch": i, "epoch_s": s, "validation_s": None, "samples": None, "loss": None,
+         "metric": None} for i, s in enumerate((30.0, 10.0, 12.0), 1)
+    ]  # fmt: skip
+    times = {"first_epoch_s": 30.0, "later_epoch_mean_s": 11.0, "later_epoch_sd_s": 1.0}
+    a_set(tmp_path, [row(pre_train_s=5.0, epochs_measured=3, epochs=epochs, seed=7, **times)])
+    store = opened(tmp_path)
+    with zipfile.ZipFile(io.BytesIO(mllog_zip(store, store.sets[0]))) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    [back] = read("mlperf", Given(name="z", files=files), Stated(facts={"device_kind": "gpu"}), "z")
+    assert {n: back[n] for n in times} == pytest.approx(times)
+    assert back["pre_train_s"] == pytest.approx(5.0)
+    assert (back["global_batch_size"], back["seed"], back["model"]) == (64, 7, "ResNet-50")
+
+
+def test_the_command_writes_a_file_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a_set(tmp_path / "results", rows(2))
+    out = tmp_path / "mine.zip"
+    words = ["export", "mine", "--out", str(out), "--results", str(tmp_path / "results")]
+    assert main(words) == 0
+    assert zipfile.is_zipfile(out)
+    assert main(words) == 2
+    assert "exists" in capsys.readouterr().err
+    assert main(["export", "no-such-set", "--out", str(tmp_path / "b.zip")]) == 1
+    assert "no result set no-such-set" in capsys.readouterr().err
+
+
+# -- withdrawal -----------------------------------------------------------------------------------
+
+
+def test_a_withdrawn_set_shows_no_run_and_loses_no_file(tmp_path: Path) -> None:
+    place = a_set(tmp_path, rows(2))
+    store = opened(tmp_path)
+    assert withdraw(place, "wrong clock", "2026-11-25")
+    assert not withdraw(place, "again", "2026-11-26")
+    store.refresh()
+    assert ids(store) == []
+    assert store.refused == ()
+    assert store.sets[0].withdrawn == "2026-11-25: wrong clock"
+    assert len(list(place.glob("*.parquet"))) == 2
+    assert restore(place, "2026-11-27")
+    assert not restore(place, "2026-11-27")
+    store.refresh()
+    assert len(ids(store)) == 2
+    assert store.sets[0].withdrawn == ""
+
+
+@pytest.mark.parametrize("record", [b"", b"[]", b"{", b"\xff", b"9" * 400_000])
+def test_a_damaged_record_of_a_withdrawal_still_hides_the_set(
+    tmp_path: Path, record: bytes
+) -> None:
+    place = a_set(tmp_path, rows(1))
+    (place / WITHDRAWN).write_bytes(record)
+    store = opened(tmp_path)
+    assert ids(store) == []
+    assert store.sets[0].withdrawn == "withdrawn"
