@@ -16,6 +16,7 @@ PARTS = (
     "money",
     "capacity",
     "pages",
+    "explore",
     "many_runs",
     "sweep",
     "engines",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from pages.explore.page import VIEWS
@@ -34,3 +36,21 @@ def test_a_marked_area_of_the_link_lists_its_runs() -> None:
 
 def test_a_preset_without_values_says_so() -> None:
     assert "No run states energy." in texts(show("explore", x="global_batch_size", y="energy_kwh"))
+
+
+def test_the_marked_area_can_be_drawn_alone_and_left_again() -> None:
+    shown = show("explore", x="global_batch_size", y="samples_per_s", brush="0,0,100,1e9")
+    marked = re.findall(r"([\d,]+) runs marked", texts(shown))
+    shown.button("explore.nearer").click().run()
+    assert shown.query_params["within"] == "0,0,100,1e9"
+    assert "brush" not in shown.query_params
+    assert re.findall(r"([\d,]+) runs on the chart", texts(shown)) == marked
+    shown.button("explore.all").click().run()
+    assert "within" not in shown.query_params
+
+
+def test_a_query_without_numbers_to_draw_says_so() -> None:
+    none = "SELECT system, NULL::DOUBLE AS speed FROM runs LIMIT 3"
+    shown = show("explore", view="sql", sql=none, sql_form="points")
+    assert "No row states speed." in texts(shown)
+    assert not shown.get("plotly_chart")
