@@ -45,7 +45,9 @@ TERMS: Final = {
 HEAD: Final = ("model", "system_name", "device_kind", "global_batch_size", "throughput", "note")
 
 
-def _file(name: str, rows: Sequence[tuple[object, ...]], head: tuple[str, ...] = HEAD) -> FilePayload:
+def _file(
+    name: str, rows: Sequence[tuple[object, ...]], head: tuple[str, ...] = HEAD
+) -> FilePayload:
     out = io.StringIO()
     csv.writer(out).writerows([head, *rows])
     return {"name": name, "mimeType": "text/csv", "buffer": out.getvalue().encode()}
