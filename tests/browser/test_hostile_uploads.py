@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -45,7 +45,9 @@ TERMS: Final = {
 HEAD: Final = ("model", "system_name", "device_kind", "global_batch_size", "throughput", "note")
 
 
-def _file(name: str, rows: list[tuple[object, ...]], head: tuple[str, ...] = HEAD) -> FilePayload:
+def _file(
+    name: str, rows: Sequence[tuple[object, ...]], head: tuple[str, ...] = HEAD
+) -> FilePayload:
     out = io.StringIO()
     csv.writer(out).writerows([head, *rows])
     return {"name": name, "mimeType": "text/csv", "buffer": out.getvalue().encode()}
