@@ -1,0 +1,115 @@
+"""The files of docs/deploy.md: linted, true to this repository; a backup is a copy that works."""
+
+from __future__ import annotations
+
+import configparser
+import re
+import shutil
+import subprocess
+import sysconfig
+import threading
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from planner.store import Store, commit_runs
+from tests.store.build import ABOUT, folder, row
+
+ROOT: Final = Path(__file__).parent.parent
+UNIT: Final = ROOT / "deploy" / "epochwise.service"
+CONTAINER: Final = ROOT / "deploy" / "Containerfile"
+PROXY: Final = ROOT / "deploy" / "nginx.conf"
+MOST_COPIES: Final = 6
+
+
+def _settings() -> set[str]:
+    """Variables that docs/settings.md has."""
+    return set(re.findall(r"`(EPOCHWISE_[A-Z]+)`", (ROOT / "docs" / "settings.md").read_text()))
+
+
+def test_the_unit_is_one_that_systemd_accepts(tmp_path: Path) -> None:
+    program = shutil.which("systemd-analyze")
+    if program is None:
+        pytest.skip("systemd-analyze is not here: it checks the unit")
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\n")
+    python.chmod(0o755)
+    unit = tmp_path / UNIT.name
+    text = UNIT.read_text().replace("/opt/epochwise/.venv/bin/python", str(python))
+    unit.write_text(re.sub(r"(?m)^(User|Group|WorkingDirectory)=.*\n", "", text))
+    done = subprocess.run([program, "verify", unit], capture_output=True, text=True)
+    assert (done.returncode, [x for x in done.stderr.splitlines() if unit.name in x]) == (0, [])
+
+
+def test_the_unit_starts_what_the_makefile_starts_and_sets_known_variables() -> None:
+    unit = configparser.ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    unit.read(UNIT)
+    assert "-m streamlit run app.py" in unit["Service"]["ExecStart"]
+    assert unit["Service"]["KillMode"] == "process"
+    named = set(re.findall(r"Environment=(EPOCHWISE_[A-Z]+)=", UNIT.read_text()))
+    assert named
+    assert named <= _settings()
+
+
+def test_the_container_file_passes_its_linter() -> None:
+    linter = Path(sysconfig.get_path("scripts")) / "hadolint"
+    if not linter.exists():
+        pytest.skip("hadolint has no wheel for this machine")
+    done = subprocess.run([linter, "--no-color", CONTAINER], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_the_container_file_copies_what_is_there_and_all_of_it() -> None:
+    text = CONTAINER.read_text()
+    copied = {w for line in re.findall(r"(?m)^COPY (.+)$", text) for w in line.split()[:-1]}
+    assert [name for name in copied if not (ROOT / name).exists()] == []
+    assert {"app.py", ".streamlit", "api", "backtest", "data", "pages", "planner", "runners"} <= (
+        copied
+    )
+    assert set(re.findall(r"(EPOCHWISE_[A-Z]+)=", text)) <= _settings()
+    assert text.index("\nUSER 10001") < text.index("\nCMD ")
+
+
+def test_the_proxy_passes_web_sockets_uploads_and_compresses() -> None:
+    text = PROXY.read_text()
+    for words in ("proxy_set_header Upgrade", "gzip on", "application/javascript", "Host $host"):
+        assert words in text
+    [size] = re.findall(r"client_max_body_size (\d+)m", text)
+    config = (ROOT / ".streamlit" / "config.toml").read_text()
+    [upload] = re.findall(r"maxUploadSize = (\d+)", config)
+    assert int(size) > int(upload)
+    program = shutil.which("nginx")
+    if program:
+        assert text.count("{") == text.count("}")
+
+
+def test_a_copy_taken_while_runs_are_written_is_restored_whole(tmp_path: Path) -> None:
+    place = tmp_path / "runs" / "mine"
+    over = threading.Event()
+
+    def write() -> None:
+        for n in range(30):
+            commit_runs(place, [row(repeat=n)])
+        over.set()
+
+    commit_runs(place, [row(repeat=1_000)])
+    (place / "set.toml").write_text(ABOUT)
+    writer = threading.Thread(target=write)
+    writer.start()
+    copies = 0
+    while copies < MOST_COPIES and (not over.is_set() or not copies):
+        target = tmp_path / f"backup {copies}"
+        shutil.copytree(tmp_path / "runs", target, ignore=shutil.ignore_patterns("*.tmp"))
+        copies += 1
+    writer.join()
+    for number in range(copies):
+        store = Store([folder(tmp_path / f"backup {number}")])
+        store.refresh()
+        [[count]] = store.rows("SELECT count(*) FROM runs")
+        assert (list(store.refused), 1 <= count <= 31) == ([], True)
+    shutil.copytree(tmp_path / "runs", tmp_path / "restored")
+    store = Store([folder(tmp_path / "restored")])
+    store.refresh()
+    assert store.rows("SELECT count(*) FROM runs") == [(31,)]
