@@ -478,7 +478,7 @@ def test_a_month_of_jobs_is_planned_from_a_file(capsys: Out, tmp_path: Path) -> 
     assert all(w in out for w in ("a month", "Adapters", "Full", "Waiting", "This fleet"))
     assert all(line == line.rstrip() for line in out.splitlines())
     result = json.loads(_said(capsys, *asked, "--json")[1])
-    assert result["keeps"]
+    assert result["keeps_deadlines"]
     assert [job["job"] for job in result["jobs"]] == ["Adapters", "Full"]
     again = json.loads(_said(capsys, "capacity", "--json", "--link", f"?{result['query']}")[1])
     assert again == result
@@ -494,7 +494,7 @@ def test_a_fleet_of_own_machines_is_answered_as_it_stands(capsys: Out, tmp_path:
     code, out, errors = _said(capsys, *asked)
     assert (code, errors) == (1, "")
     assert out.startswith("No machine")
-    assert json.loads(_said(capsys, *asked, "--json")[1])["waiting"][0]["median_s"] is None
+    assert json.loads(_said(capsys, *asked, "--json")[1])["jobs"][0]["median_wait_s"] is None
 
 
 def test_all_that_is_wrong_in_a_file_of_jobs_is_told(capsys: Out, tmp_path: Path) -> None:

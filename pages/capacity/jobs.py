@@ -28,6 +28,7 @@ from planner.networks import networks
 
 FIRST: Final = "fine-tuning"
 """The preset that a page without a question opens with."""
+_ALT: Final = "Jobs: a row for each kind of run, edited in place"
 _USUAL: Final = (
     "name", "network", "total_tokens", "epochs", "runs", "within", "accelerators", "interruptible",
     "growth", "training", "precision",
@@ -197,11 +198,11 @@ def _editor(link: Link, texts: Sequence[str]) -> None:
         pa.table({n: _column(n, [row.get(n, "") for row in rows]) for n in columns}),
         key=key, on_change=edited, num_rows="dynamic", hide_index=True, row_height=34,
         placeholder="", column_config={n: _config(n, rows) for n in columns},
-        alt="Jobs: a row for each kind of run, edited in place",
+        alt=_ALT,
     )  # fmt: skip
     widgets.as_text_table(
         widgets.columns_of([{_TITLES.get(n, n): row.get(n) for n in columns} for row in rows]),
-        "Jobs as they were last loaded", {},
+        _ALT, {},
     )  # fmt: skip
 
 

@@ -67,6 +67,7 @@ def read(page: str) -> Parameters:
     if memory.get("reset", False):
         return {}
     if not address and st.session_state.get(LAST) != page:
+        _cleared(page)  # `hold` leaves an older value behind, which would win
         return written or {}
     live = {n: st.session_state.get(f"{page}.{n}") for n in values}
     touched = any(v is not None and v != values[n] for n, v in live.items())
@@ -85,10 +86,14 @@ def offer(page: str, parameters: Parameters) -> None:
 
 def _anew(page: str, parameters: Parameters) -> Parameters:
     """Return the address's parameters after clearing what the page held."""
-    for name in memory_of(page).get("values", {}):
-        st.session_state.pop(f"{page}.{name}", None)
+    _cleared(page)
     memory_of(page).pop("aside", None)
     return parameters
+
+
+def _cleared(page: str) -> None:
+    for name in memory_of(page).get("values", {}):
+        st.session_state.pop(f"{page}.{name}", None)
 
 
 def parameters_now() -> Parameters:

@@ -307,8 +307,7 @@ def _report(address: str, result: HowLong, options: list[Option], shared: Store)
                 else [],
                 tables=[Table(title=f"Ranked, {when}",
                               rows=[_printed(a, result, suspect) for a in result.answers],
-                              caption="Total: h:mm:ss, or hours where the interval is wide. "
-                              f"Speed is against {result.baseline.label}.")],
+                              caption=f"Speed is against {result.baseline.label}.")],
                 sources=sources,
                 link=address,
                 made=made,
@@ -321,12 +320,11 @@ def _report(address: str, result: HowLong, options: list[Option], shared: Store)
 
 def _printed(answer: Answer, result: HowLong, suspect: Mapping[str, str]) -> Record:
     """Return a row of the table under the heads of the report."""
-    row, total = _shown(answer, result, suspect), answer.total
-    ends = "" if isinstance(total, Refusal) else how_long_tables.interval_in_words(total)
+    row = _shown(answer, result, suspect)
     return {
         "System": row["option"],
         "Total": row["total"],
-        "90 % interval": ends,
+        "90 % interval": row["interval"],
         "Speed": row["faster"],
         "Suspect": row["suspect"],
         "Why not": row["why"],

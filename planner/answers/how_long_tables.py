@@ -12,13 +12,11 @@ from planner.core import (
     Refusal,
     ahead_between,
     ahead_of,
-    between,
     clock,
     hms,
     interval,
     or_refusal,
     percent,
-    with_ends,
 )
 from planner.epochs import (
     MEASURE_AGAIN,
@@ -85,18 +83,6 @@ def total_in_words(total: Estimate) -> str:
     """Return 25:21:41, or '54 h (45 to 63 h)' where the interval is too wide for seconds."""
     value, low, high = float(total.value), float(total.low), float(total.high)
     return interval(value, low, high) if is_rough(total) else clock(value)
-
-
-def interval_in_words(total: Estimate) -> str:
-    """Return the interval alone: '24:43:13 to 26:01:12'; '45 to 63 h' where rough."""
-    low, high = float(total.low), float(total.high)
-    if low == high:
-        return ""
-    return (
-        between(*with_ends(float(total.value), low, high)[1:])
-        if is_rough(total)
-        else (f"{clock(low)} to {clock(high)}")
-    )
 
 
 def _answer_row(answer: Answer, result: HowLong, suspect: str | None) -> Record:

@@ -46,7 +46,7 @@ LONGEST_NAME: Final = 34
 _LEGEND_ROW: Final = 26
 _GAP: Final = 0.06
 EXPLORE_CONFIG: Final[dict[str, Any]] = CONFIG | {
-    "modeBarButtonsToRemove": ["sendChartToCloud", "autoScale2d", "zoomIn2d", "zoomOut2d"],
+    "modeBarButtons": [["toImage"], ["select2d", "lasso2d", "zoom2d", "pan2d"], ["resetScale2d"]],
     "scrollZoom": False,
     "displayModeBar": True,
 }

@@ -38,7 +38,9 @@ def _problem(reply: Answered, status: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("path", [*ANSWERS, "/api/v1/openapi.json"])
 def test_every_address_answers_json_with_an_etag_and_keeps_to_itself(path: str) -> None:
-    path += "?sql=FROM%20runs" if path.endswith("/sql") else ""
+    path += {"sql": "?sql=FROM%20runs", "capacity": "?preset=vision&months=12"}.get(
+        path.removeprefix("/api/v1/"), ""
+    )
     reply = ask(APP, path)
     assert reply.status == 200
     assert reply.headers["content-type"] == "application/json"

@@ -67,7 +67,8 @@ def files(monkeypatch: pytest.MonkeyPatch) -> Files:
 
 
 def _page(name: str, question: dict[str, str]) -> None:
-    assert not show(name, **question).warning
+    """Open a page on its tables: their downloads exist where they are drawn."""
+    assert not show(name, tab="table", **question).warning
 
 
 def _api(name: str, question: dict[str, str] | list[tuple[str, str]]) -> dict[str, Any]:
@@ -272,7 +273,7 @@ def _agrees_with_how_long(
     ask = [*place.items(), ("session", "on"), ("baseline", here)]
     ask += [("systems", s) for s in same[:MOST_CHOSEN]]
     link: dict[str, str | list[str]] = {**place, "session": "on", "baseline": here}
-    assert not show("how-long", **link, systems=same[:MOST_CHOSEN]).warning
+    assert not show("how-long", tab="table", **link, systems=same[:MOST_CHOSEN]).warning
     reply = _api("projection", ask)
     assert files["how-long.csv"]() == csv_text(reply["rows"])
     assert _command_told("how-long", ask, capsys) == reply

@@ -43,7 +43,7 @@ def test_how_long_answers_alike_and_says_it_once(
 
     monkeypatch.setattr(widgets, "download", download)
     question = {"epochs": "10", "baseline": "t4-batch-64"}
-    shown = show("how-long", **question)
+    shown = show("how-long", tab="table", **question)
     assert texts(shown).count(SAID) == 1
     assert "1.98x faster" in texts(shown)
     rules = Rules(store=state.store, catalogs=(hardware.SHIPPED, hardware.folder()))

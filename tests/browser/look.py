@@ -179,6 +179,11 @@ def answer(page: Page) -> Locator:
     return details.first.get_by_test_id("stMarkdown").locator("p").first
 
 
+def headline(page: Page) -> Locator:
+    """The first heading below the title: the sentence of a page that has no tiles."""
+    return page.get_by_test_id("stMain").get_by_role("heading", level=2).first
+
+
 def widget(page: Page, key: str) -> Locator:
     """The widget with this key, as `how-long.epochs`."""
     return page.locator(f".st-key-{key.replace('.', '-')}")
@@ -252,13 +257,18 @@ def click_row(page: Page, key: str, row: int) -> None:
     page.mouse.click(x, y)
 
 
+def open_tab(page: Page, name: str) -> Page:
+    """Open a tab of the page's answer, as "Table"."""
+    with rerun(page):
+        page.get_by_role("tab", name=name).first.click()
+    return page
+
+
 def download(page: Page, key: str) -> Path:
     """The file that the download button gives; one of a table is in its tab."""
     button = widget(page, key).get_by_role("button")
-    table = page.get_by_role("tab", name="Table").first
-    if not button.count() and table.count():
-        with rerun(page):
-            table.click()
+    if not button.count() and page.get_by_role("tab", name="Table").count():
+        open_tab(page, "Table")
     with page.expect_download() as coming:
         button.click()
     return Path(coming.value.path())

@@ -24,6 +24,7 @@ from tests.browser.look import (
     dismissed,
     download,
     enter,
+    open_tab,
     press,
     rerun,
     settled,
@@ -102,7 +103,7 @@ def test_the_whole_story_from_the_workload_to_the_report(app_url: str, visit: Vi
     dismissed(page)
     assert {r.candidate.label for r in says(page).rows} == set(THREE)
     result = says(enter(page, "compare.deadline", "100"))
-    expect(page.get_by_text(re.compile("Finish by "))).to_be_visible()
+    expect(page.get_by_text(re.compile("Finish by "))).to_be_attached()  # in the folded details
     agree(numbers(page), result)
     report = download(page, "compare.report").read_text(encoding="utf-8")
     assert escape(sentence(result), quote=False) in report
@@ -153,8 +154,8 @@ def test_a_link_restores_the_question_after_a_refresh_and_elsewhere(
 def test_every_choice_stands_in_the_address(app_url: str, visit: Visit) -> None:
     page = visit(f"{app_url}/compare?{urlencode(LINK, doseq=True)}")
     press(page, "compare.order", "Time")
-    press(page, "compare.chart", "Utilisation")
-    press(page, "compare.view", "A month")
+    press(open_tab(page, "Rent or buy"), "compare.chart", "Utilisation")
+    press(open_tab(page, "Table"), "compare.view", "A month")
     press(page, "compare.show", "Hours")
     choose(page, "compare.baseline", "Buy 1 x GeForce RTX 5090")
     for part in ("order=time", "chart=use", "view=month", "show=hours", "baseline=buy-1x-rtx-5090"):

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 from planner.runs import run_id
 from planner.store import commit_runs
 from tests.browser.conftest import Visit
-from tests.browser.look import Watch, press, settled
+from tests.browser.look import Watch, answer, press, settled
 from tests.browser.server import served
 from tests.shipped import all_of, runs
 from tests.store.build import a_set, row, together
@@ -95,7 +95,7 @@ def test_an_error_tells_a_stranger_nothing_of_the_machine(
         assert secret not in result
     page.goto(f"{url}/how-long")
     press(page, "how-long.quick", "100")
-    expect(page.get_by_role("heading", name="100 epochs of WideResNet-103M")).to_be_visible()
+    expect(answer(page)).to_contain_text("100 epochs of WideResNet-103M")
     watch.look_round()
     assert watch.complaints() == []
     page.close()

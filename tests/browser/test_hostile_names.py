@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from pages.common.link import slugs
 from planner.store import Store, commit_runs, folders_from_environment, queries
 from tests.browser.conftest import Visit
-from tests.browser.look import answer, download
+from tests.browser.look import answer, download, headline
 from tests.browser.server import ROOT, served
 from tests.store.build import row
 
@@ -84,8 +84,10 @@ def _harmless(page: Page) -> None:
     assert [a for a in links if a is None or not a.startswith("#")] == []
 
 
-def _text(page: Page) -> str:
-    return answer(page).inner_text().replace("\u2060", "")
+def _text(at: Locator) -> str:
+    """The text of a place, which may be folded; word joiners of escapes are no part of it."""
+    expect(at).not_to_be_empty()
+    return (at.text_content() or "").replace("\u2060", "")
 
 
 def test_how_long_shows_names_as_they_are_written_in_words_at_lines_and_under_the_pointer(
@@ -93,10 +95,9 @@ def test_how_long_shows_names_as_they_are_written_in_words_at_lines_and_under_th
 ) -> None:
     url, results = hostile
     page = visit(f"{url}/how-long?workload={_workload(results)}")
-    assert f"2000 epochs of {MODEL} at batch 64 on " in _text(page)
-    assert SYSTEM in _text(page) or "@SUM(A1) <a href='http://evil.example'>click</a>" in _text(
-        page
-    )
+    sentence = _text(answer(page))
+    assert f"2000 epochs of {MODEL} at batch 64 on " in sentence
+    assert SYSTEM in sentence or "@SUM(A1) <a href='http://evil.example'>click</a>" in sentence
     expect(page.locator(".js-plotly-plot .annotation").first).to_be_visible()
     ends = page.locator(".js-plotly-plot .annotation-text").all_text_contents()
     assert any(end.startswith('=CMD("calc") <script>') for end in ends)
@@ -120,7 +121,8 @@ def test_throughput_shows_names_as_they_are_written(
 ) -> None:
     url, results = hostile
     page = visit(f"{url}/throughput?workload={_workload(results)}")
-    assert "<b>T4</b>" in _text(page) or "<a href=" in _text(page)
+    sentence = _text(answer(page))
+    assert "<b>T4</b>" in sentence or "<a href=" in sentence
     expect(page.locator(".js-plotly-plot .annotation").first).to_be_visible()
     _harmless(page)
 
@@ -132,7 +134,7 @@ def test_a_run_shows_names_and_its_note_as_they_are_written(
     store = _store(results)
     one = queries.runs_of(store, _workload_name(store), "pattern not stated")[-1]
     page = visit(f"{url}/results?run={one.run_id}")
-    assert MODEL in _text(page)
+    assert MODEL in _text(headline(page))
     note = page.get_by_test_id("stMain").get_by_test_id("stCaptionContainer").first
     shown = note.inner_text().replace("\u2060", "")
     assert shown == " ".join(NOTE.split())

@@ -14,7 +14,7 @@ from backtest.accuracy.verdicts import accuracy_of
 from pages.method.accuracy import PLACE
 from planner.figures.frame import DARK, LIGHT
 from tests.browser.conftest import Visit
-from tests.browser.look import answer, choose, download, press, settled, widget
+from tests.browser.look import choose, download, headline, press, settled, widget
 
 pytestmark = pytest.mark.browser
 
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.browser
 def test_the_sceptic_finds_the_answer_on_the_first_screen(app_url: str, visit: Visit) -> None:
     page = visit(f"{app_url}/method")
     first = accuracy_of(read_accuracy(PLACE)).sentences[0]
-    expect(answer(page)).to_be_in_viewport()
-    said = answer(page).inner_text().replace("\u2060", "").replace("\u00a0", " ")
+    expect(headline(page)).to_be_in_viewport()
+    said = headline(page).inner_text().replace("\u2060", "").replace("\u00a0", " ")
     assert said == first
 
 

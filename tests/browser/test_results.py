@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from pages.results.one_run import run_sentence
 from tests.browser.conftest import Visit
-from tests.browser.look import answer, choose, click_row, dismissed, rerun, widget
+from tests.browser.look import choose, click_row, dismissed, headline, rerun, widget
 from tests.browser.test_how_long import options
 from tests.shipped import all_of, runs, some_of
 
@@ -65,7 +65,7 @@ def test_a_row_opens_its_run_and_the_way_back_keeps_the_filters(app_url: str, vi
 def test_a_link_to_a_run_shows_its_sentence_and_its_chart(app_url: str, visit: Visit) -> None:
     run = options()[0].run
     page = visit(f"{app_url}/results?run={run.run_id}")
-    expect(answer(page)).to_have_text(run_sentence(run))
+    expect(headline(page)).to_have_text(run_sentence(run))
     expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
 
 

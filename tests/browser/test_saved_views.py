@@ -7,7 +7,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Visit
-from tests.browser.look import rerun, settled, widget
+from tests.browser.look import answer, rerun, settled, widget
 from tests.browser.server import served
 
 
@@ -26,4 +26,4 @@ def test_a_saved_view_survives_a_restart_of_the_server(tmp_path: Path, visit: Vi
         page = visit(url, elsewhere=True)
         page.get_by_role("link", name="Five hundred").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("How long?")
-        expect(settled(page).get_by_text("500 epochs of WideResNet-103M").first).to_be_visible()
+        expect(answer(settled(page))).to_contain_text("500 epochs of WideResNet-103M")

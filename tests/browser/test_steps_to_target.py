@@ -109,14 +109,14 @@ def test_a_link_restores_the_whole_view_here_and_on_another_machine(
 
 def test_moving_the_target_changes_the_sentence_and_the_address(app_url: str, visit: Visit) -> None:
     page = visit(f"{app_url}/{PAGE}")
-    before = answer(page).inner_text()
+    before = answer(page).text_content()
     knob(page).focus()
     for _ in range(3):
         page.keyboard.press("ArrowRight")
     settled(page)
     expect(page).to_have_url(re.compile(r"\?target=0\.022$"))
     expect(answer(page)).to_have_text(result(0.022)[0])
-    assert answer(page).inner_text() != before
+    assert answer(page).text_content() != before
 
 
 def test_a_target_beyond_all_trials_is_refused_and_nothing_is_drawn(

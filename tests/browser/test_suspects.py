@@ -53,7 +53,8 @@ def test_the_switch_leaves_suspect_runs_out_and_the_link_and_the_way_to_them_fol
     expect(page.get_by_text(result)).to_have_count(0)
     with rerun(page):
         widget(page, "throughput.without_suspects").locator("label").click()
-    expect(page.get_by_text(result).first).to_be_visible()
+    expect(widget(page, "throughput.without_suspects").get_by_role("switch")).to_be_checked()
+    expect(page.get_by_text(result).first).to_be_attached()  # in the details, which are folded
     assert "without_suspects=on" in page.url
     with rerun(page):
         page.get_by_role("link", name="See them").click()

@@ -335,6 +335,7 @@ def test_names_from_data_are_shown_as_they_are_written_on_every_page(
     shown = show(address, **asked)
     for part in [*shown.markdown, *shown.caption]:
         assert not re.search(r"(?<!\\)(\*\*b|<img|\[l\])|http://", str(part.value))
-    beside = {"", "method", "measure", "add-results", "scaling-out", "steps-to-target", "explore"}
+    beside = {"", "method", "measure", "add-results", "capacity", "scaling-out",
+              "steps-to-target", "explore"}  # fmt: skip
     if address not in beside:
         assert HOSTILE in texts(shown) or shown.dataframe[0].value.isin([HOSTILE]).any().any()
