@@ -13,7 +13,7 @@ export STREAMLIT_BROWSER_GATHER_USAGE_STATS := false
 # Without byte code, every child process and test worker would compile the program again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: app test wheel check lint types sweep jax ray bench links load faults screenshots data docs browser axe clean
+.PHONY: app test wheel check lint types sweep jax ray bench links load faults screenshots data docs browser axe nginx clean
 
 app: $(APP)
 	@echo "Epochwise: http://$(ADDRESS):$(PORT)"
@@ -24,7 +24,7 @@ SPEC ?= quick
 sweep: $(APP)
 	$(BIN)/python -m runners run $(SPEC) --yes
 
-test: $(DEV) $(JAX) $(RAY) browser axe
+test: $(DEV) $(JAX) $(RAY) browser axe nginx
 	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 # A wheel, tried in an empty environment from another folder.
@@ -59,7 +59,7 @@ bench: $(DEV)
 links: $(APP)
 	$(BIN)/python -m runners links
 
-load: $(DEV)
+load: $(DEV) nginx
 	$(BIN)/python -m tests.figures_page "make load" tests.load
 
 screenshots: $(DEV) browser
@@ -78,6 +78,10 @@ browser: $(DEV)
 # axe-core from npm, for the accessibility test; without npm that test is skipped.
 axe: $(DEV)
 	@$(BIN)/python -m tests.browser.axe
+
+# nginx from the system's packages, for tests of several servers; without it they are skipped.
+nginx: $(DEV)
+	@$(BIN)/python -m tests.load.proxy
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "Epochwise needs Python 3.11, 3.12 or 3.13 (with venv). None was found: install one, or run make PYTHON=/path/to/python."; exit 1; }

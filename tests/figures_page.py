@@ -1,10 +1,11 @@
-"""Keep what `make bench` and `make load` print in docs/figures.md, and quote it in README.
+"""Keep what `make bench` and `make load` print in docs/, and quote it in README.
 
     python -m tests.figures_page NAME MODULE [ARGUMENT ...]
 
 runs `python -m MODULE ARGUMENT ...`, shows what it prints, and puts it between the two marker lines
-of NAME in docs/figures.md. Then the table of figures in README is written again from that page. So
-a further command needs a pair of marker lines there and, where README quotes it, a row in `ROWS`.
+of NAME in docs/figures.md or docs/reliability.md. Then the table of figures in README is written
+again from both. So a further command needs a pair of marker lines there and, where README quotes
+it, a row in `ROWS`.
 A line of figures is `tests.bench.figures.figure`: name, value, unit, and the target where it has
 one, in columns of fixed width below a heading.
 """
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parent.parent
-PAGE: Final = ROOT / "docs" / "figures.md"
+PAGES: Final = (ROOT / "docs" / "figures.md", ROOT / "docs" / "reliability.md")
 README: Final = ROOT / "README.md"
 TABLE: Final = "figures"
 """The name of the marker lines in README."""
@@ -186,18 +187,26 @@ def _campaigns(table: str) -> list[tuple[str, str]]:
     ]  # fmt: skip
 
 
+def pages() -> str:
+    """Return the text of both pages."""
+    return "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+
+
 def keep(name: str, printed: str) -> None:
-    """Put what a command printed into docs/figures.md, and README's table after it."""
-    page = PAGE.read_text(encoding="utf-8")
-    page = replaced(name, f"```\n{printed.strip(chr(10))}\n```\n", page)
-    PAGE.write_text(page, encoding="utf-8")
-    write_readme(page)
+    """Put what a command printed between its marker lines, and README's table after it."""
+    between(name, pages())
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        if f"<!-- {name}: begin -->" in text:
+            text = replaced(name, f"```\n{printed.strip(chr(10))}\n```\n", text)
+            page.write_text(text, encoding="utf-8")
+    write_readme()
 
 
-def write_readme(page: str) -> None:
-    """Write README's table of figures from the page."""
+def write_readme() -> None:
+    """Write README's table of figures from the pages."""
     readme = README.read_text(encoding="utf-8")
-    README.write_text(replaced(TABLE, readme_table(page), readme), encoding="utf-8")
+    README.write_text(replaced(TABLE, readme_table(pages()), readme), encoding="utf-8")
 
 
 def run(name: str, module: str, arguments: Sequence[str] = ()) -> int:
@@ -217,6 +226,6 @@ def run(name: str, module: str, arguments: Sequence[str] = ()) -> int:
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["readme"]:
-        write_readme(PAGE.read_text(encoding="utf-8"))
+        write_readme()
     else:
         raise SystemExit(run(sys.argv[1], sys.argv[2], sys.argv[3:]))

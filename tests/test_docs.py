@@ -49,7 +49,9 @@ def test_every_unit_in_a_column_name_is_its_unit() -> None:
         assert unit in (None, column.unit), column.name
 
 
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/figures.md"])
+@pytest.mark.parametrize(
+    "document", ["README.md", "CONTRIBUTING.md", "docs/figures.md", "docs/reliability.md"]
+)
 def test_no_blank_is_left_to_fill_in(document: str) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")
     assert text.strip()
@@ -67,6 +69,7 @@ def test_no_blank_is_left_to_fill_in(document: str) -> None:
         "measure",
         "facts",
         "evidence",
+        "reliability",
     ],
 )
 def test_links_between_pages_lead_somewhere(document: str) -> None:

@@ -1,4 +1,4 @@
-"""README's figures are those of docs/figures.md, and commands keep what they print there."""
+"""README's figures are those of docs/, and commands keep what they print there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.figures_page import Figure, between, figures, readme_table, replaced
 from tests.planner.test_coverage import SWEEPS
 
 ROOT = Path(__file__).parent.parent
-TEXT = figures_page.PAGE.read_text(encoding="utf-8")
+TEXT = figures_page.pages()
 README = figures_page.README.read_text(encoding="utf-8")
 
 
@@ -137,7 +137,7 @@ def test_what_a_command_prints_replaces_its_own_part_alone(
     page, readme = tmp_path / "figures.md", tmp_path / "README.md"
     page.write_text(TEXT, encoding="utf-8")
     readme.write_text(README, encoding="utf-8")
-    monkeypatch.setattr(figures_page, "PAGE", page)
+    monkeypatch.setattr(figures_page, "PAGES", (page,))
     monkeypatch.setattr(figures_page, "README", readme)
     assert figures_page.run("make load", "platform", ["terse"]) == 0
     result = between("make load", page.read_text(encoding="utf-8"))
@@ -150,7 +150,7 @@ def test_what_a_command_prints_replaces_its_own_part_alone(
 def test_what_fails_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tmp_path / "figures.md"
     page.write_text(TEXT, encoding="utf-8")
-    monkeypatch.setattr(figures_page, "PAGE", page)
+    monkeypatch.setattr(figures_page, "PAGES", (page,))
     assert figures_page.run("make load", "no_such_module") != 0
     assert page.read_text(encoding="utf-8") == TEXT
 

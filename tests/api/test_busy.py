@@ -22,7 +22,7 @@ from api import routes as rooms
 from api.answers import ANSWERS, Answer, Sources
 from planner.core import Given
 from tests.api.served import CATALOG
-from tests.browser.server import _free_port, served
+from tests.browser.server import free_port, served
 from tests.shipped import store
 
 MANY = 60
@@ -68,7 +68,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Held]]:
 
     answers = rooms.routes(rooms.Rules(store=store, catalogs=(CATALOG,)))
     of = Starlette(routes=[Route("/page", page), *answers])
-    port = _free_port()
+    port = free_port()
     server = uvicorn.Server(uvicorn.Config(of, port=port, log_level="error"))
     thread = threading.Thread(target=server.run)
     thread.start()

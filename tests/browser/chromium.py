@@ -43,17 +43,22 @@ def main(python: str = sys.executable) -> int:
 
 
 def _system_package() -> str | None:
+    if install(*PACKAGES):
+        return executable()
+    return None
+
+
+def install(*packages: str) -> bool:
+    """Install packages of the system, as root and with apt-get; return whether it worked."""
     if os.geteuid() != 0 or not shutil.which("apt-get"):
-        return None
+        return False
     quiet = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    install = ["apt-get", "install", "-qq", "-y", "--no-install-recommends", *PACKAGES]
-    if _done(["apt-get", "update", "-qq"], quiet):
-        _done(install, quiet)
-    return executable()
+    command = ["apt-get", "install", "-qq", "-y", "--no-install-recommends", *packages]
+    return _done(["apt-get", "update", "-qq"], quiet) and _done(command, quiet)
 
 
 def _done(command: list[str], environment: dict[str, str] | None = None) -> bool:
-    sys.stderr.write(f"Installing a browser: {' '.join(command)}\n")
+    sys.stderr.write(f"Installing: {' '.join(command)}\n")
     try:
         return subprocess.run(command, env=environment).returncode == 0
     except OSError as error:

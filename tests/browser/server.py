@@ -52,7 +52,7 @@ def served(
     of the server's environment. `fresh` starts a Python that has imported nothing, as `make app`
     does: for figures.
     """
-    port = _free_port()
+    port = free_port()
     log = results.parent / f"{results.name}-server-{port}.log"
     with log.open("wb") as out:
         process = subprocess.Popen(
@@ -93,7 +93,8 @@ def _environment(results: Path, further: Path | None) -> dict[str, str]:
     return kept | mine
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of this machine that nobody listens on."""
     with socket.socket() as asked:
         asked.bind(("127.0.0.1", 0))
         return int(asked.getsockname()[1])

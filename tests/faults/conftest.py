@@ -9,7 +9,7 @@ from tests.faults.outcomes import FINISHED, FULL, table, write_figures
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the table; `make faults` writes it to docs/figures.md too, and README follows."""
+    """Print the table; `make faults` writes it to docs/reliability.md too, and README follows."""
     if not FINISHED:
         return
     terminalreporter.section("what the campaigns found")
@@ -17,4 +17,4 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(line)
     if FULL:
         write_figures(FINISHED)
-        figures_page.write_readme(figures_page.PAGE.read_text(encoding="utf-8"))
+        figures_page.write_readme()

@@ -23,7 +23,7 @@ HANG_S: Final = 5.0
 """An answer that takes longer counts as a hang [s]."""
 MOST_NOTED: Final = 12
 """Faults that are described; the rest is only counted."""
-FIGURES: Final = Path(__file__).parents[2] / "docs" / "figures.md"
+FIGURES: Final = Path(__file__).parents[2] / "docs" / "reliability.md"
 BEGIN: Final = "<!-- make faults: begin -->"
 END: Final = "<!-- make faults: end -->"
 HEADER: Final = (
@@ -116,7 +116,7 @@ class Outcome:
 
     @property
     def row(self) -> str:
-        """One row of the table in docs/figures.md; no hangs and no time where none is timed."""
+        """One row of the table in docs/reliability.md; no hangs and no time where none is timed."""
         untimed = self.slowest_s is None
         cells = (
             self.name, f"{self.cases:,}", self.result, str(self.down), str(self.wrong),

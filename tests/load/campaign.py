@@ -1,4 +1,4 @@
-"""Users, a writer and the real server; then the same questions asked by one user alone.
+"""Users, a writer and real servers; then the same questions asked by one user alone.
 
 An answer is right if it is, byte for byte, the page that a single user gets on a fresh server over
 one of the states of the data that there were between the click and the answer: the runs that were
@@ -8,17 +8,19 @@ committed before the click belong to it, those committed after the answer do not
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import random
 import shutil
 import sys
 import time
+from bisect import bisect
 from collections import defaultdict
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -26,6 +28,7 @@ import psutil
 
 from tests.browser.server import ROOT, served
 from tests.load import writer
+from tests.load.proxy import proxied
 from tests.load.questions import PAGES, Click, clicks
 from tests.load.visitor import Page, Visitor
 
@@ -33,15 +36,25 @@ Result = TypeVar("Result")
 
 THINK_S: Final = 0.6
 """Users wait 0 to this long between an answer and the next click."""
+WATCH_S: Final = 5.0
+"""Time between two looks at the memory of the servers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Campaign:
-    """How many users click for how long, and how many runs a second are written meanwhile."""
+    """How many users get how many answers each, and how many runs a second are written meanwhile.
 
-    sessions: int = 30
-    seconds: float = 60.0
+    Users also stop after `seconds`. Two or more servers stand behind the proxy. Answers may lack
+    the runs of the last `late_s` before the click: a look at the folder that takes longer than a
+    moment leaves the page at the earlier runs (`Reader.refresh`), as on a machine in use.
+    """
+
+    sessions: int = 50
+    answers: int = 40
+    seconds: float = math.inf
     runs_per_s: float = 2.0
+    servers: int = 1
+    late_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +70,18 @@ class Answered:
 
 @dataclass(slots=True)
 class Outcome:
-    """What a campaign saw; `written` are the runs' files in the order of their commits."""
+    """What a campaign saw; `written` are the runs' files in the order of their commits.
+
+    `memory` has the resident bytes of all servers at times of the campaign, as ([s], [MB]).
+    """
 
     answers: list[Answered] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     written: list[Path] = field(default_factory=list)
+    written_at: list[float] = field(default_factory=list)
     seconds: float = 0.0
     rss_mb: float = 0.0
+    memory: list[tuple[float, float]] = field(default_factory=list)
     server_cpu_s: float = 0.0
     load_average: float = 0.0
 
@@ -73,8 +91,14 @@ def run(place: Path, campaign: Campaign) -> Outcome:
     further = place / "further"
     writer.begin(further)
     outcome = Outcome()
-    with served(place / "results", further=further, fresh=True) as url:
-        _run(_crowd(url, further, outcome, campaign))
+    with ExitStack() as stack:
+        urls = [
+            stack.enter_context(served(place / "results", further=further, fresh=True))
+            for _ in range(campaign.servers)
+        ]
+        behind = campaign.servers > 1
+        url = stack.enter_context(proxied(place / "proxy", urls)) if behind else urls[0]
+        _run(_crowd(url, urls, further, outcome, campaign))
     return outcome
 
 
@@ -93,32 +117,50 @@ def _run(work: Coroutine[None, None, Result]) -> Result:
         return alone.submit(asyncio.run, work).result()
 
 
-async def _crowd(url: str, further: Path, outcome: Outcome, campaign: Campaign) -> None:
-    async with Visitor(url) as first:  # a warm server: every page was opened once
-        for page in PAGES:
-            await first.click(page, "")
-    server = _process_at(url)
-    cpu = sum(server.cpu_times()[:2])
+async def _crowd(
+    url: str, servers: Sequence[str], further: Path, outcome: Outcome, campaign: Campaign
+) -> None:
+    for each in servers:
+        async with Visitor(each) as first:  # a warm server: every page was opened once
+            for page in PAGES:
+                await first.click(page, "")
+    processes = [_process_at(each) for each in servers]
+    cpu = sum(sum(p.cpu_times()[:2]) for p in processes)
     began = time.monotonic()
     end = began + campaign.seconds
-    async with _writing(further, campaign.runs_per_s, outcome.written):
-        users = [_user(url, number, end, outcome) for number in range(campaign.sessions)]
+    watching = asyncio.create_task(_watch_memory(processes, began, outcome))
+    async with _writing(further, campaign.runs_per_s, outcome):
+        users = [_user(url, number, end, campaign, outcome) for number in range(campaign.sessions)]
         await asyncio.gather(*users)
+    watching.cancel()
     outcome.seconds = time.monotonic() - began
-    outcome.rss_mb = server.memory_info().rss / 1e6
-    outcome.server_cpu_s = sum(server.cpu_times()[:2]) - cpu
+    outcome.rss_mb = _memory_mb(processes)
+    outcome.server_cpu_s = sum(sum(p.cpu_times()[:2]) for p in processes) - cpu
     outcome.load_average = os.getloadavg()[0]
 
 
-async def _user(url: str, number: int, end: float, outcome: Outcome) -> None:
+async def _watch_memory(
+    processes: Sequence[psutil.Process], began: float, outcome: Outcome
+) -> None:
+    while True:
+        outcome.memory.append((time.monotonic() - began, _memory_mb(processes)))
+        await asyncio.sleep(WATCH_S)
+
+
+def _memory_mb(processes: Sequence[psutil.Process]) -> float:
+    return float(sum(p.memory_info().rss for p in processes)) / 1e6
+
+
+async def _user(url: str, number: int, end: float, campaign: Campaign, outcome: Outcome) -> None:
     thinks = random.Random(1000 + number)
     try:
         async with Visitor(url) as visitor:
-            for click in clicks(number):
+            for click in islice(clicks(number), campaign.answers):
                 await asyncio.sleep(thinks.uniform(0.0, THINK_S))
                 if time.monotonic() > end:
                     return
-                before, asked = len(outcome.written), time.monotonic()
+                asked = time.monotonic()
+                before = bisect(outcome.written_at, asked - campaign.late_s)
                 page = await _ask(visitor, click)
                 outcome.answers.append(
                     Answered(
@@ -140,8 +182,8 @@ async def _ask(visitor: Visitor, click: Click) -> Page:
 
 
 @asynccontextmanager
-async def _writing(folder: Path, runs_per_s: float, written: list[Path]) -> AsyncIterator[None]:
-    """A writer process beside; `written` grows with every run that it has committed."""
+async def _writing(folder: Path, runs_per_s: float, outcome: Outcome) -> AsyncIterator[None]:
+    """A writer process beside; the outcome grows with every run that it has committed."""
     if runs_per_s <= 0:
         yield
         return
@@ -154,7 +196,8 @@ async def _writing(folder: Path, runs_per_s: float, written: list[Path]) -> Asyn
 
     async def listen() -> None:
         while line := await lines.readline():
-            written.append(Path(line.decode().strip()))
+            outcome.written.append(Path(line.decode().strip()))
+            outcome.written_at.append(time.monotonic())
 
     listening = asyncio.create_task(listen())
     try:
@@ -166,7 +209,9 @@ async def _writing(folder: Path, runs_per_s: float, written: list[Path]) -> Asyn
         await process.wait()
         await listening
         kept = {p for name in writer.SETS for p in (folder / name).glob("[!.]*.parquet")}
-        written += sorted(kept - set(written))  # at most one: committed and never said
+        outcome.written += sorted(
+            kept - set(outcome.written)
+        )  # at most one: committed and never said
 
 
 async def _one_by_one(url: str, stash: Path, further: Path, outcome: Outcome) -> list[Answered]:

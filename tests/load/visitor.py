@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import http.client
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -92,8 +93,10 @@ class Visitor:
         self._page, self._query = "", ""
 
     async def __aenter__(self) -> Self:
+        cookies = await asyncio.to_thread(_cookies, self._host)
         self._socket = await connect(
             f"ws://{self._host}/_stcore/stream",
+            additional_headers={"Cookie": cookies} if cookies else None,
             subprotocols=["streamlit"],  # type: ignore[list-item]  # a NewType of str
             origin=self._url,  # type: ignore[arg-type]  # as for the switch
             max_size=None,
@@ -180,6 +183,19 @@ class Visitor:
         if delta.new_element.WhichOneof("type") == "number_input":
             result = delta.new_element.number_input.id
             self._inputs[result.split("-", 2)[2]] = result
+
+
+def _cookies(host: str) -> str:
+    """The cookies that come with the page, as a browser sends them back."""
+    asked = http.client.HTTPConnection(host, timeout=PATIENCE_S)
+    try:
+        asked.request("GET", "/")
+        reply = asked.getresponse()
+        reply.read()
+    finally:
+        asked.close()
+    given = reply.headers.get_all("Set-Cookie") or []
+    return "; ".join(cookie.split(";", 1)[0] for cookie in given)
 
 
 def _content(element: Element, host: bytes) -> bytes:
