@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 import tomllib
 import urllib.request
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from planner.store import commit_runs
+from planner.store.disk.tokens import create
+from runners.sweep.push import Server, push
 from tests.browser.server import ROOT, served
 from tests.load.campaign import Campaign, run, wrong
 from tests.load.proxy import ABSENT, executable, proxied, served_by
+from tests.store.build import ABOUT, row
 
 
 def test_no_rerun_ends_with_a_collection_of_all_objects() -> None:
@@ -35,6 +41,34 @@ def test_several_servers_behind_the_proxy_answer_as_one(tmp_path: Path) -> None:
     assert len(set().union(*by_browser.values())) == 2, "both servers were asked"
     stayed = [servers for servers in by_browser.values() if len(servers) == 1]
     assert len(stayed) == len(by_browser)
+
+
+@pytest.mark.browser
+def test_runs_pushed_through_the_proxy_are_stored_once_and_shown_by_every_server(
+    tmp_path: Path,
+) -> None:
+    if executable() is None:
+        pytest.skip(ABSENT)
+    token = create(tmp_path / "state" / "tokens", "runner", ["*"])
+    mine = tmp_path / "client" / "machine-1"
+    mine.mkdir(parents=True)
+    (mine / "set.toml").write_text(ABOUT)
+    with ExitStack() as stack:
+        urls = [stack.enter_context(served(tmp_path / "results")) for _ in range(2)]
+        url = stack.enter_context(proxied(tmp_path / "proxy", urls))
+        for number in range(12):  # a request each, as a sweep sends them
+            commit_runs(mine, [row(result_set="machine-1", repeat=number)])
+            sent = push(mine, Server(url=url, token=token), tmp_path / "client" / "state",
+                        stop=lambda: False, say=lambda _: None)  # fmt: skip
+            assert (sent.stored, sent.already) == (1, 0)
+        again = push(mine, Server(url=url, token=token), tmp_path / "client" / "forgot",
+                     stop=lambda: False, say=lambda _: None)  # fmt: skip
+        assert (again.stored, again.already) == (0, 12)
+        answers = [json.loads(_got(f"{each}/api/v1/results?result_set=machine-1", "identity")[0])
+                   for each in urls]  # fmt: skip
+    assert [answer["total"] for answer in answers] == [12, 12]
+    pushed = served_by(tmp_path / "proxy")
+    assert len(set().union(*pushed.values())) == 2, "both servers took runs"
 
 
 @pytest.mark.browser
