@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import logging
 import re
+import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -28,6 +30,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api.problems import problem
 from planner.answers import host_of, is_loopback, is_own
 
+_LOG: Final = logging.getLogger("epochwise.api")
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 HEALTH: Final = "/_stcore/health"
 """The health check: it only answers ok, under any name."""
@@ -92,9 +95,12 @@ class Guard:
         await (_refused(scope, why) if why else self.app)(scope, receive, with_headers)
 
 
-def failed(request: Request, _: Exception) -> Response:
+def failed(request: Request, error: Exception) -> Response:
     """Return the response to a server error; it bypasses the guard, so it adds the headers."""
-    response = PlainTextResponse("Something went wrong here. The server's log has it.\n", 500)
+    number = uuid.uuid4().hex[:12]
+    _LOG.error("Error %s", number, exc_info=error)
+    detail = f"Something went wrong here. The server's log has it under {number}.\n"
+    response = PlainTextResponse(detail, 500)
     add(response.headers, headers_of(policy_of(()), request.headers.get("host", "")))
     return response
 

@@ -5,12 +5,18 @@ Every request, also a cold deep link, runs this script first (docs/decisions/000
 
 from __future__ import annotations
 
+import logging
+import uuid
+from typing import Final
+
 import streamlit as st
 
 from pages.common import kept, markup, narrow, widgets
 from pages.common.addresses import ADDRESSES, START
 from pages.common.kept import ROOT, TURNS, at_one_moment, store
 from planner.figures import style_sheet
+
+_LOG: Final = logging.getLogger("epochwise")
 
 
 def _pages() -> dict[str, list[st.Page]]:
@@ -49,6 +55,12 @@ st.set_page_config(page_icon=str(ROOT / "pages" / "icon.png"), layout="wide")
 markup.draw(style_sheet(widgets.theme()))
 page = st.navigation(_pages())
 markup.draw(narrow.STYLE)
-with TURNS.turn() as requested_s, at_one_moment(requested_s):
-    page.run()
-    _footer()
+try:
+    with TURNS.turn() as requested_s, at_one_moment(requested_s):
+        page.run()
+        _footer()
+except Exception:  # Streamlit logs it and shows a box without details
+    number = uuid.uuid4().hex[:12]
+    _LOG.error("Error %s follows.", number)
+    st.error(f"Something went wrong here. The server's log has it under {number}.")
+    raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.common import kept
 from pages.common.link import slugs
 from pages.how_long.options import MOST_CHOSEN, usual_options
 from pages.how_long.tiles import total_cells
@@ -20,7 +22,7 @@ from planner.epochs.how_long import how_long
 from planner.figures.frame import LIGHT
 from planner.store import Store, commit_runs, queries
 from planner.throughput import curve_sentence, curves_of
-from tests.pages.conftest import PAGES, figure, lines, show, sound, texts, unfold
+from tests.pages.conftest import PAGES, SHELL, figure, lines, show, sound, texts, unfold
 from tests.shipped import all_of, runs, some_of
 from tests.store.build import row
 
@@ -54,6 +56,20 @@ def test_every_page_opens_under_its_title_without_an_exception(address: str) -> 
     shown = show(address)
     assert [t.value for t in shown.title] == [PAGES[address]]
     assert not shown.warning
+
+
+def test_an_error_has_a_number_that_stands_in_the_log(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(_: object) -> None:
+        raise RuntimeError("/somewhere/secret")
+
+    monkeypatch.setattr(kept, "totals", broken)
+    shown = AppTest.from_file(str(SHELL), default_timeout=60).run()
+    [error] = shown.error
+    number = re.findall(r"under ([0-9a-f]{12})", error.value)[0]
+    assert "secret" not in error.value
+    assert f"Error {number} follows." in caplog.messages
 
 
 @pytest.mark.parametrize("address", PAGES)
