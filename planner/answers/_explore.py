@@ -113,10 +113,10 @@ class ExploreAnswer:
 
 def explore_runs(store: Store, catalog: Catalog) -> pa.Table:
     """Return all runs with their derived columns, cached until a run, a peak or a price changes."""
-    key = ("explored runs", store.generation, _stamp(catalog))
     suspect = suspects_of(store)
-    return store.kept.once(
-        key, lambda: with_derived(queries.all_runs(store), catalog, suspect.names)
+    return store.once(
+        ("explored runs", _stamp(catalog)),
+        lambda: with_derived(queries.all_runs(store), catalog, suspect.names),
     )
 
 

@@ -14,7 +14,7 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -56,6 +56,8 @@ _THREADS: Final = 1
 _TRIES: Final = 50
 MOST_KEPT: Final = 4_000
 """Answers that a store keeps; a workload has about ten, a filter three."""
+GENERATIONS_KEPT: Final = 3
+"""Generations of the store whose answers about all runs are kept."""
 _SERIAL: Final = itertools.count()
 _VANISHED: Final = 3
 """A file listed this often that cannot be opened is refused: it was not moved."""
@@ -124,12 +126,14 @@ class _Moment:
 class Store:
     """The runs of some folders. Thread-safe; call `refresh` before queries.
 
-    `kept` caches answers about these runs; `serial` identifies the store.
+    `kept` caches answers about some of these runs, `once` those about all of them; `serial`
+    identifies the store.
     """
 
     def __init__(self, folders: Sequence[Folder], memory_bytes: int | None = None) -> None:
         self.folders = tuple(folders)
         self.kept = Kept(MOST_KEPT)
+        self._about_all: dict[int, Kept] = {}
         self._looked_s = -math.inf
         self.serial = next(_SERIAL)
         self.memory_bytes = memory_bytes or memory_limit_bytes(os.environ)
@@ -169,6 +173,24 @@ class Store:
     def generation(self) -> int:
         """A number that grows with every change in the folders."""
         return self._moment.generation if self._moment else self._generation
+
+    def once(self, question: Hashable, work: Callable[[], Answer]) -> Answer:
+        """Return a result about all runs, cached until any of them changes.
+
+        Results of the last generations stay, for pages that are still being drawn. Those of older
+        ones are dropped: nobody asks for them, and each may hold a row for every run.
+        """
+        with self._state:
+            kept = self._about_all.setdefault(self.generation, Kept(MOST_KEPT))
+            for old in sorted(self._about_all)[:-GENERATIONS_KEPT]:
+                del self._about_all[old]
+        return kept.once(question, work)
+
+    def forget(self) -> None:
+        """Forget all cached answers."""
+        with self._state:
+            self._about_all.clear()
+        self.kept.clear()
 
     def version(self, *workloads: str) -> int:
         """Return a number that grows with every change of these workloads' runs.
