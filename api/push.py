@@ -25,7 +25,7 @@ from starlette.responses import Response
 from api.openapi import PUSH
 from api.problems import HEADERS, PARAMETERS, problem
 from planner.answers.records import Pushed
-from planner.core import Problem
+from planner.core import Problem, plain_text
 from planner.store.disk.tokens import Token, checked
 from planner.store.pushed import MOST_BYTES, PushError, keep, read_body
 from planner.store.pushed import Pushed as Asked
@@ -132,7 +132,9 @@ class Push:
             run_ids=tuple(c.run_id for c in done),
         )
         sent = {**HEADERS, "Cache-Control": "no-store"}
-        return Response(encode(answer), headers=sent, media_type="application/json")
+        return Response(
+            encode(answer, enc_hook=plain_text), headers=sent, media_type="application/json"
+        )
 
     def _not_allowed(self, token: Token, asked: Asked) -> Response | None:
         if not token.may_push(asked.slug):

@@ -31,7 +31,7 @@ from api.answers import ANSWERS, AnswerFunction, Sources
 from api.problems import HEADERS, of_parameters, problem
 from api.push import Inbox
 from planner.catalog import TABLE_NAMES, Catalog
-from planner.core import LONGEST_QUERY, MOST_GIVEN, Problem
+from planner.core import LONGEST_QUERY, MOST_GIVEN, Problem, plain_text
 from planner.store import Store
 from planner.store.catalog import read_catalog
 
@@ -155,7 +155,7 @@ class _Desk:
     ) -> bytes | Response:
         sources = Sources(store=store, catalog=self._catalog(), today=self.rules.today())
         record, problems = answer(sources, values)
-        return of_parameters(problems) if problems else encode(record)
+        return of_parameters(problems) if problems else encode(record, enc_hook=plain_text)
 
     def _catalog(self) -> Catalog:
         shipped, *own = self.rules.catalogs
@@ -170,7 +170,7 @@ def _answering(desk: _Desk, path: str) -> Endpoint:
 
 
 def _describing() -> Endpoint:
-    body = encode(openapi.description())
+    body = encode(openapi.description(), enc_hook=plain_text)
 
     async def describe(request: Request) -> Response:
         return _fresh(body, request)

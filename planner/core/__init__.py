@@ -1,8 +1,9 @@
 """Numbers with intervals, and their common tools.
 
 An answer is an `Estimate` (value, 90 % interval, basis) or a `Refusal` (reason, next measurement).
-Further: durations and numbers in words, labels and slugs of links, checked points, and tables as
-CSV. `limits` has the limits of stored values, `parameters` reads the parameters of a request.
+A sentence is a `Text`, a template with named parameters. Further: durations and numbers in words,
+labels and slugs of links, checked points, and tables as CSV. `limits` has the limits of stored
+values, `parameters` reads the parameters of a request.
 """
 
 from planner.core._durations import (
@@ -29,7 +30,7 @@ from planner.core._estimate import (
     t_quantile,
 )
 from planner.core._guarded import LONGEST_S, or_refusal, or_too_long
-from planner.core._labels import listed_words, program, sentence_case
+from planner.core._labels import program, sentence_case
 from planner.core._numbers import (
     COST,
     SPEED,
@@ -50,6 +51,17 @@ from planner.core._tables import (
     Cell,
     Record,
     csv_text,
+)
+from planner.core._text import (
+    Text,
+    Words,
+    joined,
+    listed_words,
+    of_parameter,
+    parameter_of,
+    plain_text,
+    plural,
+    sentences,
 )
 from planner.core.limits import (
     FILES,
@@ -143,6 +155,8 @@ __all__ = [
     "Problem",
     "Record",
     "Refusal",
+    "Text",
+    "Words",
     "about",
     "ahead",
     "ahead_between",
@@ -162,6 +176,7 @@ __all__ = [
     "in_one_unit",
     "in_words",
     "interval",
+    "joined",
     "large",
     "listed",
     "listed_words",
@@ -169,18 +184,23 @@ __all__ = [
     "not_found",
     "number_of",
     "number_text",
+    "of_parameter",
     "or_refusal",
     "or_too_long",
+    "parameter_of",
     "parsed",
     "percent",
     "percent_of",
     "plain",
+    "plain_text",
+    "plural",
     "positive",
     "program",
     "query_of",
     "read",
     "rounded_ends",
     "sentence_case",
+    "sentences",
     "short_labels",
     "shown",
     "slug",
