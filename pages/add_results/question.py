@@ -235,9 +235,7 @@ def with_terms(rows: Sequence[Mapping[str, Any]], target: Target) -> list[dict[s
 
 def _note_unknown(error: SourceError) -> None:
     """Draw fields for unknown columns from the next run on; the mapped ones keep theirs."""
-    names = [p.partition(": is unknown.")[0].removeprefix("column ") for p in error.problems
-             if p.startswith("column ") and ": is unknown." in p]  # fmt: skip
     before = list(st.session_state.get(key("unknown"), []))
-    if new := [name for name in names if name not in before]:
+    if new := [name for name in error.unknown if name not in before]:
         st.session_state[key("unknown")] = [*before, *new]
         st.rerun()

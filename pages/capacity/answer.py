@@ -38,13 +38,12 @@ def sentence(answer: CapacityAnswer) -> str:
 def draw(link: Link, of: Reply) -> None:
     """Draw the answer."""
     answer = of.answer
-    title = answer.sentence.split(": ", 1)[0].removesuffix(".")
     badge = answer.chips[0] if answer.chips else ""
     with st.container(border=True):
-        tiles.draw(title, charts.tiles(answer), badge=badge if answer.keeps else "")
+        tiles.draw(answer.fleet, charts.tiles(answer), badge=badge if answer.keeps else "")
         if not answer.keeps:
-            late = answer.sentence.split(". ", 1)[-1]
-            st.markdown(f":orange[:material/warning:] {widgets.answer_text(late)}")
+            late = widgets.answer_text(answer.late)
+            st.markdown(f":orange[:material/warning:] {late}")
         elif answer.breaks is not None:
             st.markdown(f":orange[:material/trending_up:] {widgets.answer_text(_breaks(answer))}")
         with widgets.actions():

@@ -31,7 +31,7 @@ from planner.compare import (
 )
 from planner.compare.evaluation import Comparison, Row
 from planner.compare.undecided import undecided
-from planner.core import Estimate, Refusal, csv_text
+from planner.core import Estimate, Refusal, csv_text, paragraph
 from planner.epochs import INFERENCE
 from planner.report import compare_page
 from planner.store import Store
@@ -193,7 +193,7 @@ def how_sure(comparison: Comparison) -> None:
             for row in comparison.rows:
                 time = row.time
                 if isinstance(time, Estimate):
-                    explanation = " ".join(r if r.endswith(".") else f"{r}." for r in time.reasons)
+                    explanation = paragraph(*time.reasons)
                 else:
                     explanation = f"{time.reason} {time.measure_next}"
                 words = basis_words(row, comparison.question.goal)

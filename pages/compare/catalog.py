@@ -16,7 +16,6 @@ from pages.compare import state
 from pages.compare.state import Reply
 from planner.catalog import (
     LIMITS,
-    SAME,
     TABLE_NAMES,
     TABLES,
     Accelerator,
@@ -56,7 +55,7 @@ def outcome() -> None:
 
 def replaced(catalog: Catalog, rows: Catalog) -> list[str]:
     """Return a line per catalogue row that these rows change: before and after."""
-    return [line for line in merged(catalog, rows).overridden if not line.endswith(f": {SAME}")]
+    return list(merged(catalog, rows).changed)
 
 
 def _draw_replaced(lines: Sequence[str], title: str) -> None:
@@ -150,7 +149,7 @@ def _keep(table: TableName, start: str) -> None:
     writer.writerow([st.session_state.get(_key(table, n, start)) or "" for n in names])
     catalog = hardware.catalog().catalog
     rows, problems = rows_on_disk.import_csv(table, out.getvalue().encode(), catalog)
-    lines = [str(p).replace(f"Row 2 of {table}.csv: ", "") for p in problems]
+    lines = [f"{p.column} {p.message}" if p.column else p.message for p in problems]
     _add(rows, lines)
 
 

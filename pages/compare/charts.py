@@ -324,22 +324,23 @@ def what_matters(reply: Reply, comparison: Comparison) -> None:
             st.caption("Nothing about the cost of these options is uncertain.")
             return
         st.caption(as_text(influence.title))
-        compared = influence.title.startswith("How much")
         factor = shown(1.0, reply.display)
         bars = [
             figures.Bar(label=i.name, low=i.low * factor, high=i.high * factor)
             for i in influence.influences
         ]
-        axis = f"{'difference' if compared else 'cost'} of a run ({reply.display.currency})"
+        axis = (
+            f"{'difference' if influence.compared else 'cost'} of a run ({reply.display.currency})"
+        )
         theme, base = widgets.theme(), influence.base * factor
         figure = state.drawn(
             reply,
             "tornado",
             theme,
-            lambda: figures.tornado(bars, base, axis, theme, compared=compared),
+            lambda: figures.tornado(bars, base, axis, theme, compared=influence.compared),
         )
         widgets.chart(figure, "compare.tornado", f"{influence.title}: {_widest(influence)}")
-        if compared:
+        if influence.compared:
             st.caption("A bar that crosses the dashed line can reverse the ranking.")
 
 

@@ -31,11 +31,12 @@ from planner.core import (
     Record,
     Refusal,
     ahead_of,
+    between,
     csv_text,
-    in_hours,
-    interval,
+    ends_in_hours,
     plain,
     rounded_ends,
+    with_ends,
 )
 from planner.cost import DIGITS, shown
 from planner.job import Order
@@ -43,14 +44,15 @@ from planner.report import CREDITS
 from planner.store.export import records_file
 
 
-def clocked(time: tuple[float, float, float], clock: str) -> str:
-    """Return '14 h (12 to 17 h)'; without the interval where its ends are equal as shown.
+def clocked(time: tuple[float, float, float], clock: str) -> tuple[str, str]:
+    """Return '14 h' and '12 to 17 h'; no interval where its ends are equal as shown.
 
     Args:
         time: value, low and high [s].
         clock: "unit" for the unit that suits the time, or "hours".
     """
-    return in_hours(*time) if clock == "hours" else interval(*time)
+    value, low, high = ends_in_hours(*time) if clock == "hours" else with_ends(*time)
+    return value, "" if low == high else between(low, high)
 
 
 _PER: Final = {"run": "A run", "month": "A month", "epoch": "An epoch"}
@@ -169,7 +171,7 @@ def _shown(row: Row, short: str, record: Record, view: View, factors: tuple[floa
     machines = f" · {row.machines} of them" if row.machines > 1 else ""
     why = " ".join(str(record[n]) for n in ("refused", "measure_next") if record[n])
     time, cost = _scaled(row.time, factors[0]), _scaled(row.cost, factors[1])
-    at = _apart(clocked(time, view.clock)) if time else ("", "")
+    at = clocked(time, view.clock) if time else ("", "")
     money = rounded_ends(*cost, DIGITS) if cost else ()
     return {
         "rank": _rank(row),
@@ -194,12 +196,6 @@ def _shown(row: Row, short: str, record: Record, view: View, factors: tuple[floa
         "price": f"{stale}{row.candidate.price}",
         "why": why if record["refused"] else row.timed.fit.way_out or None,
     }
-
-
-def _apart(time: str) -> tuple[str, str]:
-    """Return a time and its interval, '14 h (12 to 17 h)' as '14 h' and '12 to 17 h'."""
-    value, _, interval_text = time.partition(" (")
-    return value, interval_text.removesuffix(")")
 
 
 def _free(row: Row) -> float | None:

@@ -73,8 +73,8 @@ def explanation(status: SweepStatus, of: Condition) -> str:
             "someone ended it. Finished runs are kept; Resume measures the others."
         )
     if of == "failed":
-        why = message or "No reason is recorded"
-        return f"{why.rstrip('.')}. Finished runs are kept; Resume tries the others again."
+        why = message or "No reason is recorded."
+        return f"{why}\n\nFinished runs are kept; Resume tries the others again."
     if of == "stopped":
         limit = f"Stopped at its limit of {as_text(status.limit_reached or '')}. "
         return f"{limit * bool(status.limit_reached)}Finished runs are kept; {_resumed(status)}."

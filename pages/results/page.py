@@ -126,7 +126,7 @@ def _turn(at: int, rows: int, shown: int) -> None:
 
 
 def _none_left(link: Link, chosen: Chosen, total: int) -> None:
-    active = ", ".join(TITLES[f].lower() for f, v in chosen.by_facet.items() if v)
+    active = ", ".join(TITLES[f] for f, v in chosen.by_facet.items() if v)
     why = (
         f"The filters on {active} leave none of {total:,} runs."
         if active

@@ -250,7 +250,7 @@ def compare_answered(
         return CompareAnswer(answered=nothing, display=asking.display, query=asking.query,
                              problems=tuple(problems or [NO_RUN]))  # fmt: skip
     answer = answered_whole(asking.request, facts, today)
-    problems += problems_of(answer.problems, asking.request, catalog)
+    problems += problems_of(answer.problems)
     stated["options"] = answer.chosen
     if answer.comparison is not None:
         stated["made"] = made_text(answer.comparison, facts.job, today)

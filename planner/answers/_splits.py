@@ -8,7 +8,7 @@ from typing import Any
 
 from planner.answers.records import SplitOut, SplitRow, rows_of
 from planner.catalog import Accelerator, Catalog, accelerator_named
-from planner.core import Problem, Record, Refusal, plain
+from planner.core import Problem, Record, Refusal, paragraph, plain
 from planner.job import Job
 from planner.networks import Network, network_named, operations_of
 from planner.splits import Split, advice, batched_cuts, split_sentences, splits
@@ -35,7 +35,7 @@ def split_answered(
     accelerator = accelerator_named(catalog, values["accelerator"])
     for name, named in (("network", network), ("accelerator", accelerator)):
         if isinstance(named, Refusal):
-            message = f"{named.reason.rstrip('.')}. {named.measure_next}"
+            message: str = paragraph(named.reason, named.measure_next)
             problems.append(Problem(parameter=name, message=message))
     if isinstance(network, Refusal) or isinstance(accelerator, Refusal):
         return None

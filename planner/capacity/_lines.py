@@ -35,7 +35,7 @@ from planner.capacity.records import (
     Machine,
     RentOrBuyByUse,
 )
-from planner.core import Estimate, Floats, Refusal, percent
+from planner.core import Estimate, Floats, Refusal, Text, percent
 from planner.cost import (
     DOLLARS,
     HOURS_PER_MONTH,
@@ -278,17 +278,27 @@ def side_by_side(
         none = Refusal(reason="No machine here can be bought and rented.", measure_next="")
         return CostLines(title=title, lines=tuple(lines), break_even=none, sentence=none.reason)
     _, even, bought_line, rented_line = best
-    sentence = f"{bought_line.name} has cost less than {rented_line.name} since month "
+    bought_name, rented_name = bought_line.name, rented_line.name
     if isinstance(even, Estimate):
-        sentence += f"{float(even.value):.0f}."
+        sentence = Text(
+            "{bought} has cost less than {rented} since month {month:.0f}.",
+            bought=bought_name,
+            rented=rented_name,
+            month=float(even.value),
+        )
     elif bought_line.net < rented_line.net:
-        sentence = (
-            f"{bought_line.name} costs less than {rented_line.name} only with its resale value of "
-            f"{money(bought_line.resale, display)}."
+        sentence = Text(
+            "{bought} costs less than {rented} only with its resale value of {amount}.",
+            bought=bought_name,
+            rented=rented_name,
+            amount=money(bought_line.resale, display),
         )
     else:
-        sentence = f"{rented_line.name} stays cheaper for {months} months."
-    return CostLines(title=title, lines=tuple(lines), break_even=even, sentence=sentence)
+        sentence = Text(
+            "{rented} stays cheaper for {months} months.", rented=rented_name, months=months
+        )
+    return CostLines(title=title, lines=tuple(lines), break_even=even, sentence=sentence,
+                     named=(bought_line.name, rented_line.name))  # fmt: skip
 
 
 def _own_course(machine: Machine, months: int, utilisation: float) -> Course:

@@ -327,12 +327,14 @@ class CostLines:
     """Lines side by side, with the month from which the first one is cheaper than renting.
 
     break_even: months with interval; a refusal where it is not within the horizon.
+    named: names of the lines in the sentence.
     """
 
     title: str
     lines: tuple[CostLine, ...]
     break_even: Estimate | Refusal
     sentence: str
+    named: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -349,12 +351,15 @@ class NextMeasurement:
 class CapacityAnswer:
     """The answer, or why there is none.
 
-    Without an answer `sentence` says why, and every other part is empty. `query` is the same
-    question with its defaults written out.
+    Without an answer `sentence` says why, and every other part is empty. `sentence` says which
+    machines (`fleet`), their cost, and what misses the deadlines (`late`; "" where all are kept).
+    `query` is the same question with its defaults written out.
     """
 
     sentence: str
     keeps: bool
+    fleet: str = ""
+    late: str = ""
     tiles: tuple[Tile, ...] = ()
     chips: tuple[str, ...] = ()
     jobs: tuple[JobRow, ...] = ()

@@ -84,8 +84,6 @@ def _workloads(store: Store, only: Container[str] | None) -> list[list[str]]:
 
 
 NONE: Final = "–"
-LIMITED: Final = ("Fits tightly", "Fits only", "Barely fits", "Only sharded")
-"""First words of the sentences on memory that are printed with the answer."""
 NOTHING_LEFT: Final = (
     "No option is left to compare. Name others (--list options shows them), or leave out --options "
     "to compare the defaults."
@@ -265,7 +263,7 @@ def _memory_lines(comparison: Comparison) -> list[str]:
     labels: dict[str, list[str]] = {}
     for row in comparison.rows:
         fit = row.timed.fit
-        if not isinstance(row.time, Refusal) and fit.way_out and fit.sentence.startswith(LIMITED):
+        if not isinstance(row.time, Refusal) and fit.way_out and fit.limited:
             labels.setdefault(f"{fit.sentence} {fit.way_out}", []).append(row.candidate.label)
     return [f"{', '.join(of)}: {text}" for text, of in labels.items()]
 

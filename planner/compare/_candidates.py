@@ -32,7 +32,7 @@ from planner.compare._assumptions import (
 )
 from planner.compare._shortlist import price_of_peak, usual
 from planner.compare._words import labels_with_price, price_of_one
-from planner.core import NEXT_TO_NOTHING, Refusal, slug
+from planner.core import NEXT_TO_NOTHING, Refusal, paragraph, slug
 from planner.core.slugs import slugs
 from planner.cost import reference_rates
 from planner.epochs import Option as MeasuredRun
@@ -269,8 +269,7 @@ def _no_price(way: str, accelerator: Accelerator) -> list[str]:
 
 def _unknown(refusal: Refusal) -> str:
     """Return sentences: the accelerator is unknown, and what to do."""
-    parts = (refusal.reason, refusal.measure_next)
-    return " ".join(part if part.endswith((".", "?")) else f"{part}." for part in parts if part)
+    return paragraph(refusal.reason, refusal.measure_next)
 
 
 def _number(value: float) -> str:

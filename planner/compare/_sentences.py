@@ -35,7 +35,6 @@ from planner.core import (
     between,
     percent,
     plain,
-    sentence_case,
     with_ends,
 )
 from planner.cost import (
@@ -184,8 +183,8 @@ def _price(row: Row, display: Display) -> str:
 
 def buying(pair: RentOrBuy) -> str:
     """Return from which utilisation buying pays off, as a sentence."""
-    bought, rented = pair.buy.candidate.phrase, pair.rent.candidate.phrase
-    what = f"{sentence_case(bought)} instead of {rented}"
+    bought, rented = pair.buy.candidate.phrase_first, pair.rent.candidate.phrase
+    what = f"{bought} instead of {rented}"
     if isinstance(pair.use, Refusal) or not isinstance(pair.use, BreakEven):
         why = pair.use.reason if isinstance(pair.use, Refusal) else ""
         return f"{what}: {why} {_paid_back(pair)}".rstrip()

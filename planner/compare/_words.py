@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from planner.compare.comparison import Comparison, Limits, Row
-from planner.core import Refusal, plain
+from planner.core import Refusal, Text, listed_words, plain
 from planner.cost import DOLLARS, Display, price
 from planner.epochs import basis_in_words
 from planner.job import Candidate, Goal, runs_words
@@ -99,14 +99,23 @@ def session_note(comparison: Comparison) -> str:
 
 def limits_phrase(limits: Limits) -> str:
     """Return the limits as an adverb: 'in time and within the budget'; "" without limits."""
-    parts = []
-    if limits.deadline_s is not None:
-        parts.append("in time")
-    if limits.budget_usd is not None:
-        parts.append("within the budget")
-    if limits.cost_limit_usd is not None:
-        parts.append("below the cost limit")
-    return " and ".join(parts) if len(parts) < 3 else ", ".join(parts[:2]) + f" and {parts[2]}"
+    return listed_words([phrase for phrase, _ in _limits_words(limits)])
+
+
+def limits_title(limits: Limits) -> str:
+    """Return the limits as a title: 'In time and within the budget'; "" without limits."""
+    words = _limits_words(limits)
+    return listed_words([*(title for _, title in words[:1]), *(phrase for phrase, _ in words[1:])])
+
+
+def _limits_words(limits: Limits) -> list[tuple[str, str]]:
+    """Return the words of each limit: inside a sentence, and at its beginning."""
+    words = [
+        (limits.deadline_s, Text("in time"), Text("In time")),
+        (limits.budget_usd, Text("within the budget"), Text("Within the budget")),
+        (limits.cost_limit_usd, Text("below the cost limit"), Text("Below the cost limit")),
+    ]
+    return [(phrase, title) for limit, phrase, title in words if limit is not None]
 
 
 def price_of_one(price: float, count: int, unit: str) -> str:

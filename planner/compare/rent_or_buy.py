@@ -23,13 +23,14 @@ import numpy as np
 
 from planner.compare._words import limits_phrase, machines, runs_a_month
 from planner.compare.evaluation import Comparison, Drawn, Row
-from planner.core import Estimate, Floats, Refusal, percent, sentence_case
+from planner.core import Estimate, Floats, Refusal, Text, paragraph, percent
 from planner.cost import (
     DOLLARS,
     HOURS_PER_MONTH,
     HOURS_PER_YEAR,
     BreakEven,
     Display,
+    NoSavings,
     Owned,
     Rental,
     billed_s,
@@ -212,7 +213,7 @@ def ownership_sentences(pair: RentOrBuy, totals: Ownership, display: Display) ->
     use = f"{100.0 * totals.utilisation:.2g} %"
     return (
         f"{span} at {use} utilisation: {pair.rent.candidate.phrase} costs {rent}.",
-        f"{sentence_case(pair.buy.candidate.phrase)} costs {buy}, electricity included.",
+        f"{pair.buy.candidate.phrase_first} costs {buy}, electricity included.",
         f"Buying is cheaper with {_chance(totals.buying_cheaper)} probability.",
     )
 
@@ -232,8 +233,12 @@ def pays_back(pair: RentOrBuy) -> str:
     if pair.buy.machines > 1:  # the break-even is that of one machine
         often += f", which take {machines(pair.buy.machines)},"
     if isinstance(answer, Refusal):
-        most_likely = "most likely " if " % probability" in answer.reason else ""
-        return f"{often} it {most_likely}never pays for itself. {answer.reason}"
+        never = (
+            Text("{often} it most likely never pays for itself.", often=often)
+            if isinstance(answer, NoSavings) and not answer.surely
+            else Text("{often} it never pays for itself.", often=often)
+        )
+        return paragraph(never, answer.reason)
     low, months, high = (float(end) for end in (answer.low, answer.value, answer.high))
     soonest = in_months(low) if low >= 0.5 else "less than a month"
     span = f"{low:,.0f} to {high:,.0f}" if np.isfinite(high) else f"{soonest}, or never"

@@ -2,7 +2,7 @@
 
     Text("{option} takes {time}.", option="1 x L4", time="2.9 h")   1 x L4 takes 2.9 h.
     plural(3, "{count} run", "{count} runs")                        3 runs
-    sentences(first, second)                                        both, with a blank between
+    paragraph(first, second)                                        both, with a blank between
     listed_words(["A", "B", "C"])                                   A, B and C
 
 A `Text` is a `str` of the English sentence, so that every interface can show it. It keeps its
@@ -136,7 +136,7 @@ def joined(between: str, texts: Iterable[str | None]) -> Text:
     return _kept(text, between, {str(n): part for n, part in enumerate(parts)})
 
 
-def sentences(*texts: str | None) -> Text:
+def paragraph(*texts: str | None) -> Text:
     """Return whole sentences one after the other, without those that are empty or None."""
     return joined(" ", texts)
 

@@ -121,7 +121,7 @@ def bad_seconds(name: str, seconds: float | None, *, zero: bool = False) -> list
 def speak_once(problems: Sequence[str]) -> None:
     """Raise one `ValueError` with all that is wrong, so that it can be fixed in one go."""
     if problems:
-        raise ValueError("\n".join(text[0].upper() + text[1:] for text in problems))
+        raise ValueError("\n".join(problems))
 
 
 def listed(values: Floats, good: NDArray[np.bool_]) -> str:

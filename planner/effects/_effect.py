@@ -36,9 +36,12 @@ from planner.core import (
     Estimate,
     Floats,
     Refusal,
+    Text,
     bad_seconds,
     percent,
     plain,
+    plural,
+    sentence_case,
     speak_once,
     t_quantile,
 )
@@ -293,13 +296,26 @@ def sentence_of(
     """Return factor, values, pairs, times per epoch and image, their range and reasons."""
     sides = pairs[0].changed, pairs[0].base
     changed, base = (value_in_words(side[0].value) for side in sides)
-    many = "1 pair" if len(pairs) == 1 else f"{len(pairs)} pairs"
-    text = f"{factor}, {changed} against {base}, {many}: an epoch takes {_times(whole.per_epoch)}"
+    what = Text(
+        "{factor}, {changed} against {base}, {pairs}",
+        factor=sentence_case(factor),
+        changed=changed,
+        base=base,
+        pairs=plural(len(pairs), "{count} pair", "{count} pairs"),
+    )
+    epoch = _times(whole.per_epoch)
     if isinstance(whole.per_image, Estimate):
-        text += f", a processed image {_times(whole.per_image)}"
+        text = Text(
+            "{what}: an epoch takes {epoch}, a processed image {image}.",
+            what=what,
+            epoch=epoch,
+            image=_times(whole.per_image),
+        )
+    else:
+        text = Text("{what}: an epoch takes {epoch}.", what=what, epoch=epoch)
     odd = max(pairs, key=lambda pair: pair.disagreement)
     why = _why(odd) if odd.disagreement > DIFFER else ""
-    return f"{text[0].upper()}{text[1:]}.{_range(by_batch)}{why}{_with(pairs)}"
+    return f"{text}{_range(by_batch)}{why}{_with(pairs)}"
 
 
 def value_in_words(value: Value) -> str:
@@ -421,7 +437,7 @@ def factor_effect(
         ValueError: an epoch time is not finite and above 0, or level is no share.
     """
     speak_once(
-        [p for run in runs for p in bad_seconds(f"an epoch of run {run.run_id}", run.epoch_s)]
+        [p for run in runs for p in bad_seconds(f"An epoch of run {run.run_id}", run.epoch_s)]
     )
     pairs = pairs_of(runs, base, changed)
     if not pairs:

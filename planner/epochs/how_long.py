@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike
 from planner.core import (
     HOUR_S,
     LEVEL,
-    SPEED,
     Estimate,
     Floats,
     Refusal,
-    ahead,
+    Text,
+    ahead_than,
     between,
     counted,
     distinct_labels,
@@ -474,8 +474,9 @@ def sentence(ranked: Sequence[Answer], epochs: int, baseline: Option) -> str:
     if best.option is baseline or best.speed_ratio is None:
         return f"{text}."
     other = f"{baseline.run.system}{_at_batch(baseline.run)}"
-    words = ahead(float(best.speed_ratio.value))
-    return f"{text}, {'as fast as' if words == SPEED.level else f'{words} than'} {other}."
+    return Text(
+        "{time}, {ratio}.", time=text, ratio=ahead_than(float(best.speed_ratio.value), other)
+    )
 
 
 def undecided(totals: Sequence[tuple[Option, Estimate | Refusal]]) -> str:

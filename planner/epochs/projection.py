@@ -63,14 +63,14 @@ def start_given(
     `start_included`.
     """
     if until_s is not None and (pre_train_s is None or first_epoch_s is None):
-        return until_s, bad_seconds("everything until the end of epoch 1", until_s)
+        return until_s, bad_seconds("Everything until the end of epoch 1", until_s)
     if first_epoch_s is None:
         missing = "Neither first_epoch_s nor until_first_epoch_end_s is stated. State one of them."
         return np.nan, [missing]
-    problems = bad_seconds("epoch 1", first_epoch_s)
+    problems = bad_seconds("Epoch 1", first_epoch_s)
     if pre_train_s is None:
         return first_epoch_s, problems
-    return pre_train_s + first_epoch_s, bad_seconds("pre-train", pre_train_s, zero=True) + problems
+    return pre_train_s + first_epoch_s, bad_seconds("Pre-train", pre_train_s, zero=True) + problems
 
 
 def start_included(pre_train_s: float | None, until_s: float | None) -> bool:
@@ -86,7 +86,7 @@ def later_given(
     if count < 0 or count != int(count):
         problems.append(f"later_epochs is {count}. Count the epochs after the first: 0, 1, 2 ...")
     if count > 0:
-        problems += bad_seconds("the mean of the later epochs", mean_s)
+        problems += bad_seconds("The mean of the later epochs", mean_s)
     if sd_s is not None and not 0.0 <= sd_s < np.inf:
         problems.append(f"later_epoch_sd_s is {sd_s} s. Give a number from 0 on, or None.")
     mean = np.nan if mean_s is None else float(mean_s)
@@ -184,9 +184,9 @@ def project(
     times, numbers = np.asarray(epoch_s, dtype=np.float64), np.asarray(epochs)
     if times.ndim != 1:
         raise ValueError(f"epoch_s has shape {times.shape}. Give one flat list of epoch times.")
-    problems = [] if pre_train_s is None else bad_seconds("pre-train", pre_train_s, zero=True)
+    problems = [] if pre_train_s is None else bad_seconds("Pre-train", pre_train_s, zero=True)
     for epoch, seconds in enumerate(times, start=1):
-        problems += bad_seconds(f"epoch {epoch}", seconds)
+        problems += bad_seconds(f"Epoch {epoch}", seconds)
     problems += bad_epochs(numbers, MOST_EPOCHS) + bad_ratio(epoch_ratio)
     speak_once(problems + bad_share("session_sd", session_sd))
     if not times.size:

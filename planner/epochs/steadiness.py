@@ -95,7 +95,7 @@ def steadiness(epoch_s: ArrayLike) -> Steadiness:
     times = np.asarray(epoch_s, dtype=np.float64)
     if times.ndim != 1:
         raise ValueError(f"epoch_s has shape {times.shape}. Give one flat list of epoch times.")
-    speak_once([p for e, s in enumerate(times, start=1) for p in bad_seconds(f"epoch {e}", s)])
+    speak_once([p for e, s in enumerate(times, start=1) for p in bad_seconds(f"Epoch {e}", s)])
     log = np.log(times[1:])
     bounds = _bounds(log)
     segments = tuple(

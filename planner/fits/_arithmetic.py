@@ -17,6 +17,7 @@ from planner.core import Basis, Estimate, Floats, Refusal
 from planner.fits._curve import BASES, estimate_of
 
 NAMES: Final = ("Step time", "Steps to target")
+CURVES: Final = ("the curve of step time", "the curve of steps to target")
 """Whose reason it is, where two curves have an answer together."""
 
 

@@ -59,7 +59,8 @@ class Reader:
         finally:
             self._lock.release()
         if problems := head.get("problems"):
-            raise SourceError(given.name, [str(p) for p in problems])
+            unknown = [str(name) for name in head.get("unknown", ())]
+            raise SourceError(given.name, [str(p) for p in problems], unknown)
         return list(head["rows"])
 
     def end(self) -> None:

@@ -80,7 +80,7 @@ def _rows(source: str, given: Any, stated: Any, result_set: str) -> dict[str, An
     try:
         return {"rows": rows_of(source, given, stated, result_set)}
     except SourceError as error:
-        return {"problems": error.problems}
+        return {"problems": error.problems, "unknown": error.unknown}
     except MemoryError:
         return {"problems": ["it needs too much memory. Split it."]}
     except Exception as error:  # noqa: BLE001 - whatever is wrong is in that file

@@ -365,7 +365,7 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
     need = state.on_each(devices, 3) if shards else state.total
     recompute = need + kept > have and kept > sample
     where = f" on each of {_devices(hardware)}" if _several_in_one(hardware) else ""
-    way_out = "Measure its peak memory at two batch sizes."
+    way_out, limited = "Measure its peak memory at two batch sizes.", True
     if shards:
         sentence, way_out = _sharded(job, usage, need, have, hardware), _SHARD
     elif need > have:
@@ -383,12 +383,12 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
         sentence = f"{how}: {left}; {usage} of {_room(have)}{where}."
         way_out = _more_room(job)
     else:
-        what = _what(job, first=True)
+        what, limited = _what(job, first=True), False
         sentence = f"{what} {take} of {_room(have)}{where}; {_sample(job, activations)}."
     return Fit(
         fits=None, need_bytes=need, have_bytes=have, at_least=True,
         sentence=f"{sentence} {moments_sentence(job.optimizer)}".rstrip(), way_out=way_out,
-        condition=_NOTHING_LEFT if need > have else "",
+        condition=_NOTHING_LEFT if need > have else "", limited=limited,
     )  # fmt: skip
 
 
@@ -433,7 +433,7 @@ def _too_large(job: Job, sample: float, have: float, hardware: Hardware) -> Fit:
     return Fit(
         fits=None if enough else False, need_bytes=need, have_bytes=have, at_least=True,
         sentence=f"{sentence} {moments_sentence(job.optimizer)}".rstrip(),
-        way_out=" ".join(way for way in ways if way), condition=condition,
+        way_out=" ".join(way for way in ways if way), condition=condition, limited=bool(enough),
     )  # fmt: skip
 
 

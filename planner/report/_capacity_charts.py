@@ -71,7 +71,7 @@ def _few(lines: CostLines | None) -> Sequence[CostLine]:
     """Return the lines with the smallest cost at the end; those of the break-even are there."""
     if lines is None:
         return ()
-    named = [x for x in lines.lines if x.name in lines.sentence]
+    named = [x for x in lines.lines if x.name in lines.named]
     others = sorted((x for x in lines.lines if x not in named), key=lambda x: x.net)
     return [*named, *others][:MOST_LINES]
 

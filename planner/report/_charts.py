@@ -12,7 +12,7 @@ import numpy as np
 from planner.compare import RentOrBuy, monthly_cost, tornado
 from planner.compare.evaluation import Comparison, Row
 from planner.compare.rent_or_buy import rent_or_buy
-from planner.core import Estimate, percent, plain, sentence_case
+from planner.core import Estimate, Text, joined, percent, plain
 from planner.cost import HOURS_PER_MONTH, BreakEven, Display, money, shown
 from planner.figures.frame import LIGHT
 from planner.report._page import escaped, section
@@ -364,8 +364,18 @@ def _ends(estimate: Estimate) -> list[float]:
 def _key(comparison: Comparison) -> str:
     """Return the legend of the colours that occur."""
     ways: Sequence[str] = list(dict.fromkeys(r.candidate.way for r in comparison.rows))
-    names = {"rent": "blue rented", "buy": "orange bought", "own": "green already owned"}
-    return f"{sentence_case(', '.join(names[w] for w in ways))}."
+    first = {
+        "rent": Text("Blue rented"),
+        "buy": Text("Orange bought"),
+        "own": Text("Green already owned"),
+    }
+    others = {
+        "rent": Text("blue rented"),
+        "buy": Text("orange bought"),
+        "own": Text("green already owned"),
+    }
+    names = [*(first[way] for way in ways[:1]), *(others[way] for way in ways[1:])]
+    return Text("{names}.", names=joined(", ", names))
 
 
 def _colour(row: Row) -> str:

@@ -16,14 +16,14 @@ from planner.compare import (
     buying,
     electricity_lines,
     electricity_pages,
-    limits_phrase,
     limits_sentence,
+    limits_title,
     sentence,
 )
 from planner.compare.evaluation import Comparison
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.compare.undecided import undecided
-from planner.core import large, plain, sentence_case
+from planner.core import large, plain
 from planner.cost import DOLLARS, Display, shown
 from planner.figures import card, number_tile, share_tile, time_tile
 from planner.figures.frame import LIGHT_THEME
@@ -171,7 +171,7 @@ def _tiles(comparison: Comparison, display: Display) -> str:
         number_tile("Cost of a run", best.cost, display.currency, factor=factor),
     ]
     if best.in_time is not None:
-        tiles.append(share_tile(sentence_case(limits_phrase(limits)), best.in_time))
+        tiles.append(share_tile(limits_title(limits), best.in_time))
     return str(card(best.candidate.label, tiles, LIGHT_THEME))
 
 

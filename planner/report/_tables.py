@@ -21,7 +21,7 @@ from planner.compare import (
     session_note,
 )
 from planner.compare.evaluation import Comparison, Row
-from planner.core import Basis, Estimate, Refusal, between, percent, plain, with_ends
+from planner.core import Basis, Estimate, Refusal, between, paragraph, percent, plain, with_ends
 from planner.cost import Display, money_about, money_ends
 from planner.report._page import (
     escaped,
@@ -260,7 +260,7 @@ def _to_know(row: Row) -> str:
         return row.time.measure_next
     run = row.timed.next_run
     lines = [*row.time.reasons, "" if run is None or run.stated else run.sentence()]
-    return " ".join(x if x.endswith(".") else f"{x}." for x in lines if x)
+    return paragraph(*lines)
 
 
 def _share(value: float | None) -> str:

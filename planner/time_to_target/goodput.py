@@ -42,6 +42,7 @@ from planner.convergence import (
 from planner.core import Estimate, Floats, Refusal
 from planner.core.points import numbers
 from planner.fits import (
+    CURVES,
     NAMES,
     Limited,
     StepTimeCurve,
@@ -242,8 +243,7 @@ def _unanswered(
 ) -> Refusal | None:
     curves: tuple[Limited, Limited] = throughput, convergence
     refusals = (
-        refusal_outside(curve, batch, f"the curve of {name.lower()}")
-        for curve, name in zip(curves, NAMES, strict=True)
+        refusal_outside(curve, batch, name) for curve, name in zip(curves, CURVES, strict=True)
     )
     return next((refusal for refusal in refusals if refusal), refusal_missed(convergence, batch))
 

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from planner.convergence import ConvergenceCurve
-from planner.core import Estimate, Record, Refusal
+from planner.core import Estimate, Record, Refusal, Text
 from planner.scaling import Scaled, SpeedUp
 from planner.throughput import SystemCurve, cell, interval_text
 from planner.time_to_target.frontier import SECONDS_PER_HOUR, Way, efficiencies, ways
@@ -226,7 +226,7 @@ def _efficiency(speed_up: SpeedUp | Refusal) -> float | None:
 
 def _share(speed_up: SpeedUp | Refusal) -> str:
     if isinstance(speed_up, Refusal):
-        return f"not available: {speed_up.reason.rstrip('.')}"
+        return Text("not available: {reason}", reason=speed_up.reason)
     share: Estimate = speed_up.efficiency
     return f"{_per_cent(share.value)}{interval_text(share, _per_cent)}"
 

@@ -31,10 +31,13 @@ _BRACKETS: Final = re.compile(rb"[\[\]{}]")
 
 
 class SourceError(ValueError):
-    """A file that is not taken; `problems` has all of them, each with where and what to do."""
+    """A file that is not taken; `problems` has all of them, each with where and what to do.
 
-    def __init__(self, name: str, problems: Iterable[str]) -> None:
-        self.name = name
+    `unknown` has the columns that could be mapped to others.
+    """
+
+    def __init__(self, name: str, problems: Iterable[str], unknown: Iterable[str] = ()) -> None:
+        self.name, self.unknown = name, tuple(unknown)
         self.problems = tuple(dict.fromkeys(problems))
         shown = "\n  ".join(self.problems[:MOST_PROBLEMS])
         more = len(self.problems) - MOST_PROBLEMS

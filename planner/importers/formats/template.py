@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from planner.core import Text
 from planner.importers.formats._given import (
     MOST_CHARACTERS,
     MOST_COLUMNS,
@@ -30,11 +31,14 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
     renamed = _renamed(given, stated)
     cells = _parquet(given) if given.suffix == ".parquet" else table_of(given)
     names = {name: renamed.get(name, name) for name in cells[0]}
-    problems = [
-        f"column {name}: is unknown. Map it with --option columns={name}:COLUMN, or to nothing: "
-        f"{name}: (docs/records.md has the columns)."
-        for name, column in names.items()
-        if column and column not in BY_NAME
+    unknown = [name for name, column in names.items() if column and column not in BY_NAME]
+    problems: list[str] = [
+        Text(
+            "column {name}: is unknown. Map it with --option columns={name}:COLUMN, or to nothing: "
+            "{name}: (docs/records.md has the columns).",
+            name=name,
+        )
+        for name in unknown
     ]
     problems += [f"option columns: {name} is no column of the file." for name in renamed
                  if name not in names]  # fmt: skip
@@ -50,7 +54,7 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
                 problems.append(f"line {number}, {problem}")
         rows.append(row)
     if problems:
-        raise SourceError(given.first, problems)
+        raise SourceError(given.first, problems, unknown)
     return rows
 
 

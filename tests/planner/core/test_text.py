@@ -15,10 +15,10 @@ from planner.core import (
     joined,
     listed_words,
     of_parameter,
+    paragraph,
     parameter_of,
     plain_text,
     plural,
-    sentences,
 )
 
 GERMAN = {
@@ -72,7 +72,7 @@ def test_a_plural_has_a_template_for_one_and_one_for_others() -> None:
 def test_another_language_needs_a_catalogue_alone() -> None:
     text = Text("{option} takes {time}.", option=listed_words(["A", "B"]), time=Text("no limit"))
     runs = [plural(n, "{count} run", "{count} runs") for n in (1, 3)]
-    whole = sentences(text, joined("; ", runs), of_parameter("epochs", text))
+    whole = paragraph(text, joined("; ", runs), of_parameter("epochs", text))
     assert whole == "A and B takes no limit. 1 run; 3 runs A and B takes no limit."
     assert whole.render(German()) == (
         "A und B braucht unbegrenzt. 1 Lauf; 3 Läufe A und B braucht unbegrenzt."
@@ -85,7 +85,7 @@ def test_a_name_is_never_taken_for_a_template() -> None:
 
 
 def test_empty_parts_leave_no_mark() -> None:
-    assert sentences("A.", "", None, "B.") == "A. B."
+    assert paragraph("A.", "", None, "B.") == "A. B."
     assert [listed_words(n) for n in ([], ["A"], ["A", "B", "C"])] == ["", "A", "A, B and C"]
 
 
@@ -99,7 +99,7 @@ def test_a_sentence_knows_its_parameter() -> None:
     [
         Text("{a} b", a=1),
         plural(2, "{count} run", "{count} runs"),
-        sentences("A.", Text("{b}.", b="B")),
+        paragraph("A.", Text("{b}.", b="B")),
         of_parameter("epochs", "Too many."),
     ],
     ids=["text", "plural", "joined", "of a parameter"],
