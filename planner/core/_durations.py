@@ -210,8 +210,12 @@ def parse_hms(text: str) -> float:
     match = CLOCK.fullmatch(text.strip())
     if match is None:
         raise ValueError(
-            f"{text!r} is not a duration of the form h:mm:ss. Minutes and seconds have two digits "
-            "and stay below 60. Write 0:16:52 for 16 minutes and 52 seconds."
+            Text(
+                "{text!r} is not a duration of the form h:mm:ss. Minutes and seconds "
+                "have two digits and stay below 60. Write 0:16:52 for 16 minutes and 52 "
+                "seconds.",
+                text=text,
+            )
         )
     hours, minutes, seconds = match.groups()
     return 3600.0 * int(hours) + 60.0 * int(minutes) + float(seconds)
@@ -230,7 +234,7 @@ def _years(seconds: float) -> str:
         return _not_finite(seconds)
     size, minus = abs(seconds), "-" if seconds < 0.0 else ""
     if size >= ENDLESS_S:
-        return minus + AGES
+        return f"-{AGES}" if minus else AGES
     return _one_unit(f"{minus}{plain(size / YEAR_S, DIGITS)}", "years")
 
 
