@@ -149,7 +149,7 @@ def _unknown(names: tuple[str, ...], text: str) -> Refusal:
     hint = f"Perhaps {' or '.join(by_name[n] for n in near)}? " if near else ""
     return Refusal(
         reason=Text("{text} is not in the catalogue.", text=_quoted(text)),
-        measure_next=f"{hint}Choose one that is, or add a row of your own.",
+        measure_next=Text("{hint}Choose one that is, or add a row of your own.", hint=hint),
     )
 
 
@@ -276,7 +276,11 @@ def with_known_accelerators(offers: Parsed, catalog: Catalog) -> Parsed:
 
 
 def _unclear(file: str, row: int, why: Refusal) -> Problem:
-    message = f"is not understood: {why.reason}. {why.measure_next}"
+    message = Text(
+        "is not understood: {reason} {measure_next}",
+        reason=why.reason,
+        measure_next=why.measure_next,
+    )
     return Problem(file=file, row=row, column="accelerator", message=message)
 
 

@@ -226,7 +226,7 @@ def _worn_out(owned: Owned, months: float, worn: float) -> tuple[str, ...]:
     """Return a warning if the payback is beyond the life in most draws; () otherwise."""
     life = MONTHS_PER_YEAR * float(likely(owned.life_years))
     if months > life * (1.0 + 1e-9) and (worn <= 0.5 or f"{months:.0f}" == f"{life:.0f}"):
-        return (f"It lasts about that long: {in_months(life)}.",)
+        return (Text("It lasts about that long: {in_months}.", in_months=in_months(life)),)
     if worn <= 0.5:
         return ()
     if months > life:

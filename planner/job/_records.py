@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from planner.catalog import Accelerator, Offer
-from planner.core import Estimate, Refusal
+from planner.core import Estimate, Refusal, Text
 from planner.cost import Owned, Rental
 from planner.epochs import Option as MeasuredRun
 from planner.networks import Training
@@ -271,7 +271,13 @@ class NextMeasurement:
     def sentence(self, takes: str = "") -> str:
         """Return it as advice, with how long it takes."""
         why = f"{self.why} " if self.why else ""
-        return f"{why}Measure {self.workload} on {self.place}{takes}."
+        return Text(
+            "{why}Measure {workload} on {place}{takes}.",
+            why=why,
+            workload=self.workload,
+            place=self.place,
+            takes=takes,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
