@@ -41,6 +41,7 @@ from planner.core import (
     Estimate,
     Floats,
     Refusal,
+    Text,
     bad_seconds,
     speak_once,
     t_quantile,
@@ -82,13 +83,20 @@ def later_given(
     count: int, mean_s: float | None, sd_s: float | None, prior: EpochPrior
 ) -> tuple[LaterEpochs, list[str]]:
     """Return the later epochs, and their problems."""
-    problems = []
+    problems: list[str] = []
     if count < 0 or count != int(count):
-        problems.append(f"later_epochs is {count}. Count the epochs after the first: 0, 1, 2 ...")
+        problems.append(
+            Text(
+                "later_epochs is {count}. Count the epochs after the first: 0, 1, 2 ...",
+                count=count,
+            )
+        )
     if count > 0:
         problems += bad_seconds("The mean of the later epochs", mean_s)
     if sd_s is not None and not 0.0 <= sd_s < np.inf:
-        problems.append(f"later_epoch_sd_s is {sd_s} s. Give a number from 0 on, or None.")
+        problems.append(
+            Text("later_epoch_sd_s is {sd_s} s. Give a number from 0 on, or None.", sd_s=sd_s)
+        )
     mean = np.nan if mean_s is None else float(mean_s)
     return LaterEpochs(count=count, mean_s=mean, sd_s=sd_s, prior=prior), problems
 
@@ -100,21 +108,39 @@ def bad_epochs(epochs: NDArray[np.generic], most: float) -> list[str]:
     if not bad.size:
         return []
     counted = "Epochs are counted 1, 2, 3 ..."
-    return [f"epochs is {bad[0]:g}. {counted} Choose a whole number up to {most:g}."]
+    return [
+        Text(
+            "epochs is {bad:g}. {counted} Choose a whole number up to {most:g}.",
+            bad=bad[0],
+            counted=counted,
+            most=most,
+        )
+    ]
 
 
 def bad_share(name: str, share: float) -> list[str]:
     """Return the problems of a relative deviation."""
     if 0.0 <= share < np.inf:
         return []
-    return [f"{name} is {share:g}. A relative deviation is 0 or more. Give 0.02 for 2 %."]
+    return [
+        Text(
+            "{name} is {share:g}. A relative deviation is 0 or more. Give 0.02 for 2 %.",
+            name=name,
+            share=share,
+        )
+    ]
 
 
 def bad_ratio(epoch_ratio: float) -> list[str]:
     """Return the problems of the number of timed epochs in one epoch."""
     if 0.0 < epoch_ratio < np.inf:
         return []
-    return [f"epoch_ratio is {epoch_ratio:g}. Give a number above 0; 1 converts nothing."]
+    return [
+        Text(
+            "epoch_ratio is {epoch_ratio:g}. Give a number above 0; 1 converts nothing.",
+            epoch_ratio=epoch_ratio,
+        )
+    ]
 
 
 SESSION_SD: Final = 0.021
@@ -183,7 +209,9 @@ def project(
     """
     times, numbers = np.asarray(epoch_s, dtype=np.float64), np.asarray(epochs)
     if times.ndim != 1:
-        raise ValueError(f"epoch_s has shape {times.shape}. Give one flat list of epoch times.")
+        raise ValueError(
+            Text("epoch_s has shape {shape}. Give one flat list of epoch times.", shape=times.shape)
+        )
     problems = [] if pre_train_s is None else bad_seconds("Pre-train", pre_train_s, zero=True)
     for epoch, seconds in enumerate(times, start=1):
         problems += bad_seconds(f"Epoch {epoch}", seconds)
@@ -345,10 +373,16 @@ def _refuse(later: LaterEpochs) -> Refusal | None:
             measure_next=EPOCHS_TO_MEASURE,
         )
     if later.variation > MAX_CV:
-        which = f"Epochs {later.after + 1} to {later.after + later.count}"
+        which = Text(
+            "Epochs {after} to {after_2}", after=later.after + 1, after_2=later.after + later.count
+        )
         return Refusal(
-            reason=f"{which} vary by {100 * later.variation:.0f} %; above "
-            "20 % something changes while it trains, and this formula was 37 % off.",
+            reason=Text(
+                "{which} vary by {variation:.0f} %; above 20 % something changes while "
+                "it trains, and this formula was 37 % off.",
+                which=which,
+                variation=100 * later.variation,
+            ),
             measure_next=EACH_KIND,
         )
     return None
@@ -356,8 +390,12 @@ def _refuse(later: LaterEpochs) -> Refusal | None:
 
 def _refuse_earlier(kinds: Steadiness, after: int) -> Refusal:
     return Refusal(
-        reason=f"{kinds.sentence} Fewer than {after} epochs end before the last kind begins.",
-        measure_next=f"Add up the epochs as measured, or choose {after} or more.",
+        reason=Text(
+            "{sentence} Fewer than {after} epochs end before the last kind begins.",
+            sentence=kinds.sentence,
+            after=after,
+        ),
+        measure_next=Text("Add up the epochs as measured, or choose {after} or more.", after=after),
     )
 
 
@@ -384,7 +422,10 @@ def _reasons(later: LaterEpochs) -> tuple[str, ...]:
         return (f"{unknown} ({sd}).",)
     if later.prior.sd > SD0:
         return (
-            f"Epochs of other runs on this machine scatter by {sd}; the interval includes this.",
+            Text(
+                "Epochs of other runs on this machine scatter by {sd}; the interval includes this.",
+                sd=sd,
+            ),
         )
     return ()
 

@@ -191,14 +191,25 @@ def efficiency_sentence(
     batch = float(timing.best.value)
     strong, weak = efficiencies(scaled, batch, devices, nodes)
     parts = [
-        f"{kind} scaling efficiency ({what}) {_share(speed_up)}"
+        Text(
+            "{kind} scaling efficiency ({what}) {share}",
+            kind=kind,
+            what=what,
+            share=_share(speed_up),
+        )
         for kind, what, speed_up in (
             ("strong", "the same global batch on one device", strong),
             ("weak", "the same batch per device", weak),
         )
     ]
     guess = ", a guess" if scaled.is_guess(devices, nodes) else ""
-    return f"On {devices:,} devices at batch {batch:,.0f}{guess}: {'; '.join(parts)}."
+    return Text(
+        "On {devices:,} devices at batch {batch:,.0f}{guess}: {parts}.",
+        devices=devices,
+        batch=batch,
+        guess=guess,
+        parts="; ".join(parts),
+    )
 
 
 def _rows(optimizer: str, best: Sequence[Way]) -> list[Record]:
