@@ -319,8 +319,8 @@ def _chips(course: Course, rent: Course | None) -> tuple[str, ...]:
     saved = 1.0 - float(np.median(course.total)) / float(np.median(rent.total))
     way = "below" if saved >= 0.0 else "above"
     return (
-        f"{percent(chance)} likely cheaper than renting only",
-        f"{percent(abs(saved))} {way} renting only",
+        Text("{chance} likely cheaper than renting only", chance=percent(chance)),
+        Text("{saved} {way} renting only", saved=percent(abs(saved)), way=way),
     )
 
 
@@ -336,21 +336,42 @@ def _tiles(result: _Result) -> tuple[Tile, ...]:
     if months:
         # hours of a run count in the month it arrives, so a full month may have some more
         first, last = (percent(min(m.utilisation or 0.0, 1.0)) for m in (months[0], months[-1]))
-        ends = f"{first} in month 1, {last} in month {months[-1].month}"
-    rented = f"own + 0 to {result.rented} rented" if result.rented else "own"
+        ends = Text(
+            "{first} in month 1, {last} in month {month}",
+            first=first,
+            last=last,
+            month=months[-1].month,
+        )
+    rented = Text("own + 0 to {rented} rented", rented=result.rented) if result.rented else "own"
     worst = 100.0 * float(result.worst.max(initial=0.0))
     return (
         Tile(title="Machines", text=f"{result.standing}", unit=rented, note=_bought_words(result)),
-        Tile(title="Cost a month", text=value, unit=display.currency, note=f"{total} in all",
-             value=shown(float(cost.value), display), low=shown(float(cost.low), display),
-             high=shown(float(cost.high), display)),
-        Tile(title="Utilisation of own machines",
-             text="–" if used is None else f"{100.0 * used:.0f}", unit="" if used is None else "%",
-             note=ends, value=None if used is None else 100.0 * used),
-        Tile(title="Runs late", text=_late_number(result.late),
-             unit="%" if result.late else "", note=f"{worst:.2g} % in a job's worst quarter",
-             value=100.0 * result.late, high=worst, limit=limit),
-    )  # fmt: skip
+        Tile(
+            title="Cost a month",
+            text=value,
+            unit=display.currency,
+            note=Text("{total} in all", total=total),
+            value=shown(float(cost.value), display),
+            low=shown(float(cost.low), display),
+            high=shown(float(cost.high), display),
+        ),
+        Tile(
+            title="Utilisation of own machines",
+            text="–" if used is None else f"{100.0 * used:.0f}",
+            unit="" if used is None else "%",
+            note=ends,
+            value=None if used is None else 100.0 * used,
+        ),
+        Tile(
+            title="Runs late",
+            text=_late_number(result.late),
+            unit="%" if result.late else "",
+            note=Text("{worst:.2g} % in a job's worst quarter", worst=worst),
+            value=100.0 * result.late,
+            high=worst,
+            limit=limit,
+        ),
+    )
 
 
 def _bought_words(result: _Result) -> str:
@@ -368,16 +389,24 @@ def _notes(result: _Result) -> tuple[str, ...]:
     case = result.simulated.case
     spots = [m for m in case.machines if m.term == "spot" and m.rental is not None]
     notes = [
-        f"{len(case.at) * case.scenarios:,} simulated months, seed {case.seed}. Runs arrive at "
-        "random and start in order of arrival.",
+        Text(
+            "{at:,} simulated months, seed {seed}. Runs arrive at random and start in "
+            "order of arrival.",
+            at=len(case.at) * case.scenarios,
+            seed=case.seed,
+        ),
         "A run takes the cheapest machine that finishes in time, else the first to finish.",
     ]
     if spots and spots[0].rental is not None:
         often = float(np.mean(spots[0].rental.interruptions_per_hour))  # type: ignore[arg-type]
-        notes.append(f"Spot machines are interrupted {often:g} times an hour: an assumption.")
+        notes.append(
+            Text(
+                "Spot machines are interrupted {often:g} times an hour: an assumption.", often=often
+            )
+        )
     stale = [m.label for m in case.machines if m.stale]
     if stale:
-        notes.append(f"Older than 12 months: the prices of {', '.join(stale)}.")
+        notes.append(Text("Older than 12 months: the prices of {stale}.", stale=", ".join(stale)))
     return tuple(notes)
 
 
