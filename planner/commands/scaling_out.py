@@ -24,7 +24,7 @@ from planner.answers.records import (
 )
 from planner.commands import words
 from planner.commands.words import print_answer, print_table
-from planner.core import percent
+from planner.core import Text, percent
 from planner.core import plain as plain_number
 from planner.scaling_out import batch_text
 from planner.store import Store
@@ -100,8 +100,16 @@ def _crossover(row: CrossoverRow) -> list[str]:
     against = f"{row.against_devices:,} ({'driver' if row.is_driver else 'same series'})"
     batch = row.refused or _number(row.from_batch, row.from_batch_low, row.from_batch_high)
     lost, won = row.measured_slower_at, row.measured_faster_at
-    runs = [f"slower at {batch_text(float(lost))}"] if lost is not None else []
-    runs += [f"faster at {batch_text(float(won))}"] if won is not None else []
+    runs = (
+        [Text("slower at {batch_text}", batch_text=batch_text(float(lost)))]
+        if lost is not None
+        else []
+    )
+    runs += (
+        [Text("faster at {batch_text}", batch_text=batch_text(float(won)))]
+        if won is not None
+        else []
+    )
     return [f"{row.devices:,}", against, batch, ", ".join(runs) or NONE]
 
 
