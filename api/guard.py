@@ -29,6 +29,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.problems import problem
 from planner.answers import host_of, is_loopback, is_own
+from planner.core import Text
 
 _LOG: Final = logging.getLogger("epochwise.api")
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
@@ -107,7 +108,7 @@ def failed(request: Request, error: Exception) -> Response:
 
 def headers_of(policy: str, host: str) -> dict[str, str]:
     """Return the headers of every response; some browsers need the socket's full address."""
-    sockets = f" ws://{host} wss://{host}" if _HOST.fullmatch(host) else ""
+    sockets = Text(" ws://{host} wss://{host}", host=host) if _HOST.fullmatch(host) else ""
     return {**_ALWAYS, "Content-Security-Policy": policy.replace("{sockets}", sockets)}
 
 
