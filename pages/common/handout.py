@@ -13,6 +13,7 @@ import streamlit as st
 from pages.common import widgets
 from pages.common.link import as_text, is_local, plain
 from pages.common.widgets import File
+from planner.core import Text
 from planner.report import (
     MOST_LOGO_BYTES,
     MOST_NAME,
@@ -100,7 +101,15 @@ def _logo(page: str) -> None:
     if upload is None:
         st.session_state.pop(f"{_KEPT}-logo-problem", None)
     elif problem := st.session_state.get(f"{_KEPT}-logo-problem", ""):  # while that file is chosen
-        st.warning(as_text(f"{problem} The report leaves out {plain(upload.name)[:80]}."))
+        st.warning(
+            as_text(
+                Text(
+                    "{problem} The report leaves out {upload}.",
+                    problem=problem,
+                    upload=plain(upload.name)[:80],
+                )
+            )
+        )
     if logo := st.session_state.get(f"{_KEPT}-logo"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(as_text(f"Logo: {logo[0]}"))
@@ -173,4 +182,9 @@ def _addresses() -> None:
         st.warning(as_text(str(error)))
         return
     if not public and is_local():
-        st.caption(f"Links in it open on this machine only. Set {SETTING} to your public address.")
+        st.caption(
+            Text(
+                "Links in it open on this machine only. Set {setting} to your public address.",
+                setting=SETTING,
+            )
+        )
