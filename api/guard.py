@@ -100,7 +100,9 @@ def failed(request: Request, error: Exception) -> Response:
     """Return the response to a server error; it bypasses the guard, so it adds the headers."""
     number = uuid.uuid4().hex[:12]
     _LOG.error("Error %s", number, exc_info=error)
-    detail = f"Something went wrong here. The server's log has it under {number}.\n"
+    detail = Text(
+        "Something went wrong here. The server's log has it under {number}.\n", number=number
+    )
     response = PlainTextResponse(detail, 500)
     add(response.headers, headers_of(policy_of(()), request.headers.get("host", "")))
     return response

@@ -67,5 +67,7 @@ try:
 except Exception:  # Streamlit logs it and shows a box without details
     number = uuid.uuid4().hex[:12]
     _LOG.error("Error %s follows.", number)
-    st.error(f"Something went wrong here. The server's log has it under {number}.")
+    st.error(
+        Text("Something went wrong here. The server's log has it under {number}.", number=number)
+    )
     raise

@@ -21,7 +21,7 @@ from tests.shipped import ROOT
 
 ROOMS: Final = ("planner", "pages", "api")
 KEYWORDS: Final = {"Text": (0,), "plural": (1, 2)}
-"""Functions with templates, and which of their arguments those are; `make messages` has the same."""
+"""Functions with templates, and which arguments those are; `make messages` has the same."""
 _WORD: Final = re.compile(r"[A-Za-z]{2,}")
 _PHRASE: Final = re.compile(r"[A-Za-z]{2,}[,;:.]? [A-Za-z(]|[A-Za-z]{2,}[,:]? \0|\0 [A-Za-z]{2,}")
 _NOT_A_SENTENCE: Final = re.compile(
@@ -103,7 +103,7 @@ def _f_strings(path: Path) -> Iterator[str]:
 
 
 def is_sentence(text: str) -> bool:
-    """Return whether a text with its values as "\\0" has two words or more, one beside another."""
+    r"""Return whether a text with its values as "\0" has two words or more, one beside another."""
     words = _WORD.findall(text)
     return len(words) > 1 and bool(_PHRASE.search(text)) and not _NOT_A_SENTENCE.search(text)
 

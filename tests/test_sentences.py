@@ -28,8 +28,27 @@ SENTENCES: Final = frozenset(
 )
 """Names of fields with sentences."""
 CUTS: Final = frozenset(
-    "replace split rsplit partition rpartition removesuffix removeprefix startswith endswith "
-    "lower upper capitalize casefold title strip rstrip lstrip find index".split()
+    [
+        "replace",
+        "split",
+        "rsplit",
+        "partition",
+        "rpartition",
+        "removesuffix",
+        "removeprefix",
+        "startswith",
+        "endswith",
+        "lower",
+        "upper",
+        "capitalize",
+        "casefold",
+        "title",
+        "strip",
+        "rstrip",
+        "lstrip",
+        "find",
+        "index",
+    ]
 )
 READS: Final = {
     "pages/results/page.py": "folders' paths in reasons become labels, so that visitors see none",

@@ -12,10 +12,10 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from planner.core._text import Text
 from planner.core._durations import YEAR_S
 from planner.core._estimate import Estimate, Refusal
 from planner.core._numbers import plain
+from planner.core._text import Text
 from planner.core.limits import UNITS
 
 Answer = TypeVar("Answer")

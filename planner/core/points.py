@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from planner.core._text import Text
 from planner.core._estimate import Floats
+from planner.core._text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
