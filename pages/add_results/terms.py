@@ -12,7 +12,7 @@ from pages.add_results.question import Asked, Target, key
 from pages.common import widgets
 from pages.common.link import as_text, plain
 from pages.common.permission import permission
-from planner.core import Text, plural
+from planner.core import Text, message_of, plural
 from planner.core.slugs import folder_slug
 from planner.importers import Preview, SourceError, commit
 from planner.runs import RecordError
@@ -102,7 +102,7 @@ def _added(own: Path, asked: Asked, target: Target) -> None:
             raise rows
         done = commit(own / target.slug, question.with_terms(rows, target), target.about)
     except (SourceError, RecordError, CommitError) as error:
-        sets.say(str(error), wrong=True)
+        sets.say(message_of(error), wrong=True)
         return
     question.begin_again()
     known = Text(" {stated:,} duplicates are left out.", stated=done.known) if done.known else ""

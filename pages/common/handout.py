@@ -13,7 +13,7 @@ import streamlit as st
 from pages.common import widgets
 from pages.common.link import as_text, is_local, plain
 from pages.common.widgets import File
-from planner.core import Text
+from planner.core import Text, message_of
 from planner.report import (
     MOST_LOGO_BYTES,
     MOST_NAME,
@@ -136,7 +136,7 @@ def _pictured(key: str) -> None:
     try:
         logo_uri(picture)
     except ValueError as error:
-        st.session_state[f"{_KEPT}-logo-problem"] = str(error)
+        st.session_state[f"{_KEPT}-logo-problem"] = message_of(error)
         return
     st.session_state[f"{_KEPT}-logo"] = (plain(upload.name)[:80], picture)
 
@@ -171,7 +171,7 @@ def _print(make: Callable[[str], str], key: str) -> None:
     try:
         st.session_state[f"{_KEPT}-pdf"] = (key, pdf_of(make(now())))
     except PdfError as error:
-        st.session_state[f"{_KEPT}-pdf-problem"] = str(error)
+        st.session_state[f"{_KEPT}-pdf-problem"] = message_of(error)
 
 
 def _addresses() -> None:
@@ -179,7 +179,7 @@ def _addresses() -> None:
     try:
         public = public_url(os.environ)
     except ValueError as error:
-        st.warning(as_text(str(error)))
+        st.warning(as_text(message_of(error)))
         return
     if not public and is_local():
         st.caption(

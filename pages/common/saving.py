@@ -16,7 +16,7 @@ from pages.common.kept import ROOT
 from pages.common.link import Link, Parameters, as_text, page_link, plain
 from pages.common.permission import permission
 from planner.answers import saved
-from planner.core import Text
+from planner.core import Text, message_of, paragraph
 from planner.store.disk import views
 from planner.store.disk.views import NameTakenError, View, ViewError, Views
 
@@ -153,12 +153,12 @@ def act(what: Callable[[], str]) -> None:
     """Do what a click asks for, if it may; what happened is drawn by `said`."""
     allowed = permission()
     if not allowed.allowed:
-        _say(f"{NOT_HERE} {allowed.why}", wrong=True)
+        _say(paragraph(NOT_HERE, allowed.why), wrong=True)
         return
     try:
         _say(what())
     except ViewError as error:
-        _say(str(error), wrong=True)
+        _say(message_of(error), wrong=True)
 
 
 def _say(text: str, *, wrong: bool = False) -> None:

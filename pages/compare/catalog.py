@@ -32,7 +32,7 @@ from planner.catalog import (
     table_of,
 )
 from planner.catalog.live_offers import live_offers
-from planner.core import Record, Refusal, Text, paragraph, sentence_case
+from planner.core import Record, Refusal, Text, message_of, paragraph, sentence_case
 from planner.job import Candidate
 from planner.store import catalog as rows_on_disk
 
@@ -164,7 +164,7 @@ def _add(rows: Catalog, problems: Sequence[str] = ()) -> None:
         try:
             rows_on_disk.add_rows(hardware.folder(), rows)
         except OSError as error:
-            wrong = [str(error)]
+            wrong = [message_of(error)]
         else:
             st.session_state[_DONE] = f"{count:,} {'row is' if count == 1 else 'rows are'} saved."
             st.session_state[_REPLACED] = before
@@ -217,7 +217,7 @@ def import_file(catalog: Catalog) -> None:
         Text("Replaces {before:,} existing {rows}, before -> after", before=len(before), rows=rows),
     )
     for problem in problems[:20]:
-        st.caption(as_text(str(problem)))
+        st.caption(as_text(message_of(problem)))
     if len(problems) > 20:
         st.caption(Text("and {problems:,} more problems.", problems=len(problems) - 20))
     st.button(
@@ -297,7 +297,7 @@ def _remove() -> None:
             ids = [row for of, row in gone if of == table]
             count += rows_on_disk.remove_rows(hardware.folder(), table, ids) if ids else 0
     except OSError as error:
-        st.session_state[_WRONG] = [str(error)]
+        st.session_state[_WRONG] = [message_of(error)]
         return
     st.session_state["compare.rows.gone"] = []
     st.session_state[_DONE] = f"{count:,} {'row is' if count == 1 else 'rows are'} removed."

@@ -20,7 +20,7 @@ from pages.common.permission import permission
 from pages.compare.state import Reply, today
 from planner.answers import saved
 from planner.answers.comparison import ALWAYS, STATED, Saved, changes, made_text, snapshot_of
-from planner.core import Text
+from planner.core import Text, message_of
 
 VIEW: Final = frozenset({"saved", "view", "show", "chart", "baseline", "made"})
 _MADE: Final = "compare-made"
@@ -150,7 +150,7 @@ def _save(link: Link, reply: Reply, parameters: Parameters) -> None:
     try:
         saved.save(folder(), kept)
     except OSError as error:
-        st.session_state[_PROBLEM] = str(error)
+        st.session_state[_PROBLEM] = message_of(error)
         return
     st.session_state[_DONE] = f"{name} is {'replaced' if again else 'saved'}."
     st.session_state["compare-opened"] = kept.id
@@ -202,7 +202,7 @@ def _remove(link: Link, which: str) -> None:
         try:
             saved.remove(folder(), which)
         except OSError as error:
-            st.session_state[_PROBLEM] = str(error)
+            st.session_state[_PROBLEM] = message_of(error)
         link.forget_now("saved")
 
 

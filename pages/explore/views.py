@@ -11,7 +11,7 @@ from pages.common import saving, widgets
 from pages.common.addresses import ADDRESSES
 from pages.common.link import Link, as_text, plain
 from pages.common.permission import permission
-from planner.core import Text
+from planner.core import Text, paragraph
 from planner.store import Store
 from planner.store.disk import views
 from planner.store.disk.views import NameTakenError, View
@@ -48,7 +48,7 @@ def show(link: Link, shared: Store) -> None:
     for problem in found.problems:
         st.caption(as_text(problem))
     if not (allowed := permission()).allowed:
-        st.caption(f"{saving.NOT_HERE} {allowed.why}")
+        st.caption(paragraph(saving.NOT_HERE, allowed.why))
 
 
 def _chosen(link: Link, every: tuple[View, ...]) -> View | None:

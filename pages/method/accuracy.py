@@ -43,7 +43,7 @@ from pages.common import widgets
 from pages.common.kept import ROOT
 from pages.common.link import Link, slugs
 from planner import figures
-from planner.core import Text, csv_text, sentence_case
+from planner.core import Text, csv_text, message_of, sentence_case
 from planner.figures.frame import Theme, slots
 
 LEAST: Final = 0.1
@@ -543,4 +543,4 @@ def accuracy() -> Accuracy | str:
     except FileNotFoundError:
         return "The file data/accuracy.parquet is missing."
     except (OSError, ValueError) as error:
-        return str(error)
+        return message_of(error)

@@ -18,7 +18,7 @@ from pages.scaling_out import choice, lines, tiles
 from planner import figures
 from planner.answers import scaling_out
 from planner.answers.records import CrossoverRow, RankRow, ScalingOut, ScalingRow, SplitRow
-from planner.core import Estimate, Record, Text, csv_text, percent, plain, with_range
+from planner.core import Estimate, Record, Text, csv_text, paragraph, percent, plain, with_range
 from planner.figures.frame import LIGHT_THEME, Theme
 from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page
 from planner.scaling_out import Answer, UnevenAnswer, uneven_sentence
@@ -173,7 +173,7 @@ def _row(row: ScalingRow) -> Record:
         "Samples/s": row.samples_per_s,
         "Speed-up": _interval(row.speed_up, row.speed_up_low, row.speed_up_high),
         "Efficiency": None if row.efficiency is None else percent(float(row.efficiency)),
-        "Basis": row.basis or f"{row.refused} {row.measure_next}",
+        "Basis": row.basis or paragraph(row.refused, row.measure_next),
     }
 
 

@@ -18,7 +18,7 @@ from pages.throughput import factor, tiles
 from planner import figures
 from planner.answers import answer_sentences, batch_rows, source_rows
 from planner.answers.parameters import BATCH
-from planner.core import Record, Text, csv_text, plain
+from planner.core import Record, Text, csv_text, paragraph, plain
 from planner.figures.frame import LIGHT_THEME
 from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page
 from planner.runs import form_rows
@@ -278,7 +278,7 @@ def _shown_at(row: Record) -> dict[str, object]:
         "Samples/s": "refused" if refused else curves.rounded_cell(row, "samples_per_s"),
         "Step (s)": "" if refused else curves.rounded_cell(row, "step_s"),
         "Basis": row["basis"] or "",
-        "Notes": f"{row['refused']} {row['measure_next']}" if refused else row["notes"] or "",
+        "Notes": paragraph(row["refused"], row["measure_next"]) if refused else row["notes"] or "",
     }
 
 
@@ -307,7 +307,7 @@ def _shown(row: Record) -> dict[str, object]:
             "Points": row["points"],
             **_left_out(row),
             "v0 (samples/s)": "refused",
-            "Notes": f"{row['refused']} {row['measure_next']}",
+            "Notes": paragraph(row["refused"], row["measure_next"]),
         }
     return {
         "Curve": row["curve"],

@@ -24,7 +24,7 @@ from planner.capacity.records import (
     NextMeasurement,
     Stock,
 )
-from planner.core import Estimate, Floats, Text, percent, plain
+from planner.core import Estimate, Floats, Text, paragraph, percent, plain
 from planner.cost import (
     DOLLARS,
     DRAWS,
@@ -273,5 +273,5 @@ def measure_next(
         more=more,
         currency=display.currency,
     )
-    return NextMeasurement(sentence=f"{advice} {narrows}", job=job_name, before=before,
+    return NextMeasurement(sentence=paragraph(advice, narrows), job=job_name, before=before,
                            after=after)  # fmt: skip

@@ -19,7 +19,7 @@ from rich.text import Text as Cell
 
 from planner.answers import NO_RUN
 from planner.catalog import Catalog
-from planner.core import Parameter, Problem, Text, given_of_link, plain, program, shown
+from planner.core import Parameter, Problem, Text, given_of_link, paragraph, plain, program, shown
 from planner.store import Store, folders_from_environment
 from planner.store.catalog import own_folder, read_catalog
 from planner.store.disk.folders import OWN as RESULTS
@@ -128,7 +128,7 @@ def strange_options(left: Sequence[str], arguments: argparse.Namespace) -> tuple
         "See {program} {command} --help.", program=program("planner"), command=arguments.command
     )
     return tuple(
-        Problem(parameter="", message=f"{_no_option(word, options)} {see}")
+        Problem(parameter="", message=paragraph(_no_option(word, options), see))
         for word in dict.fromkeys(words)
     )
 

@@ -153,6 +153,12 @@ def in_language(value: object, words: Words) -> object:
     return value.render(words) if isinstance(value, Text) else value
 
 
+def message_of(error: BaseException) -> str:
+    """Return the message of an error; the `Text` itself where it was raised with one."""
+    said = error.args[0] if len(error.args) == 1 else None
+    return said if isinstance(said, Text) else str(error)
+
+
 def plain_text(value: object) -> str:
     """Return a `Text` as a plain str, for encoders that know no other type.
 

@@ -178,7 +178,7 @@ def text_of(value: object) -> str:
 def value_of(parameter: Parameter, text: str) -> tuple[Any, str]:
     """Return one value and "", or None and the problem of the text."""
     value, wrong = parsed(parameter, text)
-    return value, f"{shown(text)} {wrong}" if wrong else ""
+    return value, Text("{value} {problem}", value=shown(text), problem=wrong) if wrong else ""
 
 
 def parsed(parameter: Parameter, text: str) -> tuple[Any, str]:

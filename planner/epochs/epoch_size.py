@@ -29,7 +29,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
-from planner.core import Parameter, Refusal, Text, percent, plain
+from planner.core import Parameter, Refusal, Text, paragraph, percent, plain
 from planner.runs import dataset_size, is_stand_in
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def epoch_size(
     size = _decided(good, given, stated)
     speeds = bool(good) and all(map(is_speed_only, good))
     if given is not None and not some_state and not speeds:
-        size = replace(size, sentence=f"{size.sentence} {UNSTATED}")
+        size = replace(size, sentence=paragraph(size.sentence, UNSTATED))
     return replace(size, some_state=some_state)
 
 

@@ -43,6 +43,7 @@ from planner.core import (
     Refusal,
     Text,
     bad_seconds,
+    paragraph,
     speak_once,
     t_quantile,
 )
@@ -404,11 +405,11 @@ def _with_kinds(total: Estimate | Refusal, kinds: Steadiness, *, split: bool) ->
     if kinds.steady:
         more = UNSETTLED if kinds.unsettled else ""
     elif isinstance(total, Refusal):
-        return replace(total, reason=f"{total.reason} {kinds.sentence}")
+        return replace(total, reason=paragraph(total.reason, kinds.sentence))
     elif split:
-        more = f"{kinds.sentence} {LIKE_LAST}"
+        more = paragraph(kinds.sentence, LIKE_LAST)
     else:
-        return Refusal(reason=f"{kinds.sentence} {NO_MEAN}", measure_next=EACH_KIND)
+        return Refusal(reason=paragraph(kinds.sentence, NO_MEAN), measure_next=EACH_KIND)
     if isinstance(total, Refusal) or not more:
         return total
     return replace(total, reasons=(*total.reasons, more))

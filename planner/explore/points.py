@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from planner.core import Floats, Problem, Text
+from planner.core import Floats, Problem, Text, message_of
 from planner.explore.columns import (
     CATEGORIES,
     NUMBERS,
@@ -191,7 +191,7 @@ def problem_of(text: str) -> str:
     try:
         formula_of(text, NUMBERS)
     except FormulaError as error:
-        return str(error)
+        return message_of(error)
     return ""
 
 

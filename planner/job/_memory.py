@@ -35,7 +35,7 @@ from typing import Final
 import numpy as np
 
 from planner.catalog import Accelerator
-from planner.core import Text, plain
+from planner.core import Text, paragraph, plain
 from planner.job._records import Fit, Hardware, Job
 from planner.networks import (
     STAGES,
@@ -426,7 +426,7 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
         sentence = f"{what} {take} of {_room(have)}{where}; {_sample(job, activations)}."
     return Fit(
         fits=None, need_bytes=need, have_bytes=have, at_least=True,
-        sentence=f"{sentence} {moments_sentence(job.optimizer)}".rstrip(), way_out=way_out,
+        sentence=paragraph(sentence, moments_sentence(job.optimizer)), way_out=way_out,
         condition=_NOTHING_LEFT if need > have else "", limited=limited,
     )  # fmt: skip
 
@@ -489,7 +489,7 @@ def _too_large(job: Job, sample: float, have: float, hardware: Hardware) -> Fit:
         ways = (offload or _SMALLER,) if hopeless else (larger, _SPLIT, offload, adapters)
     return Fit(
         fits=None if enough else False, need_bytes=need, have_bytes=have, at_least=True,
-        sentence=f"{sentence} {moments_sentence(job.optimizer)}".rstrip(),
+        sentence=paragraph(sentence, moments_sentence(job.optimizer)),
         way_out=" ".join(way for way in ways if way), condition=condition, limited=bool(enough),
     )  # fmt: skip
 

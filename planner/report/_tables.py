@@ -253,7 +253,7 @@ def _details(number: int, row: Row, display: Display) -> str:
     line = " · ".join(escaped(f) for f in facts if f)
     fit, remarks = row.timed.fit, _to_know(row)
     way = "" if fit.way_out and fit.way_out in remarks else fit.way_out
-    room = f"{fit.sentence} {way}".strip()
+    room = paragraph(fit.sentence, way)
     return (
         f'<div class="option"><b>{number}. {escaped(row.candidate.label)}</b><br>{line}'
         f"<small>{escaped(room)} {escaped(remarks)}</small></div>"

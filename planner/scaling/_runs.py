@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from planner.core import Basis, Estimate, Floats, Refusal, Text, or_refusal, t_quantile
+from planner.core import Basis, Estimate, Floats, Refusal, Text, message_of, or_refusal, t_quantile
 from planner.fits import TWICE, StepTimeCurve
 from planner.runs import Placement, Run
 from planner.scaling._terms import DOF, MOST, Places
@@ -368,7 +368,7 @@ def _fitted(
             launches,
         )
     except ValueError as problem:
-        return Refusal(reason=str(problem), measure_next="Measure these runs again.")
+        return Refusal(reason=message_of(problem), measure_next="Measure these runs again.")
 
 
 def _linked_alike(place: Placement, like: Placement) -> bool:

@@ -19,6 +19,7 @@ from planner.core import (
     Record,
     Refusal,
     Text,
+    message_of,
     or_refusal,
     paragraph,
     percent,
@@ -316,7 +317,7 @@ def _fitted(batch: Floats, step: Floats, runs: Sequence[Run]) -> ThroughputCurve
         try:
             return fit_throughput(batch, step)
         except ValueError as problem:  # a file may have any number: the page stays
-            return Refusal(reason=str(problem), measure_next="Measure these batches again.")
+            return Refusal(reason=message_of(problem), measure_next="Measure these batches again.")
     published = next((r for r in runs if r.asymptotic_throughput is not None), None)
     if published is None:
         return NOTHING_LEFT

@@ -42,7 +42,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from planner.convergence import ConvergenceCurve, fit_convergence, group_medians
-from planner.core import Floats, Record, Refusal, Text, plural
+from planner.core import Floats, Record, Refusal, Text, message_of, plural
 from planner.runs import NO_OPTIMIZER
 from planner.time_to_target.goodput import Comparison, OptimizerCurve
 from planner.time_to_target.sentences import Goal
@@ -358,7 +358,7 @@ def _law(batch: Floats, samples: Floats) -> ConvergenceCurve | Refusal:
     try:
         return fit_convergence(batch, samples)
     except ValueError as problem:  # a file may hold any number: the page stays
-        return Refusal(reason=str(problem), measure_next="Check the package's files.")
+        return Refusal(reason=message_of(problem), measure_next="Check the package's files.")
 
 
 def _resolution(edition: Edition, medians: Floats) -> str:

@@ -39,7 +39,7 @@ from planner.convergence import (
     refusal_missed,
     steps_of,
 )
-from planner.core import Estimate, Floats, Refusal, Text
+from planner.core import Estimate, Floats, Refusal, Text, message_of
 from planner.core.points import numbers
 from planner.fits import (
     CURVES,
@@ -510,7 +510,7 @@ def _unreadable(optimizer: str, problem: ValueError) -> OptimizerCurve:
     return OptimizerCurve(
         optimizer=optimizer, batch=_NOTHING, learning_rate=_NOTHING, median_steps=_NOTHING,
         reached=none, seeds=none, noise_scale=_NOTHING, seed_batch=_NOTHING, seed_steps=_NOTHING,
-        curve=Refusal(reason=str(problem), measure_next="Measure these trials again."),
+        curve=Refusal(reason=message_of(problem), measure_next="Measure these trials again."),
     )  # fmt: skip
 
 

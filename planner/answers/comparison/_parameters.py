@@ -33,7 +33,7 @@ from planner.answers.comparison.question import (
 from planner.catalog import is_stale
 from planner.compare import ASSUMPTION_TEXTS, Assumptions
 from planner.compare.evaluation import Limits
-from planner.core import Given, Parameter, Problem, Text, query_of, read
+from planner.core import Given, Parameter, Problem, Text, message_of, query_of, read
 from planner.cost import SOURCE, Display, currency_problem, in_usd, reference_rates
 from planner.epochs import SAMPLES_PER_EPOCH
 from planner.job import Described
@@ -68,7 +68,9 @@ def display_of(values: Mapping[str, Any], today: date) -> tuple[Display, tuple[P
             stale=currency != "USD" and read_on is not None and is_stale(read_on, today),
         ), ()
     except ValueError as error:
-        return Display(tax_share=tax_share), (Problem(parameter="currency", message=str(error)),)
+        return Display(tax_share=tax_share), (
+            Problem(parameter="currency", message=message_of(error)),
+        )
 
 
 def _problems(
