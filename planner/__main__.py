@@ -83,8 +83,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=program("planner"), description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     for name, text in QUESTIONS.items():
-        about = f"{text[0].upper()}{text[1:]}."
-        question = commands.add_parser(name, help=text, description=about, allow_abbrev=False)
+        question = commands.add_parser(name, help=text, description=text, allow_abbrev=False)
         if name == command:
             _add_question(question, name)
     docs = commands.add_parser("docs", help=NAMES["docs"])

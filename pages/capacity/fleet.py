@@ -14,7 +14,7 @@ from pages.common.link import Link, as_text
 from planner.answers import parameters
 from planner.answers.capacity_fleet import Line, line_of, line_text
 from planner.capacity import MOST_MACHINES, MOST_STOCKS
-from planner.core import Parameter, sentence_case
+from planner.core import Parameter, Text, sentence_case
 from planner.core.parameters import limits
 
 _BY_NAME: Final[Mapping[str, Parameter]] = {p.name: p for p in parameters.CAPACITY}
@@ -128,7 +128,11 @@ def _title(lines: Sequence[Line], *, find: bool) -> str:
     if not lines:
         return "Machines: chosen from the catalogue" if find else "Machines: none yet"
     several = f"{len(lines)} line{'' if len(lines) == 1 else 's'}"
-    return f"Machines: {several}" if not find else f"Machines: {several}, each up to its count"
+    return (
+        f"Machines: {several}"
+        if not find
+        else Text("Machines: {several}, each up to its count", several=several)
+    )
 
 
 def prices_words() -> str:
@@ -144,7 +148,11 @@ def prices_words() -> str:
     )
     if not servers:
         return said
-    return f"{said} Ready servers with a price: {', '.join(servers)}. Others need yours."
+    return Text(
+        "{said} Ready servers with a price: {servers}. Others need yours.",
+        said=said,
+        servers=", ".join(servers),
+    )
 
 
 def edited_lines(texts: Sequence[str], edits: Mapping[str, Any]) -> list[str]:

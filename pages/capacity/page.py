@@ -9,6 +9,7 @@ from pages.common import widgets
 from pages.common.kept import store
 from pages.common.link import Link, as_text
 from planner.capacity import CapacityAnswer
+from planner.core import Text
 
 
 def show() -> None:
@@ -48,7 +49,9 @@ _VIEW = frozenset({"chart", "preset"})
 def _problems(of: CapacityAnswer) -> None:
     """Draw all problems of a question."""
     lines = "\n".join(f"- {as_text(str(p))}" for p in of.problems)
-    st.warning(f"This question has no answer yet:\n{lines}", icon=":material/error:")
+    st.warning(
+        Text("This question has no answer yet:\n{lines}", lines=lines), icon=":material/error:"
+    )
 
 
 if __name__ == "__main__":

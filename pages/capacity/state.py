@@ -17,6 +17,7 @@ import streamlit as st
 from pages.common import hardware
 from planner.answers import CapacityQuestion, capacity_answered, capacity_question
 from planner.capacity import CapacityAnswer
+from planner.core import Text
 from planner.store import Store
 from planner.store.kept import Kept
 
@@ -69,7 +70,9 @@ def _waited(key: Hashable, work: Callable[[], CapacityAnswer]) -> CapacityAnswer
     while not running.done():
         waited = time.monotonic() - began
         if waited > _SOON_S:
-            what = f"Comparing fleets and simulating 1,000 months: {waited:.0f} s"
+            what = Text(
+                "Comparing fleets and simulating 1,000 months: {waited:.0f} s", waited=waited
+            )
             place.progress(min(waited / (waited + 4.0), 0.95), what)
         time.sleep(_LOOK_S if waited > _SOON_S else 0.02)
     place.empty()

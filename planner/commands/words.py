@@ -15,11 +15,11 @@ from typing import Any, Final
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
+from rich.text import Text as Cell
 
 from planner.answers import NO_RUN
 from planner.catalog import Catalog
-from planner.core import Parameter, Problem, given_of_link, plain, program, shown
+from planner.core import Parameter, Problem, Text, given_of_link, paragraph, plain, program, shown
 from planner.store import Store, folders_from_environment
 from planner.store.catalog import own_folder, read_catalog
 from planner.store.disk.folders import OWN as RESULTS
@@ -124,9 +124,11 @@ def strange_options(left: Sequence[str], arguments: argparse.Namespace) -> tuple
         for before, word in zip(["", *left], left, strict=False)
         if word.startswith("-") or not before.startswith("-") or "=" in before
     )
-    see = f"See {program('planner')} {arguments.command} --help."
+    see = Text(
+        "See {program} {command} --help.", program=program("planner"), command=arguments.command
+    )
     return tuple(
-        Problem(parameter="", message=f"{_no_option(word, options)} {see}")
+        Problem(parameter="", message=paragraph(_no_option(word, options), see))
         for word in dict.fromkeys(words)
     )
 
@@ -157,7 +159,7 @@ def refuse(problems: Sequence[Problem]) -> None:
         raise NoDataError(NO_RUN.message)
     if problems:
         lines = "\n".join(f"- {p}" for p in problems)
-        raise WrongWordsError(f"This question cannot be answered:\n{lines}")
+        raise WrongWordsError(Text("This question cannot be answered:\n{lines}", lines=lines))
 
 
 def open_store(arguments: argparse.Namespace) -> Store:
@@ -206,9 +208,15 @@ def _note_refused(refused: Sequence[Refused], named: Path | None) -> None:
         note(f"Results: {file.path} {file.reason}")
     if refused:
         more = len(refused) - MOST_FILES
-        others = f"{more:,} more files are refused. " if more > 0 else ""
+        others = Text("{more:,} more files are refused. ", more=more) if more > 0 else ""
         which = "" if named is None else f" --folder {shlex.quote(str(named))}"
-        note(f"Results: {others}Run python -m planner.store verify{which} to check all of them.")
+        note(
+            Text(
+                "Results: {others}Run python -m planner.store verify{which} to check all of them.",
+                others=others,
+                which=which,
+            )
+        )
 
 
 def _no_folder(path: Path) -> str:
@@ -221,15 +229,19 @@ def _no_folder(path: Path) -> str:
     except NotADirectoryError:
         return "is a file, not a folder."
     except OSError as error:
-        return f"cannot be read ({error.strerror or error})."
+        return Text("cannot be read ({strerror}).", strerror=error.strerror or error)
     return ""
 
 
 def _no_option(word: str, options: Sequence[str]) -> str:
     if not word.startswith("-"):
-        return f"Unexpected word {shown(word)}: every value needs an option."
+        return Text("Unexpected word {word}: every value needs an option.", word=shown(word))
     near = difflib.get_close_matches(word[:80], options, n=1, cutoff=0.6)
-    return f"There is no option {word[:80]}.{f' Perhaps {near[0]}?' if near else ''}"
+    return (
+        Text("There is no option {word}. Perhaps {near}?", word=word[:80], near=near[0])
+        if near
+        else Text("There is no option {word}.", word=word[:80])
+    )
 
 
 def _meta(parameter: Parameter) -> str:
@@ -263,9 +275,9 @@ def print_table(head: Sequence[str], rows: Sequence[Line], right: Sequence[str] 
 def _rich(head: Sequence[str], rows: Sequence[Line], right: Sequence[str]) -> None:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in head:
-        table.add_column(Text(name), justify="right" if name in right else "left")
+        table.add_column(Cell(name), justify="right" if name in right else "left")
     for row in rows:
-        table.add_row(*(Text(_seen(c)) for c in row))  # Text: names are never markup
+        table.add_row(*(Cell(_seen(c)) for c in row))  # Cell: names are never markup
     Console(file=sys.stdout).print(table)
 
 

@@ -53,6 +53,7 @@ from planner.compare._shortlist import may_fit, price_of_peak
 from planner.compare._words import (
     basis_words,
     limits_phrase,
+    limits_title,
     probability_help,
     probability_titles,
     runs_a_month,
@@ -114,6 +115,7 @@ __all__ = [
     "left_out",
     "limits_phrase",
     "limits_sentence",
+    "limits_title",
     "limits_words",
     "may_fit",
     "misses_limits",

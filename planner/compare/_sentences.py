@@ -31,11 +31,11 @@ from planner.compare.rent_or_buy import RentOrBuy, pays_back
 from planner.core import (
     Estimate,
     Refusal,
+    Text,
     about,
     between,
     percent,
     plain,
-    sentence_case,
     with_ends,
 )
 from planner.cost import (
@@ -108,9 +108,18 @@ def limits_words(limits: Limits, display: Display = DOLLARS, until: str = "") ->
     if limits.deadline_s is not None:
         parts.append(f"by {until}" if until else f"within {plain(limits.deadline_s / 3600.0, 4)} h")
     if limits.budget_usd is not None:
-        parts.append(f"for at most {budget_words(limits.budget_usd, display)}")
+        parts.append(
+            Text(
+                "for at most {budget_words}", budget_words=budget_words(limits.budget_usd, display)
+            )
+        )
     if limits.cost_limit_usd is not None:
-        parts.append(f"at a cost of at most {budget_words(limits.cost_limit_usd, display)} a run")
+        parts.append(
+            Text(
+                "at a cost of at most {budget_words} a run",
+                budget_words=budget_words(limits.cost_limit_usd, display),
+            )
+        )
     return " ".join(parts)
 
 
@@ -143,7 +152,9 @@ def sentences(comparison: Comparison, display: Display = DOLLARS) -> tuple[str, 
     cost += _up_front(leader, display)
     kept = _in_time(comparison.question.limits, leader, display)
     condition = leader.timed.fit.condition
-    first = f"{finishes}{cost}{kept}." + (f" It fits only {condition}." if condition else "")
+    first = f"{finishes}{cost}{kept}." + (
+        Text(" It fits only {condition}.", condition=condition) if condition else ""
+    )
     others = (_against(comparison, leader, display), _surer(comparison, leader, display))
     return (first, *(text for text in others if text))
 
@@ -184,8 +195,8 @@ def _price(row: Row, display: Display) -> str:
 
 def buying(pair: RentOrBuy) -> str:
     """Return from which utilisation buying pays off, as a sentence."""
-    bought, rented = pair.buy.candidate.phrase, pair.rent.candidate.phrase
-    what = f"{sentence_case(bought)} instead of {rented}"
+    bought, rented = pair.buy.candidate.phrase_first, pair.rent.candidate.phrase
+    what = Text("{bought} instead of {rented}", bought=bought, rented=rented)
     if isinstance(pair.use, Refusal) or not isinstance(pair.use, BreakEven):
         why = pair.use.reason if isinstance(pair.use, Refusal) else ""
         return f"{what}: {why} {_paid_back(pair)}".rstrip()
@@ -206,17 +217,34 @@ def assumed_lines(comparison: Comparison) -> list[str]:
     lines = [f"{runs_a_month(a.runs_per_month)}."]
     if "buy" in ways:
         lines.append(
-            f"A bought machine lasts {a.life_years:g} years, is worth {percent(a.residual_share)} "
-            f"of its price after that, costs {percent(a.host_price_share)} more for host, network "
-            f"and tax, {percent(a.upkeep_share)} of its price a year for upkeep, and its capital "
-            f"{percent(a.rate_of_capital)} a year."
+            Text(
+                "A bought machine lasts {life_years:g} years, is worth {residual_share} "
+                "of its price after that, costs {host_price_share} more for host, "
+                "network and tax, {upkeep_share} of its price a year for upkeep, and "
+                "its capital {rate_of_capital} a year.",
+                life_years=a.life_years,
+                residual_share=percent(a.residual_share),
+                host_price_share=percent(a.host_price_share),
+                upkeep_share=percent(a.upkeep_share),
+                rate_of_capital=percent(a.rate_of_capital),
+            )
         )
     lines.append(
-        f"Electricity costs {a.tariff_usd_per_kwh:g} USD/kWh at a PUE of {a.pue:g}; hosts draw "
-        f"{percent(a.host_watts_share)} on top of the accelerators' board power."
+        Text(
+            "Electricity costs {tariff_usd_per_kwh:g} USD/kWh at a PUE of {pue:g}; "
+            "hosts draw {host_watts_share} on top of the accelerators' board power.",
+            tariff_usd_per_kwh=a.tariff_usd_per_kwh,
+            pue=a.pue,
+            host_watts_share=percent(a.host_watts_share),
+        )
     )
     if "rent" in ways:
-        lines.append(f"A rented machine is paid for {plain(a.startup_s)} s before work begins.")
+        lines.append(
+            Text(
+                "A rented machine is paid for {startup_s} s before work begins.",
+                startup_s=plain(a.startup_s),
+            )
+        )
     question = comparison.question
     return [*lines, *electricity_lines(a, question.electricity), *question.notes]
 
@@ -253,14 +281,19 @@ def _none(comparison: Comparison, display: Display) -> str:
     """Return that no option meets the limits, and time and cost of the closest one."""
     within = limits_words(comparison.question.limits, display)
     best = closest(comparison, 1.0 - ALMOST_SURE)
-    first = f"None of these {_does(comparison)} {within}"
+    first = Text("None of these {does} {within}", does=_does(comparison), within=within)
     if best is None or isinstance(best.time, Refusal):
         return f"{first}."
     cost = "" if isinstance(best.cost, Refusal) else f" for {_money(best.cost, display)}"
     cost += _up_front(best, display)
-    nearest = f"{best.candidate.label} comes closest, in {time_with_interval(best.time)}{cost}"
+    nearest = Text(
+        "{candidate} comes closest, in {time_with_interval}{cost}",
+        candidate=best.candidate.label,
+        time_with_interval=time_with_interval(best.time),
+        cost=cost,
+    )
     chance = best.in_time or 0.0
-    often = f", with {percent(chance)} probability"
+    often = Text(", with {chance} probability", chance=percent(chance))
     return f"{first}: {nearest}{often if chance >= 1.0 - ALMOST_SURE else ''}."
 
 
@@ -275,12 +308,27 @@ def _against(comparison: Comparison, leader: Row, display: Display) -> str:
     if not _as_good_as_tied(chance):
         return _how(chance, limits, within, other)
     differs = _differs(leader, rest[0], limits, display)
-    tied = f"It is as good as tied{differs and f' in {limits.order}'} with {other}{differs}."
+    tied = Text(
+        "It is as good as tied{differs} with {other}{differs_2}.",
+        differs=differs and f" in {limits.order}",
+        other=other,
+        differs_2=differs,
+    )
     alone = _as_good_as_tied(better(leader, rest[0], Limits(order=limits.order)))
     if not within or (differs and alone):
         return tied
-    tied = f"It is as good as tied with {other}{differs}{differs and ','}"
-    return f"{tied} as the {comparative(limits)} way to finish {within}."
+    tied = Text(
+        "It is as good as tied with {other}{differs}{differs_2}",
+        other=other,
+        differs=differs,
+        differs_2=differs and ",",
+    )
+    return Text(
+        "{tied} as the {comparative} way to finish {within}.",
+        tied=tied,
+        comparative=comparative(limits),
+        within=within,
+    )
 
 
 def _as_good_as_tied(chance: float) -> bool:
@@ -293,12 +341,21 @@ def _how(chance: float, limits: Limits, within: str, other: str) -> str:
     Below 50 % (median lower, probability not): 'But X is 70 % likely ...'.
     """
     what = comparative(limits)
-    way = f"{what} way to finish {within}"
+    way = Text("{what} way to finish {within}", what=what, within=within)
     if chance < TIED[0]:
-        return f"But {other} is {likely_words(1.0 - chance)} {f'the {way}' if within else what}."
+        return Text(
+            "But {other} is {likely_words} {way}.",
+            other=other,
+            likely_words=likely_words(1.0 - chance),
+            way=f"the {way}" if within else what,
+        )
     open_still = ", not decided" if chance < DECIDED else ""
-    return (
-        f"It is {likely_words(chance)} {f'a {way}' if within else what} than {other}{open_still}."
+    return Text(
+        "It is {likely_words} {way} than {other}{open_still}.",
+        likely_words=likely_words(chance),
+        way=f"a {way}" if within else what,
+        other=other,
+        open_still=open_still,
     )
 
 
@@ -361,7 +418,11 @@ def _in_time(limits: Limits, leader: Row, display: Display) -> str:
     timely = replace(limits, budget_usd=None, cost_limit_usd=None)
     kept = _kept_with(chance_to_meet(leader, timely), limits_phrase(timely))
     most = limits.cost_limit_usd if limits.budget_usd is None else limits.budget_usd
-    return f"{kept}; its cost is unknown, so {budget_words(most or 0.0, display)} may not be enough"
+    return Text(
+        "{kept}; its cost is unknown, so {budget_words} may not be enough",
+        kept=kept,
+        budget_words=budget_words(most or 0.0, display),
+    )
 
 
 def _kept_with(share: float | None, kept: str) -> str:
@@ -371,25 +432,25 @@ def _kept_with(share: float | None, kept: str) -> str:
 def _kept(share: float | None, kept: str) -> str:
     """Return 'in time with > 99 % probability', or 'very unlikely to finish in time'."""
     if (share or 0.0) > ALMOST_SURE:
-        return f"{kept} with > 99 % probability"
+        return Text("{kept} with > 99 % probability", kept=kept)
     if (share or 0.0) < 1.0 - ALMOST_SURE:
-        return f"very unlikely to finish {kept}"
-    return f"{kept} with {percent(share or 0.0)} probability"
+        return Text("very unlikely to finish {kept}", kept=kept)
+    return Text("{kept} with {share} probability", kept=kept, share=percent(share or 0.0))
 
 
 def _does(comparison: Comparison) -> str:
     """Return 'finishes 2000 epochs of ResNet-50', 'brings ResNet-50 to 24 % error with LARS'."""
     goal, name = comparison.question.goal, comparison.question.job.name
     if goal.epochs is not None:
-        return f"finishes {goal.words} of {name}"
+        return Text("finishes {words} of {name}", words=goal.words, name=name)
     using = f" with {goal.optimizer}" if goal.optimizer else ""
-    return f"brings {name} to {goal.words}{using}"
+    return Text("brings {name} to {words}{using}", name=name, words=goal.words, using=using)
 
 
 def _at_batch(row: Row, comparison: Comparison) -> str:
     """Return ' at batch 256' for epochs at a known batch, else ""."""
     batch, epochs = row.timed.batch, comparison.question.goal.epochs
-    return "" if batch is None or epochs is None else f" at batch {plain(batch)}"
+    return "" if batch is None or epochs is None else Text(" at batch {batch}", batch=plain(batch))
 
 
 def _nothing(comparison: Comparison) -> str:
@@ -397,7 +458,12 @@ def _nothing(comparison: Comparison) -> str:
     why = first.time if isinstance(first.time, Refusal) else first.cost
     reason = why.reason if isinstance(why, Refusal) else ""
     question = comparison.question
-    return f"No answer for {question.goal.words} of {question.job.name}: {reason}"
+    return Text(
+        "No answer for {words} of {job}: {reason}",
+        words=question.goal.words,
+        job=question.job.name,
+        reason=reason,
+    )
 
 
 def _money(cost: Estimate, display: Display) -> str:
@@ -408,7 +474,9 @@ def _up_front(row: Row, display: Display) -> str:
     """Return ' a run, with 2,080 USD to be paid first'; "" where each run is billed."""
     if not pays_up_front(row) or row.to_pay is None:
         return ""
-    return f" a run, with {money_about(row.to_pay, display)} to be paid first"
+    return Text(
+        " a run, with {money_about} to be paid first", money_about=money_about(row.to_pay, display)
+    )
 
 
 def _pays_off(use: Estimate, runs: Estimate | Refusal) -> str:
@@ -417,15 +485,22 @@ def _pays_off(use: Estimate, runs: Estimate | Refusal) -> str:
     above = f"even {share}" if float(use.value) < _TINY else f"above {share}"
     never = float(use.high) > 1.0 or (isinstance(runs, Estimate) and float(runs.high) == math.inf)
     if not never:
-        more = f", {_count(runs)} runs a month" if isinstance(runs, Estimate) else ""
-        return f"pays off {above} utilisation{_between(use)}{more}"
+        more = (
+            Text(", {count} runs a month", count=_count(runs)) if isinstance(runs, Estimate) else ""
+        )
+        return Text(
+            "pays off {above} utilisation{between}{more}",
+            above=above,
+            between=_between(use),
+            more=more,
+        )
     lows = [] if float(use.low) < _TINY else [_share(use.low)]
     count = ""
     if isinstance(runs, Estimate):
-        count = f", {number(float(runs.value))} runs a month"
+        count = Text(", {number} runs a month", number=number(float(runs.value)))
         lows += [f"{number(float(runs.low))} runs"] if float(runs.low) > 0.0 else []
-    span = f"from {' or '.join(lows)} to never" if lows else "or never"
-    return f"pays off {above} utilisation{count} ({span})"
+    span = Text("from {lows} to never", lows=" or ".join(lows)) if lows else "or never"
+    return Text("pays off {above} utilisation{count} ({span})", above=above, count=count, span=span)
 
 
 def _between(use: Estimate) -> str:
@@ -433,7 +508,7 @@ def _between(use: Estimate) -> str:
     low, high = _share(use.low), _share(use.high)
     if low == high or (float(use.low) < _TINY and high == _share(use.value)):
         return ""
-    return f" (at most {high})" if float(use.low) < _TINY else f" ({low} to {high})"
+    return Text(" (at most {high})", high=high) if float(use.low) < _TINY else f" ({low} to {high})"
 
 
 def _paid_back(pair: RentOrBuy) -> str:
@@ -443,10 +518,16 @@ def _paid_back(pair: RentOrBuy) -> str:
         return pays_back(pair)
     runs, high = pair.requested_per_month, float(months.high)
     level = percent(months.level)
-    most = f" ({level}: at most {high:,.0f} months)" if 1.5 <= high < math.inf else ""
+    most = (
+        Text(" ({level}: at most {high:,.0f} months)", level=level, high=high)
+        if 1.5 <= high < math.inf
+        else ""
+    )
     most = " (or never)" if high == math.inf else most
     often = f"At {runs_a_month(runs)}"
-    return f"{often} it has paid for itself in less than a month{most}."
+    return Text(
+        "{often} it has paid for itself in less than a month{most}.", often=often, most=most
+    )
 
 
 def _share(value: object) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
+from planner.core import Text
 from planner.core.slugs import slug
 from planner.record._surroundings import peak_memory, surroundings, wait_for_device
 from planner.runs import table_from_rows
@@ -143,12 +144,20 @@ class EpochTimes:
         self.path = kept.path
         title = self._title or f"{self._columns['model']} on {self._columns['system_name']}"
         about = {
-            "title": title, "basis": "measured", "licence": self._columns["licence"],
-            "source": f"Recorded with Epochwise, {_STARTED:%Y-%m-%d}",
-        }  # fmt: skip
+            "title": title,
+            "basis": "measured",
+            "licence": self._columns["licence"],
+            "source": Text("Recorded with Epochwise, {started:%Y-%m-%d}", started=_STARTED),
+        }
         write_once(self.folder / NAME, set_text(about))
         if self._say is not None:
-            self._say(f"Epochwise: {len(self._epochs)} epochs are in {self.path}.")
+            self._say(
+                Text(
+                    "Epochwise: {epochs} epochs are in {path}.",
+                    epochs=len(self._epochs),
+                    path=self.path,
+                )
+            )
         return self.path
 
     # -- Keras ------------------------------------------------------------------------------------
@@ -191,7 +200,7 @@ class EpochTimes:
     def __getattr__(self, name: str) -> Callable[..., None]:
         """Return Keras's other hooks, which do nothing and are marked so that it skips them."""
         if not name.startswith("on_"):
-            raise AttributeError(f"EpochTimes has no attribute {name!r}")
+            raise AttributeError(Text("EpochTimes has no attribute {name!r}", name=name))
         return _nothing
 
     # -- the run ----------------------------------------------------------------------------------

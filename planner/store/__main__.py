@@ -9,6 +9,7 @@ from pathlib import Path
 
 import duckdb
 
+from planner.core import Text
 from planner.store.disk.folders import Folder, folders_from_environment
 from planner.store.export import export_duckdb
 from planner.store.reader import Refused, Store
@@ -41,9 +42,9 @@ def main(arguments: list[str]) -> int:
 def _folder_problem(options: argparse.Namespace) -> str | None:
     for path in options.folder:
         if not path.is_dir():
-            return f"{path} is not a folder. Name a folder with result sets."
+            return Text("{path} is not a folder. Name a folder with result sets.", path=path)
         if options.command == "compact" and path.resolve() == SHIPPED:
-            return f"{path} is shipped with the product and is not changed."
+            return Text("{path} is shipped with the product and is not changed.", path=path)
     return None
 
 
@@ -77,12 +78,24 @@ def _compact(folders: tuple[Folder, ...]) -> int:
             wrong += 1
             continue
         for text in done.left:
-            _say(f"{place}: left alone: {text}")
+            _say(Text("{place}: left alone: {text}", place=place, text=text))
         wrong += len(done.left)
         if done.merged:
-            _say(f"{place}: {done.files} files -> 1 ({done.runs} runs, {done.merged.name})")
+            _say(
+                Text(
+                    "{place}: {files} files -> 1 ({runs} runs, {merged})",
+                    place=place,
+                    files=done.files,
+                    runs=done.runs,
+                    merged=done.merged.name,
+                )
+            )
         else:
-            _say(f"{place}: nothing to merge ({done.files} good files)")
+            _say(
+                Text(
+                    "{place}: nothing to merge ({files} good files)", place=place, files=done.files
+                )
+            )
     return 1 if wrong else 0
 
 
@@ -102,7 +115,14 @@ def _verify(folders: tuple[Folder, ...], app: tuple[Folder, ...]) -> int:
         problems.setdefault(contradiction.path, contradiction)
     for problem in problems.values():
         _say(f"{problem.path}: {problem.reason}")
-    _say(f"{files} files, {runs} runs, {len(problems)} problems")
+    _say(
+        Text(
+            "{files} files, {runs} runs, {problems} problems",
+            files=files,
+            runs=runs,
+            problems=len(problems),
+        )
+    )
     return 1 if problems else 0
 
 

@@ -43,7 +43,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from planner.core import MAX_SET_BYTES, MAX_SET_DEPTH, MAX_SET_KEYS, MAX_SET_LINE
+from planner.core import MAX_SET_BYTES, MAX_SET_DEPTH, MAX_SET_KEYS, MAX_SET_LINE, Text
 
 
 def write_whole(path: Path, content: bytes | str) -> None:
@@ -163,7 +163,9 @@ def bounded_json(source: Path | bytes, most_bytes: int) -> Any:  # noqa: ANN401 
 def _bounded(source: Path | bytes, most_bytes: int) -> bytes:
     data = source if isinstance(source, bytes) else _beginning(source, most_bytes + 1)
     if len(data) > most_bytes:
-        raise UnfitFileError(f"is larger than {most_bytes / 1e6:g} MB")
+        raise UnfitFileError(
+            Text("is larger than {most_bytes:g} MB", most_bytes=most_bytes / 1000000.0)
+        )
     return data
 
 
@@ -198,15 +200,24 @@ def bounded_toml(data: bytes) -> dict[str, Any]:
         RecursionError: it is nested deeper than Python goes.
     """
     if len(data) > MAX_SET_BYTES:
-        raise ValueError(f"it is longer than {MAX_SET_BYTES:,} bytes")
+        raise ValueError(
+            Text("it is longer than {max_set_bytes:,} bytes", max_set_bytes=MAX_SET_BYTES)
+        )
     text = data.decode().replace("\r\n", "\n")
     if any(len(line) > MAX_SET_LINE for line in text.split("\n")):
-        raise ValueError(f"a line is longer than {MAX_SET_LINE:,} characters")
+        raise ValueError(
+            Text("a line is longer than {max_set_line:,} characters", max_set_line=MAX_SET_LINE)
+        )
     bare = _bare(text)
     if any(sum(line.count(c) for c in ".[{") > MAX_SET_DEPTH for line in bare.split("\n")):
-        raise ValueError(f"a line has more than {MAX_SET_DEPTH} dots and brackets outside texts")
+        raise ValueError(
+            Text(
+                "a line has more than {max_set_depth} dots and brackets outside texts",
+                max_set_depth=MAX_SET_DEPTH,
+            )
+        )
     if bare.count("=") + bare.count("[") > MAX_SET_KEYS:
-        raise ValueError(f"it has more than {MAX_SET_KEYS} keys")
+        raise ValueError(Text("it has more than {max_set_keys} keys", max_set_keys=MAX_SET_KEYS))
     return tomllib.loads(text)
 
 
