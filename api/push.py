@@ -139,7 +139,10 @@ class Push:
     def _not_allowed(self, token: Token, asked: Asked) -> Response | None:
         if not token.may_push(asked.slug):
             detail = Text("This token may not add runs to {slug}. Its sets: ", slug=asked.slug)
-            return problem(HTTPStatus.FORBIDDEN, f"{detail}{', '.join(token.sets)}.")
+            return problem(
+                HTTPStatus.FORBIDDEN,
+                Text("{detail}{sets}.", detail=detail, sets=", ".join(token.sets)),
+            )
         if (self.inbox.shipped / asked.slug).exists():
             detail = Text("{slug} is a shipped set. Choose another name.", slug=asked.slug)
             return problem(HTTPStatus.CONFLICT, detail)

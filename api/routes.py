@@ -199,7 +199,7 @@ def _missing(paths: Mapping[str, str]) -> Endpoint:
             )
             allow = {"Allow": "GET, HEAD" if method == "GET" else method}
             return problem(HTTPStatus.METHOD_NOT_ALLOWED, detail, headers=allow)
-        near = f" Perhaps {path}?" if path in paths else ""
+        near = Text(" Perhaps {path}?", path=path) if path in paths else ""
         detail = Text(
             "There is no such address.{near} See {path} for all of them.",
             near=near,

@@ -147,7 +147,9 @@ def _machine(link: Link, of: Reply) -> None:
         st.caption("No machine here is bought. Add one under Machines.")
         return
     _chart(of, "machine", lines.sentence, charts.side_by_side)
-    st.caption(widgets.answer_text(f"{lines.title}. {lines.sentence}"))
+    st.caption(
+        widgets.answer_text(Text("{title}. {sentence}", title=lines.title, sentence=lines.sentence))
+    )
     widgets.table(
         tables.line_rows(lines, of.question.display), key="capacity.lines",
         alt="Cost, resale value, energy and CO2 of one machine of each kind",

@@ -280,7 +280,10 @@ def _number(text: str) -> float | None:
 def _config(name: str, rows: Sequence[Mapping[str, str]]) -> Any:  # noqa: ANN401 - Streamlit's own type
     parameter, columns = _BY_NAME[name], st.column_config
     title, width = _TITLES.get(name, sentence_case(name.replace("_", " "))), _WIDTHS.get(name)
-    common: dict[str, Any] = {"width": width, "help": f"{sentence_case(parameter.words)}."}
+    common: dict[str, Any] = {
+        "width": width,
+        "help": Text("{sentence_case}.", sentence_case=sentence_case(parameter.words)),
+    }
     held = [row[name] for row in rows if row.get(name)]
     if name == "network":
         every = list(dict.fromkeys([*networks(), *held]))

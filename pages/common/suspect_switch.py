@@ -86,7 +86,13 @@ def _sentence(shared: Store, suspect: list[Run]) -> str:
         else Text("{suspect:,} runs here are", suspect=len(suspect))
     )
     may = sum(run.run_id in suspects.left_out for run in suspect)
-    return f"{many} suspect: {counts}. {_switched(may, len(suspect))}{STAY}"
+    return Text(
+        "{many} suspect: {counts}. {switched}{stay}",
+        many=many,
+        counts=counts,
+        switched=_switched(may, len(suspect)),
+        stay=STAY,
+    )
 
 
 def _switched(may: int, suspect: int) -> str:

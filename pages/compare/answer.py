@@ -181,7 +181,7 @@ def _small_print(comparison: Comparison) -> None:
             if words in _BASES
             else f"Basis: {words}"
         )
-        st.caption(as_text(f"{basis}. Intervals: 90\u00a0%."))
+        st.caption(as_text(Text("{basis}. Intervals: 90\u00a0%.", basis=basis)))
     if note := session_note(comparison):
         st.caption(as_text(note))
     question = comparison.question

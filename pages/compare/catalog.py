@@ -204,7 +204,14 @@ def import_file(catalog: Catalog) -> None:
         return
     new_rows, problems = rows_on_disk.import_csv(table, content, catalog, file=upload.name[:80])
     records = listed(new_rows)
-    st.caption(f"{_counted(records, 'valid row')} of {table}, {_counted(problems, 'problem')}.")
+    st.caption(
+        Text(
+            "{counted} of {table}, {counted_2}.",
+            counted=_counted(records, "valid row"),
+            table=table,
+            counted_2=_counted(problems, "problem"),
+        )
+    )
     if records:
         widgets.table(
             records[:_MOST_SHOWN], key="compare.rows.preview",
@@ -217,7 +224,7 @@ def import_file(catalog: Catalog) -> None:
         Text("Replaces {before:,} existing {rows}, before -> after", before=len(before), rows=rows),
     )
     for problem in problems[:20]:
-        st.caption(as_text(message_of(problem)))
+        st.caption(as_text(str(problem)))
     if len(problems) > 20:
         st.caption(Text("and {problems:,} more problems.", problems=len(problems) - 20))
     st.button(

@@ -72,7 +72,7 @@ def _with_terms(candidate: Candidate) -> str:
 def _abbreviated(provider: str) -> str:
     """Return the first word of a provider, at most `_MOST_PROVIDER` letters."""
     word = provider.split(maxsplit=1)[0] if provider.strip() else provider
-    return word if len(word) <= _MOST_PROVIDER else f"{word[: _MOST_PROVIDER - 1]}."
+    return word if len(word) <= _MOST_PROVIDER else Text("{word}.", word=word[: _MOST_PROVIDER - 1])
 
 
 def _with_all(candidate: Candidate) -> str:
@@ -197,7 +197,9 @@ def rent_and_buy(link: Link, reply: Reply, comparison: Comparison) -> None:
         def make() -> tuple[figures.ChartSpec, str]:
             lines, axes = _use(reply, comparison, rows, pair, slots, by_use=over == "use")
             figure = figures.rent_or_buy(lines, axes, theme)
-            return figure, f"{axes.y_title} against {axes.x_title}."
+            return figure, Text(
+                "{y_title} against {x_title}.", y_title=axes.y_title, x_title=axes.x_title
+            )
 
         of = (theme, tuple(slots.items()), over)
         figure, alt = state.drawn(reply, "rent or buy", of, make)

@@ -357,9 +357,15 @@ def _money(link: Link, name: str, title: str, words: str) -> None:
     st.session_state[_SHOWN] = display
     tax = f"{100.0 * display.tax_share:g} % tax" if display.tax_share else "no tax"
     st.number_input(
-        f"{title} ({display.currency}, {tax})", *limits(BY_NAME[name]), value=None,
-        step=10.0, format="%g", placeholder="none", key=link.key(name), help=f"{words}.",
-    )  # fmt: skip
+        f"{title} ({display.currency}, {tax})",
+        *limits(BY_NAME[name]),
+        value=None,
+        step=10.0,
+        format="%g",
+        placeholder="none",
+        key=link.key(name),
+        help=Text("{words}.", words=words),
+    )
 
 
 def shown_otherwise(link: Link) -> None:
@@ -471,7 +477,11 @@ def _field(link: Link, name: str, tariff: Tariff | None) -> None:
         format="%g",
         placeholder=empty,
         key=link.key(name),
-        help=f"{sentence_case(assumption.why)}. Default: {_usual(default)}.",
+        help=Text(
+            "{sentence_case}. Default: {usual}.",
+            sentence_case=sentence_case(assumption.why),
+            usual=_usual(default),
+        ),
     )
 
 

@@ -152,7 +152,9 @@ def _save(link: Link, reply: Reply, parameters: Parameters) -> None:
     except OSError as error:
         st.session_state[_PROBLEM] = message_of(error)
         return
-    st.session_state[_DONE] = f"{name} is {'replaced' if again else 'saved'}."
+    st.session_state[_DONE] = (
+        Text("{name} is replaced.", name=name) if again else Text("{name} is saved.", name=name)
+    )
     st.session_state["compare-opened"] = kept.id
     link.put("saved", kept.id)
 

@@ -201,7 +201,7 @@ def _taken(link: Link, data: bytes) -> str:
         link.put("saved", saved.id)
         taken.append(saved.name)
     st.session_state["explore.views.turn"] = st.session_state.get("explore.views.turn", 0) + 1
-    return f"Saved: {', '.join(taken)}."
+    return Text("Saved: {taken}.", taken=", ".join(taken))
 
 
 def _saved_under_a_free_name(view: View) -> View:

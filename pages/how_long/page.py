@@ -157,7 +157,7 @@ def how_sure(result: HowLong) -> str:
     meant = [Text("The interval is for {where}.", where=where)] if total.low < total.high else []
     notes = [t for t in (result.size_sentence, result.start_sentence) if t]
     reasons = [r for r in total.reasons if not (result.no_start and r == START_NOT_INCLUDED)]
-    return " ".join([f"Basis: {basis}.", *notes, *meant, *reasons])
+    return " ".join([Text("Basis: {basis}.", basis=basis), *notes, *meant, *reasons])
 
 
 def _chart(

@@ -54,13 +54,17 @@ def sweep_sentence(status: SweepStatus, of: Condition) -> str:
     )
     name = status.title or status.sweep
     if of == "waiting":
-        return f"{name}: {status.message or 'waits until this machine is free'}."
+        return Text(
+            "{name}: {message}.",
+            name=name,
+            message=status.message or "waits until this machine is free",
+        )
     if of == "running":
-        return f"{name}: {done}, {_left(status)}."
+        return Text("{name}: {done}, {left}.", name=name, done=done, left=_left(status))
     if of == "finished":
         took = f" in {in_words(_took(status))}" if status.ended_at and status.started_at else ""
-        return f"{name}: {done}{took}."
-    return f"{name}: {of} after {done}."
+        return Text("{name}: {done}{took}.", name=name, done=done, took=took)
+    return Text("{name}: {of} after {done}.", name=name, of=of, done=done)
 
 
 def _failed_runs(status: SweepStatus) -> str:

@@ -340,7 +340,9 @@ def _missed_line(verdict: Verdict) -> str:
     """Return a missed target with its reason as a list item."""
     record = figures_of.verdict_record(verdict)
     figure, why = (widgets.answer_text(t) for t in (sentence_case(verdict.what), verdict.why))
-    result = widgets.answer_text(f"{record['Measured']}, target {record['Target']}.")
+    result = widgets.answer_text(
+        Text("{measured}, target {target}.", measured=record["Measured"], target=record["Target"])
+    )
     return f"- **{figure}:** {result} {sentence_case(why)}{'.' if why else ''}"
 
 

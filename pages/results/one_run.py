@@ -105,7 +105,7 @@ def run_sentence(run: Run) -> str:
             asymptotic_throughput=run.asymptotic_throughput,
             overhead_s=in_words(run.overhead_s or 0.0),
         )
-    return f"{what}."
+    return Text("{what}.", what=what)
 
 
 def _epochs(shared: Store, run: Run) -> None:

@@ -69,7 +69,11 @@ def benchmark_words(chosen: Edition) -> str:
     """Return optimiser and target of the benchmark, in words."""
     benchmark = chosen.benchmark
     optimizer = benchmark.optimizer
-    how = f"Optimiser: {optimizer}." if optimizer else "The optimiser is not stated."
+    how = (
+        Text("Optimiser: {optimizer}.", optimizer=optimizer)
+        if optimizer
+        else "The optimiser is not stated."
+    )
     return Text(
         "{how} Target: {target}, as the benchmark sets it.", how=how, target=benchmark.target
     )

@@ -16,7 +16,7 @@ def fit(row: Record) -> dict[str, object]:
             "Optimiser": row["optimizer"],
             "Batches": row["batches"],
             "Bcrit (samples)": "refused",
-            "Notes": paragraph(row["refused"], row["measure_next"]),
+            "Notes": paragraph(str(row["refused"]), str(row["measure_next"])),
         }
     shown: dict[str, object] = {
         "Optimiser": row["optimizer"],

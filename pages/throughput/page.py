@@ -278,7 +278,9 @@ def _shown_at(row: Record) -> dict[str, object]:
         "Samples/s": "refused" if refused else curves.rounded_cell(row, "samples_per_s"),
         "Step (s)": "" if refused else curves.rounded_cell(row, "step_s"),
         "Basis": row["basis"] or "",
-        "Notes": paragraph(row["refused"], row["measure_next"]) if refused else row["notes"] or "",
+        "Notes": paragraph(str(row["refused"]), str(row["measure_next"]))
+        if refused
+        else row["notes"] or "",
     }
 
 
@@ -307,7 +309,7 @@ def _shown(row: Record) -> dict[str, object]:
             "Points": row["points"],
             **_left_out(row),
             "v0 (samples/s)": "refused",
-            "Notes": paragraph(row["refused"], row["measure_next"]),
+            "Notes": paragraph(str(row["refused"]), str(row["measure_next"])),
         }
     return {
         "Curve": row["curve"],

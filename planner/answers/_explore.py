@@ -258,7 +258,12 @@ def _sentence(points: Points) -> str:
             runs=runs,
             groups=groups,
         )
-    return f"{points.y_title} against {_lower(points.x_title)}: {runs}."
+    return Text(
+        "{y_title} against {lower}: {runs}.",
+        y_title=points.y_title,
+        lower=_lower(points.x_title),
+        runs=runs,
+    )
 
 
 def _lower(title: str) -> str:
@@ -365,7 +370,7 @@ def _pivot_words(pivot: PivotAnswer) -> tuple[str, tuple[str, ...]]:
         notes.append(Text("No filtered run states {lower}.", lower=_lower(pivot.measure.title)))
     if table.left_out:
         notes.append(Text("{left_out:,} runs state no {by}.", left_out=table.left_out, by=by))
-    return f"{pivot.title} by {by}: {runs}.", tuple(notes)
+    return Text("{title} by {by}: {runs}.", title=pivot.title, by=by, runs=runs), tuple(notes)
 
 
 # -- side by side --------------------------------------------------------------------------------

@@ -232,7 +232,11 @@ def _near(name: str) -> str:
     from planner.core.parameters import near_names
 
     near = near_names(name, list(BY_NAME), 1)
-    return f"Perhaps {near[0]}?" if near else f"Use {', '.join(list(BY_NAME)[:10])} ..."
+    return (
+        Text("Perhaps {near}?", near=near[0])
+        if near
+        else f"Use {', '.join(list(BY_NAME)[:10])} ..."
+    )
 
 
 def _row(

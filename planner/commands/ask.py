@@ -224,7 +224,9 @@ def _print_batches(rows: list[Record]) -> None:
     for row in rows:
         label, batch = str(row["curve"]), f"{row['global_batch_size']:,.15g}"
         if row["refused"]:
-            lines.append([label, batch, NONE, NONE, paragraph(row["refused"], row["measure_next"])])
+            lines.append(
+                [label, batch, NONE, NONE, paragraph(str(row["refused"]), str(row["measure_next"]))]
+            )
             continue
         speed, step = (interval_cell(row, n) for n in ("samples_per_s", "step_s"))
         lines.append([label, batch, speed, step, str(row["basis"])])

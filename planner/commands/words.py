@@ -142,7 +142,16 @@ def missing_folders(arguments: argparse.Namespace) -> tuple[Problem, ...]:
     """Return a problem per option whose folder is missing or unreadable."""
     named = {name: getattr(arguments, name) for name in FOLDERS}
     return tuple(
-        Problem(parameter="", message=f"--{name}: {as_utf8(path)} {wrong} Name {FOLDERS[name]}.")
+        Problem(
+            parameter="",
+            message=Text(
+                "--{name}: {as_utf8} {wrong} Name {folders}.",
+                name=name,
+                as_utf8=as_utf8(path),
+                wrong=wrong,
+                folders=FOLDERS[name],
+            ),
+        )
         for name, path in named.items()
         if path is not None and (wrong := _no_folder(path))
     )

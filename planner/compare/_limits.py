@@ -56,7 +56,11 @@ def _kept_by(comparison: Comparison, checked: Sequence[Row]) -> str:
     """Return which options meet the limits: 'two of six do ..., best first: ...'."""
     kept = keeping(comparison)
     if not kept and len(comparison.rows) == 1:
-        return f"{checked[0].candidate.label} {_seldom(checked[0])}."
+        return Text(
+            "{candidate} {seldom}.",
+            candidate=checked[0].candidate.label,
+            seldom=_seldom(checked[0]),
+        )
     if not kept:
         return _closest(comparison, checked)
     sure, every = sum((r.in_time or 0.0) >= SURE for r in checked), len(comparison.rows)
@@ -64,7 +68,11 @@ def _kept_by(comparison: Comparison, checked: Sequence[Row]) -> str:
     if not sure:
         return Text("none for sure; more likely than not: {named}.", named=named)
     if every == 1:
-        return f"{kept[0].candidate.label} does, {_chance(kept[0])}."
+        return Text(
+            "{candidate} does, {chance}.",
+            candidate=kept[0].candidate.label,
+            chance=_chance(kept[0]),
+        )
     if sure == 1:
         return Text(
             "of {every} only one does {sure_words}: {named}.",

@@ -12,7 +12,6 @@ import numpy as np
 from planner.compare._assumptions import electricity_lines
 from planner.compare._words import (
     budget_words,
-    comparative,
     limits_phrase,
     machines,
     number,
@@ -34,6 +33,7 @@ from planner.core import (
     Text,
     about,
     between,
+    paragraph,
     percent,
     plain,
     with_ends,
@@ -123,7 +123,6 @@ def limits_words(limits: Limits, display: Display = DOLLARS, until: str = "") ->
     return " ".join(parts)
 
 
-_VERBS: Final = {"rent": "Renting", "buy": "Buying", "own": "Using"}
 TIED: Final = (0.4, 0.6)
 """Two options are as good as tied between these probabilities of being better."""
 RISKY_AND_SURE: Final = (0.9, 0.99)
@@ -146,17 +145,37 @@ def sentences(comparison: Comparison, display: Display = DOLLARS) -> tuple[str, 
         return (_nothing(comparison),)
     if none_in_reach(comparison):
         return (_none(comparison, display),)
-    does = f"{_does(comparison)}{_at_batch(leader, comparison)}"
-    finishes = f"{subject(leader, display)} {does} in {time_with_interval(leader.time)}"
-    cost = "" if isinstance(leader.cost, Refusal) else f" for {_money(leader.cost, display)}"
-    cost += _up_front(leader, display)
+    result = _result(subject(leader, display), _work(leader, comparison), leader, display)
     kept = _in_time(comparison.question.limits, leader, display)
     condition = leader.timed.fit.condition
-    first = f"{finishes}{cost}{kept}." + (
-        Text(" It fits only {condition}.", condition=condition) if condition else ""
+    first = paragraph(
+        Text("{result}; {chance}.", result=result, chance=kept)
+        if kept
+        else Text("{result}.", result=result),
+        Text("It fits only {condition}.", condition=condition) if condition else None,
     )
     others = (_against(comparison, leader, display), _surer(comparison, leader, display))
     return (first, *(text for text in others if text))
+
+
+def _result(option: str, does: str, row: Row, display: Display) -> Text:
+    """Return 'OPTION DOES in 25 h for 62 USD', and what is to be paid first."""
+    time = "" if isinstance(row.time, Refusal) else time_with_interval(row.time)
+    if isinstance(row.cost, Refusal):
+        return Text("{option} {does} in {time}", option=option, does=does, time=time)
+    cost = _money(row.cost, display)
+    if pays_up_front(row) and row.to_pay is not None:
+        return Text(
+            "{option} {does} in {time} for {cost} a run, with {amount} to be paid first",
+            option=option,
+            does=does,
+            time=time,
+            cost=cost,
+            amount=money_about(row.to_pay, display),
+        )
+    return Text(
+        "{option} {does} in {time} for {cost}", option=option, does=does, time=time, cost=cost
+    )
 
 
 def none_in_reach(comparison: Comparison) -> bool:
@@ -175,11 +194,20 @@ def subject(row: Row, display: Display = DOLLARS) -> str:
 
     Electricity is the only price of an owned machine.
     """
-    candidate = row.candidate
-    which = "the " if candidate.way == "own" else ""
-    number_of = f"{machines(row.machines)} with " if row.machines > 1 else which
-    what = f"{_VERBS[candidate.way]} {number_of}{candidate.what}"
-    return what if candidate.way == "own" else f"{what} at {_price(row, display)}"
+    option, way = row.candidate.what, row.candidate.way
+    if row.machines > 1:
+        option = Text("{machines} with {option}", machines=machines(row.machines), option=option)
+    if way == "own":
+        one = row.machines == 1
+        return (
+            Text("Using the {option}", option=option)
+            if one
+            else Text("Using {option}", option=option)
+        )
+    paid = _price(row, display)
+    if way == "rent":
+        return Text("Renting {option} at {price}", option=option, price=paid)
+    return Text("Buying {option} at {price}", option=option, price=paid)
 
 
 def _price(row: Row, display: Display) -> str:
@@ -199,8 +227,13 @@ def buying(pair: RentOrBuy) -> str:
     what = Text("{bought} instead of {rented}", bought=bought, rented=rented)
     if isinstance(pair.use, Refusal) or not isinstance(pair.use, BreakEven):
         why = pair.use.reason if isinstance(pair.use, Refusal) else ""
-        return f"{what}: {why} {_paid_back(pair)}".rstrip()
-    return f"{what}: {_pays_off(pair.use.utilisation, pair.runs_per_month)}. {_paid_back(pair)}"
+        return Text("{what}: {why}", what=what, why=paragraph(why, _paid_back(pair)))
+    return Text(
+        "{what}: {pays_off}. {paid_back}",
+        what=what,
+        pays_off=_pays_off(pair.use.utilisation, pair.runs_per_month),
+        paid_back=_paid_back(pair),
+    )
 
 
 def time_with_interval(time: Estimate) -> str:
@@ -214,7 +247,7 @@ def assumed_lines(comparison: Comparison) -> list[str]:
     """Return the assumptions that apply to these options, as sentences."""
     a = comparison.question.assumed
     ways = {r.candidate.way for r in comparison.rows}
-    lines = [f"{runs_a_month(a.runs_per_month)}."]
+    lines = [Text("{runs_a_month}.", runs_a_month=runs_a_month(a.runs_per_month))]
     if "buy" in ways:
         lines.append(
             Text(
@@ -283,18 +316,17 @@ def _none(comparison: Comparison, display: Display) -> str:
     best = closest(comparison, 1.0 - ALMOST_SURE)
     first = Text("None of these {does} {within}", does=_does(comparison), within=within)
     if best is None or isinstance(best.time, Refusal):
-        return f"{first}."
-    cost = "" if isinstance(best.cost, Refusal) else f" for {_money(best.cost, display)}"
-    cost += _up_front(best, display)
-    nearest = Text(
-        "{candidate} comes closest, in {time_with_interval}{cost}",
-        candidate=best.candidate.label,
-        time_with_interval=time_with_interval(best.time),
-        cost=cost,
-    )
+        return Text("{first}.", first=first)
+    nearest = _result(best.candidate.label, Text("comes closest,"), best, display)
     chance = best.in_time or 0.0
-    often = Text(", with {chance} probability", chance=percent(chance))
-    return f"{first}: {nearest}{often if chance >= 1.0 - ALMOST_SURE else ''}."
+    if chance < 1.0 - ALMOST_SURE:
+        return Text("{none}: {nearest}.", none=first, nearest=nearest)
+    return Text(
+        "{none}: {nearest}, with {chance} probability.",
+        none=first,
+        nearest=nearest,
+        chance=percent(chance),
+    )
 
 
 def _against(comparison: Comparison, leader: Row, display: Display) -> str:
@@ -308,25 +340,37 @@ def _against(comparison: Comparison, leader: Row, display: Display) -> str:
     if not _as_good_as_tied(chance):
         return _how(chance, limits, within, other)
     differs = _differs(leader, rest[0], limits, display)
-    tied = Text(
-        "It is as good as tied{differs} with {other}{differs_2}.",
-        differs=differs and f" in {limits.order}",
-        other=other,
-        differs_2=differs,
-    )
     alone = _as_good_as_tied(better(leader, rest[0], Limits(order=limits.order)))
-    if not within or (differs and alone):
-        return tied
-    tied = Text(
-        "It is as good as tied with {other}{differs}{differs_2}",
-        other=other,
-        differs=differs,
-        differs_2=differs and ",",
-    )
+    way = "" if differs and alone else within
+    return _tied(limits, other, differs, way)
+
+
+def _tied(limits: Limits, other: str, differs: str, within: str) -> Text:
+    """Return 'It is as good as tied in cost with X, which takes 7 h.', or '... as the way ...'."""
+    by_cost = limits.order == "cost"
+    if not within:
+        if not differs:
+            return Text("It is as good as tied with {other}.", other=other)
+        if by_cost:
+            return Text(
+                "It is as good as tied in cost with {other}, {differs}.",
+                other=other,
+                differs=differs,
+            )
+        return Text(
+            "It is as good as tied in time with {other}, {differs}.", other=other, differs=differs
+        )
+    if differs:
+        other = Text("{other}, {differs},", other=other, differs=differs)
+    if by_cost:
+        return Text(
+            "It is as good as tied with {other} as the cheaper way to finish {within}.",
+            other=other,
+            within=within,
+        )
     return Text(
-        "{tied} as the {comparative} way to finish {within}.",
-        tied=tied,
-        comparative=comparative(limits),
+        "It is as good as tied with {other} as the faster way to finish {within}.",
+        other=other,
         within=within,
     )
 
@@ -340,22 +384,59 @@ def _how(chance: float, limits: Limits, within: str, other: str) -> str:
 
     Below 50 % (median lower, probability not): 'But X is 70 % likely ...'.
     """
-    what = comparative(limits)
-    way = Text("{what} way to finish {within}", what=what, within=within)
     if chance < TIED[0]:
-        return Text(
-            "But {other} is {likely_words} {way}.",
-            other=other,
-            likely_words=likely_words(1.0 - chance),
-            way=f"the {way}" if within else what,
+        return _better_by(limits, within, other, likely_words(1.0 - chance))
+    by_cost, likely = limits.order == "cost", likely_words(chance)
+    if not within:
+        text = (
+            Text("It is {likely} cheaper than {other}", likely=likely, other=other)
+            if by_cost
+            else Text("It is {likely} faster than {other}", likely=likely, other=other)
         )
-    open_still = ", not decided" if chance < DECIDED else ""
-    return Text(
-        "It is {likely_words} {way} than {other}{open_still}.",
-        likely_words=likely_words(chance),
-        way=f"a {way}" if within else what,
-        other=other,
-        open_still=open_still,
+    else:
+        text = (
+            Text(
+                "It is {likely} a cheaper way to finish {within} than {other}",
+                likely=likely,
+                within=within,
+                other=other,
+            )
+            if by_cost
+            else Text(
+                "It is {likely} a faster way to finish {within} than {other}",
+                likely=likely,
+                within=within,
+                other=other,
+            )
+        )
+    if chance < DECIDED:
+        return Text("{better}, not decided.", better=text)
+    return Text("{better}.", better=text)
+
+
+def _better_by(limits: Limits, within: str, other: str, likely: str) -> Text:
+    """Return 'But X is 70 % likely cheaper.' or '... the cheaper way to finish ...'."""
+    by_cost = limits.order == "cost"
+    if not within:
+        return (
+            Text("But {other} is {likely} cheaper.", other=other, likely=likely)
+            if by_cost
+            else Text("But {other} is {likely} faster.", other=other, likely=likely)
+        )
+    return (
+        Text(
+            "But {other} is {likely} the cheaper way to finish {within}.",
+            other=other,
+            likely=likely,
+            within=within,
+        )
+        if by_cost
+        else Text(
+            "But {other} is {likely} the faster way to finish {within}.",
+            other=other,
+            likely=likely,
+            within=within,
+        )
     )
 
 
@@ -363,11 +444,13 @@ def likely_words(chance: float) -> str:
     """Return '> 99 % likely', '82 % likely'; an undecided chance is rounded down below 95 %."""
     if chance < DECIDED <= round(chance, 2):
         chance = math.floor(100.0 * chance) / 100.0
-    return "> 99 % likely" if chance > ALMOST_SURE else f"{percent(chance)} likely"
+    if chance > ALMOST_SURE:
+        return Text("> 99 % likely")
+    return Text("{share} likely", share=percent(chance))
 
 
 def _differs(first: Row, other: Row, limits: Limits, display: Display) -> str:
-    """Return ', which takes 7 h 28 min' for a tie in cost, ', which costs 15 USD' for one in time.
+    """Return 'which takes 7 h 28 min' for a tie in cost, 'which costs 15 USD' for one in time.
 
     "" where the other option is not more than 1.5 times better in that respect.
     """
@@ -375,8 +458,10 @@ def _differs(first: Row, other: Row, limits: Limits, display: Display) -> str:
     ratio = times_better(other, first, other_order)
     if ratio is None or float(ratio.value) <= 1.5:
         return ""
-    verb = "takes" if other_order == "time" else "costs"
-    return f", which {verb} {_answer(other, other_order, display)}"
+    amount = _answer(other, other_order, display)
+    if other_order == "time":
+        return Text("which takes {time}", time=amount)
+    return Text("which costs {cost}", cost=amount)
 
 
 def _answer(row: Row, order: Order, display: Display) -> str:
@@ -405,11 +490,16 @@ def _surer(comparison: Comparison, leader: Row, display: Display) -> str:
     if safest is None:
         return ""
     size = _answer(safest, limits.order, display)
-    return f"{safest.candidate.label}: {size}, {_kept(safest.in_time, limits_phrase(limits))}."
+    return Text(
+        "{candidate}: {size}, {kept}.",
+        candidate=safest.candidate.label,
+        size=size,
+        kept=_kept(safest.in_time, limits_phrase(limits)),
+    )
 
 
 def _in_time(limits: Limits, leader: Row, display: Display) -> str:
-    """Return '; in time with 92 % probability'; "" without limits.
+    """Return 'in time with 92 % probability'; "" without limits.
 
     With unknown cost: '...; its cost is unknown, so 10 USD may not be enough'.
     """
@@ -418,15 +508,15 @@ def _in_time(limits: Limits, leader: Row, display: Display) -> str:
     timely = replace(limits, budget_usd=None, cost_limit_usd=None)
     kept = _kept_with(chance_to_meet(leader, timely), limits_phrase(timely))
     most = limits.cost_limit_usd if limits.budget_usd is None else limits.budget_usd
-    return Text(
-        "{kept}; its cost is unknown, so {budget_words} may not be enough",
-        kept=kept,
-        budget_words=budget_words(most or 0.0, display),
+    unknown = Text(
+        "its cost is unknown, so {budget} may not be enough",
+        budget=budget_words(most or 0.0, display),
     )
+    return Text("{chance}; {cost}", chance=kept, cost=unknown) if kept else unknown
 
 
 def _kept_with(share: float | None, kept: str) -> str:
-    return "" if share is None else f"; {_kept(share, kept)}"
+    return "" if share is None else _kept(share, kept)
 
 
 def _kept(share: float | None, kept: str) -> str:
@@ -443,14 +533,22 @@ def _does(comparison: Comparison) -> str:
     goal, name = comparison.question.goal, comparison.question.job.name
     if goal.epochs is not None:
         return Text("finishes {words} of {name}", words=goal.words, name=name)
-    using = f" with {goal.optimizer}" if goal.optimizer else ""
-    return Text("brings {name} to {words}{using}", name=name, words=goal.words, using=using)
+    if not goal.optimizer:
+        return Text("brings {name} to {words}", name=name, words=goal.words)
+    return Text(
+        "brings {name} to {words} with {optimizer}",
+        name=name,
+        words=goal.words,
+        optimizer=goal.optimizer,
+    )
 
 
-def _at_batch(row: Row, comparison: Comparison) -> str:
-    """Return ' at batch 256' for epochs at a known batch, else ""."""
-    batch, epochs = row.timed.batch, comparison.question.goal.epochs
-    return "" if batch is None or epochs is None else Text(" at batch {batch}", batch=plain(batch))
+def _work(row: Row, comparison: Comparison) -> str:
+    """Return what an option does, for epochs with its batch where that is known."""
+    batch, does = row.timed.batch, _does(comparison)
+    if batch is None or comparison.question.goal.epochs is None:
+        return does
+    return Text("{does} at batch {batch}", does=does, batch=plain(batch))
 
 
 def _nothing(comparison: Comparison) -> str:
@@ -468,15 +566,6 @@ def _nothing(comparison: Comparison) -> str:
 
 def _money(cost: Estimate, display: Display) -> str:
     return money_with_interval(cost, display) if float(cost.value) else money(0.0, display)
-
-
-def _up_front(row: Row, display: Display) -> str:
-    """Return ' a run, with 2,080 USD to be paid first'; "" where each run is billed."""
-    if not pays_up_front(row) or row.to_pay is None:
-        return ""
-    return Text(
-        " a run, with {money_about} to be paid first", money_about=money_about(row.to_pay, display)
-    )
 
 
 def _pays_off(use: Estimate, runs: Estimate | Refusal) -> str:

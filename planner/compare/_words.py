@@ -43,11 +43,6 @@ def machines(count: int) -> str:
     return f"{counted(count)} machines"
 
 
-def comparative(limits: Limits) -> str:
-    """Return 'cheaper', or 'faster' where options are ranked by time."""
-    return "cheaper" if limits.order == "cost" else "faster"
-
-
 def budget_words(budget_usd: float, display: Display = DOLLARS) -> str:
     """Return a budget in the currency that is shown: '500 EUR with tax'."""
     return f"{price(budget_usd, display)}{' with tax' if display.tax_share else ''}"

@@ -82,7 +82,7 @@ def _tie_sentence(rows: Sequence[Row], limits: Limits) -> str:
     )
     within = limits_of(limits, rows)
     if not within:
-        return f"{sentence}."
+        return Text("{sentence}.", sentence=sentence)
     what = "cheap" if limits.order == "cost" else "fast"
     best = (
         Text("any may be the {what}est", what=what)

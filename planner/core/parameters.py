@@ -372,7 +372,11 @@ def _problem(parameter: Parameter, message: str) -> Problem:
 
 def _unknown(name: str, names: Collection[str]) -> Problem:
     near = difflib.get_close_matches(name[:LONGEST_VALUE], list(names), n=1, cutoff=0.6)
-    ask = f"Perhaps {near[0]}?" if near else f"Available: {', '.join(list(names)[:12])} ..."
+    ask = (
+        Text("Perhaps {near}?", near=near[0])
+        if near
+        else f"Available: {', '.join(list(names)[:12])} ..."
+    )
     return Problem(parameter=name[:80], message=Text("Unknown parameter. {ask}", ask=ask))
 
 

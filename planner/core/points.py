@@ -173,7 +173,7 @@ def _no_numbers(name: str, values: object, what: str) -> str:
         if first is None
         else Text("holds {first!r:.40}, not a number", first=first)
     )
-    return f"{name} {problem}. Give {what}."
+    return Text("{name} {problem}. Give {what}.", name=name, problem=problem, what=what)
 
 
 def _is_number(value: object) -> bool:

@@ -189,7 +189,7 @@ class Limit:
 
 
 def _up_to(most: float, unit: str) -> Limit:
-    return Limit(0.0, most, f"Give {unit}.")
+    return Limit(0.0, most, Text("Give {unit}.", unit=unit))
 
 
 _YEAR_S: Final = 31_622_400.0

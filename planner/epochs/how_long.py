@@ -494,7 +494,7 @@ def sentence(ranked: Sequence[Answer], epochs: int, baseline: Option) -> str:
     basis += "; start-up time not included" if START_NOT_INCLUDED in total.reasons else ""
     text = f"{what}: {time} ({basis})"
     if best.option is baseline or best.speed_ratio is None:
-        return f"{text}."
+        return Text("{text}.", text=text)
     other = f"{baseline.run.system}{_at_batch(baseline.run)}"
     return Text(
         "{time}, {ratio}.", time=text, ratio=ahead_than(float(best.speed_ratio.value), other)

@@ -212,7 +212,7 @@ def _no_column(name: str, names: Collection[str]) -> str:
             "{name} is a function. Write it with brackets, as in {name}(params).", name=name
         )
     near = difflib.get_close_matches(name[:80], list(names), n=1, cutoff=0.5)
-    hint = f"Perhaps {near[0]}?" if near else "Choose one of the listed columns."
+    hint = Text("Perhaps {near}?", near=near[0]) if near else "Choose one of the listed columns."
     return Text("There is no column {name}. {hint}", name=shown(name), hint=hint)
 
 

@@ -150,7 +150,7 @@ def _hidden(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]]) ->
 
 
 def _ended(title: str) -> str:
-    return title if title.endswith((".", "?", "!")) else f"{title}."
+    return title if title.endswith((".", "?", "!")) else Text("{title}.", title=title)
 
 
 def _cell(text: str) -> str:

@@ -400,7 +400,16 @@ def work_sentences(job: Job) -> tuple[str, ...]:
             else ""
         )
         of = Text(", with {tokens:,.0f} tokens a sample", tokens=tokens) if tokens else ""
-        said.append(f"N is {large(network.active_params, 3)} {active}{layers}{width}{of}.")
+        said.append(
+            Text(
+                "N is {active_params} {active}{layers}{width}{of}.",
+                active_params=large(network.active_params, 3),
+                active=active,
+                layers=layers,
+                width=width,
+                of=of,
+            )
+        )
     elif network.multiply_adds:
         size = Text(" at {image_px} px", image_px=network.image_px) if network.image_px else ""
         said.append(
@@ -429,7 +438,11 @@ def work_sentences(job: Job) -> tuple[str, ...]:
     counted = (
         Text(" (multiply-adds: {counted})", counted=network.counted) if network.counted else ""
     )
-    return (" ".join((*said, f"Source: {network.source}{counted}.")),)
+    return (
+        " ".join(
+            (*said, Text("Source: {source}{counted}.", source=network.source, counted=counted))
+        ),
+    )
 
 
 def _family(description: Described, tokens: float | None) -> str:

@@ -307,7 +307,9 @@ def _by_line(
         each=each,
         where=where,
     )
-    sentence = f"{'Fits' if fits else 'Does not fit'}: {used}."
+    sentence = (
+        Text("Fits: {used}.", used=used) if fits else Text("Does not fit: {used}.", used=used)
+    )
     way_out = "" if fits else _ways_out(line, batch, have, hardware)
     if fits is None:
         sentence = Text(
@@ -419,11 +421,25 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
     elif state.total + kept > TIGHT * memory:
         left = Text("only {have} are left for activations", have=gigabytes(have - state.total))
         how = "Barely fits" if state.total + sample > BARELY * memory else "Fits tightly"
-        sentence = f"{how}: {left}; {usage} of {_room(have)}{where}."
+        sentence = Text(
+            "{how}: {left}; {usage} of {room}{where}.",
+            how=how,
+            left=left,
+            usage=usage,
+            room=_room(have),
+            where=where,
+        )
         way_out = _more_room(job)
     else:
         what, limited = _what(job, first=True), False
-        sentence = f"{what} {take} of {_room(have)}{where}; {_sample(job, activations)}."
+        sentence = Text(
+            "{what} {take} of {room}{where}; {sample}.",
+            what=what,
+            take=take,
+            room=_room(have),
+            where=where,
+            sample=_sample(job, activations),
+        )
     return Fit(
         fits=None, need_bytes=need, have_bytes=have, at_least=True,
         sentence=paragraph(sentence, moments_sentence(job.optimizer)), way_out=way_out,

@@ -211,7 +211,7 @@ def question(comparison: Comparison, display: Display = DOLLARS, by: datetime | 
             )
         )
     best = "cheapest" if limits.order == "cost" else "soonest"
-    return f"{' '.join([heading, *parts])}, {best}?"
+    return Text("{names}, {best}?", names=" ".join([heading, *parts]), best=best)
 
 
 def _hours(hours: float) -> str:

@@ -301,7 +301,7 @@ def _unmet(answer: Answer, unmet: str, limit: str) -> str:
         return Text("{limit}: samples per epoch are missing. Enter them.", limit=limit)
     if not any(r.total for r in answer.shown):
         return Text("{limit}: no device count has a step time.", limit=limit)
-    return f"{unmet}."
+    return Text("{unmet}.", unmet=unmet)
 
 
 def _no_cost(answer: Answer, money: str) -> str:

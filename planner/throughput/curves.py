@@ -160,7 +160,12 @@ def crossover_sentence(a: SystemCurve, b: SystemCurve) -> str:
         slow=slow.label,
         crossing=size(crossing.value),
     )
-    return f"{text}{interval_text(crossing, size)}. {' '.join(crossing.reasons)}".strip()
+    return Text(
+        "{text}{interval_text}. {reasons}",
+        text=text,
+        interval_text=interval_text(crossing, size),
+        reasons=" ".join(crossing.reasons),
+    ).strip()
 
 
 def crossover_line(a: SystemCurve, b: SystemCurve) -> str:

@@ -372,7 +372,7 @@ def _resolution(edition: Edition, medians: Floats) -> str:
     )
     finite = medians[np.isfinite(medians)]
     if not whole or not finite.size:
-        return f"{lead}."
+        return Text("{lead}.", lead=lead)
     coarse = 100.0 * per_epoch / np.array([finite.max(), finite.min()])
     return Text(
         "{lead}, stated in whole epochs: each is {coarse:.2g} to {coarse_2:.2g} % of the steps.",

@@ -132,7 +132,7 @@ def convergence_sentence(
     """Return where larger batches give diminishing returns, and the best batch `where`."""
     limit = _limit(curve, goal.of(optimizer.optimizer))
     if timing is None or isinstance(timing.best, Refusal) or isinstance(timing.least_s, Refusal):
-        return f"{limit}."
+        return Text("{limit}.", limit=limit)
     best, least = timing.best, interval_text(timing.least_s, _seconds)
     ends = "" if best.low == best.high else interval_text(best, size)  # clipped: a note says so
     return Text(
@@ -195,7 +195,7 @@ def noise_sentence(comparison: Comparison) -> str:
         for c in curves
     ]
     lead = "Gradient noise scale in samples, median over the batches at their best rates (Bcrit): "
-    return f"{lead}{'; '.join(pairs)}."
+    return Text("{lead}{pairs}.", lead=lead, pairs="; ".join(pairs))
 
 
 def caution_of(comparison: Comparison, goal: Goal) -> str:

@@ -88,7 +88,7 @@ def _with(row: Record, by_system: Mapping[str, StatedTime]) -> Record:
         "least_s": cell(time.median_s),
         "device_hours": _device_hours(time),
         "refused": None,
-        "stated": f"Stated, {_median_of(time)}.",
+        "stated": Text("Stated, {median_of}.", median_of=_median_of(time)),
     }
 
 

@@ -235,7 +235,11 @@ def of_next_runs(library: Library, runs: Sequence[NextRun]) -> tuple[str, ...]:
     """Return the proposed runs as sentences."""
     heads = ("Next measurement", "If that cannot be run")
     return tuple(
-        f"{head}: {_expected_interval(library, run)}."
+        Text(
+            "{head}: {expected_interval}.",
+            head=head,
+            expected_interval=_expected_interval(library, run),
+        )
         for head, run in zip(heads, proposed(runs), strict=False)
     )
 

@@ -47,7 +47,7 @@ def decide(first: Transferred | Refusal, second: Transferred | Refusal) -> Decis
     )
     if excludes_one(speeds):
         faster = names[0] if float(speeds.value) > 1.0 else names[1]
-        return Decision(faster=faster, ratio=speeds, sentence=f"{words}.")
+        return Decision(faster=faster, ratio=speeds, sentence=Text("{words}.", words=words))
     return _not_decided(
         speeds, Text("{words}; the interval includes 1.", words=words), _next(first, second)
     )
@@ -78,7 +78,7 @@ def _next(first: Transferred, second: Transferred) -> str:
         return "Measure both side by side, three times each; if still tied, they are equally fast."
     half_width, best = min(sides, key=lambda side: side[0])
     if half_width < gap or not (first.next_runs and second.next_runs):
-        return f"Measure {best.run}."
+        return Text("Measure {run}.", run=best.run)
     return Text(
         "Measure {first} and {first_2}.",
         first=_first(first.next_runs),

@@ -98,7 +98,8 @@ def _runs(before: Snapshot, now: Snapshot) -> list[str]:
 
 
 def _numbers(before: Snapshot, now: Snapshot, display: Display) -> list[str]:
-    lines, places = [], _places(before, now)
+    lines: list[str] = []
+    places = _places(before, now)
     for old, new in _pairs(before, now):
         parts = [
             _moved(old, new, "cost_per_run", "a run", lambda usd: money(usd, display)),
@@ -109,7 +110,7 @@ def _numbers(before: Snapshot, now: Snapshot, display: Display) -> list[str]:
         ]
         text = "; ".join(p for p in parts if p)
         if text:
-            lines.append(f"{old['option']}: {text}.")
+            lines.append(Text("{option}: {text}.", option=old["option"], text=text))
     return lines
 
 
