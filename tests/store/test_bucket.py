@@ -105,6 +105,25 @@ def test_other_numbers_of_a_run_in_the_bucket_are_refused_before_anything_is_wri
 
 
 @needs_weed
+def test_a_faster_writer_with_other_numbers_is_named(
+    two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = two
+    real, left = Bucket.put_new, [1]
+
+    def put_new(self: Bucket, key: str, data: bytes) -> str | None:
+        left[0] -= 1
+        if left[0] == -1:  # the other one commits the second row just before us
+            commit_runs(there / "mine", [row(repeat=1, step_s=1.0)])
+        return real(self, key, data)
+
+    monkeypatch.setattr(Bucket, "put_new", put_new)
+    with pytest.raises(CommitError, match="1 of 3 rows of this call is saved"):
+        commit_runs(here / "mine", rows(3, step_s=2.0))
+    assert len(ids(opened(there))) == 2
+
+
+@needs_weed
 def test_a_compaction_here_is_one_file_there(two: tuple[Path, Path]) -> None:
     here, there = two
     commit_runs(here / "mine", rows(5))

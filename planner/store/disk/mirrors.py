@@ -135,7 +135,8 @@ class Mirror:
         key, data = self._key(final), temporary.read_bytes()
         etag = self.bucket.put_new(key, data)
         if etag is None:
-            self._fetch(key, None, lambda _: True)
+            if not final.exists():
+                self._fetch(key, None, lambda _: True)
             return False
         self._place(temporary, final)
         self._note({key: Object(etag, len(data))})
