@@ -233,7 +233,7 @@ def _no_folder(path: Path) -> str:
     except NotADirectoryError:
         return "is a file, not a folder."
     except BucketError as error:
-        return f"cannot be read: {error.what}. {error.then}."
+        return Text("cannot be read: {what}. {then}.", what=error.what, then=error.then)
     except OSError as error:
         return Text("cannot be read ({strerror}).", strerror=error.strerror or error)
     return ""

@@ -22,6 +22,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 
+from planner.core import Text
+
 PATIENCE_S: Final = 60.0
 """Time for which a request of a writer is repeated [s]: a server may restart."""
 GLANCE_S: Final = 10.0
@@ -31,7 +33,6 @@ LONGEST_WAIT_S: Final = 5.0
 SCHEME: Final = "s3://"
 PROBE: Final = ".epochwise-conditional-put"
 """Object that shows whether a server honours `If-None-Match: *`; it stays in the bucket."""
-INSTALL: Final = "pip install -r requirements/s3.txt"
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]")
 _CODE: Final = re.compile(r"<Code>(\w+)</Code>")
 _STATUS: Final = re.compile(r"status code: (\d{3})")
@@ -52,7 +53,9 @@ class BucketError(OSError):
     """A bucket does not do what is needed: where, what, and what to do next."""
 
     def __init__(self, where: object, what: str, then: str) -> None:
-        super().__init__(errno.EIO, f"{where}: {what}. {then}.")
+        super().__init__(
+            errno.EIO, Text("{where}: {what}. {then}.", where=where, what=what, then=then)
+        )
         self.what, self.then = what, then
 
     def __str__(self) -> str:
@@ -209,7 +212,7 @@ class Bucket:
         raise AssertionError("the last wait is marked")
 
     def _gave_up(self, error: Exception) -> BucketError:
-        what = f"the server gives no answer or asks to wait ({error})"
+        what = Text("the server gives no answer or asks to wait ({error})", error=error)
         return BucketError(self.address, what, "Check AWS_ENDPOINT_URL, or try again later")
 
     def _once(self, ask: Callable[[], Answer]) -> Answer:
@@ -244,7 +247,9 @@ class Bucket:
             import obstore
         except ModuleNotFoundError as error:
             raise BucketError(
-                self.address, "the package obstore is not installed", f"Run {INSTALL}"
+                self.address,
+                "the package obstore is not installed",
+                "Run pip install -r requirements/s3.txt",
             ) from error
         return obstore
 

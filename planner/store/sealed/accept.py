@@ -318,7 +318,10 @@ def stamp_of(path: str) -> Stamp | None:
 def kind_problem(stamp: Stamp) -> str | None:
     """Why something named *.parquet is no file one should open; None for a plain file."""
     if stamp.behind:
-        return f"names a bucket that cannot be read; its runs may be out of date. {stamp.behind}"
+        return Text(
+            "names a bucket that cannot be read; its runs may be out of date. {why}",
+            why=stamp.behind,
+        )
     if stat.S_ISREG(stamp.mode):
         return None
     if stamp.unreadable:
