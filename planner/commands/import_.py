@@ -24,6 +24,7 @@ from planner.importers import (
 )
 from planner.runs import RecordError
 from planner.store import CommitError, folders_from_environment
+from planner.store.disk.mirrors import named, results_folder
 
 MOST_SHOWN: Final = 10
 _SHOWN: Final = ("model", "dataset", "system_name", "global_batch_size", "epochs_measured",
@@ -46,9 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--citation", default="", help="how to cite them")
     parser.add_argument("--source-url", default="", help="where they can be read")
     parser.add_argument("--dry-run", action="store_true", help="read and check, write nothing")
-    parser.add_argument("--results", type=Path, metavar="DIR",
-                        help="your folder of result sets (default: EPOCHWISE_RESULTS, else "
-                        "results)")  # fmt: skip
+    parser.add_argument("--results", metavar="DIR",
+                        help="your folder of result sets, or s3://bucket/prefix (default: "
+                        "EPOCHWISE_RESULTS, else results)")  # fmt: skip
 
 
 def run_import(options: argparse.Namespace) -> int:
@@ -90,7 +91,7 @@ def run_import(options: argparse.Namespace) -> int:
 def _pairs(options: argparse.Namespace) -> tuple[dict[str, Any], dict[str, str], list[str]]:
     """Return facts and options of the command line, and the problems of wrong ones."""
     facts: dict[str, Any] = {}
-    named: dict[str, str] = {}
+    stated: dict[str, str] = {}
     problems: list[str] = []
     for kind, pairs in (("fact", options.fact), ("option", options.option)):
         for pair in pairs:
@@ -98,11 +99,11 @@ def _pairs(options: argparse.Namespace) -> tuple[dict[str, Any], dict[str, str],
             if not equals:
                 problems.append(Text("--{kind} {pair}: must be NAME=VALUE.", kind=kind, pair=pair))
             elif kind == "option":
-                named[name] = value
+                stated[name] = value
             else:
                 facts[name], problem = fact(name, value)
                 problems += [f"--fact {problem}"] if problem else []
-    return facts, named, problems
+    return facts, stated, problems
 
 
 def _commit(options: argparse.Namespace, rows: Sequence[dict[str, Any]]) -> int:
@@ -117,9 +118,11 @@ def _commit(options: argparse.Namespace, rows: Sequence[dict[str, Any]]) -> int:
             Text("{rows:,} runs can be imported. Nothing was written.\n", rows=len(rows))
         )
         return words.ANSWERED
-    results = options.results or next(
+    results = next(
         f.path for f in folders_from_environment(words.ROOT, os.environ) if f.kind == "own"
     )
+    if options.results:
+        results = results_folder(options.results)
     about = {
         "title": options.title or f"{source.title}: {options.path.name}",
         "basis": source.basis,
@@ -136,7 +139,7 @@ def _commit(options: argparse.Namespace, rows: Sequence[dict[str, Any]]) -> int:
         Text(
             "{new:,} runs are new in {results}.{stated}\n",
             new=done.new,
-            results=results / folder_slug(options.set),
+            results=named(results / folder_slug(options.set)),
             stated=known,
         )
     )

@@ -22,9 +22,12 @@ from planner.catalog import Catalog
 from planner.core import Parameter, Problem, Text, given_of_link, paragraph, plain, program, shown
 from planner.store import Store, folders_from_environment
 from planner.store.catalog import own_folder, read_catalog
+from planner.store.disk.bucket import BucketError
 from planner.store.disk.folders import OWN as RESULTS
 from planner.store.disk.folders import as_utf8
+from planner.store.disk.mirrors import results_folder
 from planner.store.reader import Refused
+from planner.store.sealed.accept import fetch
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 ANSWERED: Final = 0
@@ -67,9 +70,9 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--link", metavar="URL", help="the question of a page's link")
     parser.add_argument(
         "--results",
-        type=Path,
         metavar="DIR",
-        help="your folder of result sets (default: EPOCHWISE_RESULTS, else results)",
+        help="your folder of result sets, or s3://bucket/prefix (default: EPOCHWISE_RESULTS, "
+        "else results)",
     )
     parser.add_argument(
         "--catalog",
@@ -153,7 +156,7 @@ def missing_folders(arguments: argparse.Namespace) -> tuple[Problem, ...]:
             ),
         )
         for name, path in named.items()
-        if path is not None and (wrong := _no_folder(path))
+        if path is not None and (wrong := _no_folder(results_folder(path)))
     )
 
 
@@ -175,7 +178,7 @@ def open_store(arguments: argparse.Namespace) -> Store:
     """Return the app's store in this environment, or that of --results."""
     environment: Mapping[str, str] = os.environ
     if arguments.results is not None:
-        environment = {**environment, RESULTS: str(arguments.results.absolute())}
+        environment = {**environment, RESULTS: str(results_folder(arguments.results).absolute())}
     store = Store(folders_from_environment(ROOT, environment))
     store.refresh()
     _note_refused(store.refused, arguments.results)
@@ -211,14 +214,14 @@ def note(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
 
-def _note_refused(refused: Sequence[Refused], named: Path | None) -> None:
+def _note_refused(refused: Sequence[Refused], named: str | None) -> None:
     """Print which result files are refused, and how to check all."""
     for file in refused[:MOST_FILES]:
         note(f"Results: {file.path} {file.reason}")
     if refused:
         more = len(refused) - MOST_FILES
         others = Text("{more:,} more files are refused. ", more=more) if more > 0 else ""
-        which = "" if named is None else f" --folder {shlex.quote(str(named))}"
+        which = "" if named is None else f" --folder {shlex.quote(named)}"
         note(
             Text(
                 "Results: {others}Run python -m planner.store verify{which} to check all of them.",
@@ -232,11 +235,14 @@ def _no_folder(path: Path) -> str:
     """Return what is wrong with a folder; "" where it is readable."""
     try:
         str(path).encode()
+        fetch(path)
         next(path.iterdir(), None)
     except UnicodeEncodeError:
         return "has a name that is not UTF-8. Rename it first."
     except NotADirectoryError:
         return "is a file, not a folder."
+    except BucketError as error:
+        return Text("cannot be read: {what}. {then}.", what=error.what, then=error.then)
     except OSError as error:
         return Text("cannot be read ({strerror}).", strerror=error.strerror or error)
     return ""

@@ -17,6 +17,7 @@ from planner.core.slugs import slug
 from planner.record._surroundings import peak_memory, surroundings, wait_for_device
 from planner.runs import table_from_rows
 from planner.store.disk.files import write_once
+from planner.store.disk.mirrors import set_folder
 from planner.store.sealed.commit import commit_runs
 from planner.store.sealed.result_set import NAME, set_text
 
@@ -33,7 +34,8 @@ class EpochTimes:
     this needs `with EpochTimes(...) as times:` around the training.
 
     Args:
-        folder: of the result set, as "results/mine"; it is made if absent.
+        folder: of the result set, as "results/mine" or "s3://bucket/prefix/mine"; it is made if
+            absent.
         model: the network, as "ResNet-50".
         global_batch_size: samples of one step over all devices.
         samples_per_epoch: training samples that an epoch really processes.
@@ -59,7 +61,7 @@ class EpochTimes:
         say: Callable[[str], None] | None = print,
         **columns: Any,  # noqa: ANN401 - of several types
     ) -> None:
-        self.folder = Path(folder)
+        self.folder = set_folder(folder)
         self.path: Path | None = None
         """File of the run once it is written."""
         self._title = title

@@ -34,7 +34,8 @@ from planner.catalog import (
     with_known_accelerators,
 )
 from planner.core import Text
-from planner.store.disk.files import locked, write_whole
+from planner.store.disk.files import write_whole
+from planner.store.disk.locks import locked
 
 OWN: Final = "EPOCHWISE_CATALOG"
 

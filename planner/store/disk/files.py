@@ -38,12 +38,13 @@ import sys
 import time
 import tomllib
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from planner.core import MAX_SET_BYTES, MAX_SET_DEPTH, MAX_SET_KEYS, MAX_SET_LINE, Text
+from planner.store.disk.locks import locked
+from planner.store.disk.mirrors import mirror_of
 
 
 def write_whole(path: Path, content: bytes | str) -> None:
@@ -64,10 +65,7 @@ def write_whole(path: Path, content: bytes | str) -> None:
 
 def write_once(path: Path, content: bytes | str) -> bool:
     """As `write_whole`, but a file that is there already stays; whether it was written."""
-    if path.exists():
-        return False
-    write_whole(path, content)
-    return True
+    return not path.exists() and write_new(path, content)
 
 
 def write_new(path: Path, content: bytes | str) -> bool:
@@ -87,22 +85,6 @@ def write_new(path: Path, content: bytes | str) -> bool:
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
-
-
-@contextmanager
-def locked(folder: Path, *, shared: bool = False) -> Iterator[None]:
-    """Hold the lock of `folder`; where the disk or the system knows no locks, go on without."""
-    handle = None
-    try:
-        with suppress(ImportError, OSError):
-            import fcntl
-
-            handle = os.open(folder, os.O_RDONLY)
-            fcntl.flock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
-        yield
-    finally:
-        if handle is not None:
-            os.close(handle)
 
 
 def fill_folder(
@@ -250,8 +232,11 @@ _POLL_S: Final = 0.02
 def publish(temporary: Path, final: Path) -> bool:
     """Give `temporary` the name `final` in the same folder; False where that name is taken.
 
-    The temporary may or may not be there afterwards. OSError where the disk refuses.
+    The temporary may or may not be there afterwards. OSError where the disk refuses. A folder of
+    copies of a bucket writes to the bucket first (`planner.store.disk.mirrors`).
     """
+    if (mirror := mirror_of(final)) is not None:
+        return mirror.publish(temporary, final)
     try:
         os.link(temporary, final)
     except FileExistsError:
@@ -267,6 +252,22 @@ def publish(temporary: Path, final: Path) -> bool:
         if error.errno not in _NO_SUCH_RENAME:
             raise
     return _claimed(temporary, final)
+
+
+def remove(path: Path) -> None:
+    """Delete a result file where it is, in its bucket too."""
+    if (mirror := mirror_of(path)) is not None:
+        mirror.remove(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def set_aside(path: Path, aside: Path) -> None:
+    """Rename a result file, in its bucket too. FileNotFoundError where there is none."""
+    if (mirror := mirror_of(path)) is not None:
+        mirror.set_aside(path, aside)
+    else:
+        path.rename(aside)
 
 
 def _renamed_once(temporary: Path, final: Path) -> bool:

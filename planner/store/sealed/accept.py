@@ -31,8 +31,9 @@ from planner.runs import (
     has_kinds,
     run_id,
 )
-from planner.store.disk.files import locked
 from planner.store.disk.folders import Folder
+from planner.store.disk.locks import locked
+from planner.store.disk.mirrors import MARK, mirror_of
 from planner.store.sealed.result_set import NAME, WITHDRAWN
 from planner.store.sealed.seal import (
     Seal,
@@ -182,6 +183,8 @@ class Stamp:
     mode: int
     unreadable: str = ""
     """Why a folder could not be listed; empty for all that could."""
+    behind: str = ""
+    """Why a bucket could not be read; its copies of before are listed."""
 
 
 Listing = dict[str, Stamp]
@@ -190,19 +193,50 @@ Listing = dict[str, Stamp]
 def listing(folders: tuple[Folder, ...], known: Listing | None = None) -> Listing:
     """All parquet files, set.toml files and records of withdrawals, as path -> stamp.
 
-    The runs of a withdrawn set are not listed.
+    The runs of a withdrawn set are not listed. Copies of a bucket are brought up to date first.
 
     A listing that shows every file of `known` is believed at once. One that misses a file (a
     compaction may have replaced it, see `planner.store.disk.files`) is made again while no
     compaction removes anything.
     """
-    found = _list_once(folders)
+    behind = _look(folders)
+    found = behind | _list_once(folders)
     if known is not None and known.keys() <= found.keys():
         return found
     with ExitStack() as locks:
         for folder in folders:
             locks.enter_context(locked(folder.path, shared=True))
-        return _settled(folders, found if known is None else known)
+        return behind | _settled(folders, found if known is None else known)
+
+
+def fetch(folder: Path) -> None:
+    """Bring a folder of copies of a bucket up to date; nothing is done for others.
+
+    Raises:
+        BucketError: the bucket cannot be read.
+    """
+    if (mirror := mirror_of(folder)) is not None:
+        mirror.sync(folder, _is_sealed)
+
+
+def _look(folders: tuple[Folder, ...]) -> Listing:
+    """Bring copies of buckets up to date; return the buckets that cannot be read."""
+    found: Listing = {}
+    for folder in folders:
+        if (mirror := mirror_of(folder.path)) is None:
+            continue
+        mirror.look(folder.path, _is_sealed)
+        if (error := mirror.behind) is not None:
+            found[f"{folder.path}/{MARK}"] = Stamp(0, 0, 0, stat.S_IFREG, behind=str(error))
+    return found
+
+
+def _is_sealed(path: Path) -> bool:
+    try:
+        check_seal(path)
+    except (SealError, OSError):
+        return False
+    return True
 
 
 def _settled(folders: tuple[Folder, ...], known: Listing) -> Listing:
@@ -283,6 +317,11 @@ def stamp_of(path: str) -> Stamp | None:
 
 def kind_problem(stamp: Stamp) -> str | None:
     """Why something named *.parquet is no file one should open; None for a plain file."""
+    if stamp.behind:
+        return Text(
+            "names a bucket that cannot be read; its runs may be out of date. {why}",
+            why=stamp.behind,
+        )
     if stat.S_ISREG(stamp.mode):
         return None
     if stamp.unreadable:

@@ -34,8 +34,10 @@ import pyarrow.parquet as pq
 
 from planner.core import Text, plural
 from planner.runs import ARROW_SCHEMA, Row, table_from_rows
+from planner.store.disk.bucket import BucketError
 from planner.store.disk.files import publish
-from planner.store.sealed.accept import Contradiction, contradictions, rows_in
+from planner.store.disk.mirrors import named
+from planner.store.sealed.accept import Contradiction, contradictions, fetch, rows_in
 from planner.store.sealed.seal import (
     KEY,
     SealError,
@@ -90,6 +92,7 @@ def commit_runs(folder: Path, rows: Iterable[Row], *, first_wins: bool = False) 
     done: list[Committed] = []
     with _told(folder, done, table.num_rows):
         folder.mkdir(parents=True, exist_ok=True)
+        fetch(folder)
         sweep_temporaries(folder)
         kept = _kept_together(folder, table["run_id"])
         compared = set() if first_wins else _check_numbers(folder, table, kept, 0, table.num_rows)
@@ -138,7 +141,7 @@ def _check_numbers(
                 "{count} in {folder} already with other numbers; {what}:{names}{more}\n"
                 "Give `repeat` another number, or remove {remove}, and run it again.",
                 count=count,
-                folder=folder,
+                folder=named(folder),
                 what=what,
                 names=names,
                 more=more,
@@ -152,7 +155,11 @@ def compared(folder: Path, table: pa.Table) -> tuple[set[str], list[Contradictio
     """Return the runs of `table` that lie in `folder` already, and those with other numbers there.
 
     A damaged file counts as empty.
+
+    Raises:
+        BucketError: the results are in a bucket that cannot be read.
     """
+    fetch(folder)
     kept = _kept_together(folder, table["run_id"])
     return _compared(folder, table, kept)
 
@@ -162,7 +169,10 @@ def refuse_contradictions(folder: Path, table: pa.Table) -> set[str]:
 
     Raises:
         ContradictionError: some have other numbers there.
+        CommitError: the results are in a bucket that cannot be read.
     """
+    with _told(folder, [], table.num_rows):
+        fetch(folder)
     return _check_numbers(folder, table, _kept_together(folder, table["run_id"]), 0, table.num_rows)
 
 
@@ -374,13 +384,15 @@ def _told(folder: Path, done: list[Committed], planned: int) -> Iterator[None]:
     except (OSError, SealError) as error:
         code = error.errno or errno.EIO if isinstance(error, OSError) else errno.EIO
         what, then = why.get(code, (_unforeseen(error), "Fix this"))
+        if isinstance(error, BucketError):
+            what, then = error.what, error.then
         saved = Text("{done} of {planned} runs are saved", done=len(done), planned=planned)
         raise CommitError(
             code,
             Text(
                 "{what} at {folder}: {saved}, nothing is half-written. {then} and run it again.",
                 what=what,
-                folder=folder,
+                folder=named(folder),
                 saved=saved,
                 then=then,
             ),

@@ -22,10 +22,12 @@ import pyarrow.parquet as pq
 
 from planner.core import Text, limits
 from planner.runs import ARROW_SCHEMA, as_current, has_kinds
-from planner.store.disk.files import locked
+from planner.store.disk.files import remove
+from planner.store.disk.locks import locked
 from planner.store.sealed.accept import (
     accepted,
     body_problem,
+    fetch,
     first_line,
     name_problem,
     unequal_rows,
@@ -56,6 +58,7 @@ class Compaction:
 
 def compact_set(folder: Path) -> Compaction:
     """Merge the good files of one result set; damaged ones are left where they are and named."""
+    fetch(folder)
     with locked(folder):  # one compaction of a set at a time
         sweep_temporaries(folder)
         whole, damaged = _whole_files(folder)
@@ -76,7 +79,7 @@ def compact_set(folder: Path) -> Compaction:
         with locked(folder.parent):  # no reader is in the middle of a listing
             for path in good:
                 if path != merged:
-                    path.unlink(missing_ok=True)
+                    remove(path)
         return Compaction(
             folder=folder, files=len(good), runs=table.num_rows, merged=merged, left=left
         )

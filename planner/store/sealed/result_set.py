@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from planner.core import MAX_SET_BYTES, MAX_SET_TEXT, MAX_SET_UNKNOWN, Text
-from planner.store.disk.files import bounded_json, bounded_toml, write_new
+from planner.store.disk.files import bounded_json, bounded_toml, set_aside, write_new
 from planner.store.sealed.seal import open_plain
 
 FIELDS: Final = (
@@ -102,7 +102,7 @@ def restore(folder: Path, day: str) -> bool:
     """Show the runs of a withdrawn set again; the record is kept under another name."""
     kept = folder / f".withdrawn-{day}-{uuid.uuid4().hex[:8]}.json"
     try:
-        (folder / WITHDRAWN).rename(kept)
+        set_aside(folder / WITHDRAWN, kept)
     except FileNotFoundError:
         return False
     return True
