@@ -138,7 +138,8 @@ def _title(lines: Sequence[Line], *, find: bool) -> str:
 def prices_words() -> str:
     """Return what a price is, and which ready servers have one in the catalogue."""
     servers = [
-        f"{a.server_accelerators} x {a.name} ({a.server_price_usd:,.0f} USD)"
+        f"{a.server_accelerators} x {a.name} ({a.server_price_usd:,.0f} USD"
+        f"{', an estimate' if a.server_price_range else ''})"
         for a in hardware.catalog().catalog.accelerators
         if a.server_price_usd is not None
     ]

@@ -302,6 +302,8 @@ _TOGETHER: Final = MappingProxyType(
             "server_price_as_of",
             "server_price_source_url",
         ),
+        "server_price_low_usd": ("server_price_usd", "server_price_high_usd"),
+        "server_price_high_usd": ("server_price_low_usd",),
         "price_usd_per_kwh": ("customer", "price_as_of", "price_source_url"),
         "carbon_kg_per_kwh": ("carbon_as_of", "carbon_source_url"),
     }
@@ -331,6 +333,23 @@ def _between(table: TableName, values: Mapping[str, Any]) -> list[tuple[str, str
                     "is {launched}, after as_of {seen}. One of them is wrong.",
                     launched=launched,
                     seen=seen,
+                ),
+            )
+        )
+    low, price, high = (
+        values.get(name)
+        for name in ("server_price_low_usd", "server_price_usd", "server_price_high_usd")
+    )
+    if low is not None and price is not None and high is not None and not low <= price <= high:
+        problems.append(
+            (
+                "server_price_usd",
+                Text(
+                    "is {price:,.0f}, outside of {low:,.0f} to {high:,.0f}. Correct the price or "
+                    "its range.",
+                    price=price,
+                    low=low,
+                    high=high,
                 ),
             )
         )

@@ -553,6 +553,7 @@ def _server(accelerator: Accelerator, shop: Shop, best: Best) -> Candidate:
     hardware = _hardware(accelerator, count, machines_for(accelerator, count))
     as_of, price = accelerator.server_price_as_of, accelerator.server_price_usd or 0.0
     stale, uncertainty = _age(as_of, shop)
+    uncertainty = math.hypot(uncertainty, accelerator.server_price_uncertainty)
     each = price_of_one(price, count, "USD each")
     return Candidate(
         id=f"buy-{count}x-{accelerator.id}",
@@ -561,10 +562,23 @@ def _server(accelerator: Accelerator, shop: Shop, best: Best) -> Candidate:
         qualifiers=("server",),
         run=_measured_there(hardware, best),
         owned=replace(machine_of(hardware, price, shop.assumed, uncertainty), overhead_share=0.0),
-        amount=f"{price:,.0f} USD{each}{f', {as_of:%b %Y}' if as_of else ''}",
+        amount=_server_amount(accelerator, price, each),
         stale=stale,
         source=accelerator.server_price_source_url,
     )
+
+
+def _server_amount(accelerator: Accelerator, price: float, each: str) -> str:
+    """Return the price of a server in words, with the range of an estimate and its date."""
+    as_of = accelerator.server_price_as_of
+    dated = f", {as_of:%b %Y}" if as_of else ""
+    between = accelerator.server_price_range
+    if not between:
+        return f"{price:,.0f} USD{each}{dated}"
+    return Text(
+        "{price:,.0f} USD{each}, an estimate of {between} USD{dated}",
+        price=price, each=each, between=between, dated=dated,
+    )  # fmt: skip
 
 
 def _age(as_of: date | None, shop: Shop) -> tuple[bool, float]:

@@ -243,6 +243,25 @@ def time_with_interval(time: Estimate) -> str:
     return value if low == high else f"{value} ({level}: {between(low, high)})"
 
 
+def estimated_prices(comparison: Comparison) -> tuple[str, ...]:
+    """Return a sentence for each option whose price of a server no seller prints."""
+    cards = {
+        row.candidate.label: (row.candidate.hardware.accelerator, row.candidate.source)
+        for row in comparison.rows
+        if row.candidate.way == "buy" and "server" in row.candidate.qualifiers
+    }
+    return tuple(
+        Text(
+            "{option}: the price is an estimate of {between} USD ({source}).",
+            option=option,
+            between=card.server_price_range,
+            source=source,
+        )
+        for option, (card, source) in cards.items()
+        if card is not None and card.server_price_range
+    )
+
+
 def assumed_lines(comparison: Comparison) -> list[str]:
     """Return the assumptions that apply to these options, as sentences."""
     a = comparison.question.assumed

@@ -25,6 +25,7 @@ from planner.compare import (
     each_notes,
     entry_id,
     entry_of,
+    estimated_prices,
     left_out,
     problems_of,
     step_note,
@@ -152,7 +153,11 @@ def answered(request: Request, facts: Facts, today: date, shown: Offered | None 
         )
     question = question_of(request, facts, today)
     comparison = compare(question, candidates)
-    notes = (step_note(comparison), made_note(request.made, comparison, facts.job))
+    notes = (
+        *estimated_prices(comparison),
+        step_note(comparison),
+        made_note(request.made, comparison, facts.job),
+    )
     more = (*comparison.question.notes, *(note for note in notes if note))
     comparison = replace(comparison, question=replace(comparison.question, notes=more))
     return Answered(
