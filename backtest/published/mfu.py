@@ -410,8 +410,9 @@ interval, *width* the median of (high - low)/value. docs/decisions/0033 gives th
            (and network) + shift of the family
 
 A source (who wrote and tuned the software) has a separate effect in the fit. A prediction leaves
-it out, and its sd is part of the interval. The shift is the central effect of the published sources:
-of language models the median of all rows, of images that of the sources' medians, else a mean.
+it out, and its sd is part of the interval. The shift is the central effect of the published
+sources: of language models the median of all rows, of images that of the sources' medians, else a
+mean.
 
 ## Hidden rows
 
