@@ -98,7 +98,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         answers.comparison.question:EPOCHS answers.comparison.question:MOST_EPOCHS
         answers.comparison.question:MOST_OPTIONS
         compare._shortlist:BEGIN_WITH compare._shortlist:HOPELESS compare._shortlist:SERVER
-        compare._shortlist:PURCHASES
+        compare._shortlist:PURCHASES compare._shortlist:MAKERS
         compare._candidates:CLUSTERS compare._candidates:MOST_COUNT job._memory:MOST_SHARDS
         compare._candidates:MOST_PRICE compare._candidates:MOST_PRICE_USD
         compare._candidates:MOST_RATE
