@@ -16,7 +16,7 @@ import streamlit as st
 
 from pages.common import hardware
 from planner.answers import CapacityQuestion, capacity_answered, capacity_question
-from planner.capacity import CapacityAnswer
+from planner.capacity import CapacityAnswer, Progress, Tell
 from planner.store import Store
 from planner.store.kept import Kept
 
@@ -27,7 +27,27 @@ _WORK: Final = ThreadPoolExecutor(1, thread_name_prefix="capacity")
 _LOOK_S: Final = 0.2
 _SOON_S: Final = 0.3
 """An answer that comes sooner needs no progress line."""
-_RUNNING: Final[dict[Hashable, Future[CapacityAnswer]]] = {}
+_RUNNING: Final[dict[Hashable, _Running]] = {}
+
+
+@dataclass(slots=True)
+class _Running:
+    """An answer that is being worked out, and what is done at present."""
+
+    began: float
+    now: Progress | None = None
+    answer: Future[CapacityAnswer] | None = None
+
+    def tell(self, progress: Progress) -> None:
+        """Keep the latest progress."""
+        self.now = progress
+
+    def words(self) -> str:
+        """Return what is done at present, and for how long the answer takes already."""
+        waited = f"{time.monotonic() - self.began:.0f} s"
+        if self.now is None:
+            return f"Another answer is worked out first: {waited}"
+        return f"{self.now.words} ({waited})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,28 +72,32 @@ def reply(shared: Store, texts: Mapping[str, Sequence[str]], question: CapacityQ
     )  # fmt: skip
     catalog = hardware.catalog().catalog
 
-    def answered() -> CapacityAnswer:
-        return capacity_answered(shared, catalog, texts, _today())
+    def answered(tell: Tell) -> CapacityAnswer:
+        return capacity_answered(shared, catalog, texts, _today(), tell)
 
     answer = _ANSWERS.once(("answer", key), lambda: _waited(key, answered))
     return Reply(answer=answer, question=question, key=key)
 
 
-def _waited(key: Hashable, work: Callable[[], CapacityAnswer]) -> CapacityAnswer:
-    """Return the answer of a thread, while a line says for how long it works."""
+def _waited(key: Hashable, work: Callable[[Tell], CapacityAnswer]) -> CapacityAnswer:
+    """Return the answer of a thread, while a line says what it does."""
     running = _RUNNING.get(key)
     if running is None:
-        running = _RUNNING[key] = _WORK.submit(work)
-        running.add_done_callback(lambda _: _RUNNING.pop(key, None))
+        running = _RUNNING[key] = _Running(time.monotonic())
+        running.answer = _WORK.submit(work, running.tell)
+        running.answer.add_done_callback(lambda _: _RUNNING.pop(key, None))
     began, place = time.monotonic(), st.empty()
-    while not running.done():
+    answer = running.answer
+    while answer is not None and not answer.done():
         waited = time.monotonic() - began
         if waited > _SOON_S:
-            what = f"Comparing fleets and simulating 1,000 months: {waited:.0f} s"
-            place.progress(min(waited / (waited + 4.0), 0.95), what)
+            share = 0.0 if running.now is None else running.now.share
+            place.progress(share, running.words())
         time.sleep(_LOOK_S if waited > _SOON_S else 0.02)
     place.empty()
-    return running.result()
+    if answer is None:
+        raise RuntimeError("No thread works on this answer. Load the page again.")
+    return answer.result()
 
 
 def chart(of: Reply, name: Hashable, draw: Callable[[], dict[str, Any]]) -> dict[str, Any]:

@@ -36,12 +36,15 @@ from planner.capacity import (
     JobRow,
     Machine,
     MonthRow,
+    Progress,
     RunTime,
     Stock,
     StockRow,
+    Tell,
     Term,
     Waiting,
     plan,
+    silent,
 )
 from planner.catalog import Catalog
 from planner.compare import entry_id, entry_of, part_of, price_of_peak
@@ -116,9 +119,12 @@ class _Asked:
 
 
 def capacity_answered(
-    store: Store, catalog: Catalog, question: Given, today: date
+    store: Store, catalog: Catalog, question: Given, today: date, tell: Tell = silent
 ) -> CapacityAnswer:
-    """Return the answer to texts by name, as the page, the command and the HTTP interface ask."""
+    """Return the answer to texts by name, as the page, the command and the HTTP interface ask.
+
+    `tell` takes what is being done, for those who wait.
+    """
     asked = capacity_question(question, today)
     if asked.problems or not asked.jobs:
         problems = asked.problems or (Problem(parameter="jobs", message=_NO_JOB),)
@@ -126,7 +132,7 @@ def capacity_answered(
                               horizon=asked.horizon)  # fmt: skip
     answer = capacity(
         store, catalog, asked.jobs, asked.fleet, asked.horizon, today=today, assumed=asked.assumed,
-        display=asked.display,
+        display=asked.display, tell=tell,
     )  # fmt: skip
     return replace(answer, query=asked.query)
 
@@ -222,6 +228,7 @@ def capacity(
     today: date,
     assumed: Given | None = None,
     display: Display = DOLLARS,
+    tell: Tell = silent,
 ) -> CapacityAnswer:
     """Return the answer for a month of jobs on a fleet.
 
@@ -234,12 +241,15 @@ def capacity(
         today: for the age of prices.
         assumed: parameters of Compare hardware that all jobs share: assumptions, country.
         display: currency and tax of the sentences and tiles.
+        tell: takes what is being done, for those who wait.
     """
     problems: list[Problem] = []
+    several = f"{len(jobs)} job{'' if len(jobs) == 1 else 's'}"
+    tell(Progress(words=f"Estimating times and prices of {several}", share=0.0))
     case = _case(_Shop(store, catalog, today), jobs, (fleet, horizon, assumed or {}), problems)
     if case is None:
         return CapacityAnswer(sentence="", keeps=False, problems=tuple(problems), horizon=horizon)
-    return plan(case, fleet, horizon, display)
+    return plan(case, fleet, horizon, display, tell)
 
 
 def case_of(

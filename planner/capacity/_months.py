@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
@@ -250,6 +250,31 @@ def _arrived(case: Case, factor: float) -> _Arrived:
         load = arrivals(runs * length / HOURS_PER_MONTH, length, case.seed, case.variation)
         case.arrived[factor] = _Arrived(load=load, window=window, warm_up=warm_up)
     return case.arrived[factor]
+
+
+def part_of(case: Case, months: Ints) -> Case:
+    """Return some simulated months of a case, with the runs that the whole case has in them.
+
+    Months are independent: what becomes of a run is the same in the part and in the whole.
+
+    Args:
+        case: with all of its months.
+        months: places in `case.at`.
+    """
+    part = replace(case, only=tuple(int(m) for m in case.at[months]), columns=1,
+                   least_scenarios=case.scenarios)  # fmt: skip
+    whole = _arrived(case, 1.0)
+    columns = (months[:, None] * case.scenarios + np.arange(case.scenarios)).ravel()
+    job = whole.load.job[:, columns]
+    runs = max(int((job != NONE).any(axis=1).sum()), 1)
+    part.arrived[1.0] = _Arrived(
+        load=Load(
+            arrival_h=whole.load.arrival_h[:runs, columns], job=job[:runs],
+            scatter=whole.load.scatter[:runs, columns], luck=whole.load.luck[:runs, columns],
+        ),
+        window=whole.window[columns], warm_up=whole.warm_up[columns],
+    )  # fmt: skip
+    return part
 
 
 def simulate(case: Case, stocks: Sequence[Stock], factor: float = 1.0) -> Simulated:
