@@ -8,6 +8,7 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.capacity import fleet, state
+from pages.capacity import tables as page_tables
 from pages.capacity.state import Reply
 from pages.common import handout, tiles, widgets
 from pages.common.link import Link
@@ -54,7 +55,8 @@ def draw(link: Link, of: Reply) -> None:
     _months(of)
     _waiting(of)
     _next(answer)
-    _tables(of)
+    page_tables.draw(of)
+    _origin(answer)
 
 
 def _maker(address: str, of: Reply) -> handout.Make:
@@ -140,10 +142,8 @@ def _machine(link: Link, of: Reply) -> None:
         return
     _chart(of, "machine", lines.sentence, charts.side_by_side)
     st.caption(widgets.answer_text(f"{lines.title}. {lines.sentence}"))
-    widgets.table(
-        tables.line_rows(lines, of.question.display), key="capacity.lines",
-        alt="Cost, resale value, energy and CO2 of one machine of each kind",
-    )  # fmt: skip
+    page_tables.lines(lines, of.question.display, "capacity-lines",
+                      "Cost, resale value, energy and CO2 of one machine of each kind")  # fmt: skip
 
 
 def _use(_: Link, of: Reply) -> None:
@@ -201,17 +201,8 @@ def _next(answer: CapacityAnswer) -> None:
             )
 
 
-def _tables(of: Reply) -> None:
-    answer, display = of.answer, of.question.display
-    with st.container(border=True):
-        widgets.heading("Machines and jobs")
-        widgets.table(tables.fleet_rows(answer, display), key="capacity.stocks",
-                      alt="Machines of the fleet with cost and utilisation")  # fmt: skip
-        widgets.table(tables.job_rows(answer), key="capacity.job-rows",
-                      alt="Jobs with time of a run, machine and late share")  # fmt: skip
-        if answer.costs is not None:
-            widgets.table(tables.line_rows(answer.costs, display), key="capacity.cost-lines",
-                          alt="This fleet, renting only and buying only")  # fmt: skip
+def _origin(answer: CapacityAnswer) -> None:
+    """Draw what is assumed, prices with their sources, and waiting times."""
     with widgets.details():
         for note in answer.notes:
             st.markdown(widgets.answer_text(note))

@@ -10,10 +10,11 @@ import streamlit as st
 
 from pages.capacity import state
 from pages.common import hardware, widgets
-from pages.common.link import Link, as_text
+from pages.common.link import Link
 from planner.answers import parameters
 from planner.answers.capacity_fleet import Line, line_of, line_text
 from planner.capacity import MOST_MACHINES, MOST_STOCKS
+from planner.catalog import Accelerator
 from planner.core import Parameter, sentence_case
 from planner.core.parameters import limits
 
@@ -121,7 +122,8 @@ def _editor(link: Link, texts: Sequence[str], *, find: bool) -> None:
             column_config=_config(lines), alt="Machines: owned, to buy, to rent",
         )  # fmt: skip
         widgets.as_text_table(widgets.columns_of(rows), "Machines as they were last loaded", {})
-        st.caption(as_text(prices_words()))
+        st.caption(_PRICES)
+        _servers(link)
 
 
 def _title(lines: Sequence[Line], *, find: bool) -> str:
@@ -131,20 +133,51 @@ def _title(lines: Sequence[Line], *, find: bool) -> str:
     return f"Machines: {several}" if not find else f"Machines: {several}, each up to its count"
 
 
-def prices_words() -> str:
-    """Return what a price is, and which ready servers have one in the catalogue."""
-    servers = [
-        f"{a.server_accelerators} x {a.name} ({a.server_price_usd:,.0f} USD)"
-        for a in hardware.catalog().catalog.accelerators
-        if a.server_price_usd is not None
-    ]
-    said = (
-        "A price is that of the whole machine in USD without tax, of a rented one per hour. "
-        "Left empty, it is that of the catalogue."
-    )
+def _servers(link: Link) -> None:
+    """Draw the ready servers of the catalogue with price, date and source, and a button each."""
+    servers = [a for a in hardware.catalog().catalog.accelerators if a.server_price_usd is not None]
     if not servers:
-        return said
-    return f"{said} Ready servers with a price: {', '.join(servers)}. Others need yours."
+        return
+    widgets.heading("Ready servers")
+    rows = [
+        {
+            "Server": server_name(a), "Price (USD)": f"{a.server_price_usd:,.0f}",
+            "Price of": None if a.server_price_as_of is None else f"{a.server_price_as_of:%b %Y}",
+            "Source": a.server_price_source_url,
+        }
+        for a in servers
+    ]  # fmt: skip
+    widgets.table(
+        rows, key="capacity.servers", alt="Ready servers with price, date and source",
+        column_config={"Source": st.column_config.LinkColumn("Source")},
+    )  # fmt: skip
+    with st.container(horizontal=True):
+        for a in servers:
+            st.button(
+                f"Add {server_name(a)}", key=f"capacity.server.{a.id}", icon=":material/add:",
+                on_click=_add, args=(link, server_line(a)),
+            )  # fmt: skip
+
+
+def _add(link: Link, line: str) -> None:
+    """Add a line to the fleet."""
+    link.put("fleet", [*(link.held("fleet") or []), line][:MOST_STOCKS])
+
+
+def server_name(accelerator: Accelerator) -> str:
+    """Return a ready server in words: '8 x H100 SXM5 80GB'."""
+    return f"{accelerator.server_accelerators} x {accelerator.name}"
+
+
+def server_line(accelerator: Accelerator) -> str:
+    """Return the purchase of a ready server as a line of a fleet, at the catalogue's price."""
+    return f"1 x buy|{accelerator.id}|{accelerator.server_accelerators}"
+
+
+_PRICES: Final = (
+    "A price is that of the whole machine in USD without tax, of a rented one per hour. Left "
+    "empty, it is that of the catalogue."
+)
 
 
 def edited_lines(texts: Sequence[str], edits: Mapping[str, Any]) -> list[str]:

@@ -37,13 +37,13 @@ _USUAL: Final = (
 _TITLES: Final = {
     "name": "Job", "network": "Network", "workload": "Measured workload", "epochs": "Epochs",
     "total_tokens": "Tokens", "samples": "Samples", "training": "Training",
-    "precision": "Precision", "accelerators": "GPUs", "runs": "Runs a month",
-    "within": "Within (h)", "interruptible": "Spot allowed", "growth": "Growth (%/month)",
+    "precision": "Precision", "accelerators": "GPUs", "runs": "Runs/month",
+    "within": "Within (h)", "interruptible": "Spot", "growth": "Growth (%)",
     "target": "Target",
 }  # fmt: skip
-_WIDTHS: Final = {"name": 180, "network": 140, "runs": 120, "within": 105, "epochs": 88,
-                  "total_tokens": 88, "samples": 96, "training": 96, "precision": 104,
-                  "accelerators": 76, "interruptible": 116, "growth": 144}  # fmt: skip
+_WIDTHS: Final = {"name": 165, "network": 120, "runs": 108, "within": 92, "epochs": 82,
+                  "total_tokens": 84, "samples": 92, "training": 96, "precision": 100,
+                  "accelerators": 72, "interruptible": 80, "growth": 112}  # fmt: skip
 _PASTE: Final = "capacity.paste"
 _FILE: Final = "capacity.csv"
 _PROBLEMS: Final = "capacity.table-problems"

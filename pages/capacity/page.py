@@ -5,10 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.capacity import answer, assumed, fleet, jobs, state
-from pages.common import widgets
+from pages.common import narrow, widgets
 from pages.common.kept import store
 from pages.common.link import Link, as_text
+from planner.answers import CapacityQuestion
 from planner.capacity import CapacityAnswer
+from planner.core import plain
 
 
 def show() -> None:
@@ -17,9 +19,11 @@ def show() -> None:
     shared = store()
     link.state("preset", "months", "probability")
     st.title("Capacity")
-    texts = jobs.draw(link)
-    fleet.draw(link)
-    assumed.draw(link)
+    folded = narrow.question(link.page)
+    with folded.inputs:
+        texts = jobs.draw(link)
+        fleet.draw(link)
+        assumed.draw(link)
     answer.declare(link)
     link.write()
     link.warn()
@@ -31,6 +35,7 @@ def show() -> None:
                         key="capacity.none")  # fmt: skip
         return
     question = state.question_of(asked)
+    folded.summary(*_summary(question))
     if question.problems:
         _problems(CapacityAnswer(sentence="", keeps=False, problems=question.problems))
         return
@@ -43,6 +48,20 @@ def show() -> None:
 
 _VIEW = frozenset({"chart", "preset"})
 """Parameters of the link that the answer does not depend on: the jobs of a preset are written."""
+
+
+def _summary(question: CapacityQuestion) -> tuple[str, ...]:
+    """Return the question in a few words: jobs, runs, months, probability, fleet."""
+    several = len(question.jobs)
+    runs = sum(job.runs_a_month for job in question.jobs)
+    own = sum(stock.count for stock in question.fleet.stocks)
+    return (
+        f"{several} job{'' if several == 1 else 's'}",
+        f"{plain(runs, 3)} runs a month",
+        f"{question.horizon.months} months",
+        f"{100.0 * question.horizon.probability:g} % on time",
+        "cheapest fleet" if question.fleet.find else f"fleet of {own}",
+    )
 
 
 def _problems(of: CapacityAnswer) -> None:

@@ -46,7 +46,7 @@ from planner.capacity import (
     plan,
     silent,
 )
-from planner.catalog import Catalog
+from planner.catalog import Catalog, accelerator_named
 from planner.compare import entry_id, entry_of, part_of, price_of_peak
 from planner.compare.comparison import Question, Row
 from planner.compare.evaluation import row_of
@@ -245,11 +245,27 @@ def capacity(
     """
     problems: list[Problem] = []
     several = f"{len(jobs)} job{'' if len(jobs) == 1 else 's'}"
+    fleet = replace(fleet, stocks=tuple(
+        replace(s, machine=_catalogued(s.machine, catalog)) for s in fleet.stocks
+    ))  # fmt: skip
     tell(Progress(words=f"Estimating times and prices of {several}", share=0.0))
     case = _case(_Shop(store, catalog, today), jobs, (fleet, horizon, assumed or {}), problems)
     if case is None:
         return CapacityAnswer(sentence="", keeps=False, problems=tuple(problems), horizon=horizon)
     return plan(case, fleet, horizon, display, tell)
+
+
+def _catalogued(text: str, catalog: Catalog) -> str:
+    """Return the catalogue's option for a purchase without a price; the text for all others."""
+    match = _ENTRY.fullmatch(text)
+    if match is None or match[1] != "buy" or match[4].strip("| "):
+        return text
+    card, count = accelerator_named(catalog, match[2]), match[3].strip()
+    if isinstance(card, Refusal):
+        return text
+    server = card.server_price_usd is not None and count == str(card.server_accelerators)
+    single = card.list_price_usd is not None and count == "1"
+    return f"buy-{count}x-{card.id}" if server or single else text
 
 
 def case_of(

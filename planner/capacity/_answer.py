@@ -44,7 +44,7 @@ from planner.capacity.records import (
     Waiting,
     silent,
 )
-from planner.core import Estimate, Floats, Refusal, percent, sentence_case
+from planner.core import Estimate, Floats, Refusal, percent, plain, sentence_case
 from planner.cost import (
     DOLLARS,
     HOURS_PER_MONTH,
@@ -59,6 +59,8 @@ from planner.cost import (
 EDGES: Final = tuple(float(e) for e in np.geomspace(36.0, 3.6e6, 41))
 """Bins of waiting times, from 36 s to 1,000 h [s]."""
 HOUR_S: Final = 3600.0
+TIMES: Final = 2.0
+"""Factor of a cost from which it is stated as a factor, not in per cent."""
 SELDOM: Final = 0.01
 """A rented machine that fewer months need is not counted."""
 USUAL_USE: Final = 0.6
@@ -258,12 +260,11 @@ def _chips(course: Course, rent: Course | None) -> tuple[str, ...]:
     if rent is None:
         return ()
     chance = probability_cheaper(course.total, rent.total)
-    saved = 1.0 - float(np.median(course.total)) / float(np.median(rent.total))
-    way = "below" if saved >= 0.0 else "above"
-    return (
-        f"{percent(chance)} likely cheaper than renting only",
-        f"{percent(abs(saved))} {way} renting only",
-    )
+    ratio = float(np.median(course.total)) / float(np.median(rent.total))
+    way = f"{percent(abs(1.0 - ratio))} {'below' if ratio <= 1.0 else 'above'}"
+    if ratio >= TIMES:
+        way = f"{plain(ratio, 2)} x the cost of"
+    return f"{percent(chance)} likely cheaper than renting only", f"{way} renting only"
 
 
 def _tiles(result: _Result) -> tuple[Tile, ...]:
