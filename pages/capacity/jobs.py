@@ -22,7 +22,7 @@ from planner.answers.capacity_jobs import (
     read_jobs,
     text_cells,
 )
-from planner.capacity import MOST_JOBS, Job
+from planner.capacity import MOST_JOBS
 from planner.core import Parameter, number_text, sentence_case, text_of
 from planner.networks import networks
 
@@ -64,13 +64,13 @@ def draw(link: Link) -> list[str]:
         ):
             widgets.heading("Jobs", width="content")
             with st.container(horizontal=True, width="content"):
-                _buttons(link, names)
+                _buttons(link, names, texts)
         _editor(link, texts)
         wrong = _problems(texts)
     return [text for text in texts if text not in wrong]
 
 
-def _buttons(link: Link, names: Sequence[str]) -> None:
+def _buttons(link: Link, names: Sequence[str], texts: Sequence[str]) -> None:
     """Draw presets, the field to paste into, the file to load and the file to keep."""
     box = widgets.popover("Presets", "list_alt", "capacity.presets")
     if box.open:
@@ -94,14 +94,9 @@ def _buttons(link: Link, names: Sequence[str]) -> None:
                 on_change=lambda: _load(link), max_upload_size=1,
             )  # fmt: skip
             _table_problems()
-            widgets.download("Save these jobs", lambda: jobs_csv(read_now(link)),
+            # made at the click, where the session cannot be read
+            widgets.download("Save these jobs", lambda: jobs_csv(list(jobs_of_texts(texts)[0])),
                              "epochwise-jobs.csv", key="capacity.jobs.csv")  # fmt: skip
-
-
-def read_now(link: Link) -> list[Job]:
-    """Return the finished jobs of the page."""
-    texts = link.held("jobs") or [job_text(j) for j in presets()[str(link.held("preset"))]]
-    return list(jobs_of_texts(texts)[0])
 
 
 def _paste(link: Link) -> None:

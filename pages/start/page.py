@@ -79,7 +79,7 @@ def _doors(shared: Store) -> None:
 def _jobs(shared: Store) -> None:
     widgets.heading("Jobs of today")
     st.caption("Today's prices; ranges are 90\u00a0% intervals.")
-    with st.grid(3, min_column_width=_TILE, gap="medium"):
+    with st.grid(2, min_column_width=_TILE, gap="medium"):
         for preset in PRESETS:
             with st.container(border=True, height="stretch"):
                 _job(preset, _answered(shared, preset))
@@ -101,14 +101,13 @@ def _answered(shared: Store, preset: Preset) -> PresetAnswer:
 def _job(preset: Preset, answer: PresetAnswer) -> None:
     values: Parameters = {name: list(texts) for name, texts in preset.parameters.items()}
     target = ADDRESSES[preset.page].script
-    page_link(PAGE, target, f"**{preset.title}**", f":material/{preset.icon}:", values)
-    st.caption(as_text(preset.about))
+    with st.container(gap=None):
+        page_link(PAGE, target, f"**{preset.title}**", f":material/{preset.icon}:", values)
+        st.caption(as_text(preset.about))
     if answer.time is None:
         st.caption(as_text(answer.why_not))
         return
-    hours = next(iter(preset.parameters.get("deadline", ())), None)
-    limit = None if hours is None else 3600.0 * float(hours)
-    shown = [figures.time_tile("Time", answer.time, limit_s=limit)]
+    shown = [figures.time_tile("Time", answer.time)]
     if answer.cost is not None:
         shown.append(figures.number_tile("Cost", answer.cost, "USD"))
     tiles.draw("", shown)
@@ -120,15 +119,17 @@ def _results(shared: Store) -> None:
     address = ADDRESSES["results"]
     with st.container(border=True):
         widgets.heading("Recent results")
+        st.caption("The newest sets of runs.")
         recent = kept.recent_sets(shared, SETS)
         if not recent:
             st.caption("No result folder holds a run yet.")
         for found in recent:
-            page_link(
-                PAGE, address.script, as_text(_shortened(found.title, _TITLE)), address.symbol,
-                {"result_set": [found.slug]},
-            )  # fmt: skip
-            st.caption(as_text(_about(found)))
+            with st.container(gap=None):
+                page_link(
+                    PAGE, address.script, as_text(_shortened(found.title, _TITLE)), address.symbol,
+                    {"result_set": [found.slug]},
+                )  # fmt: skip
+                st.caption(as_text(_about(found)))
         page_link(PAGE, address.script, "All results", ":material/arrow_forward:", {})
 
 
@@ -152,10 +153,11 @@ def _views() -> None:
         if not found.views:
             st.caption("None yet. Save view is beside Share on every page.")
         for view in found.views[:VIEWS]:
-            saving.open_link(PAGE, view)
             page = ADDRESSES[view.page].title if view.page in ADDRESSES else view.page
             note = f" · {view.note}" if view.note else ""
-            st.caption(as_text(f"{page} · {view.saved_at[:10]}{note}"))
+            with st.container(gap=None):
+                saving.open_link(PAGE, view)
+                st.caption(as_text(f"{page} · {view.saved_at[:10]}{note}"))
         for problem in found.problems[:VIEWS]:
             st.caption(as_text(problem))
         page_link(

@@ -49,10 +49,10 @@ def main() -> None:
             stocks = [Stock(machine=s.machine.id, count=s.count, from_month=s.from_month)
                       for s in answer.stocks]  # fmt: skip
             case = case_of(store, catalog, jobs, stocks, today)
-            months = len(case.at) * case.scenarios
-            figure(f"{name}: {months:,} simulated months, best of 3", _months_s(case, stocks),
-                   "s", 2)  # fmt: skip
-            figure(f"{name}: cheapest fleet with its answer, time of the processor", took_s, "s")
+            figure(f"{name}: simulated months", len(case.at) * case.scenarios, "months")
+            figure(f"{name}: simulated months, best of 3", _months_s(case, stocks), "s", 2)
+            figure(f"{name}: fleets compared", answer.compared, "fleets")
+            figure(f"{name}: fleet and answer, processor", took_s, "s")
 
 
 if __name__ == "__main__":
