@@ -174,8 +174,14 @@ _VIEWS: Final[Mapping[Any, Callable[[Link, Reply], None]]] = {
 def _months(of: Reply) -> None:
     with st.container(border=True):
         widgets.heading("Utilisation by month")
-        _chart(of, "months", "Work of each month by machine, as a share of the own capacity",
-               lambda answer, _, theme: charts.months(answer, theme))  # fmt: skip
+        tab = widgets.chart_or_table("capacity.month-tabs")
+        with tab.place:
+            if tab.name == "table":
+                page_tables.months(of)
+            else:
+                _chart(of, "months",
+                       "Work of each month by machine, as a share of the own capacity",
+                       lambda answer, _, theme: charts.months(answer, theme))  # fmt: skip
 
 
 def _waiting(of: Reply) -> None:
@@ -183,12 +189,18 @@ def _waiting(of: Reply) -> None:
         return
     with st.container(border=True):
         widgets.heading("Waiting time by job")
-        _chart(of, "waiting", "Distribution of the waiting time of each job, with the longest wait",
-               lambda answer, _, theme: charts.waiting(answer, theme))  # fmt: skip
-        st.caption(
-            "Curves: runs that wait. Blue: median wait. Orange: longest wait of a median run that "
-            "still ends in time."
-        )
+        tab = widgets.chart_or_table("capacity.wait-tabs")
+        with tab.place:
+            if tab.name == "table":
+                page_tables.waiting(of.answer)
+                return
+            _chart(of, "waiting",
+                   "Distribution of the waiting time of each job, with the longest wait",
+                   lambda answer, _, theme: charts.waiting(answer, theme))  # fmt: skip
+            st.caption(
+                "Curves: runs that wait. Blue: median wait. Orange: longest wait of a median run "
+                "that still ends in time."
+            )
 
 
 def _next(answer: CapacityAnswer) -> None:
@@ -212,5 +224,3 @@ def _origin(answer: CapacityAnswer) -> None:
         with box:
             widgets.table(list(answer.sources), key="capacity.sources",
                           alt="Prices of the machines and their sources")  # fmt: skip
-            widgets.table(tables.waiting_rows(answer), key="capacity.waits",
-                          alt="Waiting times of each job")  # fmt: skip

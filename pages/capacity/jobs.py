@@ -9,7 +9,7 @@ import pyarrow as pa
 import streamlit as st
 
 from pages.capacity import state
-from pages.common import widgets
+from pages.common import kept, widgets
 from pages.common.link import Link, as_text
 from planner.answers import parameters
 from planner.answers.capacity_jobs import (
@@ -31,9 +31,9 @@ FIRST: Final = "fine-tuning"
 _ALT: Final = "Jobs: a row for each kind of run, edited in place"
 _USUAL: Final = (
     "name", "network", "total_tokens", "epochs", "runs", "within", "accelerators", "interruptible",
-    "growth", "training", "precision",
+    "growth", "training", "precision", "samples", "workload", "target",
 )  # fmt: skip
-"""Columns that are always shown; others are shown where a job uses them."""
+"""Columns that are always there; others where a job uses them, and a measured workload in front."""
 _TITLES: Final = {
     "name": "Job", "network": "Network", "workload": "Measured workload", "epochs": "Epochs",
     "total_tokens": "Tokens", "samples": "Samples", "training": "Training",
@@ -43,7 +43,8 @@ _TITLES: Final = {
 }  # fmt: skip
 _WIDTHS: Final = {"name": 165, "network": 120, "runs": 108, "within": 92, "epochs": 82,
                   "total_tokens": 84, "samples": 92, "training": 96, "precision": 100,
-                  "accelerators": 72, "interruptible": 80, "growth": 112}  # fmt: skip
+                  "accelerators": 72, "interruptible": 80, "growth": 112,
+                  "workload": 200, "target": 84}  # fmt: skip
 _PASTE: Final = "capacity.paste"
 _FILE: Final = "capacity.csv"
 _PROBLEMS: Final = "capacity.table-problems"
@@ -178,8 +179,10 @@ def _editor(link: Link, texts: Sequence[str]) -> None:
         }  # fmt: skip
     rows: list[dict[str, str]] = begun["rows"]
     used = {name for row in rows for name in row}
-    columns = [n for n in _USUAL if n != "network"]
-    columns[1:1] = [n for n in ("network", "workload") if n == "network" or n in used]
+    columns = list(_USUAL)
+    if "workload" in used:
+        columns.remove("workload")
+        columns.insert(2, "workload")
     columns += [p.name for p in parameters.JOB if p.name in used and p.name not in columns]
     key = f"capacity.jobs.{begun['number']}"
 
@@ -189,8 +192,11 @@ def _editor(link: Link, texts: Sequence[str]) -> None:
         begun["texts"] = now
         link.put("jobs", now)
 
+    if "frame" not in begun:  # the editor converts an Arrow table anew each time
+        cells = {n: _column(n, [row.get(n, "") for row in rows]) for n in columns}
+        begun["frame"] = pa.table(cells).to_pandas()
     st.data_editor(
-        pa.table({n: _column(n, [row.get(n, "") for row in rows]) for n in columns}),
+        begun["frame"],
         key=key, on_change=edited, num_rows="dynamic", hide_index=True, row_height=34,
         placeholder="", column_config={n: _config(n, rows) for n in columns},
         alt=_ALT,
@@ -276,6 +282,9 @@ def _config(name: str, rows: Sequence[Mapping[str, str]]) -> Any:  # noqa: ANN40
     held = [row[name] for row in rows if row.get(name)]
     if name == "network":
         every = list(dict.fromkeys([*networks(), *held]))
+        return columns.SelectboxColumn(title, options=every, **common)
+    if name == "workload":
+        every = list(dict.fromkeys([*kept.workload_names(kept.store()), *held]))
         return columns.SelectboxColumn(title, options=every, **common)
     if parameter.kind == "flag":
         return columns.CheckboxColumn(title, **common)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import streamlit as st
 
@@ -14,19 +15,37 @@ from planner.cost import Display
 from planner.figures import Card
 from planner.report import capacity_tables as tables
 
+_TABS: Final = {"machines": "Machines", "jobs": "Jobs", "lines": "Rent or buy only"}
+
 
 def draw(of: Reply) -> None:
     """Draw the machines of the fleet, the jobs, and the fleet beside renting and buying only."""
     answer, display = of.answer, of.question.display
     with st.container(border=True):
-        widgets.heading("Machines and jobs")
-        _both("capacity-stocks", tables.fleet_rows(answer, display), machine_cards(answer, display),
-              "Machines of the fleet with cost and utilisation")  # fmt: skip
-        _both("capacity-job-rows", tables.job_rows(answer), job_cards(answer),
-              "Jobs with time of a run, machine and late share")  # fmt: skip
-        if answer.costs is not None:
-            lines(answer.costs, display, "capacity-cost-lines",
-                  "This fleet, renting only and buying only")  # fmt: skip
+        tab = widgets.chart_or_table("capacity.table-tabs", _TABS)
+        with tab.place:
+            if tab.name == "jobs":
+                _both("capacity-job-rows", tables.job_rows(answer), job_cards(answer),
+                      "Jobs with time of a run, machine and late share")  # fmt: skip
+            elif tab.name == "lines" and answer.costs is not None:
+                lines(answer.costs, display, "capacity-cost-lines",
+                      "This fleet, renting only and buying only")  # fmt: skip
+            else:
+                _both("capacity-stocks", tables.fleet_rows(answer, display),
+                      machine_cards(answer, display),
+                      "Machines of the fleet with cost and utilisation")  # fmt: skip
+
+
+def months(of: Reply) -> None:
+    """Draw cost, utilisation and late share of each month."""
+    rows = tables.month_table(of.answer, of.question.display)
+    widgets.table(rows, key="capacity.month-rows", alt="Cost, utilisation and late share by month")
+
+
+def waiting(answer: CapacityAnswer) -> None:
+    """Draw the waiting times of each job."""
+    _both("capacity-waits", tables.waiting_rows(answer), waiting_cards(answer),
+          "Waiting times of each job")  # fmt: skip
 
 
 def lines(of: CostLines, display: Display, key: str, alt: str) -> None:
@@ -99,6 +118,22 @@ def line_cards(of: CostLines, display: Display) -> list[Card]:
         )
         for row in tables.line_rows(of, display)
     ]  # fmt: skip
+
+
+def waiting_cards(answer: CapacityAnswer) -> list[Card]:
+    """Return a card for each job: how many runs start at once, and how long the others wait."""
+    return [
+        Card(
+            title=_text(row, "Job"),
+            values=(
+                (_text(row, "At once"), "start at once"),
+                (f"{_text(row, 'Median wait (h)')} h", "median wait"),
+                (f"{_text(row, '95 % wait less than (h)')} h", "95 % wait less"),
+            ),
+            note=f"{_text(row, 'Simulated runs')} simulated runs",
+        )
+        for row in tables.waiting_rows(answer)
+    ]
 
 
 def _text(row: Mapping[str, object], name: str) -> str:
