@@ -31,6 +31,8 @@ WAYS: Final = {
 _OFFER: Final = "offer"
 """A line that names an option of Compare hardware."""
 _FIND: Final = {True: "Find it", False: "As entered"}
+_EMPTY: Final = {"utilisation": "of the fleet"}
+"""What an empty field means, where it is not "none"."""
 _COLUMNS: Final = ("way", "accelerator", "each", "machines", "price", "from_month")
 
 
@@ -84,7 +86,7 @@ def number(link: Link, name: str, label: str) -> None:
     if parameter.kind == "whole":
         st.number_input(label, int(low), int(high), int(value or 0), key=link.key(name), help=words)
         return
-    placeholder = "none" if parameter.default is None else ""
+    placeholder = _EMPTY.get(name, "none") if parameter.default is None else ""
     st.number_input(label, float(low), float(high), value=value, format="%g",
                     key=link.key(name), help=words, placeholder=placeholder)  # fmt: skip
 

@@ -107,7 +107,7 @@ def line_cards(of: CostLines, display: Display) -> list[Card]:
             title=_text(row, "Way"),
             values=(
                 (f"{_text(row, f'Net ({money})')} {money}", "net of the resale value"),
-                (f"{_text(row, f'Resale value ({money})')} {money}", "resale value"),
+                (resale if line.resale else "", "resale value"),
                 (_text(row, "Energy (MWh)"), "MWh"),
                 (_text(row, "CO2 (t)"), "t CO2"),
             ),
@@ -116,7 +116,8 @@ def line_cards(of: CostLines, display: Display) -> list[Card]:
                               _text(row, "Limit")))
             ),
         )
-        for row in tables.line_rows(of, display)
+        for line, row in zip(of.lines, tables.line_rows(of, display), strict=True)
+        for resale in (f"{_text(row, f'Resale value ({money})')} {money}",)
     ]  # fmt: skip
 
 

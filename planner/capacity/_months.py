@@ -463,7 +463,8 @@ def run_cost(case: Case, kind: int) -> Floats:
     around = 0.0
     if machine.rental is not None:
         around = float(likely(machine.rental.setup_usd) + likely(machine.rental.egress_usd))
-    return np.where(np.isfinite(hours), hour * part * hours + around, ENDLESS_USD)
+    able = np.isfinite(hours)
+    return np.where(able, hour * part * np.where(able, hours, 0.0) + around, ENDLESS_USD)
 
 
 def _of_rental(case: Case, name: str) -> Floats:

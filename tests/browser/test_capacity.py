@@ -38,6 +38,17 @@ def test_three_pasted_jobs_get_a_fleet(tmp_path: Path, visit: Visit) -> None:
         expect(page).not_to_have_url(re.compile("find=off"))
 
 
+def test_who_waits_for_a_fleet_reads_what_is_done(app_url: str, visit: Visit) -> None:
+    page = visit(f"{app_url}/capacity?preset=model-team&seed=77&{QUICK.split('&', 1)[1]}")
+    widget(page, "capacity.find").get_by_text("Find it").click()
+    progress = page.get_by_test_id("stProgress")
+    expect(progress).to_have_text(
+        re.compile("(Compared [0-9]+ fleets: .*|Simulating 1,008 months.*|Comparing with .*)")
+    )
+    expect(progress).to_have_count(0, timeout=90_000)
+    expect(settled(page).locator(".epochwise-answer h2")).to_be_visible()
+
+
 def _cell(page: Page, row: int, column: int) -> None:
     """Select a cell of the table of jobs, both counted from 0."""
     table = page.locator("[data-testid=stDataFrame]").first
