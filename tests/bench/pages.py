@@ -102,7 +102,7 @@ def _found_fleet(page: Page, runs: _Runs, url: str) -> None:
     page.goto(f"{url}/capacity")
     settled(page)
     runs.click_ms(page.locator(".st-key-capacity-presets button").first)
-    preset = page.locator(".st-key-capacity-preset-model-team button")
+    preset = page.locator(".st-key-capacity-preset-model-team button").first
     before, began = runs.finished, time.perf_counter()
     preset.click()
     page.get_by_test_id("stProgress").first.wait_for()
