@@ -5,6 +5,7 @@ A fleet is found in a thread of its own: a changed question interrupts the page 
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,7 +19,7 @@ from pages.common import hardware
 from planner.answers import CapacityQuestion, capacity_answered, capacity_question
 from planner.capacity import CapacityAnswer, Progress, Tell
 from planner.store import Store
-from planner.store.kept import Kept
+from planner.store.kept import MISSING, Kept
 
 _ANSWERS: Final = Kept(24)
 _CHARTS: Final = Kept(96)
@@ -27,6 +28,7 @@ _WORK: Final = ThreadPoolExecutor(1, thread_name_prefix="capacity")
 _LOOK_S: Final = 0.2
 _SOON_S: Final = 0.3
 """An answer that comes sooner needs no progress line."""
+_LOCK: Final = threading.Lock()
 _RUNNING: Final[dict[Hashable, _Running]] = {}
 
 
@@ -75,17 +77,20 @@ def reply(shared: Store, texts: Mapping[str, Sequence[str]], question: CapacityQ
     def answered(tell: Tell) -> CapacityAnswer:
         return capacity_answered(shared, catalog, texts, _today(), tell)
 
-    answer = _ANSWERS.once(("answer", key), lambda: _waited(key, answered))
+    answer = _ANSWERS.found(key)
+    if answer is MISSING:
+        answer = _waited(key, answered)
     return Reply(answer=answer, question=question, key=key)
 
 
 def _waited(key: Hashable, work: Callable[[Tell], CapacityAnswer]) -> CapacityAnswer:
     """Return the answer of a thread, while a line says what it does."""
-    running = _RUNNING.get(key)
-    if running is None:
-        running = _RUNNING[key] = _Running(time.monotonic())
-        running.answer = _WORK.submit(work, running.tell)
-        running.answer.add_done_callback(lambda _: _RUNNING.pop(key, None))
+    with _LOCK:  # all who ask the same question wait for one answer
+        running = _RUNNING.get(key)
+        if running is None:
+            running = _RUNNING[key] = _Running(time.monotonic())
+            running.answer = _WORK.submit(_kept, key, running, work)
+            running.answer.add_done_callback(lambda _: _RUNNING.pop(key, None))
     began, place = time.monotonic(), st.empty()
     answer = running.answer
     while answer is not None and not answer.done():
@@ -98,6 +103,13 @@ def _waited(key: Hashable, work: Callable[[Tell], CapacityAnswer]) -> CapacityAn
     if answer is None:
         raise RuntimeError("No thread works on this answer. Load the page again.")
     return answer.result()
+
+
+def _kept(
+    key: Hashable, running: _Running, work: Callable[[Tell], CapacityAnswer]
+) -> CapacityAnswer:
+    answer: CapacityAnswer = _ANSWERS.once(key, lambda: work(running.tell))
+    return answer
 
 
 def chart(of: Reply, name: Hashable, draw: Callable[[], dict[str, Any]]) -> dict[str, Any]:
