@@ -18,7 +18,18 @@ from typing import Final
 
 import numpy as np
 
-from planner.capacity._queue import NONE, Flags, Ints, Load, Served, Work, Yard, arrivals, serve
+from planner.capacity._queue import (
+    NO_RUNS,
+    NONE,
+    Flags,
+    Ints,
+    Load,
+    Served,
+    Work,
+    Yard,
+    arrivals,
+    serve,
+)
 from planner.capacity.records import STANDING, Job, Machine, Stock
 from planner.core import Estimate, Floats, Refusal
 from planner.cost import (
@@ -424,7 +435,7 @@ def _window(case: Case, runs: Floats) -> tuple[Floats, Floats]:
     longest = np.where(np.isfinite(fastest), fastest, 0.0).max(axis=0, initial=0.0)
     longest = np.tile(longest, len(case.at))
     total = runs.sum(axis=0)
-    most = np.divide(case.most_runs, total, out=np.full(len(total), np.inf), where=total > 0.0)
+    most = np.divide(case.most_runs, total, out=np.full(len(total), np.inf), where=total > NO_RUNS)
     counted = HOURS_PER_MONTH * np.minimum(1.0, most)
     fills = np.minimum(max((j.within_h or 0.0 for j in case.jobs), default=0.0), FILLED * counted)
     warm_up = np.clip(WARM_UPS * longest, LEAST_WARM_UP_H, MOST_WARM_UP_H)

@@ -34,6 +34,8 @@ _LATE: Final = 1e12
 """Added to the key of a machine that would be late: it comes after all that are in time."""
 _RANK: Final = 1e6
 """Hours between two places in the order of cost: longer than any simulated time."""
+NO_RUNS: Final = 1e-9
+"""Mean runs of a month below which none is drawn."""
 _CHUNK: Final = 64
 _FEW: Final = 30.0
 """Mean from which a Poisson number is drawn as a rounded normal one."""
@@ -132,7 +134,7 @@ def arrivals(runs: Floats, hours: Floats, seed: int, variation: float = 0.0) -> 
     most = float(total.max(initial=0.0))
     shape = (int(most + 8.0 * np.sqrt(most) + 8.0), len(total))
     gaps = draws.standard_exponential(shape)
-    mean_gap = np.divide(hours, total, out=np.full(len(total), np.inf), where=total > 0.0)
+    mean_gap = np.divide(hours, total, out=np.full(len(total), np.inf), where=total > NO_RUNS)
     arrival = np.cumsum(gaps, axis=0) * mean_gap
     real = arrival <= hours
     longest = max(int(real.any(axis=1).sum()), 1)
