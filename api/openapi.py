@@ -27,7 +27,7 @@ from planner.answers.records import (
     SqlResult,
 )
 from planner.compare import ASSUMPTION_TEXTS, Assumptions
-from planner.core import LONGEST_VALUE, MAX_SET_TEXT, Parameter
+from planner.core import LONGEST_VALUE, MAX_SET_TEXT, Parameter, Text
 from planner.store.pushed import MOST_RUNS, SLUG
 from planner.store.sealed.result_set import FIELDS
 
@@ -303,7 +303,11 @@ def table_of(parameters: Sequence[Parameter]) -> list[str]:
 
 
 def _line(parameter: Parameter) -> str:
-    kind = f"{parameter.kind}, up to {parameter.many}" if parameter.many > 1 else parameter.kind
+    kind = (
+        Text("{kind}, up to {many}", kind=parameter.kind, many=parameter.many)
+        if parameter.many > 1
+        else parameter.kind
+    )
     limits = (
         f"{parameter.least:g} to {parameter.most:g}"
         if parameter.least is not None and parameter.most

@@ -11,7 +11,7 @@ from msgspec.json import encode
 from starlette.responses import Response
 
 from planner.answers import NO_RUN, records
-from planner.core import Problem
+from planner.core import Problem, plain_text
 
 MEDIA_TYPE: Final = "application/problem+json"
 HEADERS: Final = {
@@ -47,7 +47,12 @@ def problem(
         errors=tuple(map(_error, errors)) or UNSET,
     )  # fmt: skip
     sent = {**HEADERS, "Cache-Control": "no-store", **(headers or {})}
-    return Response(encode(body), status_code=int(status), headers=sent, media_type=MEDIA_TYPE)
+    return Response(
+        encode(body, enc_hook=plain_text),
+        status_code=int(status),
+        headers=sent,
+        media_type=MEDIA_TYPE,
+    )
 
 
 def of_parameters(errors: Sequence[Problem]) -> Response:

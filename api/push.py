@@ -25,7 +25,7 @@ from starlette.responses import Response
 from api.openapi import PUSH
 from api.problems import HEADERS, PARAMETERS, problem
 from planner.answers.records import Pushed
-from planner.core import Problem
+from planner.core import Problem, Text, plain_text
 from planner.store.disk.tokens import Token, checked
 from planner.store.pushed import MOST_BYTES, PushError, keep, read_body
 from planner.store.pushed import Pushed as Asked
@@ -132,14 +132,19 @@ class Push:
             run_ids=tuple(c.run_id for c in done),
         )
         sent = {**HEADERS, "Cache-Control": "no-store"}
-        return Response(encode(answer), headers=sent, media_type="application/json")
+        return Response(
+            encode(answer, enc_hook=plain_text), headers=sent, media_type="application/json"
+        )
 
     def _not_allowed(self, token: Token, asked: Asked) -> Response | None:
         if not token.may_push(asked.slug):
-            detail = f"This token may not add runs to {asked.slug}. Its sets: "
-            return problem(HTTPStatus.FORBIDDEN, f"{detail}{', '.join(token.sets)}.")
+            detail = Text("This token may not add runs to {slug}. Its sets: ", slug=asked.slug)
+            return problem(
+                HTTPStatus.FORBIDDEN,
+                Text("{detail}{sets}.", detail=detail, sets=", ".join(token.sets)),
+            )
         if (self.inbox.shipped / asked.slug).exists():
-            detail = f"{asked.slug} is a shipped set. Choose another name."
+            detail = Text("{slug} is a shipped set. Choose another name.", slug=asked.slug)
             return problem(HTTPStatus.CONFLICT, detail)
         return None
 
@@ -153,7 +158,10 @@ async def _body(request: Request) -> bytes | Response:
     async for part in request.stream():
         size += len(part)
         if size > MOST_BYTES:
-            detail = f"At most {MOST_BYTES:,} bytes are taken at once. Send fewer runs."
+            detail = Text(
+                "At most {most_bytes:,} bytes are taken at once. Send fewer runs.",
+                most_bytes=MOST_BYTES,
+            )
             return problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
         parts.append(part)
     return b"".join(parts)

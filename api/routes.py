@@ -31,7 +31,7 @@ from api.answers import ANSWERS, AnswerFunction, Sources
 from api.problems import HEADERS, of_parameters, problem
 from api.push import Inbox
 from planner.catalog import TABLE_NAMES, Catalog
-from planner.core import LONGEST_QUERY, MOST_GIVEN, Problem
+from planner.core import LONGEST_QUERY, MOST_GIVEN, Problem, Text, plain_text
 from planner.store import Store
 from planner.store.catalog import read_catalog
 
@@ -155,7 +155,7 @@ class _Desk:
     ) -> bytes | Response:
         sources = Sources(store=store, catalog=self._catalog(), today=self.rules.today())
         record, problems = answer(sources, values)
-        return of_parameters(problems) if problems else encode(record)
+        return of_parameters(problems) if problems else encode(record, enc_hook=plain_text)
 
     def _catalog(self) -> Catalog:
         shipped, *own = self.rules.catalogs
@@ -170,7 +170,7 @@ def _answering(desk: _Desk, path: str) -> Endpoint:
 
 
 def _describing() -> Endpoint:
-    body = encode(openapi.description())
+    body = encode(openapi.description(), enc_hook=plain_text)
 
     async def describe(request: Request) -> Response:
         return _fresh(body, request)
@@ -192,11 +192,19 @@ def _missing(paths: Mapping[str, str]) -> Endpoint:
         path = request.url.path.rstrip("/") or "/"
         if request.url.path in paths:
             method = paths[request.url.path]
-            detail = f"{request.method[:20]} is not supported here. Use {method}."
+            detail = Text(
+                "{method} is not supported here. Use {method_2}.",
+                method=request.method[:20],
+                method_2=method,
+            )
             allow = {"Allow": "GET, HEAD" if method == "GET" else method}
             return problem(HTTPStatus.METHOD_NOT_ALLOWED, detail, headers=allow)
-        near = f" Perhaps {path}?" if path in paths else ""
-        detail = f"There is no such address.{near} See {openapi.PATH} for all of them."
+        near = Text(" Perhaps {path}?", path=path) if path in paths else ""
+        detail = Text(
+            "There is no such address.{near} See {path} for all of them.",
+            near=near,
+            path=openapi.PATH,
+        )
         return problem(HTTPStatus.NOT_FOUND, detail)
 
     return missing
@@ -205,14 +213,23 @@ def _missing(paths: Mapping[str, str]) -> Endpoint:
 async def _answer(desk: _Desk, path: str, request: Request) -> Response:
     query = request.scope["query_string"]
     if len(query) > LONGEST_QUERY:
-        detail = f"The query has {len(query):,} bytes; {LONGEST_QUERY:,} are read at most."
+        detail = Text(
+            "The query has {query:,} bytes; {longest_query:,} are read at most.",
+            query=len(query),
+            longest_query=LONGEST_QUERY,
+        )
         return problem(HTTPStatus.REQUEST_URI_TOO_LONG, detail)
     try:
         text = query.decode("ascii")
         values = parse_qs(text, keep_blank_values=True, max_num_fields=MOST_GIVEN, errors="strict")
     except ValueError:
-        limit = f"It must be UTF-8, percent-encoded, with {MOST_GIVEN} values at most."
-        return of_parameters([Problem(parameter="", message=f"The query cannot be read. {limit}")])
+        limit = Text(
+            "It must be UTF-8, percent-encoded, with {most_given} values at most.",
+            most_given=MOST_GIVEN,
+        )
+        return of_parameters(
+            [Problem(parameter="", message=Text("The query cannot be read. {limit}", limit=limit))]
+        )
     made = await desk.body(path, text, values)
     return made if isinstance(made, Response) else _fresh(made, request)
 
@@ -234,7 +251,9 @@ async def _safely(answer: Awaitable[Response]) -> Response:
     except Exception:  # noqa: BLE001 - an error page would expose internals
         number = uuid.uuid4().hex[:12]
         _LOG.exception("Error %s", number)
-        detail = f"Something went wrong here. The server's log has it under {number}."
+        detail = Text(
+            "Something went wrong here. The server's log has it under {number}.", number=number
+        )
         return problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail)
 
 

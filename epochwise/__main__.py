@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,6 +23,8 @@ _FOLDERS: Final = {
 }  # fmt: skip
 _LISTS: Final = ("EPOCHWISE_FURTHER_RESULTS",)
 _APP: Final = "app"
+_BETWEEN: Final = rf"{re.escape(os.pathsep)}(?!//)"
+"""Separates folders as PATH does; the colon of s3:// separates none."""
 
 
 def main() -> int:
@@ -51,12 +54,12 @@ def folders(environment: os._Environ[str] | dict[str, str], here: Path) -> dict[
     """Return the folder variables as absolute paths; missing ones are in the user's data folder."""
     base = Path(environment.get("XDG_DATA_HOME") or "~/.local/share").expanduser() / PROGRAM
     made = {
-        name: str(here / Path(environment.get(name) or base / default).expanduser())
+        name: _placed(environment.get(name) or str(base / default), here)
         for name, default in _FOLDERS.items()
     }
     for name in _LISTS:
         if given := environment.get(name):
-            parts = (str(here / Path(p).expanduser()) for p in given.split(os.pathsep) if p)
+            parts = (_placed(p, here) for p in re.split(_BETWEEN, given) if p)
             made[name] = os.pathsep.join(parts)
     return made
 
@@ -66,12 +69,17 @@ def absolute(arguments: Sequence[str], here: Path) -> list[str]:
     made: list[str] = []
     for before, word in zip(["", *arguments], arguments, strict=False):
         if before == "--results":
-            made.append(str(here / Path(word).expanduser()))
+            made.append(_placed(word, here))
         elif word.startswith("--results="):
-            made.append(f"--results={here / Path(word.split('=', 1)[1]).expanduser()}")
+            made.append(f"--results={_placed(word.split('=', 1)[1], here)}")
         else:
             made.append(word)
     return made
+
+
+def _placed(named: str, here: Path) -> str:
+    """Return a folder with its path from `here`; a place in a bucket as it is."""
+    return named if named.startswith("s3://") else str(here / Path(named).expanduser())
 
 
 def _serve(arguments: Sequence[str]) -> NoReturn:

@@ -14,6 +14,7 @@ import streamlit as st
 from pages.common import kept, markup, narrow, widgets
 from pages.common.addresses import ADDRESSES, START
 from pages.common.kept import ROOT, TURNS, at_one_moment, store
+from planner.core import Text
 from planner.figures import style_sheet
 
 _LOG: Final = logging.getLogger("epochwise")
@@ -38,7 +39,11 @@ def _footer() -> None:
     """Draw the amount and date of the data: the same on every page."""
     shared = store()
     totals = kept.totals(shared)
-    newest = f"last recorded {totals.newest:%-d %b %Y}" if totals.newest else "no data yet"
+    newest = (
+        Text("last recorded {newest:%-d %b %Y}", newest=totals.newest)
+        if totals.newest
+        else "no data yet"
+    )
     refused = f" · {len(shared.refused)} refused" if shared.refused else ""
     with st.sidebar:
         st.caption(
@@ -62,5 +67,7 @@ try:
 except Exception:  # Streamlit logs it and shows a box without details
     number = uuid.uuid4().hex[:12]
     _LOG.error("Error %s follows.", number)
-    st.error(f"Something went wrong here. The server's log has it under {number}.")
+    st.error(
+        Text("Something went wrong here. The server's log has it under {number}.", number=number)
+    )
     raise

@@ -19,6 +19,7 @@ from typing import Final
 
 from planner.answers import PAGES
 from planner.core import program
+from planner.store.disk.bucket import BucketError
 
 PIPE_CLOSED: Final = 141
 """What a shell says of a program whose reader went away: 128 + SIGPIPE."""
@@ -83,8 +84,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=program("planner"), description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     for name, text in QUESTIONS.items():
-        about = f"{text[0].upper()}{text[1:]}."
-        question = commands.add_parser(name, help=text, description=about, allow_abbrev=False)
+        question = commands.add_parser(name, help=text, description=text, allow_abbrev=False)
         if name == command:
             _add_question(question, name)
     docs = commands.add_parser("docs", help=NAMES["docs"])
@@ -189,6 +189,9 @@ def run(arguments: list[str]) -> int:
     try:
         code = main(arguments)
         sys.stdout.flush()
+    except BucketError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing left to flush
         return PIPE_CLOSED

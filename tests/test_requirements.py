@@ -19,8 +19,10 @@ TPU: Final = ROOT / "requirements" / "tpu.txt"
 LIVE: Final = ROOT / "requirements" / "live-prices.txt"
 SPARK: Final = ROOT / "requirements" / "spark.txt"
 RAY: Final = ROOT / "requirements" / "ray.txt"
+S3: Final = ROOT / "requirements" / "s3.txt"
+S3_SERVERS: Final = ROOT / "requirements" / "s3-servers.txt"
 CONSTRAINTS: Final = ROOT / "requirements" / "constraints.txt"
-EVERY: Final = (PRODUCT, APP, DEV, JAX, TPU, LIVE, SPARK, RAY, CONSTRAINTS)
+EVERY: Final = (PRODUCT, APP, DEV, JAX, TPU, LIVE, SPARK, RAY, S3, S3_SERVERS, CONSTRAINTS)
 CARD: Final = {"streamlit", "plotly", "pandas", "scipy", "tensorflow", "duckdb"}
 PIN: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([0-9][A-Za-z0-9.]*)")
 each_file = pytest.mark.parametrize("path", EVERY, ids=lambda p: p.name)

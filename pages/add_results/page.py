@@ -14,6 +14,7 @@ from pages.common import widgets
 from pages.common.kept import store
 from pages.common.link import Link, as_text
 from pages.common.permission import Permission, permission
+from planner.core import Text, plural
 from planner.importers import Preview
 
 MOST_ROWS: Final = 50
@@ -89,7 +90,11 @@ def _read_only(own: Path) -> str:
 def _problems(preview: Preview) -> None:
     count = len(preview.problems)
     with st.container(border=True):
-        widgets.heading(f"{count:,} problem{'' if count == 1 else 's'}: nothing is taken")
+        widgets.heading(
+            plural(
+                count, "{count:,} problem: nothing is taken", "{count:,} problems: nothing is taken"
+            )
+        )
         st.caption("Correct the file or the fields above. All problems are listed.")
         widgets.table(
             [
@@ -111,7 +116,15 @@ def _preview(preview: Preview) -> None:
     known = f", {len(preview.known):,} duplicates" if preview.known else ""
     suspect = f", {len(flags):,} suspect" if flags else ""
     with st.container(border=True):
-        widgets.heading(f"{preview.new:,} new run{'' if preview.new == 1 else 's'}{known}{suspect}")
+        widgets.heading(
+            plural(
+                preview.new,
+                "{count:,} new run{stated}{suspect}",
+                "{count:,} new runs{stated}{suspect}",
+                stated=known,
+                suspect=suspect,
+            )
+        )
         rows = []
         shown = [n for n in _COLUMNS if any(r.get(n) is not None for r in preview.rows)]
         for at, run in enumerate(preview.rows[:MOST_ROWS]):
@@ -120,9 +133,17 @@ def _preview(preview: Preview) -> None:
             rows.append(row | {_COLUMNS[name]: run.get(name) for name in shown})
         widgets.table(rows, key="add_results.preview", alt="Runs of the file")
         if len(preview.rows) > MOST_ROWS:
-            st.caption(f"The first {MOST_ROWS} of {len(preview.rows):,} runs.")
+            st.caption(
+                Text(
+                    "The first {most_rows} of {rows:,} runs.",
+                    most_rows=MOST_ROWS,
+                    rows=len(preview.rows),
+                )
+            )
         for at, evidence in list(flags.items())[:MOST_ROWS]:
-            st.markdown(f":material/flag: Run {at + 1}: {as_text(evidence)}")
+            st.markdown(
+                Text(":material/flag: Run {at}: {evidence}", at=at + 1, evidence=as_text(evidence))
+            )
 
 
 if __name__ == "__main__":

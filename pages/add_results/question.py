@@ -10,6 +10,7 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.common.link import as_text
+from planner.core import Text
 from planner.importers import (
     MOST_BYTES,
     SOURCES,
@@ -97,9 +98,14 @@ def draw() -> Asked | None:
     """Draw the files and what they do not say; None without a file."""
     with st.container(border=True):
         files = st.file_uploader(
-            "Files", accept_multiple_files=True, key=key("files"),
-            help=f"At most {MOST_BYTES // 1_000_000} MB each. The server keeps none of them.",
-        )  # fmt: skip
+            "Files",
+            accept_multiple_files=True,
+            key=key("files"),
+            help=Text(
+                "At most {most_bytes} MB each. The server keeps none of them.",
+                most_bytes=MOST_BYTES // 1000000,
+            ),
+        )
         if not files:
             _formats()
             return None
@@ -111,7 +117,13 @@ def draw() -> Asked | None:
             index=[s.name for s in listed].index(usual), key=key(f"source.{files[0].file_id}"),
         )  # fmt: skip
         source = SOURCES[name]
-        st.caption(as_text(f"Reads {source.reads}. Refuses {source.refuses}."))
+        st.caption(
+            as_text(
+                Text(
+                    "Reads {reads}. Refuses {refuses}.", reads=source.reads, refuses=source.refuses
+                )
+            )
+        )
         stated, problems = _stated(source)
     ids = tuple(f.file_id for f in files)
     facts = tuple(sorted(stated.facts.items()))
@@ -154,7 +166,9 @@ def _stated(source: Source) -> tuple[Stated, tuple[str, ...]]:
     )  # fmt: skip
     for line in filter(str.strip, more.splitlines()):
         name, equals, text = (part.strip() for part in line.partition("="))
-        value, problem = fact(name, text) if equals else (None, f"{line}: must be COLUMN=VALUE.")
+        value, problem = (
+            fact(name, text) if equals else (None, Text("{line}: must be COLUMN=VALUE.", line=line))
+        )
         problems += [problem] if problem else []
         facts |= {} if problem else {name: value}
     known = {name: value for name, value in facts.items() if value is not None}
@@ -235,9 +249,7 @@ def with_terms(rows: Sequence[Mapping[str, Any]], target: Target) -> list[dict[s
 
 def _note_unknown(error: SourceError) -> None:
     """Draw fields for unknown columns from the next run on; the mapped ones keep theirs."""
-    names = [p.partition(": is unknown.")[0].removeprefix("column ") for p in error.problems
-             if p.startswith("column ") and ": is unknown." in p]  # fmt: skip
     before = list(st.session_state.get(key("unknown"), []))
-    if new := [name for name in names if name not in before]:
+    if new := [name for name in error.unknown if name not in before]:
         st.session_state[key("unknown")] = [*before, *new]
         st.rerun()

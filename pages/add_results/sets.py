@@ -14,6 +14,7 @@ from pages.common import widgets
 from pages.common.addresses import ADDRESSES
 from pages.common.link import as_text, page_link, plain
 from pages.common.permission import permission
+from planner.core import Text
 from planner.store import Store
 from planner.store.sealed.result_set import ResultSet, restore, withdraw
 
@@ -83,12 +84,14 @@ def draw(shared: Store, own: Path) -> None:
 
 def _withdraw(own: Path, slug: str) -> None:
     reason = plain(str(st.session_state.get(_REASON) or "")) or "no reason given"
-    _act(lambda: withdraw(own / slug, reason, _today()),
-         f"{slug} is withdrawn. Its files stay, and it can be restored.")  # fmt: skip
+    _act(
+        lambda: withdraw(own / slug, reason, _today()),
+        Text("{slug} is withdrawn. Its files stay, and it can be restored.", slug=slug),
+    )
 
 
 def _restore(own: Path, slug: str) -> None:
-    _act(lambda: restore(own / slug, _today()), f"{slug} is shown again.")
+    _act(lambda: restore(own / slug, _today()), Text("{slug} is shown again.", slug=slug))
 
 
 def _act(what: Callable[[], object], text: str) -> None:
@@ -99,7 +102,7 @@ def _act(what: Callable[[], object], text: str) -> None:
     try:
         what()
     except OSError as error:
-        say(f"Nothing is changed: {error.strerror or error}.", wrong=True)
+        say(Text("Nothing is changed: {strerror}.", strerror=error.strerror or error), wrong=True)
     else:
         say(text)
 

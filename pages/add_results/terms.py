@@ -12,6 +12,7 @@ from pages.add_results.question import Asked, Target, key
 from pages.common import widgets
 from pages.common.link import as_text, plain
 from pages.common.permission import permission
+from planner.core import Text, message_of, plural
 from planner.core.slugs import folder_slug
 from planner.importers import Preview, SourceError, commit
 from planner.runs import RecordError
@@ -42,7 +43,11 @@ def draw(shared: Store, asked: Asked) -> Target:
         "title": plain(name),
         "basis": asked.source.basis,
         "licence": plain(licence),
-        "source": f"Imported from {plain(asked.given.name)} ({asked.source.title})",
+        "source": Text(
+            "Imported from {given} ({title})",
+            given=plain(asked.given.name),
+            title=asked.source.title,
+        ),
         "source_url": plain(address),
         "citation": plain(citation),
     }
@@ -65,17 +70,24 @@ def add(own: Path, asked: Asked, target: Target, preview: Preview) -> None:
     if not (target.about.get("citation") or target.about.get("source_url")):
         missing.append("a citation or an address")
     if target.is_new and target.slug and (own / target.slug).exists():
-        st.warning(f"A set named {as_text(target.slug)} exists. Choose it, or another name.")
+        st.warning(
+            Text(
+                "A set named {slug} exists. Choose it, or another name.", slug=as_text(target.slug)
+            )
+        )
         return
     if missing:
-        st.caption(f"To add the runs, give {', '.join(missing)}.")
+        st.caption(Text("To add the runs, give {missing}.", missing=", ".join(missing)))
     if not preview.new:
         st.caption("Every run of the file is in the set.")
     st.button(
-        f"Add {preview.new:,} run{'' if preview.new == 1 else 's'}", key="add_results.add",
-        type="primary", icon=":material/add:", disabled=bool(missing) or not preview.new,
+        plural(preview.new, "Add {count:,} run", "Add {count:,} runs"),
+        key="add_results.add",
+        type="primary",
+        icon=":material/add:",
+        disabled=bool(missing) or not preview.new,
         on_click=lambda: _added(own, asked, target),
-    )  # fmt: skip
+    )
 
 
 def _added(own: Path, asked: Asked, target: Target) -> None:
@@ -90,8 +102,16 @@ def _added(own: Path, asked: Asked, target: Target) -> None:
             raise rows
         done = commit(own / target.slug, question.with_terms(rows, target), target.about)
     except (SourceError, RecordError, CommitError) as error:
-        sets.say(str(error), wrong=True)
+        sets.say(message_of(error), wrong=True)
         return
     question.begin_again()
-    known = f" {done.known:,} duplicates are left out." if done.known else ""
-    sets.say(f"{done.new:,} runs are added to {target.name}.{known}", opens=target.slug)
+    known = Text(" {stated:,} duplicates are left out.", stated=done.known) if done.known else ""
+    sets.say(
+        Text(
+            "{new:,} runs are added to {target}.{stated}",
+            new=done.new,
+            target=target.name,
+            stated=known,
+        ),
+        opens=target.slug,
+    )

@@ -13,7 +13,7 @@ from pages.capacity.state import Reply
 from pages.common import handout, tiles, widgets
 from pages.common.link import Link
 from planner.capacity import CapacityAnswer
-from planner.core import csv_text
+from planner.core import Text, csv_text
 from planner.cost import Display
 from planner.figures import ChartSpec
 from planner.figures.frame import Theme
@@ -39,13 +39,12 @@ def sentence(answer: CapacityAnswer) -> str:
 def draw(link: Link, of: Reply) -> None:
     """Draw the answer."""
     answer = of.answer
-    title = answer.sentence.split(": ", 1)[0].removesuffix(".")
     badge = answer.chips[0] if answer.chips else ""
     with st.container(border=True):
-        tiles.draw(title, charts.tiles(answer), badge=badge if answer.keeps else "")
+        tiles.draw(answer.fleet, charts.tiles(answer), badge=badge if answer.keeps else "")
         if not answer.keeps:
-            late = answer.sentence.split(". ", 1)[-1]
-            st.markdown(f":orange[:material/warning:] {widgets.answer_text(late)}")
+            late = widgets.answer_text(answer.late)
+            st.markdown(f":orange[:material/warning:] {late}")
         elif answer.breaks is not None:
             st.markdown(f":orange[:material/trending_up:] {widgets.answer_text(_breaks(answer))}")
         with widgets.actions():
@@ -85,10 +84,14 @@ def _files(of: Reply) -> list[widgets.File]:
         "Months": lambda: csv_text(tables.month_rows(answer, display)),
     }
     return [
-        widgets.File(f"{name} as CSV", make, f"epochwise-capacity-{name.lower()}.csv",
-                     f"capacity.{name.lower()}.csv")
+        widgets.File(
+            Text("{name} as CSV", name=name),
+            make,
+            f"epochwise-capacity-{name.lower()}.csv",
+            f"capacity.{name.lower()}.csv",
+        )
         for name, make in named.items()
-    ]  # fmt: skip
+    ]
 
 
 def _chart(
@@ -115,9 +118,14 @@ def _money(link: Link, of: Reply) -> None:
             )  # fmt: skip
         _VIEWS[view](link, of)
         if view == "plan" and answer.costs is not None:
-            st.caption(widgets.answer_text(
-                f"{answer.costs.sentence} Bands: 90 % interval. What is bought counts in its month."
-            ))  # fmt: skip
+            st.caption(
+                widgets.answer_text(
+                    Text(
+                        "{sentence} Bands: 90 % interval. What is bought counts in its month.",
+                        sentence=answer.costs.sentence,
+                    )
+                )
+            )
 
 
 def declare(link: Link) -> None:
@@ -141,7 +149,9 @@ def _machine(link: Link, of: Reply) -> None:
         st.caption("No machine here is bought. Add one under Machines.")
         return
     _chart(of, "machine", lines.sentence, charts.side_by_side)
-    st.caption(widgets.answer_text(f"{lines.title}. {lines.sentence}"))
+    st.caption(
+        widgets.answer_text(Text("{title}. {sentence}", title=lines.title, sentence=lines.sentence))
+    )
     page_tables.lines(lines, of.question.display, "capacity-lines",
                       "Cost, resale value, energy and CO2 of one machine of each kind")  # fmt: skip
 
@@ -218,7 +228,7 @@ def _origin(answer: CapacityAnswer) -> None:
     with widgets.details():
         for note in answer.notes:
             st.markdown(widgets.answer_text(note))
-        st.caption(f"{answer.compared} fleets were compared.")
+        st.caption(Text("{compared} fleets were compared.", compared=answer.compared))
     box = widgets.folded("Where these numbers come from", "source", "capacity.origin")
     if box.open:
         with box:

@@ -13,7 +13,7 @@ from pages.common.link import Link
 from planner.answers import parameters
 from planner.catalog import tariff_of
 from planner.compare import ASSUMPTION_TEXTS
-from planner.core import Parameter, sentence_case
+from planner.core import Parameter, Text, sentence_case
 from planner.core.parameters import limits
 from planner.cost import reference_rates
 
@@ -38,17 +38,29 @@ def draw(link: Link) -> None:
                 unit = "" if text.unit == "1" else f" ({text.unit})"
                 usual = _BY_NAME[name].default
                 st.number_input(
-                    f"{text.words}{unit}", float(text.least), float(text.most), value=None,
-                    format="%g", placeholder="of the country" if usual is None else f"{usual:g}",
-                    key=link.key(name), help=f"{sentence_case(text.why)}.",
-                )  # fmt: skip
+                    f"{text.words}{unit}",
+                    float(text.least),
+                    float(text.most),
+                    value=None,
+                    format="%g",
+                    placeholder="of the country" if usual is None else f"{usual:g}",
+                    key=link.key(name),
+                    help=Text("{sentence_case}.", sentence_case=sentence_case(text.why)),
+                )
             for name, label in _OF_PLAN.items():
                 low, high = map(float, limits(_BY_NAME[name]))
                 step = 1.0 if name == "seed" else None
                 st.number_input(
-                    label, low, high, value=None, step=step, format="%g", key=link.key(name),
-                    placeholder=f"{_BY_NAME[name].default:g}", help=f"{_BY_NAME[name].words}.",
-                )  # fmt: skip
+                    label,
+                    low,
+                    high,
+                    value=None,
+                    step=step,
+                    format="%g",
+                    key=link.key(name),
+                    placeholder=f"{_BY_NAME[name].default:g}",
+                    help=Text("{words}.", words=_BY_NAME[name].words),
+                )
         st.button(
             "Back to the defaults", key="capacity.defaults", icon=":material/undo:",
             on_click=lambda: link.forget(*_ASSUMED, *_OF_PLAN),

@@ -15,7 +15,7 @@ from planner.answers import parameters
 from planner.answers.capacity_fleet import Line, line_of, line_text
 from planner.capacity import MOST_MACHINES, MOST_STOCKS
 from planner.catalog import Accelerator
-from planner.core import Parameter, sentence_case
+from planner.core import Parameter, Text, sentence_case
 from planner.core.parameters import limits
 
 _BY_NAME: Final[Mapping[str, Parameter]] = {p.name: p for p in parameters.CAPACITY}
@@ -82,7 +82,7 @@ def number(link: Link, name: str, label: str) -> None:
     """Draw the field of a number, with the words and limits of its parameter."""
     parameter, value = _BY_NAME[name], _value(link, name)
     low, high = limits(parameter)
-    words = f"{sentence_case(parameter.words)}."
+    words = Text("{sentence_case}.", sentence_case=sentence_case(parameter.words))
     if parameter.kind == "whole":
         st.number_input(label, int(low), int(high), int(value or 0), key=link.key(name), help=words)
         return
@@ -132,7 +132,11 @@ def _title(lines: Sequence[Line], *, find: bool) -> str:
     if not lines:
         return "Machines: chosen from the catalogue" if find else "Machines: none yet"
     several = f"{len(lines)} line{'' if len(lines) == 1 else 's'}"
-    return f"Machines: {several}" if not find else f"Machines: {several}, each up to its count"
+    return (
+        f"Machines: {several}"
+        if not find
+        else Text("Machines: {several}, each up to its count", several=several)
+    )
 
 
 def _servers(link: Link) -> None:
@@ -144,6 +148,7 @@ def _servers(link: Link) -> None:
     rows = [
         {
             "Server": server_name(a), "Price (USD)": f"{a.server_price_usd:,.0f}",
+            "Kind": "estimate" if a.server_price_range else "price",
             "Price of": None if a.server_price_as_of is None else f"{a.server_price_as_of:%b %Y}",
             "Source": a.server_price_source_url,
         }
@@ -156,8 +161,8 @@ def _servers(link: Link) -> None:
     with st.container(horizontal=True):
         for a in servers:
             st.button(
-                f"Add {server_name(a)}", key=f"capacity.server.{a.id}", icon=":material/add:",
-                on_click=_add, args=(link, server_line(a)),
+                Text("Add {server}", server=server_name(a)), key=f"capacity.server.{a.id}",
+                icon=":material/add:", on_click=_add, args=(link, server_line(a)),
             )  # fmt: skip
 
 

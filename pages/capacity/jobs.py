@@ -23,7 +23,7 @@ from planner.answers.capacity_jobs import (
     text_cells,
 )
 from planner.capacity import MOST_JOBS
-from planner.core import Parameter, number_text, sentence_case, text_of
+from planner.core import Parameter, Text, number_text, sentence_case, text_of
 from planner.networks import networks
 
 FIRST: Final = "fine-tuning"
@@ -109,8 +109,11 @@ def _paste(link: Link) -> None:
               on_click=lambda: _take(link, str(st.session_state.get(_PASTE) or "")))  # fmt: skip
     _table_problems()
     st.caption(
-        f"Columns: {', '.join(list(_BY_NAME)[:6])}, network, workload, epochs, total_tokens, "
-        "target, and every parameter of Compare hardware."
+        Text(
+            "Columns: {by_name}, network, workload, epochs, total_tokens, target, and "
+            "every parameter of Compare hardware.",
+            by_name=", ".join(list(_BY_NAME)[:6]),
+        )
     )
 
 
@@ -160,7 +163,7 @@ def _problems(texts: Sequence[str]) -> set[str]:
     if problems:
         lines = [f"- {as_text(str(p))}" for p in problems[:MOST_PROBLEMS]]
         left = len(problems) - MOST_PROBLEMS
-        lines += [f"- and {left} more"] if left > 0 else []
+        lines += [Text("- and {left} more", left=left)] if left > 0 else []
         st.warning("Rows that are left out:\n" + "\n".join(lines), icon=":material/edit:")
     return {text for text, wrong in found.items() if wrong}
 
@@ -278,7 +281,10 @@ def _number(text: str) -> float | None:
 def _config(name: str, rows: Sequence[Mapping[str, str]]) -> Any:  # noqa: ANN401 - Streamlit's own type
     parameter, columns = _BY_NAME[name], st.column_config
     title, width = _TITLES.get(name, sentence_case(name.replace("_", " "))), _WIDTHS.get(name)
-    common: dict[str, Any] = {"width": width, "help": f"{sentence_case(parameter.words)}."}
+    common: dict[str, Any] = {
+        "width": width,
+        "help": Text("{sentence_case}.", sentence_case=sentence_case(parameter.words)),
+    }
     held = [row[name] for row in rows if row.get(name)]
     if name == "network":
         every = list(dict.fromkeys([*networks(), *held]))

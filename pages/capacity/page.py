@@ -10,7 +10,7 @@ from pages.common.kept import store
 from pages.common.link import Link, as_text
 from planner.answers import CapacityQuestion
 from planner.capacity import CapacityAnswer
-from planner.core import plain
+from planner.core import Text, plain, plural
 
 
 def show() -> None:
@@ -52,22 +52,23 @@ _VIEW = frozenset({"chart", "preset"})
 
 def _summary(question: CapacityQuestion) -> tuple[str, ...]:
     """Return the question in a few words: jobs, runs, months, probability, fleet."""
-    several = len(question.jobs)
     runs = sum(job.runs_a_month for job in question.jobs)
     own = sum(stock.count for stock in question.fleet.stocks)
     return (
-        f"{several} job{'' if several == 1 else 's'}",
-        f"{plain(runs, 3)} runs a month",
-        f"{question.horizon.months} months",
-        f"{100.0 * question.horizon.probability:g} % on time",
-        "cheapest fleet" if question.fleet.find else f"fleet of {own}",
+        plural(len(question.jobs), "{count} job", "{count} jobs"),
+        Text("{runs} runs a month", runs=plain(runs, 3)),
+        Text("{months} months", months=question.horizon.months),
+        Text("{chance:g} % on time", chance=100.0 * question.horizon.probability),
+        "cheapest fleet" if question.fleet.find else Text("fleet of {own}", own=own),
     )
 
 
 def _problems(of: CapacityAnswer) -> None:
     """Draw all problems of a question."""
     lines = "\n".join(f"- {as_text(str(p))}" for p in of.problems)
-    st.warning(f"This question has no answer yet:\n{lines}", icon=":material/error:")
+    st.warning(
+        Text("This question has no answer yet:\n{lines}", lines=lines), icon=":material/error:"
+    )
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ import streamlit as st
 from pages.common import hardware
 from planner.answers import CapacityQuestion, capacity_answered, capacity_question
 from planner.capacity import CapacityAnswer, Progress, Tell
+from planner.core import Text
 from planner.store import Store
 from planner.store.kept import MISSING, Kept
 
@@ -46,10 +47,10 @@ class _Running:
 
     def words(self) -> str:
         """Return what is done at present, and for how long the answer takes already."""
-        waited = f"{time.monotonic() - self.began:.0f} s"
+        waited = time.monotonic() - self.began
         if self.now is None:
-            return f"Another answer is worked out first: {waited}"
-        return f"{self.now.words} ({waited})"
+            return Text("Another answer is worked out first: {waited:.0f} s", waited=waited)
+        return Text("{words} ({waited:.0f} s)", words=self.now.words, waited=waited)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ import streamlit as st
 from pages.common import widgets
 from pages.common.link import as_text, is_local, plain
 from pages.common.widgets import File
+from planner.core import Text, message_of
 from planner.report import (
     MOST_LOGO_BYTES,
     MOST_NAME,
@@ -100,7 +101,15 @@ def _logo(page: str) -> None:
     if upload is None:
         st.session_state.pop(f"{_KEPT}-logo-problem", None)
     elif problem := st.session_state.get(f"{_KEPT}-logo-problem", ""):  # while that file is chosen
-        st.warning(as_text(f"{problem} The report leaves out {plain(upload.name)[:80]}."))
+        st.warning(
+            as_text(
+                Text(
+                    "{problem} The report leaves out {upload}.",
+                    problem=problem,
+                    upload=plain(upload.name)[:80],
+                )
+            )
+        )
     if logo := st.session_state.get(f"{_KEPT}-logo"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(as_text(f"Logo: {logo[0]}"))
@@ -127,7 +136,7 @@ def _pictured(key: str) -> None:
     try:
         logo_uri(picture)
     except ValueError as error:
-        st.session_state[f"{_KEPT}-logo-problem"] = str(error)
+        st.session_state[f"{_KEPT}-logo-problem"] = message_of(error)
         return
     st.session_state[f"{_KEPT}-logo"] = (plain(upload.name)[:80], picture)
 
@@ -162,7 +171,7 @@ def _print(make: Callable[[str], str], key: str) -> None:
     try:
         st.session_state[f"{_KEPT}-pdf"] = (key, pdf_of(make(now())))
     except PdfError as error:
-        st.session_state[f"{_KEPT}-pdf-problem"] = str(error)
+        st.session_state[f"{_KEPT}-pdf-problem"] = message_of(error)
 
 
 def _addresses() -> None:
@@ -170,7 +179,12 @@ def _addresses() -> None:
     try:
         public = public_url(os.environ)
     except ValueError as error:
-        st.warning(as_text(str(error)))
+        st.warning(as_text(message_of(error)))
         return
     if not public and is_local():
-        st.caption(f"Links in it open on this machine only. Set {SETTING} to your public address.")
+        st.caption(
+            Text(
+                "Links in it open on this machine only. Set {setting} to your public address.",
+                setting=SETTING,
+            )
+        )

@@ -468,7 +468,7 @@ def _of(shared: Store, workload: str, question: Hashable, query: Callable[[], An
 
 def _once(shared: Store, question: Hashable, query: Callable[[], Answer]) -> Answer:
     """Return a result about all runs, cached until any of them changes."""
-    return shared.kept.once((question, shared.generation), query)
+    return shared.once(question, query)
 
 
 ROOT: Final = Path(__file__).parent.parent.parent

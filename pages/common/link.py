@@ -23,6 +23,7 @@ import streamlit as st
 from planner.core import (
     Parameter,
     Problem,
+    Text,
     looked_up,
     not_found,
     number_of,
@@ -232,7 +233,14 @@ class Link:
         self._defaults[name] = list(default)
         requested = self._requested(name, options)
         if len(requested) > most and self.key(name) not in st.session_state:
-            self.problems.append(f"{name}: {len(requested)} values; the first {most} are shown.")
+            self.problems.append(
+                Text(
+                    "{name}: {requested} values; the first {most} are shown.",
+                    name=name,
+                    requested=len(requested),
+                    most=most,
+                )
+            )
         stated = name in self._initial and (requested or self._initial[name] == [""])
         self._begin(name, [requested] if stated else [], list(default))
         chosen = st.session_state[self.key(name)]
@@ -311,7 +319,14 @@ class Link:
         self._defaults[name] = []
         requested = list(dict.fromkeys(self._initial.get(name, [])))
         if len(requested) > most and self.key(name) not in st.session_state:
-            self.problems.append(f"{name}: {len(requested)} values; the first {most} are used.")
+            self.problems.append(
+                Text(
+                    "{name}: {requested} values; the first {most} are used.",
+                    name=name,
+                    requested=len(requested),
+                    most=most,
+                )
+            )
         self._begin(name, [requested[:most]], [])
         return list(st.session_state[self.key(name)])
 
@@ -352,7 +367,7 @@ class Link:
         requested = [t for t in self._initial.get(name, [])[:1] if re.fullmatch(pattern, t)]
         if name in self._initial and not requested and self.key(name) not in st.session_state:
             text = as_text(self._initial[name][0][:80])
-            self.problems.append(f"{name}: “{text}” is malformed.")
+            self.problems.append(Text("{name}: “{text}” is malformed.", name=name, text=text))
         self._begin(name, requested, None)
         value = st.session_state[self.key(name)]
         return None if value is None else str(value)
@@ -465,7 +480,9 @@ class Link:
         others = memory_of(self._before).get("values", {}) if self._before != self.page else {}
         for name in self._initial:
             if name not in self._defaults and name not in self._carried and name not in others:
-                self.problems.append(f"{as_text(name[:80])}: unknown setting on this page.")
+                self.problems.append(
+                    Text("{name}: unknown setting on this page.", name=as_text(name[:80]))
+                )
         if self.problems:
             st.warning(
                 "Part of this link could not be followed:\n"
@@ -546,7 +563,9 @@ class Link:
             self._unclear = True
             self.problems.append(f"{name}: {as_text(not_found(name, text[:80], options))}")
             return
-        self.problems.append(f"{name}: “{as_text(text[:80])}” is no longer an option.")
+        self.problems.append(
+            Text("{name}: “{text}” is no longer an option.", name=name, text=as_text(text[:80]))
+        )
 
     def _read(self, parameter: Parameter) -> list[Any]:
         """Return the link's value in a list, as programs read it; [] where it is invalid."""
@@ -563,7 +582,14 @@ class Link:
         values = self._initial.get(name, [])
         if len(values) > 1 and self.key(name) not in st.session_state:
             first = as_text(values[0][:80])
-            self.problems.append(f"{name}: given {len(values)} times; “{first}” counts.")
+            self.problems.append(
+                Text(
+                    "{name}: given {values} times; “{first}” counts.",
+                    name=name,
+                    values=len(values),
+                    first=first,
+                )
+            )
 
     def _begin(self, name: str, requested: Sequence[Any], default: object) -> None:
         key = self.key(name)

@@ -26,6 +26,7 @@ import psutil
 import streamlit as st
 
 from planner.answers import host_of, is_loopback, is_own
+from planner.core import Text
 
 SETTING: Final = "EPOCHWISE_MEASURE"
 _FORWARDED: Final = (
@@ -64,7 +65,9 @@ def decide(
         return YES
     if setting:
         hint = "" if setting == "off" else " (it is neither `on` nor `off`)"
-        return _no(f"The setting `{SETTING}` switches it off{hint}.")
+        return _no(
+            Text("The setting `{setting}` switches it off{hint}.", setting=SETTING, hint=hint)
+        )
     return _by_address(addresses) or _by_request(headers) or YES
 
 

@@ -16,6 +16,7 @@ from pages.common.kept import ROOT
 from pages.common.link import Link, Parameters, as_text, page_link, plain
 from pages.common.permission import permission
 from planner.answers import saved
+from planner.core import Text, message_of, paragraph
 from planner.store.disk import views
 from planner.store.disk.views import NameTakenError, View, ViewError, Views
 
@@ -73,7 +74,13 @@ def open_link(page: str, view: View) -> None:
     """Draw a link from `page` to a view; only text where this version has no such page."""
     address = ADDRESSES.get(view.page)
     if address is None:
-        st.caption(f"{as_text(view.name)}: this version has no page “{view.page}”.")
+        st.caption(
+            Text(
+                "{view}: this version has no page “{page}”.",
+                view=as_text(view.name),
+                page=view.page,
+            )
+        )
         return
     parameters = {name: list(values) for name, values in view.parameters.items()}
     page_link(page, address.script, as_text(view.name), address.symbol, parameters)
@@ -90,7 +97,13 @@ def offer(link: Link) -> None:
     with box:
         allowed = permission()
         if not allowed.allowed:
-            st.caption(f"{NOT_HERE} {allowed.why} The link under Share holds the view as well.")
+            st.caption(
+                Text(
+                    "{not_here} {why} The link under Share holds the view as well.",
+                    not_here=NOT_HERE,
+                    why=allowed.why,
+                )
+            )
             return
         name, note = f"{key}.name", f"{key}.note"
         st.text_input("Name", key=name, max_chars=views.MOST_NAME, placeholder="Offer, autumn")
@@ -122,9 +135,16 @@ def _save(page: str, parameters: Parameters, name: str, note: str) -> None:
         except NameTakenError:
             st.session_state[_TAKEN] = (page, view.name)
             raise NameTakenError(
-                f"{view.name} exists. Save again to replace it, or choose another name."
+                Text(
+                    "{view} exists. Save again to replace it, or choose another name.",
+                    view=view.name,
+                )
             ) from None
-        return f"{view.name} is {'replaced' if replaces else 'saved'}. It is on the start page."
+        return (
+            Text("{view} is replaced. It is on the start page.", view=view.name)
+            if replaces
+            else Text("{view} is saved. It is on the start page.", view=view.name)
+        )
 
     act(save)
 
@@ -133,12 +153,12 @@ def act(what: Callable[[], str]) -> None:
     """Do what a click asks for, if it may; what happened is drawn by `said`."""
     allowed = permission()
     if not allowed.allowed:
-        _say(f"{NOT_HERE} {allowed.why}", wrong=True)
+        _say(paragraph(NOT_HERE, allowed.why), wrong=True)
         return
     try:
         _say(what())
     except ViewError as error:
-        _say(str(error), wrong=True)
+        _say(message_of(error), wrong=True)
 
 
 def _say(text: str, *, wrong: bool = False) -> None:

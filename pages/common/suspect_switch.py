@@ -17,7 +17,7 @@ from pages.common.link import (
     page_link,
     slugs,
 )
-from planner.core import sentence_case
+from planner.core import Text, sentence_case
 from planner.runs import Run
 from planner.store import Store
 from planner.suspects import LEFT_OUT
@@ -80,17 +80,31 @@ def _sentence(shared: Store, suspect: list[Run]) -> str:
     suspects = kept.suspects(shared)
     names = Counter(flag.name for run in suspect for flag in suspects.flags[run.run_id])
     counts = ", ".join(f"{name} ({n:,})" for name, n in names.most_common())
-    many = "1 run here is" if len(suspect) == 1 else f"{len(suspect):,} runs here are"
+    many = (
+        "1 run here is"
+        if len(suspect) == 1
+        else Text("{suspect:,} runs here are", suspect=len(suspect))
+    )
     may = sum(run.run_id in suspects.left_out for run in suspect)
-    return f"{many} suspect: {counts}. {_switched(may, len(suspect))}{STAY}"
+    return Text(
+        "{many} suspect: {counts}. {switched}{stay}",
+        many=many,
+        counts=counts,
+        switched=_switched(may, len(suspect)),
+        stay=STAY,
+    )
 
 
 def _switched(may: int, suspect: int) -> str:
     """Return which runs the switch leaves out, and for which flags."""
     if not may:
         return ""
-    whom = ("it" if may == 1 else "them") if may == suspect else f"{may:,} of them"
-    return f"The switch leaves {whom} out; flags that count: {', '.join(LEFT_OUT)}. "
+    whom = ("it" if may == 1 else "them") if may == suspect else Text("{may:,} of them", may=may)
+    return Text(
+        "The switch leaves {whom} out; flags that count: {left_out}. ",
+        whom=whom,
+        left_out=", ".join(LEFT_OUT),
+    )
 
 
 def _in_results(shared: Store, suspect: list[Run]) -> Parameters:

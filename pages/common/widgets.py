@@ -15,7 +15,7 @@ from streamlit.elements.lib.mutable_tab_container import TabContainer
 
 from pages.common import markup, saving
 from pages.common.link import Link, as_text
-from planner.core import sentence_case
+from planner.core import Text, sentence_case
 from planner.figures import (
     CONFIG,
     ChartSpec,
@@ -260,7 +260,12 @@ def download(
 def cut_short(runs: Sequence[object]) -> None:
     """Draw a note where a list of runs is cut short."""
     if len(runs) >= queries.MOST_RUNS:
-        st.caption(f"Only the first {queries.MOST_RUNS:,} runs of this input pattern are used.")
+        st.caption(
+            Text(
+                "Only the first {most_runs:,} runs of this input pattern are used.",
+                most_runs=queries.MOST_RUNS,
+            )
+        )
 
 
 def folded(label: str, icon: str, key: str) -> ExpanderContainer:

@@ -31,7 +31,7 @@ from planner.compare import (
 )
 from planner.compare.evaluation import Comparison, Row
 from planner.compare.undecided import undecided
-from planner.core import Estimate, Refusal, csv_text
+from planner.core import Estimate, Refusal, Text, csv_text, paragraph
 from planner.epochs import INFERENCE
 from planner.report import compare_page
 from planner.store import Store
@@ -101,15 +101,28 @@ def draw(link: Link, shared: Store, reply: Reply, comparison: Comparison, begins
             for text in (first, *others):
                 st.markdown(widgets.answer_text(text))
             if keeps:
-                st.markdown(f":material/event_available: {widgets.answer_text(keeps)}")
+                st.markdown(
+                    Text(
+                        ":material/event_available: {answer_text}",
+                        answer_text=widgets.answer_text(keeps),
+                    )
+                )
             if others:
                 st.caption(_LIKELY)
             if bought:
-                st.markdown(f":material/shopping_cart: {widgets.answer_text(bought)}")
+                st.markdown(
+                    Text(
+                        ":material/shopping_cart: {answer_text}",
+                        answer_text=widgets.answer_text(bought),
+                    )
+                )
             if open_question:
                 st.markdown(f":orange[:material/help:] {widgets.answer_text(open_question)}")
                 st.markdown(
-                    f":blue-badge[:material/speed: measure next] {widgets.answer_text(measure)}"
+                    Text(
+                        ":blue-badge[:material/speed: measure next] {answer_text}",
+                        answer_text=widgets.answer_text(measure),
+                    )
                 )
             _memory_notes(comparison, first)
             _small_print(comparison)
@@ -149,8 +162,13 @@ def _memory_notes(comparison: Comparison, sentence: str) -> None:
         st.markdown(f":orange[:material/memory:] {widgets.answer_text(text)}")
     left = len(rows) - _MOST_MEMORY_NOTES
     if left > 0:
-        count_text = "One more does" if left == 1 else f"{left} more do"
-        st.caption(f"{count_text} not fit as described. The table shows what to do.")
+        count_text = "One more does" if left == 1 else Text("{left} more do", left=left)
+        st.caption(
+            Text(
+                "{count_text} not fit as described. The table shows what to do.",
+                count_text=count_text,
+            )
+        )
 
 
 def _small_print(comparison: Comparison) -> None:
@@ -159,9 +177,11 @@ def _small_print(comparison: Comparison) -> None:
     if leader is not None and isinstance(leader.time, Estimate):
         words = basis_words(leader, comparison.question.goal)
         basis = (
-            f"The time of the first is {_BASES[words]}" if words in _BASES else f"Basis: {words}"
+            Text("The time of the first is {bases}", bases=_BASES[words])
+            if words in _BASES
+            else f"Basis: {words}"
         )
-        st.caption(as_text(f"{basis}. Intervals: 90\u00a0%."))
+        st.caption(as_text(Text("{basis}. Intervals: 90\u00a0%.", basis=basis)))
     if note := session_note(comparison):
         st.caption(as_text(note))
     question = comparison.question
@@ -193,9 +213,9 @@ def how_sure(comparison: Comparison) -> None:
             for row in comparison.rows:
                 time = row.time
                 if isinstance(time, Estimate):
-                    explanation = " ".join(r if r.endswith(".") else f"{r}." for r in time.reasons)
+                    explanation: str = paragraph(*time.reasons)
                 else:
-                    explanation = f"{time.reason} {time.measure_next}"
+                    explanation = paragraph(time.reason, time.measure_next)
                 words = basis_words(row, comparison.question.goal)
                 basis = words if isinstance(time, Estimate) else "no answer"
                 st.markdown(f"**{as_text(row.candidate.label)}** · {as_text(basis)}")
@@ -208,7 +228,10 @@ def problems(reply: Reply) -> None:
     """Draw the parts of the question that could not be used."""
     if reply.problems:
         lines = "\n".join(f"- {as_text(p)}" for p in dict.fromkeys(reply.problems))
-        st.warning(f"Part of the question could not be used:\n{lines}", icon=":material/rule:")
+        st.warning(
+            Text("Part of the question could not be used:\n{lines}", lines=lines),
+            icon=":material/rule:",
+        )
 
 
 MOST: Final = 6
@@ -231,11 +254,18 @@ def draw_next_run(reply: Reply, comparison: Comparison) -> None:
         widgets.heading("Next measurement")
         _, first = _undecided(reply, comparison)
         if first:
-            st.markdown(f":blue-badge[decides most] {widgets.answer_text(first)}")
+            st.markdown(
+                Text(
+                    ":blue-badge[decides most] {answer_text}",
+                    answer_text=widgets.answer_text(first),
+                )
+            )
         elif len(comparison.answered) > 1:
             st.markdown(_why_alone(comparison))
         if step := state.drawn(reply, "next step", "", lambda: next_step(comparison)):
-            st.markdown(f":material/timer: {widgets.answer_text(step)}")
+            st.markdown(
+                Text(":material/timer: {answer_text}", answer_text=widgets.answer_text(step))
+            )
         measurable = lambda: _lines([r for r in comparison.rows if _measurable(r)])[:MOST]  # noqa: E731
         lines = state.drawn(reply, "next runs", "", measurable)
         if lines:
@@ -279,7 +309,11 @@ def _factor(row: Row) -> float:
 
 
 def _factor_text(factor: float) -> str:
-    return f" (within a factor of {factor:.2g} either way)" if factor > _NARROW else ""
+    return (
+        Text(" (within a factor of {factor:.2g} either way)", factor=factor)
+        if factor > _NARROW
+        else ""
+    )
 
 
 def nothing(link: Link, shared: Store, chosen: list[str] | None) -> None:
@@ -310,7 +344,7 @@ def nothing(link: Link, shared: Store, chosen: list[str] | None) -> None:
             with widgets.actions():
                 for number, name in enumerate(compare_described.EXAMPLES):
                     st.button(
-                        f"Fill in an example: {name}",
+                        Text("Fill in an example: {name}", name=name),
                         key=f"compare.example{number or ''}",
                         icon=":material/edit:",
                         on_click=compare_described.fill_in,

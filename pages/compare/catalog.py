@@ -16,7 +16,6 @@ from pages.compare import state
 from pages.compare.state import Reply
 from planner.catalog import (
     LIMITS,
-    SAME,
     TABLE_NAMES,
     TABLES,
     Accelerator,
@@ -33,7 +32,7 @@ from planner.catalog import (
     table_of,
 )
 from planner.catalog.live_offers import live_offers
-from planner.core import Record, Refusal, sentence_case
+from planner.core import Record, Refusal, Text, message_of, paragraph, sentence_case
 from planner.job import Candidate
 from planner.store import catalog as rows_on_disk
 
@@ -56,7 +55,7 @@ def outcome() -> None:
 
 def replaced(catalog: Catalog, rows: Catalog) -> list[str]:
     """Return a line per catalogue row that these rows change: before and after."""
-    return [line for line in merged(catalog, rows).overridden if not line.endswith(f": {SAME}")]
+    return list(merged(catalog, rows).changed)
 
 
 def _draw_replaced(lines: Sequence[str], title: str) -> None:
@@ -65,7 +64,7 @@ def _draw_replaced(lines: Sequence[str], title: str) -> None:
         return
     more = len(lines) - _MOST_PROBLEMS
     shown = [as_text(line) for line in lines[:_MOST_PROBLEMS]]
-    shown += [f"and {more:,} more rows."] if more > 0 else []
+    shown += [Text("and {more:,} more rows.", more=more)] if more > 0 else []
     st.warning(f"{title}:\n" + "\n".join(f"- {t}" for t in shown), icon=":material/swap_horiz:")
 
 
@@ -150,7 +149,7 @@ def _keep(table: TableName, start: str) -> None:
     writer.writerow([st.session_state.get(_key(table, n, start)) or "" for n in names])
     catalog = hardware.catalog().catalog
     rows, problems = rows_on_disk.import_csv(table, out.getvalue().encode(), catalog)
-    lines = [str(p).replace(f"Row 2 of {table}.csv: ", "") for p in problems]
+    lines = [f"{p.column} {p.message}" if p.column else p.message for p in problems]
     _add(rows, lines)
 
 
@@ -165,7 +164,7 @@ def _add(rows: Catalog, problems: Sequence[str] = ()) -> None:
         try:
             rows_on_disk.add_rows(hardware.folder(), rows)
         except OSError as error:
-            wrong = [str(error)]
+            wrong = [message_of(error)]
         else:
             st.session_state[_DONE] = f"{count:,} {'row is' if count == 1 else 'rows are'} saved."
             st.session_state[_REPLACED] = before
@@ -194,11 +193,25 @@ def import_file(catalog: Catalog) -> None:
         needed = "; ".join(
             f"{t}: {', '.join(c.name for c in TABLES[t] if c.required)}" for t in TABLE_NAMES
         )
-        st.warning(as_text(f"The header matches no table. Columns needed, by table: {needed}."))
+        st.warning(
+            as_text(
+                Text(
+                    "The header matches no table. Columns needed, by table: {needed}.",
+                    needed=needed,
+                )
+            )
+        )
         return
     new_rows, problems = rows_on_disk.import_csv(table, content, catalog, file=upload.name[:80])
     records = listed(new_rows)
-    st.caption(f"{_counted(records, 'valid row')} of {table}, {_counted(problems, 'problem')}.")
+    st.caption(
+        Text(
+            "{counted} of {table}, {counted_2}.",
+            counted=_counted(records, "valid row"),
+            table=table,
+            counted_2=_counted(problems, "problem"),
+        )
+    )
     if records:
         widgets.table(
             records[:_MOST_SHOWN], key="compare.rows.preview",
@@ -206,11 +219,14 @@ def import_file(catalog: Catalog) -> None:
         )  # fmt: skip
     before = replaced(catalog, new_rows)
     rows = "row" if len(before) == 1 else "rows"
-    _draw_replaced(before, f"Replaces {len(before):,} existing {rows}, before -> after")
+    _draw_replaced(
+        before,
+        Text("Replaces {before:,} existing {rows}, before -> after", before=len(before), rows=rows),
+    )
     for problem in problems[:20]:
         st.caption(as_text(str(problem)))
     if len(problems) > 20:
-        st.caption(f"and {len(problems) - 20:,} more problems.")
+        st.caption(Text("and {problems:,} more problems.", problems=len(problems) - 20))
     st.button(
         f"Add {_counted(records, 'row')}",
         key="compare.rows.import", disabled=not records, icon=":material/add:",
@@ -230,9 +246,17 @@ def _listed(entry: Accelerator | Offer | Tariff) -> Record:
         price = f"{entry.price_per_hour:,.4g} {entry.currency}/h"
         return {"Row": entry.id, "Table": "prices", "Says": price, "As of": f"{entry.as_of}"}
     if isinstance(entry, Accelerator):
-        price = f"{entry.list_price_usd:,.0f} USD list" if entry.list_price_usd else entry.maker
+        price = (
+            Text("{list_price_usd:,.0f} USD list", list_price_usd=entry.list_price_usd)
+            if entry.list_price_usd
+            else entry.maker
+        )
         return {"Row": entry.id, "Table": "hardware", "Says": price, "As of": f"{entry.as_of}"}
-    price = f"{entry.price_usd_per_kwh} USD/kWh" if entry.price_usd_per_kwh else "carbon"
+    price = (
+        Text("{price_usd_per_kwh} USD/kWh", price_usd_per_kwh=entry.price_usd_per_kwh)
+        if entry.price_usd_per_kwh
+        else "carbon"
+    )
     return {"Row": entry.id, "Table": "electricity", "Says": price,
             "As of": f"{entry.price_as_of or entry.carbon_as_of}"}  # fmt: skip
 
@@ -249,8 +273,12 @@ def own(catalog: Catalog) -> None:
     )
     records = listed(mine)
     if not records:
-        where = f" They are saved in {hardware.folder()}." if permission().allowed else ""
-        st.caption(as_text(f"You have no rows yet.{where}"))
+        where = (
+            Text(" They are saved in {folder}.", folder=hardware.folder())
+            if permission().allowed
+            else ""
+        )
+        st.caption(as_text(Text("You have no rows yet.{where}", where=where)))
         return
     widgets.table(
         records[:_MOST_SHOWN], key="compare.rows.own",
@@ -276,7 +304,7 @@ def _remove() -> None:
             ids = [row for of, row in gone if of == table]
             count += rows_on_disk.remove_rows(hardware.folder(), table, ids) if ids else 0
     except OSError as error:
-        st.session_state[_WRONG] = [str(error)]
+        st.session_state[_WRONG] = [message_of(error)]
         return
     st.session_state["compare.rows.gone"] = []
     st.session_state[_DONE] = f"{count:,} {'row is' if count == 1 else 'rows are'} removed."
@@ -310,16 +338,23 @@ def draw(reply: Reply | None) -> None:
     with box:
         _behind(reply)
         for problem in read.problems[:10]:
-            st.caption(as_text(f"Left out: {problem}"))
+            st.caption(as_text(Text("Left out: {problem}", problem=problem)))
         if len(read.problems) > 10:
-            st.caption(f"{len(read.problems) - 10:,} more rows are left out.")
+            st.caption(
+                Text("{problems:,} more rows are left out.", problems=len(read.problems) - 10)
+            )
         st.caption(
             "To change one price for this link only, use *Add an option by hand*, *Instead of*. "
             "Rows added here count in every comparison on this machine."
         )
         allowed = permission()
         if not allowed.allowed:
-            st.caption(f"Rows can only be added on the machine that runs this app. {allowed.why}")
+            st.caption(
+                Text(
+                    "Rows can only be added on the machine that runs this app. {why}",
+                    why=allowed.why,
+                )
+            )
             return
         _actions(reply, read.catalog)
         outcome()
@@ -409,7 +444,7 @@ def draw_live(catalog: Catalog, chosen: Sequence[Candidate]) -> None:
     )  # fmt: skip
     live = st.session_state.get(_FOUND)
     if isinstance(live, Refusal):
-        st.warning(as_text(f"{live.reason}. {live.measure_next}"))
+        st.warning(as_text(paragraph(live.reason, live.measure_next)))
     elif isinstance(live, LiveOffers):
         _offers(live, chosen)
 
@@ -423,7 +458,9 @@ def _offers(live: LiveOffers, chosen: Sequence[Candidate]) -> None:
     compared = {c.hardware.accelerator.id for c in chosen if c.hardware.accelerator}
     kept = [o for o in live.offers if not compared or o.accelerator in compared]
     every = _several(len(live.offers))
-    st.caption(f"{every}, {len(kept):,} of the accelerators compared here.")
+    st.caption(
+        Text("{every}, {kept:,} of the accelerators compared here.", every=every, kept=len(kept))
+    )
     widgets.table(
         listed(Catalog(offers=tuple(kept[:200]))),
         key="compare.live.table", alt="Live offers of the accelerators that are compared",
@@ -440,10 +477,18 @@ def _offers(live: LiveOffers, chosen: Sequence[Candidate]) -> None:
 
 def _left_out(more: int) -> str:
     """Return why offers are left out, and what to do."""
-    others = f"{more:,} more reasons. " if more > 1 else "1 more reason. " if more == 1 else ""
-    return (
-        f"{others}Only offers that match one accelerator of the catalogue can be compared. To "
-        "compare another, add it under Accelerator or its price under Price."
+    others = (
+        Text("{more:,} more reasons. ", more=more)
+        if more > 1
+        else "1 more reason. "
+        if more == 1
+        else ""
+    )
+    return Text(
+        "{others}Only offers that match one accelerator of the catalogue can be "
+        "compared. To compare another, add it under Accelerator or its price under "
+        "Price.",
+        others=others,
     )
 
 

@@ -20,7 +20,7 @@ from planner import figures
 from planner.compare import RentOrBuy, Tornado, cost_bound, misses_limits, monthly_cost, tornado
 from planner.compare.evaluation import Comparison, Row
 from planner.compare.rent_or_buy import rent_or_buy
-from planner.core import Estimate, Floats
+from planner.core import Estimate, Floats, Text
 from planner.cost import HOURS_PER_MONTH, BreakEven, shown
 from planner.job import WAY_WORDS, Candidate
 
@@ -72,7 +72,7 @@ def _with_terms(candidate: Candidate) -> str:
 def _abbreviated(provider: str) -> str:
     """Return the first word of a provider, at most `_MOST_PROVIDER` letters."""
     word = provider.split(maxsplit=1)[0] if provider.strip() else provider
-    return word if len(word) <= _MOST_PROVIDER else f"{word[: _MOST_PROVIDER - 1]}."
+    return word if len(word) <= _MOST_PROVIDER else Text("{word}.", word=word[: _MOST_PROVIDER - 1])
 
 
 def _with_all(candidate: Candidate) -> str:
@@ -126,7 +126,9 @@ def time_and_cost(reply: Reply, comparison: Comparison, alt: str) -> None:
             cost=None if most is None else shown(most, reply.display),
         )
         goal = comparison.question.goal
-        what = goal.words if goal.epochs is not None else f"training to {goal.words}"
+        what = (
+            goal.words if goal.epochs is not None else Text("training to {words}", words=goal.words)
+        )
         theme, slots = widgets.theme(), tuple(spot.slot for spot in spots)
         figure = state.drawn(
             reply,
@@ -195,7 +197,9 @@ def rent_and_buy(link: Link, reply: Reply, comparison: Comparison) -> None:
         def make() -> tuple[figures.ChartSpec, str]:
             lines, axes = _use(reply, comparison, rows, pair, slots, by_use=over == "use")
             figure = figures.rent_or_buy(lines, axes, theme)
-            return figure, f"{axes.y_title} against {axes.x_title}."
+            return figure, Text(
+                "{y_title} against {x_title}.", y_title=axes.y_title, x_title=axes.x_title
+            )
 
         of = (theme, tuple(slots.items()), over)
         figure, alt = state.drawn(reply, "rent or buy", of, make)
@@ -249,8 +253,10 @@ def _use(
     money = reply.display.currency
     name = machine.candidate.hardware.label
     return lines, figures.UseAxes(
-        x_title=f"share of the time {name} works" if by_use else "runs a month",
-        y_title=f"cost of a run ({money})" if by_use else f"cost of a month ({money})",
+        x_title=Text("share of the time {name} works", name=name) if by_use else "runs a month",
+        y_title=Text("cost of a run ({money})", money=money)
+        if by_use
+        else Text("cost of a month ({money})", money=money),
         request=runs_per_month / full if by_use else runs_per_month,
         request_words=f"{runs_per_month:,.4g} {'runs a month' if by_use else 'requested'}",
         pays_off=_pays_off(pair, by_use=by_use),
@@ -324,22 +330,25 @@ def what_matters(reply: Reply, comparison: Comparison) -> None:
             st.caption("Nothing about the cost of these options is uncertain.")
             return
         st.caption(as_text(influence.title))
-        compared = influence.title.startswith("How much")
         factor = shown(1.0, reply.display)
         bars = [
             figures.Bar(label=i.name, low=i.low * factor, high=i.high * factor)
             for i in influence.influences
         ]
-        axis = f"{'difference' if compared else 'cost'} of a run ({reply.display.currency})"
+        axis = (
+            Text("difference of a run ({currency})", currency=reply.display.currency)
+            if influence.compared
+            else Text("cost of a run ({currency})", currency=reply.display.currency)
+        )
         theme, base = widgets.theme(), influence.base * factor
         figure = state.drawn(
             reply,
             "tornado",
             theme,
-            lambda: figures.tornado(bars, base, axis, theme, compared=compared),
+            lambda: figures.tornado(bars, base, axis, theme, compared=influence.compared),
         )
         widgets.chart(figure, "compare.tornado", f"{influence.title}: {_widest(influence)}")
-        if compared:
+        if influence.compared:
             st.caption("A bar that crosses the dashed line can reverse the ranking.")
 
 

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.common.link import Link
 from pages.compare.inputs import shown_otherwise
+from planner.core import Text
 from planner.cost import SOURCE, reference_rates
 
 _OFFERED: Final = ("USD", "EUR", "GBP", "JPY", "CHF")
@@ -25,10 +26,20 @@ def draw(link: Link) -> None:
     rate = reference.per_usd.get(now)
     used = "" if rate is None or now == "USD" else f" 1 USD = {rate:g} {now}."
     st.segmented_control(
-        "Currency", offered, key=_KEY, required=True, label_visibility="collapsed",
-        width="content", on_change=lambda: _change(link),
-        help=f"Rates of the {SOURCE} of {reference.as_of}.{used} Others: under “What is assumed”.",
-    )  # fmt: skip
+        "Currency",
+        offered,
+        key=_KEY,
+        required=True,
+        label_visibility="collapsed",
+        width="content",
+        on_change=lambda: _change(link),
+        help=Text(
+            "Rates of the {source} of {as_of}.{used} Others: under “What is assumed”.",
+            source=SOURCE,
+            as_of=reference.as_of,
+            used=used,
+        ),
+    )
 
 
 def _change(link: Link) -> None:

@@ -31,7 +31,7 @@ from planner.answers.comparison import (
 )
 from planner.catalog import Accelerator, accelerator_named
 from planner.compare.evaluation import Comparison
-from planner.core import Refusal, number_of, number_text, percent, sentence_case
+from planner.core import Refusal, Text, number_of, number_text, percent, sentence_case
 from planner.core.parameters import limits
 from planner.job import efficiency_with_step, question_of, usual_batch
 from planner.mfu import generation_name, generation_of, quantiles
@@ -307,7 +307,11 @@ def _assumed_amount(link: Link) -> str:
     number, words = _SAMPLES[family]
     if samples != number_text(number):
         return ""
-    return f"Samples an epoch: assumed {number:,.0f} {words}. Change any field."
+    return Text(
+        "Samples an epoch: assumed {number:,.0f} {words}. Change any field.",
+        number=number,
+        words=words,
+    )
 
 
 def _id_of(text: str) -> str:
@@ -411,14 +415,23 @@ def draw_efficiency(link: Link, shared: Store, comparison: Comparison) -> None:
         kind = _KINDS[job.family]
         st.markdown(
             as_text(
-                f"Estimated from published runs of {kind}. On {question.accelerator.name}, "
-                f"10\u00a0% of such jobs reach less than {tenth} of the half-precision peak. Half "
-                f"reach less than {half}, and 90\u00a0% less than {most}."
+                Text(
+                    "Estimated from published runs of {kind}. On {accelerator}, 10\u00a0"
+                    "% of such jobs reach less than {tenth} of the half-precision peak. "
+                    "Half reach less than {half}, and 90\u00a0% less than {most}.",
+                    kind=kind,
+                    accelerator=question.accelerator.name,
+                    tenth=tenth,
+                    half=half,
+                    most=most,
+                )
             )
         )
         stepped = None if job.step is None else efficiency_with_step(job, question)
         if stepped is not None:
-            st.markdown(as_text(f"With your timed step: {percent(stepped.value)}"))
+            st.markdown(
+                as_text(Text("With your timed step: {stepped}", stepped=percent(stepped.value)))
+            )
         count_text, rows = _published(shared, job.family, question.accelerator)
         reached = mfu_shares(shared, rows, hardware.catalog().catalog.accelerators)
         st.markdown(as_text(f"{count_text} {_reached(reached)}".strip()))
@@ -434,7 +447,14 @@ def _published(shared: Store, family: str, card: Accelerator) -> tuple[str, Para
     alike = [a.name for a in every if generation_of(a) and generation_of(a) == generation_of(card)]
     places = (
         (f"on {card.name}", [card.name]),
-        (f"on {generation_name(card)} accelerators, none on {card.name}", alike),
+        (
+            Text(
+                "on {generation_name} accelerators, none on {card}",
+                generation_name=generation_name(card),
+                card=card.name,
+            ),
+            alike,
+        ),
     )
     for where, names in places:
         values = {"family": [family], "accelerator_model_name": names, "basis": ["published"]}
@@ -444,7 +464,7 @@ def _published(shared: Store, family: str, card: Accelerator) -> tuple[str, Para
     values = {"family": [family], "basis": ["published"]}
     rows = _rows(shared, values)
     number = kept.count(shared, values)
-    return _counted(number, family, f"none on {card.name}"), rows
+    return _counted(number, family, Text("none on {card}", card=card.name)), rows
 
 
 def _reached(shares: Sequence[float]) -> str:
@@ -452,15 +472,24 @@ def _reached(shares: Sequence[float]) -> str:
     if len(shares) < _ENOUGH:
         return ""
     tenth, half, most = (percent(s).replace(" ", "\u00a0") for s in np.quantile(shares, _DECILES))
-    return (
-        f"Of {len(shares):,} with known operations, 10\u00a0% reach less than {tenth}, half less "
-        f"than {half}, 90\u00a0% less than {most}."
+    return Text(
+        "Of {shares:,} with known operations, 10\u00a0% reach less than {tenth}, "
+        "half less than {half}, 90\u00a0% less than {most}.",
+        shares=len(shares),
+        tenth=tenth,
+        half=half,
+        most=most,
     )
 
 
 def _counted(number: int, family: str, where: str) -> str:
-    runs = "1 published run" if number == 1 else f"{number:,} published runs"
-    return f"{runs} of {_KINDS[family]}, {where}, with all weights or adapters trained."
+    runs = "1 published run" if number == 1 else Text("{number:,} published runs", number=number)
+    return Text(
+        "{runs} of {kinds}, {where}, with all weights or adapters trained.",
+        runs=runs,
+        kinds=_KINDS[family],
+        where=where,
+    )
 
 
 def _rows(shared: Store, values: Mapping[str, list[str]]) -> Parameters:

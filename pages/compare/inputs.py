@@ -37,7 +37,7 @@ from planner.answers.comparison import (
 from planner.catalog import Tariff, tariff_of
 from planner.compare import ASSUMPTION_TEXTS, Assumptions
 from planner.convergence import target_text
-from planner.core import Estimate, looked_up, sentence_case
+from planner.core import Estimate, Text, looked_up, sentence_case
 from planner.core.parameters import limits
 from planner.cost import SOURCE, Display, reference_rates, shown
 from planner.epochs import MOST_SAMPLES
@@ -92,7 +92,12 @@ def draw_deadline(link: Link, begins: datetime) -> None:
         st.date_input("Day", value=None, min_value=begins.date(), key=_DAY)
         st.time_input("Time", value=time(9, 0), step=900, key=_TIME)
         st.caption(
-            as_text(f"In the time zone {begins.tzname()}, if work begins now. The link holds it.")
+            as_text(
+                Text(
+                    "In the time zone {tzname}, if work begins now. The link holds it.",
+                    tzname=begins.tzname(),
+                )
+            )
         )
         st.button(
             "Finish by then", key="compare.by.set", type="primary",
@@ -263,7 +268,7 @@ def _goal(link: Link, shared: Store, of: TrialSet) -> bool:
     link.choice("target", list(offered), f"{usual:.6g}")
     if len(offered) > 1:
         row[1].select_slider(
-            f"Target: {trials.metric}, from easy to strict",
+            Text("Target: {metric}, from easy to strict", metric=trials.metric),
             list(offered),
             link.held("target"),
             key=link.key("target"),
@@ -352,9 +357,15 @@ def _money(link: Link, name: str, title: str, words: str) -> None:
     st.session_state[_SHOWN] = display
     tax = f"{100.0 * display.tax_share:g} % tax" if display.tax_share else "no tax"
     st.number_input(
-        f"{title} ({display.currency}, {tax})", *limits(BY_NAME[name]), value=None,
-        step=10.0, format="%g", placeholder="none", key=link.key(name), help=f"{words}.",
-    )  # fmt: skip
+        f"{title} ({display.currency}, {tax})",
+        *limits(BY_NAME[name]),
+        value=None,
+        step=10.0,
+        format="%g",
+        placeholder="none",
+        key=link.key(name),
+        help=Text("{words}.", words=words),
+    )
 
 
 def shown_otherwise(link: Link) -> None:
@@ -466,7 +477,11 @@ def _field(link: Link, name: str, tariff: Tariff | None) -> None:
         format="%g",
         placeholder=empty,
         key=link.key(name),
-        help=f"{sentence_case(assumption.why)}. Default: {_usual(default)}.",
+        help=Text(
+            "{sentence_case}. Default: {usual}.",
+            sentence_case=sentence_case(assumption.why),
+            usual=_usual(default),
+        ),
     )
 
 
@@ -474,12 +489,22 @@ def _whose(link: Link, tariff: Tariff | None) -> None:
     """Draw which price and carbon count: entered, else the country's, else the defaults."""
     typed = st.session_state[link.key(TARIFF)] is not None
     where = tariff.country if tariff else ""
-    price = f"the price of {where}" if tariff and tariff.price_usd_per_kwh else "the default price"
-    carbon = f"; carbon is that of {where}" if tariff and tariff.carbon_kg_per_kwh else ""
+    price = (
+        Text("the price of {where}", where=where)
+        if tariff and tariff.price_usd_per_kwh
+        else "the default price"
+    )
+    carbon = (
+        Text("; carbon is that of {where}", where=where)
+        if tariff and tariff.carbon_kg_per_kwh
+        else ""
+    )
     if st.session_state[link.key("kg_co2_per_kwh")] is not None:
         carbon = "; carbon is your own value"
-    whose = "your own price" if typed else f"{price}; enter your own to replace it"
-    st.caption(as_text(f"Used here: {whose}{carbon}."))
+    whose = (
+        "your own price" if typed else Text("{price}; enter your own to replace it", price=price)
+    )
+    st.caption(as_text(Text("Used here: {whose}{carbon}.", whose=whose, carbon=carbon)))
 
 
 def _usual(default: float | None) -> str:
@@ -515,10 +540,17 @@ def _currency(link: Link) -> None:
             accept_new_options=True, on_change=named,
         )  # fmt: skip
         st.number_input(
-            "Exchange rate (per USD)", *limits(BY_NAME["rate"]), value=None, format="%g",
-            placeholder="unknown" if rate is None else f"{rate:g}", key=link.key("rate"),
-            on_change=other, help=f"Empty: the rate of the {SOURCE} of {reference.as_of}",
-        )  # fmt: skip
+            "Exchange rate (per USD)",
+            *limits(BY_NAME["rate"]),
+            value=None,
+            format="%g",
+            placeholder="unknown" if rate is None else f"{rate:g}",
+            key=link.key("rate"),
+            on_change=other,
+            help=Text(
+                "Empty: the rate of the {source} of {as_of}", source=SOURCE, as_of=reference.as_of
+            ),
+        )
         st.date_input(
             "Rate date", value=None, min_value=date.min, max_value=date.max,
             key=link.key("rate_as_of"), on_change=other,

@@ -35,6 +35,7 @@ from planner.compare import (
     entry_words,
     wrong_in_form,
 )
+from planner.core import Text
 from planner.core.slugs import slugs
 from planner.cost import Display, in_usd
 from planner.job import Candidate, Way
@@ -81,7 +82,7 @@ def _chips(
     """
     key = link.key("options")
     chosen = list(st.session_state[key])
-    every = f"Choose from all {len(by_id):,} options"
+    every = Text("Choose from all {by_id:,} options", by_id=len(by_id))
     shown: list[str] = st.multiselect(
         "Options",
         [*chosen, _ALL],
@@ -90,7 +91,10 @@ def _chips(
         accept_new_options=True,
         placeholder="Type a card, a provider, rent or buy",
         on_change=lambda: _changed(link, by_id, choices),
-        help=f"At most {MOST_OPTIONS}. Type to search; a cross takes an option out.",
+        help=Text(
+            "At most {most_options}. Type to search; a cross takes an option out.",
+            most_options=MOST_OPTIONS,
+        ),
         wrap=True,
     )
     return [o for o in shown if o in by_id]
@@ -198,12 +202,21 @@ def own_entry(link: Link, shared: Store, begins: datetime) -> None:
         way = str(st.session_state.get("compare.own.way") or "rent")
         st.number_input("How many", 1, MOST_COUNT, key="compare.own.count")
         currency = shown_in(link).currency
-        what = f"{currency} {_PRICES[way]}, without tax" if way in _PRICES else "no price"
+        what = (
+            Text("{currency} {prices}, without tax", currency=currency, prices=_PRICES[way])
+            if way in _PRICES
+            else "no price"
+        )
         st.number_input(
-            f"Price of the whole machine ({what})", 0.0, MOST_PRICE, value=None, format="%g",
-            placeholder="its list price" if way == "buy" else "", disabled=way == "own",
+            Text("Price of the whole machine ({what})", what=what),
+            0.0,
+            MOST_PRICE,
+            value=None,
+            format="%g",
+            placeholder="its list price" if way == "buy" else "",
+            disabled=way == "own",
             key="compare.own.price",
-        )  # fmt: skip
+        )
         _price_each(way, currency)
         st.button(
             "Add", key="compare.own.add", type="primary", on_click=lambda: _add(link),
@@ -226,7 +239,15 @@ def _price_each(way: str, currency: str) -> None:
     price, count = st.session_state.get("compare.own.price"), st.session_state["compare.own.count"]
     if price and count > 1:
         hour = "/h" if way == "rent" else ""
-        st.caption(f"{price / count:,.2f} {currency}{hour} for each of {count}")
+        st.caption(
+            Text(
+                "{price:,.2f} {currency}{hour} for each of {count}",
+                price=price / count,
+                currency=currency,
+                hour=hour,
+                count=count,
+            )
+        )
 
 
 def _instead(link: Link, shared: Store, begins: datetime) -> None:
@@ -290,9 +311,14 @@ def _quoted(amount: float, display: Display) -> tuple[float, Quote | None]:
 
 def _no_room(own: Sequence[str], chosen: Sequence[str]) -> str:
     if len(own) >= MOST_OPTIONS:
-        return f"There are {MOST_OPTIONS} options by hand. Remove one first."
+        return Text(
+            "There are {most_options} options by hand. Remove one first.", most_options=MOST_OPTIONS
+        )
     if len(chosen) >= MOST_OPTIONS:
-        return f"At most {MOST_OPTIONS} options are compared. Remove one first."
+        return Text(
+            "At most {most_options} options are compared. Remove one first.",
+            most_options=MOST_OPTIONS,
+        )
     return ""
 
 

@@ -19,6 +19,7 @@ from planner.compare import (
     utilisation_at,
 )
 from planner.compare.evaluation import Comparison, Row
+from planner.core import Text
 
 _USE: Final = "compare.owning.use"
 _YEARS: Final = "compare.owning.years"
@@ -43,7 +44,10 @@ def draw(link: Link, reply: Reply, comparison: Comparison) -> None:
         st.markdown(f"{widgets.answer_text(first)}  \n{widgets.answer_text(second)}")
         st.caption(
             widgets.answer_text(
-                f"{third} The two are the best rental and the best purchase among the options."
+                Text(
+                    "{third} The two are the best rental and the best purchase among the options.",
+                    third=third,
+                )
             )
         )
 

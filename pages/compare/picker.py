@@ -20,6 +20,7 @@ from planner.answers.comparison import (
     ChoiceFilter,
     narrowed_choices,
 )
+from planner.core import Text
 
 _OPEN: Final = "compare.picker.open"
 _NOW: Final = "compare.picker.now"
@@ -112,7 +113,7 @@ def _dialog(choices: Sequence[Choice], currency: str) -> None:
     else:
         widgets.nothing(
             "No option meets all filters.",
-            f"There are {len(choices):,} options without them.",
+            Text("There are {choices:,} options without them.", choices=len(choices)),
             "Clear all filters",
             _clear,
             key=_key("clear"),
@@ -123,10 +124,17 @@ def _dialog(choices: Sequence[Choice], currency: str) -> None:
     ):
         full = st.session_state.pop(_FULL, False)
         st.caption(
-            f"At most {MOST_OPTIONS} options are compared. Remove one first."
+            Text(
+                "At most {most_options} options are compared. Remove one first.",
+                most_options=MOST_OPTIONS,
+            )
             if full
-            else f"{len(rows):,} of {len(choices):,} options · {len(chosen)} chosen. Click a "
-            "column title to sort.",
+            else Text(
+                "{rows:,} of {choices:,} options · {chosen} chosen. Click a column title to sort.",
+                rows=len(rows),
+                choices=len(choices),
+                chosen=len(chosen),
+            ),
             width="content",
         )
         if st.button("Compare these", type="primary", key=_key("done"), icon=":material/check:"):
@@ -272,7 +280,11 @@ def _columns(rows: Sequence[Choice], currency: str) -> dict[str, Any]:
         "provider": text("Provider", width=110),
         "per_hour": number(f"{currency}/h", format=money, width=76) if rented else None,
         "per_hour_each": number(f"{currency}/h each", format=money, width=92) if rented else None,
-        "to_buy": number(f"{currency} to buy", format="localized", width=100) if bought else None,
+        "to_buy": number(
+            Text("{currency} to buy", currency=currency), format="localized", width=100
+        )
+        if bought
+        else None,
         "to_buy_each": number(f"{currency} each", format="localized", width=88) if bought else None,
         "memory": number("GB each", format="localized", width=76),
         "memory_of_all": number("GB in all", format="localized", width=82),

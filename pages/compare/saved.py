@@ -20,6 +20,7 @@ from pages.common.permission import permission
 from pages.compare.state import Reply, today
 from planner.answers import saved
 from planner.answers.comparison import ALWAYS, STATED, Saved, changes, made_text, snapshot_of
+from planner.core import Text, message_of
 
 VIEW: Final = frozenset({"saved", "view", "show", "chart", "baseline", "made"})
 _MADE: Final = "compare-made"
@@ -72,8 +73,11 @@ def offer(link: Link, reply: Reply) -> None:
         allowed = permission()
         if not allowed.allowed:
             st.caption(
-                "Comparisons can only be saved on the machine that runs this app. "
-                f"{allowed.why} The link under Share holds the whole question as well."
+                Text(
+                    "Comparisons can only be saved on the machine that runs this app. "
+                    "{why} The link under Share holds the whole question as well.",
+                    why=allowed.why,
+                )
             )
             return
         st.text_input(
@@ -138,17 +142,19 @@ def _save(link: Link, reply: Reply, parameters: Parameters) -> None:
     again = isinstance(saved.read(folder(), kept.id), Saved)
     if again and st.session_state.get(_REPLACE) != kept.id:
         st.session_state[_REPLACE] = kept.id
-        st.session_state[_PROBLEM] = (
-            f"{name} exists. Save again to replace it, or choose another name."
+        st.session_state[_PROBLEM] = Text(
+            "{name} exists. Save again to replace it, or choose another name.", name=name
         )
         return
     st.session_state[_REPLACE] = None
     try:
         saved.save(folder(), kept)
     except OSError as error:
-        st.session_state[_PROBLEM] = str(error)
+        st.session_state[_PROBLEM] = message_of(error)
         return
-    st.session_state[_DONE] = f"{name} is {'replaced' if again else 'saved'}."
+    st.session_state[_DONE] = (
+        Text("{name} is replaced.", name=name) if again else Text("{name} is saved.", name=name)
+    )
     st.session_state["compare-opened"] = kept.id
     link.put("saved", kept.id)
 
@@ -198,7 +204,7 @@ def _remove(link: Link, which: str) -> None:
         try:
             saved.remove(folder(), which)
         except OSError as error:
-            st.session_state[_PROBLEM] = str(error)
+            st.session_state[_PROBLEM] = message_of(error)
         link.forget_now("saved")
 
 
@@ -211,10 +217,14 @@ def since(link: Link, reply: Reply | None) -> None:
     if isinstance(comparison, str):
         st.warning(as_text(comparison), icon=":material/bookmark:")
         return
-    title = f"{comparison.name}, saved on {comparison.saved_at[:10]}"
+    title = Text(
+        "{comparison}, saved on {saved_at}",
+        comparison=comparison.name,
+        saved_at=comparison.saved_at[:10],
+    )
     if not same(comparison.parameters, question(link)):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(as_text(f"{title}: the question has changed since."))
+            st.caption(as_text(Text("{title}: the question has changed since.", title=title)))
             st.button(
                 "Restore", key="compare.open.again", icon=":material/undo:",
                 on_click=lambda: _open(link, comparison),
@@ -225,10 +235,20 @@ def since(link: Link, reply: Reply | None) -> None:
         snapshot = snapshot_of(reply.answered.comparison, reply.facts.job)
         lines = changes(comparison.snapshot, snapshot, reply.display)
     if not lines:
-        st.caption(as_text(f"{title}. Nothing has changed since: prices, runs and numbers agree."))
+        st.caption(
+            as_text(
+                Text(
+                    "{title}. Nothing has changed since: prices, runs and numbers agree.",
+                    title=title,
+                )
+            )
+        )
         return
     changed = "\n".join(f"- {as_text(line)}" for line in lines)
-    st.info(f"**{as_text(title)}.** Changed since:\n{changed}", icon=":material/update:")
+    st.info(
+        Text("**{title}.** Changed since:\n{changed}", title=as_text(title), changed=changed),
+        icon=":material/update:",
+    )
 
 
 def same(before: Parameters | object, now: Parameters) -> bool:

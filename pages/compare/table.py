@@ -30,12 +30,14 @@ from planner.core import (
     Estimate,
     Record,
     Refusal,
+    Text,
     ahead_of,
+    between,
     csv_text,
-    in_hours,
-    interval,
+    ends_in_hours,
     plain,
     rounded_ends,
+    with_ends,
 )
 from planner.cost import DIGITS, shown
 from planner.job import Order
@@ -43,14 +45,15 @@ from planner.report import CREDITS
 from planner.store.export import records_file
 
 
-def clocked(time: tuple[float, float, float], clock: str) -> str:
-    """Return '14 h (12 to 17 h)'; without the interval where its ends are equal as shown.
+def clocked(time: tuple[float, float, float], clock: str) -> tuple[str, str]:
+    """Return '14 h' and '12 to 17 h'; no interval where its ends are equal as shown.
 
     Args:
         time: value, low and high [s].
         clock: "unit" for the unit that suits the time, or "hours".
     """
-    return in_hours(*time) if clock == "hours" else interval(*time)
+    value, low, high = ends_in_hours(*time) if clock == "hours" else with_ends(*time)
+    return value, "" if low == high else between(low, high)
 
 
 _PER: Final = {"run": "A run", "month": "A month", "epoch": "An epoch"}
@@ -166,10 +169,10 @@ def rows(reply: Reply, comparison: Comparison, view: View, begins: datetime) -> 
 def _shown(row: Row, short: str, record: Record, view: View, factors: tuple[float, float]) -> Shown:
     """Return one row; `factors` multiply times and money."""
     stale = "stale · " if row.candidate.stale else ""
-    machines = f" · {row.machines} of them" if row.machines > 1 else ""
+    machines = Text(" · {machines} of them", machines=row.machines) if row.machines > 1 else ""
     why = " ".join(str(record[n]) for n in ("refused", "measure_next") if record[n])
     time, cost = _scaled(row.time, factors[0]), _scaled(row.cost, factors[1])
-    at = _apart(clocked(time, view.clock)) if time else ("", "")
+    at = clocked(time, view.clock) if time else ("", "")
     money = rounded_ends(*cost, DIGITS) if cost else ()
     return {
         "rank": _rank(row),
@@ -194,12 +197,6 @@ def _shown(row: Row, short: str, record: Record, view: View, factors: tuple[floa
         "price": f"{stale}{row.candidate.price}",
         "why": why if record["refused"] else row.timed.fit.way_out or None,
     }
-
-
-def _apart(time: str) -> tuple[str, str]:
-    """Return a time and its interval, '14 h (12 to 17 h)' as '14 h' and '12 to 17 h'."""
-    value, _, interval_text = time.partition(" (")
-    return value, interval_text.removesuffix(")")
 
 
 def _free(row: Row) -> float | None:
@@ -296,7 +293,7 @@ def _table(shown_rows: Sequence[Shown], reply: Reply, comparison: Comparison, vi
             "cheaper": text("Relative cost", width=150),
             "faster": text("Relative speed", width=110),
             "to_pay": number(
-                f"{money} to pay",
+                Text("{money} to pay", money=money),
                 format="localized",
                 width=84,
                 help="Total to pay for the job: the bill of a rental, the full price of a "
@@ -304,7 +301,9 @@ def _table(shown_rows: Sequence[Shown], reply: Reply, comparison: Comparison, vi
             ),
             "cheapest": _share(cheapest, words),
             "fastest": _share(fastest, words),
-            "in_time": _share("Meets limits", f"Probability of finishing {within}"),
+            "in_time": _share(
+                "Meets limits", Text("Probability of finishing {within}", within=within)
+            ),
             "basis": text("Basis", width=150),
             "memory": number("Memory free", format="%.0f %%", width=90),
             "batch": number("Batch", format="localized", width=64),
@@ -328,13 +327,22 @@ def _share(title: str, words: str) -> Any:  # noqa: ANN401 - Streamlit's own typ
 
 
 def _caption(base: Row | None, reply: Reply, begins: datetime) -> None:
-    against = f" Relative cost and speed: against {base.candidate.label}." if base else ""
+    against = (
+        Text(" Relative cost and speed: against {candidate}.", candidate=base.candidate.label)
+        if base
+        else ""
+    )
     st.caption(
         as_text(
-            "1= means a tie: the intervals overlap too much to rank."
-            f"{against} Finish times if work begins now "
-            f"({begins:%a %-d %b, %H:%M} {begins.tzname()}). "
-            f"{reply.display.sentence}"
+            Text(
+                "1= means a tie: the intervals overlap too much to rank.{against} "
+                "Finish times if work begins now ({begins:%a %-d %b, %H:%M} {tzname}). "
+                "{sentence}",
+                against=against,
+                begins=begins,
+                tzname=begins.tzname(),
+                sentence=reply.display.sentence,
+            )
         )
     )
 

@@ -17,7 +17,7 @@ from pages.explore import doors, fields, state
 from planner import figures
 from planner.answers import explored, plain
 from planner.answers.parameters import MOST_CORNERS
-from planner.core import csv_text
+from planner.core import Text, csv_text
 from planner.explore import CATEGORIES, LEAST, MOST, NOT_STATED, NUMBERS, Points, Question
 from planner.store import Store, queries
 
@@ -162,7 +162,11 @@ def _table(link: Link, shared: Store, answer: state.Reply, points: Points) -> No
     marked = np.flatnonzero(points.brushed | (not points.question.brush)).astype(np.int64)
     rows = points.rows[marked]
     counted = "1 run" if marked.size == 1 else f"{marked.size:,} runs"
-    head = f"{counted} marked" if points.question.brush else f"{counted} on the chart"
+    head = (
+        f"{counted} marked"
+        if points.question.brush
+        else Text("{counted} on the chart", counted=counted)
+    )
     runs = state.runs_of(shared)
     with st.container(border=True):
         with st.container(
@@ -179,7 +183,7 @@ def _table(link: Link, shared: Store, answer: state.Reply, points: Points) -> No
         listed = rows[:MOST_LISTED]
         columns = lambda: _columns(runs, listed, points, marked[:MOST_LISTED])  # noqa: E731
         shown, config = state.once("table", answer, columns), _config()
-        alt = f"{head}: system, numbers of the axes, source"
+        alt = Text("{head}: system, numbers of the axes, source", head=head)
         st.dataframe(
             shown,
             hide_index=True,
@@ -194,8 +198,19 @@ def _table(link: Link, shared: Store, answer: state.Reply, points: Points) -> No
         with st.container(
             horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
         ):
-            cut = f"The first {MOST_LISTED:,} are listed. " if rows.size > MOST_LISTED else ""
-            st.caption(f"{cut}Tick {LEAST} to {MOST} runs to see them side by side.")
+            cut = (
+                Text("The first {most_listed:,} are listed. ", most_listed=MOST_LISTED)
+                if rows.size > MOST_LISTED
+                else ""
+            )
+            st.caption(
+                Text(
+                    "{cut}Tick {least} to {most} runs to see them side by side.",
+                    cut=cut,
+                    least=LEAST,
+                    most=MOST,
+                )
+            )
             with st.container(horizontal=True, width="content"):
                 _side_by_side(link, runs, listed)
                 widgets.download(
@@ -257,7 +272,7 @@ def _side_by_side(link: Link, runs: pa.Table, listed: Indices) -> None:
         st.button("Open run", icon=":material/open_in_new:", key="explore.open", on_click=open_run)
     right = LEAST <= len(ticked) <= MOST
     st.button(
-        f"Side by side ({len(ticked)})" if ticked else "Side by side",
+        Text("Side by side ({ticked})", ticked=len(ticked)) if ticked else "Side by side",
         icon=":material/compare:",
         key="explore.compare",
         disabled=not right,

@@ -12,7 +12,7 @@ from pages.common import widgets
 from pages.common.link import Link, Parameters
 from pages.explore import state
 from planner.answers.parameters import EXPLORE, NONE_CHOSEN
-from planner.core import Parameter, query_of, sentence_case
+from planner.core import Parameter, Text, query_of, sentence_case
 from planner.core.parameters import given_of_link
 from planner.explore import (
     CATEGORIES,
@@ -41,9 +41,10 @@ CHART: Final = (
 _MARKS: Final = {"points": "Points", "lines": "Lines", "box": "Box", "strip": "Strip"}
 _NONE: Final = "None"
 _EMPTY: Final = "no runs"
-_FORMULA: Final = (
+_FORMULA: Final = Text(
     "Choose a column, or type a formula such as peak_memory_bytes / params. "
-    f"Functions: {', '.join(FUNCTIONS)}."
+    "Functions: {functions}.",
+    functions=", ".join(FUNCTIONS),
 )
 
 

@@ -9,6 +9,7 @@ import streamlit as st
 from pages.common import run_filters, widgets
 from pages.common.link import Link
 from pages.common.run_filters import TITLES
+from planner.core import Text
 from planner.store import Store
 
 FIRST: Final = ("workload", "accelerator_model_name")
@@ -24,7 +25,7 @@ def draw(link: Link, shared: Store) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         for name in FIRST:
             run_filters.field(link, name, list(tables[name]), tables[name].__getitem__, width=320)
-        label = f"More filters ({active})" if active else "More filters"
+        label = Text("More filters ({active})", active=active) if active else "More filters"
         box = widgets.popover(label, "filter_alt", "explore.more")
         if any(chosen.values()):
             st.button(

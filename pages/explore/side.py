@@ -13,7 +13,7 @@ from pages.common import kept, widgets
 from pages.common.link import Link, as_text, slugs
 from pages.explore import state
 from planner import figures
-from planner.core import Record, csv_text
+from planner.core import Record, Text, csv_text
 from planner.explore import LEAST, MOST, Fact
 from planner.figures import RunLine
 from planner.store import Store, queries
@@ -36,7 +36,7 @@ def draw(link: Link, shared: Store, answer: state.Reply) -> None:
     found = answer.answer
     if len(found.names) < LEAST:
         with st.container(border=True):
-            widgets.heading(f"Choose {LEAST} to {MOST} runs.")
+            widgets.heading(Text("Choose {least} to {most} runs.", least=LEAST, most=MOST))
             st.caption("Tick runs in the table below the chart, or add pairs above.")
             st.button(
                 "To the chart",
@@ -161,7 +161,7 @@ def _pictures(shared: Store, runs: Sequence[str], names: Sequence[str]) -> None:
                 )  # fmt: skip
     missing = [n for n in names if n not in {line.name for line in epochs}] if epochs else []
     if missing:
-        st.caption(as_text(f"Without single epochs: {', '.join(missing)}."))
+        st.caption(as_text(Text("Without single epochs: {missing}.", missing=", ".join(missing))))
 
 
 def _lines(

@@ -14,7 +14,7 @@ from pages.common import widgets
 from pages.common.link import Link, as_text
 from planner import figures
 from planner.answers import RUN_COLUMNS, SqlAnswer, parameters, sql_answered, sql_records
-from planner.core import csv_text, sentence_case
+from planner.core import Text, csv_text, sentence_case
 from planner.figures import MOST_MARKS, MOST_SERIES, Series
 from planner.store import Store
 from planner.store.select import LONGEST, MOST_ROWS, SECONDS
@@ -115,8 +115,12 @@ def _columns() -> None:
     ]
     widgets.table(rows, key="explore.sql.list", alt="Columns of the table runs, with units")
     st.caption(
-        f"Read-only, at most {SECONDS:g} s and {MOST_ROWS:,} rows. Functions of numbers, texts and "
-        "times, aggregates, windows, joins and WITH are allowed."
+        Text(
+            "Read-only, at most {seconds:g} s and {most_rows:,} rows. Functions of "
+            "numbers, texts and times, aggregates, windows, joins and WITH are allowed.",
+            seconds=SECONDS,
+            most_rows=MOST_ROWS,
+        )
     )
 
 
@@ -161,7 +165,12 @@ def _result(link: Link, answer: SqlAnswer, form: str, axes: dict[str, str]) -> N
                     key="explore.sql.csv", width="content",
                 )  # fmt: skip
         if rows.cut:
-            st.caption(f"Only the first {MOST_ROWS:,} rows. Add LIMIT or aggregate.")
+            st.caption(
+                Text(
+                    "Only the first {most_rows:,} rows. Add LIMIT or aggregate.",
+                    most_rows=MOST_ROWS,
+                )
+            )
         if not rows.table.num_rows:
             st.caption("No run matches.")
         elif form == "table":
@@ -184,7 +193,7 @@ def _table(answer: SqlAnswer) -> None:
             if real
             else st.column_config.Column(title)
         )
-    alt = f"Rows of: {answer.statement}"
+    alt = Text("Rows of: {statement}", statement=answer.statement)
     st.dataframe(
         answer.rows.table if answer.rows else None,
         hide_index=True,
@@ -216,16 +225,22 @@ def _chart(link: Link, answer: SqlAnswer, form: str, axes: dict[str, str]) -> No
         )  # fmt: skip
     series, left_out, every = _series(answer, axes, form)
     if not series:
-        st.caption(f"No row states {as_text(axes['y'])}. Choose another column.")
+        st.caption(Text("No row states {year}. Choose another column.", year=as_text(axes["y"])))
         return
     titles = _title(answer, axes["x"]), _title(answer, axes["y"])
     log = st.session_state[link.key("sql_scale")] == "log"
     spec = figures.selected(series, form, titles, widgets.theme(), log=log)  # type: ignore[arg-type]
     widgets.chart(spec, "explore.sql.chart", f"{titles[1]} against {titles[0]}")
     if left_out:
-        st.caption(f"{left_out:,} further values of {as_text(axes['colour'])} are not drawn.")
+        st.caption(
+            Text(
+                "{left_out:,} further values of {colour} are not drawn.",
+                left_out=left_out,
+                colour=as_text(axes["colour"]),
+            )
+        )
     if every > 1:
-        st.caption(f"One of every {every} rows is drawn.")
+        st.caption(Text("One of every {every} rows is drawn.", every=every))
 
 
 def _series(answer: SqlAnswer, axes: dict[str, str], form: str) -> tuple[list[Series], int, int]:

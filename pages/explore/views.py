@@ -11,6 +11,7 @@ from pages.common import saving, widgets
 from pages.common.addresses import ADDRESSES
 from pages.common.link import Link, as_text, plain
 from pages.common.permission import permission
+from planner.core import Text, paragraph
 from planner.store import Store
 from planner.store.disk import views
 from planner.store.disk.views import NameTakenError, View
@@ -47,7 +48,7 @@ def show(link: Link, shared: Store) -> None:
     for problem in found.problems:
         st.caption(as_text(problem))
     if not (allowed := permission()).allowed:
-        st.caption(f"{saving.NOT_HERE} {allowed.why}")
+        st.caption(paragraph(saving.NOT_HERE, allowed.why))
 
 
 def _chosen(link: Link, every: tuple[View, ...]) -> View | None:
@@ -55,7 +56,7 @@ def _chosen(link: Link, every: tuple[View, ...]) -> View | None:
     which = link.text("saved", _ID)
     view = next((v for v in every if v.id == which), None)
     if which and view is None:
-        link.problems.append(f"saved: no view is saved as “{as_text(which)}”.")
+        link.problems.append(Text("saved: no view is saved as “{which}”.", which=as_text(which)))
         link.forget_now("saved")
     return view or next(iter(every), None)
 
@@ -136,7 +137,7 @@ def _rename(link: Link, view: View) -> None:
                 saving.folder(), view.id, new, plain(str(st.session_state.get(note) or ""))
             )
             link.put("saved", after.id)
-            return f"{after.name} is saved."
+            return Text("{after} is saved.", after=after.name)
 
         st.button(
             "Save", key="explore.views.renamed", type="primary",
@@ -147,7 +148,7 @@ def _rename(link: Link, view: View) -> None:
 def _remove(link: Link, view: View) -> str:
     views.remove(saving.folder(), view.id)
     link.forget_now("saved")
-    return f"{view.name} is removed. Removed views can be restored."
+    return Text("{view} is removed. Removed views can be restored.", view=view.name)
 
 
 def _removed(removed: tuple[View, ...]) -> None:
@@ -168,7 +169,7 @@ def _removed(removed: tuple[View, ...]) -> None:
 
 def _restored(view: View) -> str:
     views.restore(saving.folder(), view.id)
-    return f"{view.name} is restored."
+    return Text("{view} is restored.", view=view.name)
 
 
 def _load(link: Link) -> None:
@@ -200,7 +201,7 @@ def _taken(link: Link, data: bytes) -> str:
         link.put("saved", saved.id)
         taken.append(saved.name)
     st.session_state["explore.views.turn"] = st.session_state.get("explore.views.turn", 0) + 1
-    return f"Saved: {', '.join(taken)}."
+    return Text("Saved: {taken}.", taken=", ".join(taken))
 
 
 def _saved_under_a_free_name(view: View) -> View:
@@ -212,4 +213,4 @@ def _saved_under_a_free_name(view: View) -> View:
         except NameTakenError:
             continue
         return numbered
-    raise NameTakenError(f"{view.name} exists too often. Rename one.")
+    raise NameTakenError(Text("{view} exists too often. Rename one.", view=view.name))

@@ -16,7 +16,7 @@ from pages.how_long import tiles
 from pages.how_long.lines import lines
 from planner import figures
 from planner.answers import how_long_tables, ratio_rows, target_note
-from planner.core import Record, Refusal, ahead_of, csv_text
+from planner.core import Record, Refusal, Text, ahead_of, csv_text, paragraph
 from planner.epochs import (
     START_NOT_INCLUDED,
     Answer,
@@ -154,10 +154,10 @@ def how_sure(result: HowLong) -> str:
         else "the measured machine and session; two sessions differ by about 3 % (SD)"
     )
     total = best.total
-    meant = [f"The interval is for {where}."] if total.low < total.high else []
+    meant = [Text("The interval is for {where}.", where=where)] if total.low < total.high else []
     notes = [t for t in (result.size_sentence, result.start_sentence) if t]
     reasons = [r for r in total.reasons if not (result.no_start and r == START_NOT_INCLUDED)]
-    return " ".join([f"Basis: {basis}.", *notes, *meant, *reasons])
+    return " ".join([Text("Basis: {basis}.", basis=basis), *notes, *meant, *reasons])
 
 
 def _chart(
@@ -176,7 +176,9 @@ def _chart(
     if figure is None:
         st.caption("No chart: every option is refused. The table shows why.")
         return
-    widgets.chart(figure, "how-long.chart", f"{result.sentence} One line per system.")
+    widgets.chart(
+        figure, "how-long.chart", Text("{sentence} One line per system.", sentence=result.sentence)
+    )
 
 
 def _table(result: HowLong, suspect: Mapping[str, str]) -> None:
@@ -203,7 +205,13 @@ def _table(result: HowLong, suspect: Mapping[str, str]) -> None:
             + [name for name in ("suspect", "why") if any(r[name] for r in rows)]
             + ["basis"],
         )
-    st.caption(as_text(f"Speed against {result.baseline.label}. The CSV has every digit."))
+    st.caption(
+        as_text(
+            Text(
+                "Speed against {baseline}. The CSV has every digit.", baseline=result.baseline.label
+            )
+        )
+    )
     widgets.download(
         "CSV",
         lambda: csv_text(how_long_tables.answer_rows(result, suspect)),
@@ -224,7 +232,7 @@ def _shown(answer: Answer, result: HowLong, suspect: Mapping[str, str]) -> dict[
         "faster": "" if refused else ahead_of(answer.speed_ratio),
         "basis": basis_in_words(answer.option, result.epochs),
         "suspect": suspect.get(answer.option.run.run_id, ""),
-        "why": f"{total.reason} {total.measure_next}" if isinstance(total, Refusal) else "",
+        "why": paragraph(total.reason, total.measure_next) if isinstance(total, Refusal) else "",
     }
 
 
@@ -298,22 +306,32 @@ def _report(address: str, result: HowLong, options: list[Option], shared: Store)
         chart = figures.total_time(drawn, result.epochs, LIGHT_THEME, log=True)
         return answer_page(
             AnswerReport(
-                title=f"How long for {when} of {best.option.run.workload}?",
+                title=Text(
+                    "How long for {when} of {workload}?",
+                    when=when,
+                    workload=best.option.run.workload,
+                ),
                 sentence=result.sentence,
                 notes=[result.undecided, how_sure(result)],
                 tiles=[figures.time_tile(f"{when} on {best.option.label}", best.total)],
                 charts=[Chart(title="Total time against epochs", spec=chart, alt=result.sentence)]
                 if drawn
                 else [],
-                tables=[Table(title=f"Ranked, {when}",
-                              rows=[_printed(a, result, suspect) for a in result.answers],
-                              caption=f"Speed is against {result.baseline.label}.")],
+                tables=[
+                    Table(
+                        title=f"Ranked, {when}",
+                        rows=[_printed(a, result, suspect) for a in result.answers],
+                        caption=Text(
+                            "Speed is against {baseline}.", baseline=result.baseline.label
+                        ),
+                    )
+                ],
                 sources=sources,
                 link=address,
                 made=made,
                 letterhead=letterhead,
             )
-        )  # fmt: skip
+        )
 
     return make
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from planner import figures
-from planner.core import Estimate, Refusal, between, listed_words, with_ends
+from planner.core import Estimate, Refusal, Text, between, listed_words, plural, with_ends
 from planner.epochs import Answer, HowLong, basis_in_words, epochs_in_words
 
 MOST_NAMED = 2
@@ -19,7 +19,7 @@ def tiles(result: HowLong) -> list[figures.Tile]:
     if isinstance(best.total, Refusal):
         return made
     if best.speed_ratio is not None and best.option is not result.baseline:
-        against = f"Faster than {result.baseline.label}"
+        against = Text("Faster than {baseline}", baseline=result.baseline.label)
         made.append(figures.number_tile(against, best.speed_ratio, "times"))
     runner_up = next((a for a in others if isinstance(a.total, Estimate)), None)
     if runner_up is not None:
@@ -36,11 +36,15 @@ def line(result: HowLong) -> str:
         names = list(result.tied)
         if len(names) > MOST_NAMED + 1:
             names = [*names[:MOST_NAMED], f"{len(names) - MOST_NAMED} more"]
-        return f"Too close to call with {listed_words(names)}."
+        return Text("Too close to call with {listed_words}.", listed_words=listed_words(names))
     rest = sum(isinstance(a.total, Estimate) for a in others)
     if not rest:
         return ""
-    return f"Decidedly faster than the other {'option' if rest == 1 else f'{rest} options'}."
+    return plural(
+        rest,
+        "Decidedly faster than the other option.",
+        "Decidedly faster than the other {count} options.",
+    )
 
 
 def badge(result: HowLong) -> str:

@@ -9,6 +9,7 @@ import streamlit as st
 from pages.common import kept, widgets
 from pages.common.curve_lines import lines
 from planner import figures
+from planner.core import Text
 from planner.store import Store
 from planner.throughput import curve_sentence
 
@@ -29,4 +30,10 @@ def draw(shared: Store, result_set: str) -> None:
         " ".join(curve_sentence(curve) for curve in chosen),
     )
     if len(everything) > MOST:
-        st.caption(f"{MOST} of {len(everything)} curves. Throughput shows the others.")
+        st.caption(
+            Text(
+                "{most} of {everything} curves. Throughput shows the others.",
+                most=MOST,
+                everything=len(everything),
+            )
+        )

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.common.link import Link
 from pages.measure.measuring import Limits
+from planner.core import Text
 
 _NAMES: Final = ("max_hours", "max_cost", "price_per_hour")
 _MOST: Final = 1e6
@@ -35,8 +36,14 @@ def draw(link: Link, currency: str) -> None:
     """Draw the fields."""
     labels = {
         "max_hours": ("Stop after (h)", "Measuring stops then. Finished runs are kept."),
-        "max_cost": (f"Stop at cost ({currency})", "Needs a price. Finished runs are kept."),
-        "price_per_hour": (f"Machine price ({currency}/h)", "Price of this machine, if rented."),
+        "max_cost": (
+            Text("Stop at cost ({currency})", currency=currency),
+            "Needs a price. Finished runs are kept.",
+        ),
+        "price_per_hour": (
+            Text("Machine price ({currency}/h)", currency=currency),
+            "Price of this machine, if rented.",
+        ),
     }
     with st.grid(3, min_column_width=180):
         for name, (label, words) in labels.items():

@@ -22,6 +22,7 @@ import streamlit as st
 
 from pages.common.kept import ROOT
 from pages.common.permission import permission
+from planner.core import Text
 from planner.store import folders_from_environment
 from planner.store.disk import sweeps
 from planner.store.disk.sweeps import ACTIVE, Condition, SweepStatus
@@ -151,7 +152,7 @@ def start(planned: Plan, limits: Limits = NO_LIMITS) -> str:
     """Start a shipped sweep as a process of its own; return its ticket."""
     require()
     if planned.name not in {s.name for s in shipped()}:
-        raise NotDoneError(f"No sweep is called {planned.name}.")
+        raise NotDoneError(Text("No sweep is called {planned}.", planned=planned.name))
     _not_twice(planned.name, results())
     ticket = sweeps.new_ticket(planned.name)
     status = _waiting(ticket, planned)
@@ -164,7 +165,12 @@ def resume(ticket: str, limits: Limits = NO_LIMITS) -> None:
     require()
     status = _status(ticket)
     if not is_of_this_program(status):
-        raise NotDoneError(f"It belongs to the installation in {status.installation}.")
+        raise NotDoneError(
+            Text(
+                "It belongs to the installation in {installation}.",
+                installation=status.installation,
+            )
+        )
     _not_twice(status.sweep, Path(status.folder))
     _launch(status, ("resume", _spec_of(status), "--yes", *limits.options()))
 
@@ -293,7 +299,9 @@ def _launch(status: SweepStatus, what: Sequence[str]) -> None:
     try:
         sweeps.launch(state(), status, command, ROOT, os.environ)
     except OSError as error:
-        raise NotDoneError(f"It could not be started: {error.strerror}.") from error
+        raise NotDoneError(
+            Text("It could not be started: {strerror}.", strerror=error.strerror)
+        ) from error
 
 
 # -- answers of the runners --------------------------------------------------------------------
@@ -313,12 +321,18 @@ def _answer(command: Sequence[str], patience_s: float) -> Any:  # noqa: ANN401 -
         )  # fmt: skip
         return json.loads(done.stdout)
     except subprocess.TimeoutExpired as error:
-        raise NotDoneError(f"The runners gave no answer within {patience_s:g} s.") from error
+        raise NotDoneError(
+            Text("The runners gave no answer within {patience_s:g} s.", patience_s=patience_s)
+        ) from error
     except OSError as error:
-        raise NotDoneError(f"The runners could not be started: {error.strerror}.") from error
+        raise NotDoneError(
+            Text("The runners could not be started: {strerror}.", strerror=error.strerror)
+        ) from error
     except ValueError as error:
         last = next(reversed(done.stderr.strip().splitlines()), "nothing")
-        raise NotDoneError(f"The runners gave no answer. Last line: {last}") from error
+        raise NotDoneError(
+            Text("The runners gave no answer. Last line: {last}", last=last)
+        ) from error
 
 
 def _plan(body: Mapping[str, Any]) -> Plan:

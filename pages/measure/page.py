@@ -13,6 +13,7 @@ from pages.common.link import Link
 from pages.common.permission import Permission, permission
 from pages.measure import limits, measuring, plan_card, sweep_card
 from pages.measure.measuring import FOLLOW_S, NotDoneError, is_active
+from planner.core import Text
 from planner.store.disk.sweeps import TICKET, Condition, SweepStatus
 
 Sweep = tuple[SweepStatus, Condition]
@@ -118,7 +119,7 @@ def _earlier(link: Link, sweeps: list[Sweep], may: Permission) -> None:
             st.caption("None yet. Finished sweeps are listed here.")
             return
         further = ", to resume, repeat or remove it" if may.allowed else ""
-        st.caption(f"Choose a row to see its result{further}.")
+        st.caption(Text("Choose a row to see its result{further}.", further=further))
         _table(link, ended, allowed=may.allowed)
 
 

@@ -11,7 +11,7 @@ from pages.common import widgets
 from pages.common.link import Link, as_text
 from pages.measure import limits, measuring
 from pages.measure.measuring import NotDoneError, Plan
-from planner.core import in_words
+from planner.core import Text, in_words
 from planner.store.disk.sweeps import SweepStatus
 
 USUAL: Final = "quick"
@@ -94,12 +94,26 @@ def _figures(planned: Plan) -> None:
 def plan_sentence(planned: Plan) -> str:
     """Return the plan in one sentence, to paste."""
     if planned.planned and not planned.left:
-        return f"{planned.title}: all {_count(planned.planned)} are measured."
+        return Text(
+            "{title}: all {count} are measured.", title=planned.title, count=_count(planned.planned)
+        )
     done = (
-        f" ({planned.finished:,} of {planned.planned:,} are measured)" if planned.finished else ""
+        Text(
+            " ({finished:,} of {planned:,} are measured)",
+            finished=planned.finished,
+            planned=planned.planned,
+        )
+        if planned.finished
+        else ""
     )
     takes = "duration unknown" if planned.hours is None else f"about {_time(planned.hours)}"
-    return f"{planned.title}: {_count(planned.left)} to measure{done}, {takes}."
+    return Text(
+        "{title}: {count} to measure{done}, {takes}.",
+        title=planned.title,
+        count=_count(planned.left),
+        done=done,
+        takes=takes,
+    )
 
 
 def designs(planned: Plan) -> str:
@@ -109,9 +123,13 @@ def designs(planned: Plan) -> str:
         return ""
     batches = ", ".join(f"{b:,}" for b in small.get("batches") or ())
     at = f" (batch {batches})" if batches else ""
-    return (
-        f"The smallest design that gives a curve: {_count(small['runs'])}{at}"
-        f"{_takes(small)}. In full: {_count(full['runs'])}{_takes(full)}."
+    return Text(
+        "The smallest design that gives a curve: {count}{at}{takes}. In full: {count_2}{takes_2}.",
+        count=_count(small["runs"]),
+        at=at,
+        takes=_takes(small),
+        count_2=_count(full["runs"]),
+        takes_2=_takes(full),
     )
 
 
@@ -143,8 +161,16 @@ def basis(planned: Plan) -> str:
             "steps of each network for an estimate; it takes seconds to minutes."
         )
     low, high = planned.hours_low, planned.hours_high
-    limits = f", between {_time(low)} and {_time(high)}" if low is not None and high else ""
-    return f"Time predicted from {planned.hours_basis or 'an unstated source'}{limits}."
+    limits = (
+        Text(", between {time} and {time_2}", time=_time(low), time_2=_time(high))
+        if low is not None and high
+        else ""
+    )
+    return Text(
+        "Time predicted from {hours_basis}{limits}.",
+        hours_basis=planned.hours_basis or "an unstated source",
+        limits=limits,
+    )
 
 
 def _time(hours: float) -> str:
@@ -202,7 +228,7 @@ def _start(link: Link, planned: Plan) -> None:
     try:
         ticket = measuring.start(planned, limits.of(link))
     except NotDoneError as why:
-        st.toast(as_text(f"Not started. {why}"), icon=":material/block:")
+        st.toast(as_text(Text("Not started. {why}", why=why)), icon=":material/block:")
         return
     st.session_state[link.key("ticket")] = ticket
     st.toast("Started. It continues when you close this page.", icon=":material/check:")
@@ -213,7 +239,7 @@ def _probe(name: str, generation: int, price: float | None) -> None:
         with st.spinner("Timing two steps of each network: seconds to minutes", show_time=True):
             probed = measuring.probe(name, price)
     except NotDoneError as why:
-        st.toast(as_text(f"Not timed. {why}"), icon=":material/block:")
+        st.toast(as_text(Text("Not timed. {why}", why=why)), icon=":material/block:")
         return
     st.session_state[_PROBED] = ((name, generation, price), probed)
     st.rerun()

@@ -13,7 +13,7 @@ from pages.common import kept, widgets
 from pages.common.kept import ROOT, store
 from pages.common.link import Link, as_text, page_link, slugs
 from pages.measure import curve, limits, measuring
-from planner.core import in_words
+from planner.core import Text, in_words
 from planner.store import Store, queries
 from planner.store.disk import sweeps
 from planner.store.disk.sweeps import Condition, SweepStatus
@@ -46,16 +46,25 @@ _THROUGHPUT: Final = ROOT / "pages" / "throughput" / "page.py"
 
 def sweep_sentence(status: SweepStatus, of: Condition) -> str:
     """Return the state of the sweep in one sentence, to paste."""
-    done = f"{status.finished:,} of {_runs_of_sweep(status.planned)} measured{_failed_runs(status)}"
+    done = Text(
+        "{finished:,} of {runs_of_sweep} measured{failed_runs}",
+        finished=status.finished,
+        runs_of_sweep=_runs_of_sweep(status.planned),
+        failed_runs=_failed_runs(status),
+    )
     name = status.title or status.sweep
     if of == "waiting":
-        return f"{name}: {status.message or 'waits until this machine is free'}."
+        return Text(
+            "{name}: {message}.",
+            name=name,
+            message=status.message or "waits until this machine is free",
+        )
     if of == "running":
-        return f"{name}: {done}, {_left(status)}."
+        return Text("{name}: {done}, {left}.", name=name, done=done, left=_left(status))
     if of == "finished":
         took = f" in {in_words(_took(status))}" if status.ended_at and status.started_at else ""
-        return f"{name}: {done}{took}."
-    return f"{name}: {of} after {done}."
+        return Text("{name}: {done}{took}.", name=name, done=done, took=took)
+    return Text("{name}: {of} after {done}.", name=name, of=of, done=done)
 
 
 def _failed_runs(status: SweepStatus) -> str:
@@ -73,11 +82,18 @@ def explanation(status: SweepStatus, of: Condition) -> str:
             "someone ended it. Finished runs are kept; Resume measures the others."
         )
     if of == "failed":
-        why = message or "No reason is recorded"
-        return f"{why.rstrip('.')}. Finished runs are kept; Resume tries the others again."
+        why = message or "No reason is recorded."
+        return Text("{why}\n\nFinished runs are kept; Resume tries the others again.", why=why)
     if of == "stopped":
-        limit = f"Stopped at its limit of {as_text(status.limit_reached or '')}. "
-        return f"{limit * bool(status.limit_reached)}Finished runs are kept; {_resumed(status)}."
+        limit = Text(
+            "Stopped at its limit of {limit_reached}. ",
+            limit_reached=as_text(status.limit_reached or ""),
+        )
+        return Text(
+            "{limit}Finished runs are kept; {resumed}.",
+            limit=limit * bool(status.limit_reached),
+            resumed=_resumed(status),
+        )
     if of == "finished" and measuring.is_repeatable(status):
         return "Repeat measures it again as a new set, which shows the scatter between sessions."
     return ""
@@ -87,20 +103,25 @@ def _resumed(status: SweepStatus) -> str:
     """Return what Resume would do, with the time from the runs before."""
     left = max(0, status.planned - status.finished)
     about = "" if status.left_s is None else f", about {in_words(status.left_s)}"
-    return f"Resume measures the other {left:,}{about}"
+    return Text("Resume measures the other {left:,}{about}", left=left, about=about)
 
 
 def _stalled(status: SweepStatus) -> str:
     age = in_words(max(0.0, time.time() - status.heartbeat_at))
     if not sweeps.here(status):
-        return (
-            f"No report for {age} from {as_text(status.host)}, where it runs. Check there: its "
-            "process is not visible from here."
+        return Text(
+            "No report for {age} from {host}, where it runs. Check there: its "
+            "process is not visible from here.",
+            age=age,
+            host=as_text(status.host),
         )
-    return (
-        f"No report for {age}, though its process {status.pid} exists. The machine may be short of "
-        "memory, asleep or very busy: wait a minute. Else stop it; if that fails, end the process "
-        f"with `kill -9 {status.pid}`, then resume. Finished runs are kept."
+    return Text(
+        "No report for {age}, though its process {pid} exists. The machine may be "
+        "short of memory, asleep or very busy: wait a minute. Else stop it; if that "
+        "fails, end the process with `kill -9 {pid}`, then resume. Finished runs "
+        "are kept.",
+        age=age,
+        pid=status.pid,
     )
 
 
@@ -167,10 +188,13 @@ def running_line(status: SweepStatus) -> str:
     so_far = None if began is None else max(0.0, time.time() - began)
     spent = "" if cost is None or so_far is None else f"{cost * so_far / 3600:,.2f}"
     parts = [
-        "" if so_far is None else f"Running for {in_words(so_far)}",
-        spent and f"cost so far {spent} {status.currency or ''}".strip(),
+        "" if so_far is None else Text("Running for {so_far}", so_far=in_words(so_far)),
+        spent
+        and Text(
+            "cost so far {spent} {currency}", spent=spent, currency=status.currency or ""
+        ).strip(),
         status.following and f"next: {status.following}",
-        status.limits and f"stops at {' or '.join(status.limits)}",
+        status.limits and Text("stops at {limits}", limits=" or ".join(status.limits)),
     ]
     return " · ".join(str(part) for part in parts if part)
 
@@ -186,10 +210,18 @@ def foreign(status: SweepStatus) -> str:
     """Return where a sweep of another installation belongs; empty for one of this."""
     if measuring.is_of_this_program(status):
         shown = measuring.is_shown(status)
-        return "" if shown else f"Its results are in {status.folder}, which this app does not show."
-    return (
-        f"It belongs to the installation in {status.installation}. Its results are in "
-        f"{status.folder}: open, resume or repeat it there."
+        return (
+            ""
+            if shown
+            else Text(
+                "Its results are in {folder}, which this app does not show.", folder=status.folder
+            )
+        )
+    return Text(
+        "It belongs to the installation in {installation}. Its results are in "
+        "{folder}: open, resume or repeat it there.",
+        installation=status.installation,
+        folder=status.folder,
     )
 
 
@@ -229,7 +261,11 @@ def _progress(status: SweepStatus) -> str:
     if not status.current:
         return done
     epoch = (
-        f", epoch {status.current_epoch} of {status.current_epochs}"
+        Text(
+            ", epoch {current_epoch} of {current_epochs}",
+            current_epoch=status.current_epoch,
+            current_epochs=status.current_epochs,
+        )
         if status.current_epoch and status.current_epochs
         else ""
     )
@@ -292,7 +328,7 @@ def _tried(do: Callable[[], None], message: str) -> None:
     try:
         do()
     except measuring.NotDoneError as why:
-        st.toast(as_text(f"Not done. {why}"), icon=":material/block:")
+        st.toast(as_text(Text("Not done. {why}", why=why)), icon=":material/block:")
     else:
         st.toast(message, icon=":material/check:")
 
@@ -326,7 +362,7 @@ def _curves(shared: Store, result_set: str) -> None:
     names = [n for n in within["workload"] if n in all_of]
     for name, short in list(zip(names, short_labels(names), strict=True))[:MOST_LINKS]:
         parameters = {"workload": [all_of[name]], "systems": here[:1]}
-        label = f"Throughput of {as_text(short)}" if short else "Throughput curve"
+        label = Text("Throughput of {short}", short=as_text(short)) if short else "Throughput curve"
         page_link(PAGE, _THROUGHPUT, label, ":material/show_chart:", parameters)
 
 

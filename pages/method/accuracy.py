@@ -43,7 +43,7 @@ from pages.common import widgets
 from pages.common.kept import ROOT
 from pages.common.link import Link, slugs
 from planner import figures
-from planner.core import csv_text, sentence_case
+from planner.core import Text, csv_text, message_of, sentence_case
 from planner.figures.frame import Theme, slots
 
 LEAST: Final = 0.1
@@ -162,12 +162,27 @@ def _dot(row: Row, slot: int, *, several: bool) -> figures.Dot:
 
 
 def _hover(row: Row) -> str:
-    parts = [f"{row.data_set}: {row.points:,} points of {row.curves:,} curves"]
+    parts = [
+        Text(
+            "{data_set}: {points:,} points of {curves:,} curves",
+            data_set=row.data_set,
+            points=row.points,
+            curves=row.curves,
+        )
+    ]
     if not figures_of.is_regret(row):
-        parts.append(f"mean {per_cent(row.mean_error)}, 90th percentile {per_cent(row.p90_error)}")
+        parts.append(
+            Text(
+                "mean {per_cent}, 90th percentile {per_cent_2}",
+                per_cent=per_cent(row.mean_error),
+                per_cent_2=per_cent(row.p90_error),
+            )
+        )
     if math.isfinite(row.coverage):
         held, wide = per_cent(row.coverage), per_cent(row.median_width)
-        parts.append(f"coverage of the 90 % interval {held}, width {wide}")
+        parts.append(
+            Text("coverage of the 90 % interval {held}, width {wide}", held=held, wide=wide)
+        )
     return "\n".join(parts)
 
 
@@ -175,14 +190,18 @@ def alt_text(chosen: Chosen) -> str:
     """Return the chart in words, for screen readers."""
     drawn = chosen.answered[:MOST_DRAWN]
     errors = ", ".join(f"{r.method} {per_cent(r.median_error)}" for r in drawn)
-    return f"Median error of each method, {chosen.task}: {errors}"
+    return Text("Median error of each method, {task}: {errors}", task=chosen.task, errors=errors)
 
 
 def _unanswered(chosen: Chosen) -> list[str]:
     """Return a sentence per data set without a single answered point."""
     return [
-        f"{sentence_case(row.data_set)}: none of {row.asked:,} points is answered (0 %), so there "
-        "is nothing to compare."
+        Text(
+            "{sentence_case}: none of {question:,} points is answered (0 %), so there "
+            "is nothing to compare.",
+            sentence_case=sentence_case(row.data_set),
+            question=row.asked,
+        )
         for row in chosen.rows
         if not row.points
     ]
@@ -190,17 +209,23 @@ def _unanswered(chosen: Chosen) -> list[str]:
 
 def _caption(chosen: Chosen) -> str:
     cut = (
-        f" Only the first {MOST_DRAWN} rows are drawn." if len(chosen.answered) > MOST_DRAWN else ""
+        Text(" Only the first {most_drawn} rows are drawn.", most_drawn=MOST_DRAWN)
+        if len(chosen.answered) > MOST_DRAWN
+        else ""
     )
     if figures_of.is_regret(chosen.rows[0]):
-        return (
-            "Regret is the extra time of a choice of devices and batch over the best measured "
-            f"one. The axis is logarithmic; a triangle means {LEAST:g}\u00a0% or less.{cut}"
+        return Text(
+            "Regret is the extra time of a choice of devices and batch over the "
+            "best measured one. The axis is logarithmic; a triangle means "
+            "{least:g}\u00a0% or less.{cut}",
+            least=LEAST,
+            cut=cut,
         )
-    return (
+    return Text(
         "All methods predict the same held-out points. The axis is logarithmic: "
-        "equal distances are equal factors. Epochwise has large markers; open ones are "
-        f"our prediction where we would refuse.{cut}"
+        "equal distances are equal factors. Epochwise has large markers; open ones "
+        "are our prediction where we would refuse.{cut}",
+        cut=cut,
     )
 
 
@@ -315,7 +340,9 @@ def _missed_line(verdict: Verdict) -> str:
     """Return a missed target with its reason as a list item."""
     record = figures_of.verdict_record(verdict)
     figure, why = (widgets.answer_text(t) for t in (sentence_case(verdict.what), verdict.why))
-    result = widgets.answer_text(f"{record['Measured']}, target {record['Target']}.")
+    result = widgets.answer_text(
+        Text("{measured}, target {target}.", measured=record["Measured"], target=record["Target"])
+    )
     return f"- **{figure}:** {result} {sentence_case(why)}{'.' if why else ''}"
 
 
@@ -386,9 +413,11 @@ def _figures() -> dict[str, Any] | str:
     try:
         return _kept_published(str(PUBLISHED_PLACE), PUBLISHED_PLACE.stat().st_mtime_ns)
     except (OSError, ValueError) as error:
-        return (
-            f"The file data/{PUBLISHED_PLACE.name} cannot be read ({error.__class__.__name__}). "
-            "Make it with python -m planner backtest data/tables/published."
+        return Text(
+            "The file data/{published_place} cannot be read ({name}). Make it with "
+            "python -m planner backtest data/tables/published.",
+            published_place=PUBLISHED_PLACE.name,
+            name=error.__class__.__name__,
         )
 
 
@@ -462,9 +491,10 @@ def _published_verdicts() -> str:
         return ""
     verdicts = [result.reached for result in results(figures["tasks"])]
     missed = verdicts.count(False)
-    return (
-        f"Of {len(verdicts)} targets on published runs, {missed} are missed: see “Would we have "
-        "known?”."
+    return Text(
+        "Of {verdicts} targets on published runs, {missed} are missed: see “Would we have known?”.",
+        verdicts=len(verdicts),
+        missed=missed,
     )
 
 
@@ -515,4 +545,4 @@ def accuracy() -> Accuracy | str:
     except FileNotFoundError:
         return "The file data/accuracy.parquet is missing."
     except (OSError, ValueError) as error:
-        return str(error)
+        return message_of(error)

@@ -16,7 +16,7 @@ from pages.method.formula import Formula, Slider, Values
 from pages.method.machines import CROSSOVER, DEVICES, MONEY, SEVERAL, TRANSFER, UTILISATION
 from pages.method.training import BEST, EFFECTS, EPOCHS, STEPS, SUSPECTS, THROUGHPUT
 from planner.answers import RULES
-from planner.core import sentence_case
+from planner.core import Text, sentence_case
 from planner.report import CREDITS
 from planner.store import Store
 from planner.time_to_target import PACKAGE, ReferencePoints, read_points
@@ -64,7 +64,7 @@ def draw(link: Link, formula: Formula, values: Values, accuracy: Accuracy | None
             f"**Source.** {formula.source}"
         )
         if evidence := _evidence(formula, accuracy):
-            st.markdown(f"**How wrong.** {evidence}")
+            st.markdown(Text("**How wrong.** {evidence}", evidence=evidence))
     with st.container(border=True):
         with st.grid(2, min_column_width=280):
             for slider in formula.sliders:
@@ -94,10 +94,15 @@ def _evidence(formula: Formula, accuracy: Accuracy | None) -> str:
     row = ours(accuracy.rows, *formula.evidence) if accuracy and formula.evidence else None
     if row is None:
         return ""
-    coverage = f"; coverage of the 90 % interval {per_cent(row.coverage)}"
+    coverage = Text("; coverage of the 90 % interval {per_cent}", per_cent=per_cent(row.coverage))
     return widgets.answer_text(
-        f"{sentence_case(row.task)} ({row.data_set}): median error {per_cent(row.median_error)}"
-        f"{'' if math.isnan(row.coverage) else coverage}."
+        Text(
+            "{sentence_case} ({data_set}): median error {per_cent}{coverage}.",
+            sentence_case=sentence_case(row.task),
+            data_set=row.data_set,
+            per_cent=per_cent(row.median_error),
+            coverage="" if math.isnan(row.coverage) else coverage,
+        )
     )
 
 
@@ -184,10 +189,13 @@ def _package_line(read: ReferencePoints) -> str:
         widgets.answer_text(text)
         for text in (f"{PACKAGE} {read.version}", read.licence, read.source)
     )
-    return (
-        f"- **{name}.** Licence: {licence}. Its data files hold the reference convergence points "
-        f"of MLPerf Training and HPC. Steps to target uses them beside our own digits. From "
-        f"{source}."
+    return Text(
+        "- **{name}.** Licence: {licence}. Its data files hold the reference "
+        "convergence points of MLPerf Training and HPC. Steps to target uses them "
+        "beside our own digits. From {source}.",
+        name=name,
+        licence=licence,
+        source=source,
     )
 
 
@@ -197,4 +205,10 @@ def _public_line(data_set: PublicData) -> str:
         widgets.answer_text(text)
         for text in (data_set.title, data_set.licence, data_set.holds, data_set.origin)
     )
-    return f"- **{title}.** Licence: {licence}. Holds {holds}. From {origin}."
+    return Text(
+        "- **{title}.** Licence: {licence}. Holds {holds}. From {origin}.",
+        title=title,
+        licence=licence,
+        holds=holds,
+        origin=origin,
+    )

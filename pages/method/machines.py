@@ -29,7 +29,7 @@ from pages.method.formula import (
 )
 from planner import figures
 from planner.catalog import Catalog
-from planner.core import Floats, Refusal
+from planner.core import Floats, Refusal, Text
 from planner.cost import HOURS_PER_YEAR, Owned, break_even_utilisation, cost_per_busy_hour, money
 from planner.figures.frame import Theme
 from planner.job import efficiency as spread
@@ -85,7 +85,7 @@ def money_picture(values: Values, look: Theme) -> Picture:
     hour = money(float(cost_per_busy_hour(owned, 1.0)))
     return Picture(
         figure=figures.rent_or_buy(drawn, axes, look),
-        sentences=(_pays_off(pays), f"A fully used machine costs {hour} an hour."),
+        sentences=(_pays_off(pays), Text("A fully used machine costs {hour} an hour.", hour=hour)),
         caption="Made-up prices. Rent is for the same work in the same time; no upkeep, tax, "
         "residual value or idle power.",
     )
@@ -96,8 +96,10 @@ def _pays_off(pays: float) -> str:
         return "Buying never pays off: renting costs no more than the electricity."
     if pays > 1.0:
         return "Buying never pays off: a year has too few hours."
-    hours = f"{pays * HOURS_PER_YEAR:,.0f} hours a year"
-    return f"Buying pays off from {100 * pays:.0f} % of the time on, {hours}."
+    hours = Text("{pays:,.0f} hours a year", pays=pays * HOURS_PER_YEAR)
+    return Text(
+        "Buying pays off from {pays:.0f} % of the time on, {hours}.", pays=100 * pays, hours=hours
+    )
 
 
 def _line(name: str, slot: int, way: str, use: Floats, value: Floats) -> figures.UseLine:
@@ -148,12 +150,19 @@ def several_picture(values: Values, look: Theme) -> Picture:
     )
     line = figures.Share(label="not measured", short="not measured", slot=0, x=count,
                          value=value, low=low, high=high, largest=1.0)  # fmt: skip
-    over = f" on {nodes} nodes" if nodes > 1 else ""
+    over = Text(" on {nodes} nodes", nodes=nodes) if nodes > 1 else ""
     return Picture(
         figure=figures.efficiency([line], look),
         sentences=(
-            f"{chosen} devices{over} give {times} times one device, 90 % from {low_times} to "
-            f"{high_times} times.",
+            Text(
+                "{chosen} devices{over} give {times} times one device, 90 % from "
+                "{low_times} to {high_times} times.",
+                chosen=chosen,
+                over=over,
+                times=times,
+                low_times=low_times,
+                high_times=high_times,
+            ),
         ),
         caption="At the same batch on each device. Grey dashes: not measured.",
     )
@@ -171,12 +180,19 @@ SEVERAL: Final = Formula(
     "step to a second node costs that share once more. The interval is as wide as "
     "those clusters differ.",
     units="e is a share of perfect speed-up at the same batch per device, l and s of ln e.",
-    limits=f"l₁ = {in_per_cent(spread.NODE_LOSS)}, s₁ = {in_per_cent(spread.NODE_SD)} a doubling; "
-    "where accelerators have links of their own (NVLink, ICI) "
-    f"{in_per_cent(spread.LINKED_LOSS)} and {in_per_cent(spread.LINKED_SD)}. "
-    f"l₂ = {in_per_cent(spread.NODES_LOSS)}, s₂ = {in_per_cent(spread.NODES_SD)}. Student t has "
-    f"{spread.SPREAD_DOF:g} degrees of freedom. e = 1 for one device. A run on two of your own "
-    "devices says more.",
+    limits=Text(
+        "l₁ = {in_per_cent}, s₁ = {in_per_cent_2} a doubling; where accelerators have "
+        "links of their own (NVLink, ICI) {in_per_cent_3} and {in_per_cent_4}. l₂ = "
+        "{in_per_cent_5}, s₂ = {in_per_cent_6}. Student t has {spread_dof:g} degrees of "
+        "freedom. e = 1 for one device. A run on two of your own devices says more.",
+        in_per_cent=in_per_cent(spread.NODE_LOSS),
+        in_per_cent_2=in_per_cent(spread.NODE_SD),
+        in_per_cent_3=in_per_cent(spread.LINKED_LOSS),
+        in_per_cent_4=in_per_cent(spread.LINKED_SD),
+        in_per_cent_5=in_per_cent(spread.NODES_LOSS),
+        in_per_cent_6=in_per_cent(spread.NODES_SD),
+        spread_dof=spread.SPREAD_DOF,
+    ),
     source="Means over public clusters (Sia, Pollux, ElasticFlow, TensorFlow 2017, DLPerf).",
     sliders=(NODE_SLIDER, COUNT),
     picture=several_picture,
@@ -247,9 +263,13 @@ def _made_of(curve: ScalingCurve, most: float) -> str:
     compute, link, grown = (
         f"{100 * float(part.value):.0f} %" for part in (shares.compute, shares.link, shares.growth)
     )
-    return (
-        f"On {most:.0f} devices a step is {compute} compute and {link} crossing links. "
-        f"{grown} grows with the device count."
+    return Text(
+        "On {most:.0f} devices a step is {compute} compute and {link} crossing "
+        "links. {grown} grows with the device count.",
+        most=most,
+        compute=compute,
+        link=link,
+        grown=grown,
     )
 
 
@@ -258,8 +278,11 @@ def _refused_from(count: Floats, value: Floats, most: float) -> tuple[str, ...]:
     if not missing.size:
         return ()
     return (
-        f"From {missing[0]:.0f} devices on there is no answer. No run crossed from node to node, "
-        "and other links do not show what that costs.",
+        Text(
+            "From {missing:.0f} devices on there is no answer. No run crossed from node "
+            "to node, and other links do not show what that costs.",
+            missing=missing[0],
+        ),
     )
 
 
@@ -277,9 +300,14 @@ DEVICES: Final = Formula(
     "Weak scaling keeps the batch per device, strong scaling the batch of all together.",
     units="T, t, a₁, a₂, c₁, c₂ in seconds, b samples per device, v0 samples a second of one "
     "device; r and efficiencies are shares.",
-    limits=f"Every term is at least 0. r ships as {fit.FADING:g}. The interval widens by "
-    f"{in_per_cent(answers.KAPPA)} for each doubling of the devices outside the measured. "
-    "A link that no run crossed is refused; beyond twice the measured count an answer is a guess.",
+    limits=Text(
+        "Every term is at least 0. r ships as {fading:g}. The interval widens by "
+        "{in_per_cent} for each doubling of the devices outside the measured. A link "
+        "that no run crossed is refused; beyond twice the measured count an answer is a "
+        "guess.",
+        fading=fit.FADING,
+        in_per_cent=in_per_cent(answers.KAPPA),
+    ),
     source="Our own form; chosen against Ernest (NSDI 2016) and AdaptDL (OSDI 2021) on public "
     "clusters.",
     sliders=(A1, A2, C1, C2, FADING, MOST),
@@ -380,9 +408,14 @@ def cards_picture(values: Values, look: Theme) -> Picture:
     return Picture(
         figure=figures.dots(rows, scale, look),
         sentences=(
-            f"The rung “{best.rung}” answers: {value / truth:.2f} times the true throughput, 90 % "
-            f"from {float(best.estimate.low) / truth:.2f} to "
-            f"{float(best.estimate.high) / truth:.2f} times.",
+            Text(
+                "The rung “{rung}” answers: {value:.2f} times the true throughput, 90 % "
+                "from {low:.2f} to {high:.2f} times.",
+                rung=best.rung,
+                value=value / truth,
+                low=float(best.estimate.low) / truth,
+                high=float(best.estimate.high) / truth,
+            ),
             *_next(best),
         ),
         caption="A made-up table of eight cards and six networks, your network among them.",
@@ -403,8 +436,12 @@ def _next(transferred: Transferred) -> tuple[str, ...]:
         return ()
     run = transferred.next_runs[0]
     return (
-        f"Measuring {run.run} would narrow it most, to about "
-        f"−{100 * (1 - 1 / run.factor):.0f} % to +{100 * (run.factor - 1):.0f} %.",
+        Text(
+            "Measuring {run} would narrow it most, to about −{factor:.0f} % to +{factor_2:.0f} %.",
+            run=run.run,
+            factor=100 * (1 - 1 / run.factor),
+            factor_2=100 * (run.factor - 1),
+        ),
     )
 
 
@@ -469,8 +506,11 @@ def crossover_picture(values: Values, look: Theme) -> Picture:
         (crossing.reason, crossing.measure_next)
         if isinstance(crossing, Refusal)
         else (
-            f"The two take the same time at batch {size(crossing.value)}; above it the one with "
-            "the larger v0 is faster, below it the one with the smaller overhead.",
+            Text(
+                "The two take the same time at batch {crossing}; above it the one with "
+                "the larger v0 is faster, below it the one with the smaller overhead.",
+                crossing=size(crossing.value),
+            ),
             *crossing.reasons,
         )
     )
@@ -494,10 +534,13 @@ CROSSOVER: Final = Formula(
     "smaller overhead **t** wins, above it the larger asymptotic throughput **v0**. Where one "
     "system has both, the lines do not cross and it is faster at every batch.",
     units="Batches in samples, overheads in seconds, v in samples a second.",
-    limits="A number of the two straight lines, as v0 and t are. A reason names measured points "
-    f"that bend about their lines by more than {100 * crossover.VISIBLE:g}\u00a0%. The interval "
-    "is taken in the logarithm and is very wide where the curves are close. Refused where one "
-    "curve refuses that batch.",
+    limits=Text(
+        "A number of the two straight lines, as v0 and t are. A reason names measured "
+        "points that bend about their lines by more than {visible:g}\u00a0%. The "
+        "interval is taken in the logarithm and is very wide where the curves are "
+        "close. Refused where one curve refuses that batch.",
+        visible=100 * crossover.VISIBLE,
+    ),
     source="Follows from the law of throughput; interval by the delta method.",
     sliders=(V0, OVERHEAD, V0_OTHER, OVERHEAD_OTHER, LARGEST),
     picture=crossover_picture,
@@ -529,7 +572,7 @@ def utilisation_picture(values: Values, look: Theme) -> Picture:
     scale = figures.Scale(title="share of the peak (%)", unit="%", least=0.01)
     return Picture(
         figure=figures.dots(rows, scale, look) if rows else None,
-        sentences=(f"At batch {sizes[-1]:,.0f}: {text}",),
+        sentences=(Text("At batch {size:,.0f}: {text}", size=sizes[-1], text=text),),
         caption="Made-up step times; the peak stands for a matrix product measured beside them. A "
         "batch at which the run would be faster than its peak is refused and not drawn.",
     )

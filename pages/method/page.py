@@ -15,6 +15,7 @@ from pages.common.link import Link
 from pages.method import accuracy, formulas
 from pages.method import accuracy as published
 from pages.method.accuracy import Chosen
+from planner.core import Text
 from planner.figures.frame import LIGHT_THEME
 from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page, headed
 
@@ -86,8 +87,11 @@ def _no_figures(why: str) -> None:
     """Draw the empty state where the figures are missing or damaged."""
     widgets.nothing(
         "The accuracy is unknown here.",
-        f"{widgets.answer_text(why)} `python -m planner backtest DIR` writes it. DIR holds the "
-        "public data sets, one folder each. The formulas below need no figures.",
+        Text(
+            "{answer_text} `python -m planner backtest DIR` writes it. DIR holds the "
+            "public data sets, one folder each. The formulas below need no figures.",
+            answer_text=widgets.answer_text(why),
+        ),
         "Look again",
         lambda: None,
         key="method.again",

@@ -32,7 +32,7 @@ from pages.method.formula import (
 from planner import figures
 from planner.convergence import ConvergenceCurve, fit_convergence
 from planner.convergence import fit as convergence
-from planner.core import Estimate, Floats, Refusal, in_words, sentence_case
+from planner.core import Estimate, Floats, Refusal, Text, in_words, sentence_case
 from planner.effects import FactorEffect, FactorRun, factor_effect
 from planner.epochs import project_summary, projection
 from planner.figures.frame import Theme
@@ -78,11 +78,19 @@ def throughput_picture(values: Values, look: Theme) -> Picture:
     return Picture(
         figure=figures.throughput([line], look, log=True),
         sentences=(
-            f"Half of v0 is reached at batch {size(half.value)}, 90 % of it at batch "
-            f"{size(ninety.value)}.",
-            f"Measured from batch {SMALLEST} to {curve.largest_measured:,.0f}: beyond that the "
-            "line is dashed, beyond "
-            f"{curve.answers_up_to_batch:,.0f} there is no answer.",
+            Text(
+                "Half of v0 is reached at batch {half}, 90 % of it at batch {ninety}.",
+                half=size(half.value),
+                ninety=size(ninety.value),
+            ),
+            Text(
+                "Measured from batch {smallest} to {largest_measured:,.0f}: beyond that "
+                "the line is dashed, beyond {answers_up_to_batch:,.0f} there is no "
+                "answer.",
+                smallest=SMALLEST,
+                largest_measured=curve.largest_measured,
+                answers_up_to_batch=curve.answers_up_to_batch,
+            ),
         ),
         caption="Made-up step times; the band is 90 % for one new measurement.",
     )
@@ -95,19 +103,29 @@ THROUGHPUT: Final = Formula(
         r"T(b) = t + \frac{b}{v_0} \qquad v(b) = \frac{b}{T(b)}",
         r"T_{c}(b) = T(b)\,e^{w(b)\,g(\ln b)}",
     ),
-    words="A step takes an overhead **t** that does not shrink with the batch, and after it "
-    "**v0** samples a second. Small batches pay the overhead, large ones hide it. From "
-    f"{corrected.LEAST} batch sizes on **g** bends the curve towards its points (a Gaussian "
-    "process over ln b). The straight line alone gives v0, t and what follows from them.",
+    words=Text(
+        "A step takes an overhead **t** that does not shrink with the batch, and after "
+        "it **v0** samples a second. Small batches pay the overhead, large ones hide "
+        "it. From {least} batch sizes on **g** bends the curve towards its points (a "
+        "Gaussian process over ln b). The straight line alone gives v0, t and what "
+        "follows from them.",
+        least=corrected.LEAST,
+    ),
     units="Step time T and overhead t in seconds; batch b in samples over all devices; throughput "
     "v and v0 in samples a second.",
-    limits="v → b/t for small batches, v → v0 for large ones; v0/2 at b = v0·t and 90 % at "
-    "9·v0·t. The line is fitted to step times with relative weights, both numbers at least 0. The "
-    f"band pools the scatter with a prior of {in_per_cent(lines.SD0)} (weight {lines.NU0:g}). It "
-    f"widens by {in_per_cent(lines.KAPPA)} for each doubling outside the measured batches, where w "
-    "lets g fade. Called a "
-    f"guess beyond {fit.FAR:g} times the largest, refused beyond {fit.TOO_FAR:g} "
-    "times.",
+    limits=Text(
+        "v → b/t for small batches, v → v0 for large ones; v0/2 at b = v0·t and 90 % at "
+        "9·v0·t. The line is fitted to step times with relative weights, both numbers "
+        "at least 0. The band pools the scatter with a prior of {in_per_cent} (weight "
+        "{nu0:g}). It widens by {in_per_cent_2} for each doubling outside the measured "
+        "batches, where w lets g fade. Called a guess beyond {far:g} times the largest, "
+        "refused beyond {too_far:g} times.",
+        in_per_cent=in_per_cent(lines.SD0),
+        nu0=lines.NU0,
+        in_per_cent_2=in_per_cent(lines.KAPPA),
+        far=fit.FAR,
+        too_far=fit.TOO_FAR,
+    ),
     source="The law of article 000 (“ideal learning speed” and “cost time”); the interval is our "
     "own, checked by the back-test.",
     sliders=(V0, OVERHEAD, LARGEST, BEND),
@@ -140,8 +158,15 @@ def epochs_picture(values: Values, look: Theme) -> Picture:
     return Picture(
         figure=figures.interval_of_epochs(drawn, epochs, look),
         sentences=(
-            f"{epochs:,} epochs of a minute each, from {seen} measured: {total_text}, "
-            f"±{at[0]:.1f} % in this session, ±{at[1]:.1f} % in another.",
+            Text(
+                "{epochs:,} epochs of a minute each, from {seen} measured: "
+                "{total_text}, ±{at:.1f} % in this session, ±{at_2:.1f} % in another.",
+                epochs=epochs,
+                seen=seen,
+                total_text=total_text,
+                at=at[0],
+                at_2=at[1],
+            ),
         ),
         caption="A made-up run with epochs of one minute. The marker is where its measured epochs "
         "end; the lines are the ends of the 90 % interval.",
@@ -180,19 +205,31 @@ EPOCHS: Final = Formula(
         r" + (d\,\bar{e}\,m)^2\,"
         rf"\frac{{\min(\max(m, {_SEEN}), {_SETTLED})}}{{{_SEEN}}}",
     ),
-    words="The time before training **p**, epoch 1 **e₁** and the mean **ē** of the later epochs. "
-    "Epoch 1 carries tracing, compiling and cold caches, so it is counted once and the mean starts "
-    "at epoch 2. The interval of **m** further epochs after **n** measured ones is a Student t "
-    "interval with the variance above. Epochs of one run resemble their neighbours (ρ) and drift "
-    f"(d), ever further from {_SEEN} to {_SETTLED} epochs. A ratio of two runs adds both "
-    "half-widths in quadrature. Where it includes 1 the answer is “not decided”.",
+    words=Text(
+        "The time before training **p**, epoch 1 **e₁** and the mean **ē** of the later "
+        "epochs. Epoch 1 carries tracing, compiling and cold caches, so it is counted "
+        "once and the mean starts at epoch 2. The interval of **m** further epochs "
+        "after **n** measured ones is a Student t interval with the variance above. "
+        "Epochs of one run resemble their neighbours (ρ) and drift (d), ever further "
+        "from {seen} to {settled} epochs. A ratio of two runs adds both half-widths in "
+        "quadrature. Where it includes 1 the answer is “not decided”.",
+        seen=_SEEN,
+        settled=_SETTLED,
+    ),
     units="All times in seconds; s² in seconds², ρ a correlation, d a share of the mean.",
-    limits=f"s² is pooled with what other runs showed ({in_per_cent(later_epochs.SD0)} of the "
-    f"mean, weight {later_epochs.NU0:g}); ρ = {later_epochs.RHO:g}, "
-    f"d = {in_per_cent(later_epochs.DRIFT)}. In another session or on another machine of the "
-    f"kind the whole total moves by σ = {in_per_cent(projection.SESSION_SD)}. Two sessions differ "
-    "by √2·σ. One epoch is refused, and "
-    f"so are epochs that vary by more than {in_per_cent(projection.MAX_CV)} or change on the way.",
+    limits=Text(
+        "s² is pooled with what other runs showed ({in_per_cent} of the mean, weight "
+        "{nu0:g}); ρ = {rho:g}, d = {in_per_cent_2}. In another session or on another "
+        "machine of the kind the whole total moves by σ = {in_per_cent_3}. Two sessions "
+        "differ by √2·σ. One epoch is refused, and so are epochs that vary by more than "
+        "{in_per_cent_4} or change on the way.",
+        in_per_cent=in_per_cent(later_epochs.SD0),
+        nu0=later_epochs.NU0,
+        rho=later_epochs.RHO,
+        in_per_cent_2=in_per_cent(later_epochs.DRIFT),
+        in_per_cent_3=in_per_cent(projection.SESSION_SD),
+        in_per_cent_4=in_per_cent(projection.MAX_CV),
+    ),
     source="The sum is that of article 002; prior, correlation and drift were measured on its 80 "
     "public runs.",
     sliders=(SEEN, REQUESTED, SCATTER),
@@ -241,18 +278,23 @@ def steps_picture(values: Values, look: Theme) -> Picture:
     critical = curve.critical_batch_size
     return Picture(
         figure=figures.steps_to_target(
-            [line], look,
+            [line],
+            look,
             borders=figures.Borders(perfect_up_to=borders[0], maximal_from=borders[1]),
         ),
         sentences=(
-            f"Perfect scaling up to batch {size(borders[0][0])}, hardly fewer steps from batch "
-            f"{size(borders[1][0])} on; the largest batch measured lies in "
-            f"“{curve.regimes.of(curve.largest_measured)}”.",
+            Text(
+                "Perfect scaling up to batch {border}, hardly fewer steps from batch "
+                "{border_2} on; the largest batch measured lies in “{of}”.",
+                border=size(borders[0][0]),
+                border_2=size(borders[1][0]),
+                of=curve.regimes.of(curve.largest_measured),
+            ),
             *critical.reasons[:1],
         ),
         caption="Made-up samples to target that lie on the law. Thin dashes are perfect scaling, "
         "upright bands the borders of the regimes, as wide as their intervals.",
-    )  # fmt: skip
+    )
 
 
 STEPS: Final = Formula(
@@ -269,10 +311,15 @@ STEPS: Final = Formula(
     "scatter of single gradients over the square of their mean. It estimates Bcrit in another way "
     "and is shown where it was measured.",
     units="Steps S and Smin in steps; batches B, Bcrit, Bnoise and samples E in samples.",
-    limits="Bcrit belongs to data, network, optimiser and target together. Where the points do not "
-    "exclude that steps go on falling, the answer is “no limit seen up to B”. The prior on scatter "
-    f"is {in_per_cent(convergence.PRIOR.sd)}. Above {in_per_cent(convergence.MAX_SCATTER)} scatter "
-    f"there is no curve, and beyond {throughput.TOO_FAR:g} times the largest batch no answer.",
+    limits=Text(
+        "Bcrit belongs to data, network, optimiser and target together. Where the "
+        "points do not exclude that steps go on falling, the answer is “no limit seen "
+        "up to B”. The prior on scatter is {in_per_cent}. Above {in_per_cent_2} scatter "
+        "there is no curve, and beyond {too_far:g} times the largest batch no answer.",
+        in_per_cent=in_per_cent(convergence.PRIOR.sd),
+        in_per_cent_2=in_per_cent(convergence.MAX_SCATTER),
+        too_far=throughput.TOO_FAR,
+    ),
     source="McCandlish et al. 2018, “An empirical model of large-batch training”; regimes of "
     "Shallue et al. 2019.",
     sliders=(SMIN, BCRIT, LARGEST),
@@ -303,8 +350,14 @@ def best_picture(values: Values, look: Theme) -> Picture:
     return Picture(
         figure=figures.time_to_target([line], look),
         sentences=(
-            f"The best batch is {float(best.value):,.0f} (90 %: {float(best.low):,.0f} to "
-            f"{float(best.high):,.0f}); it reaches the target in {in_words(float(least.value))}.",
+            Text(
+                "The best batch is {best:,.0f} (90 %: {low:,.0f} to {high:,.0f}); it "
+                "reaches the target in {least}.",
+                best=float(best.value),
+                low=float(best.low),
+                high=float(best.high),
+                least=in_words(float(least.value)),
+            ),
             *clipped[:1],
         ),
         caption="Made-up step times and samples to target that lie on their laws. Half or twice "
@@ -331,7 +384,11 @@ BEST: Final = Formula(
     "(Pollux).",
     sliders=(V0, OVERHEAD, SMIN, BCRIT, LARGEST),
     picture=best_picture,
-    evidence=(regret.QUESTION, f"time to target, target {regret.TARGETS[0]:g}", MEAN),
+    evidence=(
+        regret.QUESTION,
+        Text("time to target, target {targets:g}", targets=regret.TARGETS[0]),
+        MEAN,
+    ),
 )
 
 
@@ -359,12 +416,17 @@ def _made_runs(times: float, spread: float) -> list[CheckedRun]:
     epoch_s[ODD] *= times
     return [
         CheckedRun(
-            run_id=str(i), label=f"the odd run at batch {SIZES[i // PATTERNS]}", workload="w",
-            software="", pattern=str(i % PATTERNS), system_name="s",
-            global_batch_size=int(SIZES[i // PATTERNS]), later_epoch_mean_s=float(epoch_s[i]),
+            run_id=str(i),
+            label=Text("the odd run at batch {sizes}", sizes=SIZES[i // PATTERNS]),
+            workload="w",
+            software="",
+            pattern=str(i % PATTERNS),
+            system_name="s",
+            global_batch_size=int(SIZES[i // PATTERNS]),
+            later_epoch_mean_s=float(epoch_s[i]),
         )
         for i in range(epoch_s.size)
-    ]  # fmt: skip
+    ]
 
 
 @cache
@@ -387,7 +449,7 @@ def suspects_picture(values: Values, look: Theme) -> Picture:
         figure=figures.unlike_neighbours(batch, z, ODD, UNLIKE, look),
         sentences=(
             *(odd_flags or ("The odd run is not flagged: it is within scatter.",)),
-            f"{healthy} healthy {runs} flagged.",
+            Text("{healthy} healthy {runs} flagged.", healthy=healthy, runs=runs),
         ),
         caption="A made-up sweep of six batches under eight input patterns; the large marker is "
         "the odd run, open where it is flagged.",
@@ -407,8 +469,11 @@ SUSPECTS: Final = Formula(
     "above the ideal, duplicates. Zeros for missing values and slips of a unit (60, 1000, 3600) "
     "are flagged too.",
     units="e in seconds; z counts robust standard deviations.",
-    limits=f"Flagged where |z| is above {UNLIKE:g}. Rows and columns need three cells "
-    "each. A flagged run stays listed; only a visible switch leaves it out of a fit.",
+    limits=Text(
+        "Flagged where |z| is above {unlike:g}. Rows and columns need three cells each. "
+        "A flagged run stays listed; only a visible switch leaves it out of a fit.",
+        unlike=UNLIKE,
+    ),
     source="Median polish: Tukey 1977. The one known sick run of a public sweep of 50 has z = 20, "
     "the next 7.7.",
     sliders=(SICK, SPREAD),

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.common import hardware, kept, widgets
 from pages.common.link import Link, as_text
 from planner import figures
-from planner.core import clock, in_words
+from planner.core import Text, clock, in_words
 from planner.epochs import in_samples, timed_samples
 from planner.job import utilization
 from planner.runs import BY_NAME, Run
@@ -57,7 +57,9 @@ def _suspect(flags: Sequence[Flag]) -> None:
     if not flags:
         return
     with st.container(border=True, key="results.suspect"):
-        st.markdown(f":orange[:material/flag:] **Suspect: {as_text(named(flags))}**")
+        st.markdown(
+            Text(":orange[:material/flag:] **Suspect: {named}**", named=as_text(named(flags)))
+        )
         for flag in flags:
             st.markdown(widgets.answer_text(flag.evidence))
         may = any(flag.name in LEFT_OUT for flag in flags)
@@ -70,22 +72,40 @@ def _suspect(flags: Sequence[Flag]) -> None:
 
 def run_sentence(run: Run) -> str:
     """Return the run with its times in one sentence."""
-    batch = "" if run.global_batch_size is None else f" at batch {run.global_batch_size:,}"
+    batch = (
+        ""
+        if run.global_batch_size is None
+        else Text(" at batch {global_batch_size:,}", global_batch_size=run.global_batch_size)
+    )
     what = f"{run.workload} on {run.system}{batch}"
     if run.status != "ok":
-        return f"{what} ended as {run.status}: {run.status_reason}"
+        return Text(
+            "{what} ended as {status}: {status_reason}",
+            what=what,
+            status=run.status,
+            status_reason=run.status_reason,
+        )
     if run.later_epoch_mean_s is not None:
         start = run.first_epoch_s
-        first = "" if start is None else f", {in_words(start)} for epoch 1"
+        first = "" if start is None else Text(", {start} for epoch 1", start=in_words(start))
         samples = timed_samples(run)
         size = "" if samples is None else f" of {in_samples(samples)}"
-        return f"{what}: {in_words(run.later_epoch_mean_s)} an epoch{size}{first}."
-    if run.asymptotic_throughput is not None:
-        return (
-            f"{what}: {run.asymptotic_throughput:,.4g} samples/s at most, "
-            f"{in_words(run.overhead_s or 0.0)} of overhead a step."
+        return Text(
+            "{what}: {later_epoch_mean_s} an epoch{size}{first}.",
+            what=what,
+            later_epoch_mean_s=in_words(run.later_epoch_mean_s),
+            size=size,
+            first=first,
         )
-    return f"{what}."
+    if run.asymptotic_throughput is not None:
+        return Text(
+            "{what}: {asymptotic_throughput:,.4g} samples/s at most, {overhead_s} "
+            "of overhead a step.",
+            what=what,
+            asymptotic_throughput=run.asymptotic_throughput,
+            overhead_s=in_words(run.overhead_s or 0.0),
+        )
+    return Text("{what}.", what=what)
 
 
 def _epochs(shared: Store, run: Run) -> None:

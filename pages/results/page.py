@@ -18,7 +18,7 @@ from pages.results import filters as run_filters
 from pages.results import one_run, table
 from pages.results.filters import Chosen
 from planner.answers.parameters import MOST_RUNS_SHOWN
-from planner.core import csv_text
+from planner.core import Text, csv_text
 from planner.store import Store, exchange, queries
 from planner.suspects import ANY
 
@@ -72,7 +72,9 @@ def _list(link: Link, shared: Store, chosen: Chosen) -> None:
         shared, filters, (at - 1) * queries.MOST_ROWS, catalog, hardware.stamps()
     )
     suspect = f", {chosen.suspects:,} suspect" if chosen.suspects else ""
-    counted = f"{shown:,} of {total:,} runs{suspect}"
+    counted = Text(
+        "{shown:,} of {total:,} runs{suspect}", shown=shown, total=total, suspect=suspect
+    )
     with st.container(border=True):
         with st.container(
             horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
@@ -96,8 +98,10 @@ def _list(link: Link, shared: Store, chosen: Chosen) -> None:
             _turn(at, runs.num_rows, shown)
         if kept.suspects(shared).cut_short:
             st.caption(
-                f"Only the newest {queries.MOST_CHECKED:,} runs with times are checked for "
-                "suspects."
+                Text(
+                    "Only the newest {most_checked:,} runs with times are checked for suspects.",
+                    most_checked=queries.MOST_CHECKED,
+                )
             )
 
 
@@ -120,15 +124,22 @@ def _turn(at: int, rows: int, shown: int) -> None:
             "Page", 1, _pages(shown), at, key=_PAGE, width=120, label_visibility="collapsed"
         )
         st.caption(
-            f"Page {at:,} of {_pages(shown):,}. Runs {first:,} to {first + rows - 1:,} of "
-            f"{shown:,}. The downloads contain all."
+            Text(
+                "Page {at:,} of {pages:,}. Runs {first:,} to {first_2:,} of {shown:,}. "
+                "The downloads contain all.",
+                at=at,
+                pages=_pages(shown),
+                first=first,
+                first_2=first + rows - 1,
+                shown=shown,
+            )
         )
 
 
 def _none_left(link: Link, chosen: Chosen, total: int) -> None:
-    active = ", ".join(TITLES[f].lower() for f, v in chosen.by_facet.items() if v)
+    active = ", ".join(TITLES[f] for f, v in chosen.by_facet.items() if v)
     why = (
-        f"The filters on {active} leave none of {total:,} runs."
+        Text("The filters on {active} leave none of {total:,} runs.", active=active, total=total)
         if active
         else "No result folder holds a run yet."
     )
@@ -163,7 +174,9 @@ def _downloads(link: Link, every: Callable[[], pa.Table], sentence: str) -> None
 def _refused(shared: Store) -> None:
     refused = shared.refused
     with st.expander(
-        f"Refused files ({len(refused):,})", icon=":material/block:", expanded=bool(refused)
+        Text("Refused files ({refused:,})", refused=len(refused)),
+        icon=":material/block:",
+        expanded=bool(refused),
     ):
         if not refused:
             st.caption(
@@ -173,7 +186,12 @@ def _refused(shared: Store) -> None:
             return
         listed = refused[:MOST_LISTED]
         if len(refused) > MOST_LISTED:
-            st.caption(f"The first {MOST_LISTED:,}; `planner.store verify` lists all.")
+            st.caption(
+                Text(
+                    "The first {most_listed:,}; `planner.store verify` lists all.",
+                    most_listed=MOST_LISTED,
+                )
+            )
         widgets.table(
             [
                 {
@@ -189,7 +207,9 @@ def _refused(shared: Store) -> None:
 
 
 def _sets(shared: Store) -> None:
-    box = widgets.folded(f"Result sets ({len(shared.sets):,})", "folder_open", "results.sets_box")
+    box = widgets.folded(
+        Text("Result sets ({sets:,})", sets=len(shared.sets)), "folder_open", "results.sets_box"
+    )
     if not box.open:
         return
     with box:
@@ -208,13 +228,13 @@ def _sets(shared: Store) -> None:
             for s in shared.sets[:MOST_LISTED]
         ]
         if len(shared.sets) > MOST_LISTED:
-            st.caption(f"The first {MOST_LISTED:,} sets.")
+            st.caption(Text("The first {most_listed:,} sets.", most_listed=MOST_LISTED))
         widgets.table(rows, key="results.sets", alt="All result sets")
         _export(shared)
         may = permission().allowed  # paths only for the owner
         further = [f for f in shared.folders if f.kind != "shipped"]
         where = ", ".join(f"{f.label}: {f.path}" if may else f.label for f in further)
-        st.caption(as_text(f"Folders read besides the shipped one: {where}."))
+        st.caption(as_text(Text("Folders read besides the shipped one: {where}.", where=where)))
 
 
 def _export(shared: Store) -> None:

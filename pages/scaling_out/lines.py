@@ -9,7 +9,7 @@ import numpy as np
 
 from planner import figures
 from planner.answers.records import ScalingOut, SplitOut
-from planner.core import Estimate, Floats, Refusal
+from planner.core import Estimate, Floats, Refusal, Text
 from planner.scaling_out import Answer, Series, UnevenAnswer, batch_text, devices, slow_answer
 
 GRID: Final = 41
@@ -45,9 +45,9 @@ def _count_line(answer: Answer, batch: float, slot: int, *, efficiency: bool) ->
         value, low, high = _efficiencies(together / counts, ends, first)
         points = np.array([_percent(r.efficiency) for r in measured])
     label = (
-        f"global batch {batch_text(batch)}"
+        Text("global batch {batch_text}", batch_text=batch_text(batch))
         if answer.hold == "global"
-        else f"{batch_text(batch)} per device"
+        else Text("{batch_text} per device", batch_text=batch_text(batch))
     )
     return figures.CountLine(
         label=label,

@@ -18,7 +18,7 @@ from pages.scaling_out import choice, lines, tiles
 from planner import figures
 from planner.answers import scaling_out
 from planner.answers.records import CrossoverRow, RankRow, ScalingOut, ScalingRow, SplitRow
-from planner.core import Estimate, Record, csv_text, percent, plain, with_range
+from planner.core import Estimate, Record, Text, csv_text, paragraph, percent, plain, with_range
 from planner.figures.frame import LIGHT_THEME, Theme
 from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page
 from planner.scaling_out import Answer, UnevenAnswer, uneven_sentence
@@ -103,7 +103,9 @@ class Drawn:
 
     def once(self, what: str, make: Callable[[], Made]) -> Made:
         """Return what `make` makes for this question and theme."""
-        return kept.drawn(self.shared, f"scaling-out {what}", (self.key, self.theme), make)
+        return kept.drawn(
+            self.shared, Text("scaling-out {what}", what=what), (self.key, self.theme), make
+        )
 
 
 def _headline(link: Link, answer: Answer, record: ScalingOut, shared: Store) -> None:
@@ -171,7 +173,7 @@ def _row(row: ScalingRow) -> Record:
         "Samples/s": row.samples_per_s,
         "Speed-up": _interval(row.speed_up, row.speed_up_low, row.speed_up_high),
         "Efficiency": None if row.efficiency is None else percent(float(row.efficiency)),
-        "Basis": row.basis or f"{row.refused} {row.measure_next}",
+        "Basis": row.basis or paragraph(row.refused, row.measure_next),
     }
 
 
@@ -406,8 +408,12 @@ def _split(link: Link, record: ScalingOut, drawn: Drawn) -> None:
         error = shipped_what_if()["splits"]
         low, high = float(error["relative_p10"]), float(error["relative_p90"])
         st.caption(
-            "Bubble = (p - 1)/(m + p - 1), p stages, m micro-batches. Speeds are rough: "
-            f"{low:.2f} to {high:.2f} of published ones."
+            Text(
+                "Bubble = (p - 1)/(m + p - 1), p stages, m micro-batches. Speeds are "
+                "rough: {low:.2f} to {high:.2f} of published ones.",
+                low=low,
+                high=high,
+            )
         )
 
 
@@ -448,9 +454,14 @@ def _errors() -> None:
         )  # fmt: skip
         splits = shipped_what_if()["splits"]
         st.caption(
-            f"Memory: {splits['rows_that_fit']} of {splits['rows_with_memory']} published cuts "
-            f"that ran fit by this model. Step: {percent(splits['median_error'])} off in the "
-            "median. Made by `python -m planner backtest --what-if`."
+            Text(
+                "Memory: {rows_that_fit} of {rows_with_memory} published cuts that ran "
+                "fit by this model. Step: {median_error} off in the median. Made by "
+                "`python -m planner backtest --what-if`.",
+                rows_that_fit=splits["rows_that_fit"],
+                rows_with_memory=splits["rows_with_memory"],
+                median_error=percent(splits["median_error"]),
+            )
         )
         st.caption("Staleness is below n - 1 where workers share cores, as here.")
 
@@ -527,9 +538,11 @@ def _report(address: str, answer: Answer, record: ScalingOut) -> handout.Make:
     def make(letterhead: Letterhead, made: str) -> str:
         steps, efficiency = (lines.by_devices(answer, efficiency=e) for e in (False, True))
         batch = "global batches" if answer.hold == "global" else "batches per device"
-        caption = (
-            f"Names at the line ends are {batch}. Markers are measured, lines fitted, bands 90 % "
-            "for one new measurement. Dashed grey lies beyond the measured counts."
+        caption = Text(
+            "Names at the line ends are {batch}. Markers are measured, lines "
+            "fitted, bands 90 % for one new measurement. Dashed grey lies beyond "
+            "the measured counts.",
+            batch=batch,
         )
         every = (
             ("Step time, speed-up and efficiency", [_row(r) for r in record.rows]),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pages.common import tiles
 from planner import figures
 from planner.answers.records import ScalingRow
-from planner.core import Estimate, Refusal, percent, plain, rounded_ends
+from planner.core import Estimate, Refusal, Text, percent, plain, rounded_ends
 from planner.scaling_out import Answer, CountAnswer, batch_text, best_of, devices
 
 
@@ -20,7 +20,11 @@ def draw(answer: Answer) -> None:
         tiles.draw("No answer", [], line=refused.reason if refused else "", tied=False)
         return
     batch = batch_text(answer.batches[-1])
-    where = f"global batch {batch}" if answer.hold == "global" else f"batch {batch} per device"
+    where = (
+        Text("global batch {batch}", batch=batch)
+        if answer.hold == "global"
+        else Text("batch {batch} per device", batch=batch)
+    )
     tied = _tied(answer, best)
     tiles.draw(
         f"{devices(best.devices)} at {where}",
@@ -42,9 +46,17 @@ def _tiles(answer: Answer, best: CountAnswer) -> list[figures.Tile]:
     made = [figures.time_tile("Step time", best.step)]
     if best.devices == answer.series.base:
         last = next((r for r in answer.shown if r.devices == answer.series.counts[-1]), best)
-        return [*made, figures.number_tile(f"Speed of {devices(last.devices)} against it",
-                                           last.speed_up, "times")]  # fmt: skip
-    made.append(figures.number_tile(f"Speed against {base}", best.speed_up, "times"))
+        return [
+            *made,
+            figures.number_tile(
+                Text("Speed of {devices} against it", devices=devices(last.devices)),
+                last.speed_up,
+                "times",
+            ),
+        ]
+    made.append(
+        figures.number_tile(Text("Speed against {base}", base=base), best.speed_up, "times")
+    )
     made.append(figures.number_tile("Efficiency", best.efficiency, "%", factor=100.0))
     crossing = _crossing(answer, best)
     if crossing is not None:
@@ -61,7 +73,7 @@ def _crossing(answer: Answer, best: CountAnswer) -> Estimate | None:
 def _line(answer: Answer, best: CountAnswer, *, tied: bool) -> str:
     base = devices(answer.series.base)
     if tied:
-        return f"Too close to call with {base}."
+        return Text("Too close to call with {base}.", base=base)
     if best.devices == answer.series.base:
         return "More devices do not pay at this batch."
     crossing = _crossing(answer, best)
@@ -69,7 +81,12 @@ def _line(answer: Answer, best: CountAnswer, *, tied: bool) -> str:
         return "More devices pay at this batch."
     ends = float(crossing.value), float(crossing.low), float(crossing.high)
     value = plain(rounded_ends(*ends)[0])
-    return f"{devices(best.devices)} are faster than {base} from global batch {value} on."
+    return Text(
+        "{devices} are faster than {base} from global batch {value} on.",
+        devices=devices(best.devices),
+        base=base,
+        value=value,
+    )
 
 
 def cards(rows: Sequence[ScalingRow], cells: Sequence[tuple[str, str]]) -> list[figures.Card]:

@@ -13,6 +13,7 @@ from pages.common.kept import store
 from pages.common.link import Link, Parameters, as_text, page_link
 from planner import figures
 from planner.answers import PRESETS, Preset, PresetAnswer, parameters, preset_answer
+from planner.core import Text
 from planner.store import Store
 from planner.store.queries import RecentSet
 
@@ -60,12 +61,18 @@ def _follow_an_old_link() -> None:
 def _doors(shared: Store) -> None:
     runs, offers = kept.totals(shared).runs, len(hardware.catalog().catalog.offers)
     doors = (
-        ("How long will my job take?", "Time for any number of epochs.",
-         "how-long"),
-        ("What should I rent or buy?", f"Time, cost and probability of {offers:,} offers.",
-         "compare"),
-        ("What has been measured?", f"{runs:,} runs, each with its source.", "explore"),
-    )  # fmt: skip
+        ("How long will my job take?", "Time for any number of epochs.", "how-long"),
+        (
+            "What should I rent or buy?",
+            Text("Time, cost and probability of {offers:,} offers.", offers=offers),
+            "compare",
+        ),
+        (
+            "What has been measured?",
+            Text("{runs:,} runs, each with its source.", runs=runs),
+            "explore",
+        ),
+    )
     with st.grid(3, min_column_width=_TILE, gap="medium"):
         for question, about, path in doors:
             address = ADDRESSES[path]
@@ -137,7 +144,7 @@ def _about(found: RecentSet) -> str:
     """Return basis, runs, accelerators and date of a result set on one line."""
     first = _shortened(found.accelerators[0], _NAME) if found.accelerators else ""
     more = found.accelerator_count - 1
-    where = f"{first} and {more:,} more" if more > 0 else first
+    where = Text("{first} and {more:,} more", first=first, more=more) if more > 0 else first
     runs = f"{found.runs:,} run{'' if found.runs == 1 else 's'}"
     return " · ".join(filter(None, (found.basis, runs, where, f"{found.newest:%-d %b %Y}")))
 

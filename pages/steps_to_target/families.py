@@ -8,7 +8,7 @@ from pages.common import kept, widgets
 from pages.common.link import Link, slugs
 from pages.common.widgets import File
 from pages.steps_to_target import lines, rows
-from planner.core import csv_text
+from planner.core import Text, csv_text
 from planner.runs import TrialSet
 from planner.store import Store
 from planner.time_to_target import (
@@ -42,7 +42,9 @@ def draw(link: Link, of: Families) -> None:
     by_slug = slugs(of.optimizers)
     texts = family_sentences(of)
     with st.container(border=True):
-        widgets.heading(f"Network families on {widgets.answer_text(of.dataset)}")
+        widgets.heading(
+            Text("Network families on {answer_text}", answer_text=widgets.answer_text(of.dataset))
+        )
         st.selectbox(
             "Optimiser of the families",
             list(by_slug),
@@ -59,7 +61,7 @@ def draw(link: Link, of: Families) -> None:
             else:
                 _table(of)
         if of.unshown:
-            st.caption(f"{of.unshown:,} more networks are not shown.")
+            st.caption(Text("{unshown:,} more networks are not shown.", unshown=of.unshown))
 
 
 def _chart(link: Link, of: Families, alt: str) -> None:

@@ -22,7 +22,7 @@ from pages.steps_to_target import (
     tiles,
 )
 from pages.steps_to_target.lines import View
-from planner.core import Record, csv_text
+from planner.core import Record, Text, csv_text
 from planner.figures.frame import LIGHT_THEME
 from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page
 from planner.store import Store
@@ -113,7 +113,7 @@ def _answer(link: Link, view: View, texts: list[str], shared: Store) -> None:
 def _once(link: Link, what: str, make: Callable[[], Made]) -> Made:
     """Return a figure of this question in this theme, kept for all sessions."""
     of = (link.question(widgets.TAB), widgets.theme())
-    return kept.drawn(store(), f"steps to target {what}", of, make)
+    return kept.drawn(store(), Text("steps to target {what}", what=what), of, make)
 
 
 def _sentences(view: View) -> list[str]:
@@ -156,7 +156,10 @@ def _stated_card(view: View, alt: str) -> None:
                 names = {str(r["accelerator"]) for r in records}
                 if len(names) > lines.MOST_ACCELERATORS:
                     st.caption(
-                        f"The {lines.MOST_ACCELERATORS} accelerators with most runs are drawn."
+                        Text(
+                            "The {most_accelerators} accelerators with most runs are drawn.",
+                            most_accelerators=lines.MOST_ACCELERATORS,
+                        )
                     )
             else:
                 widgets.table(
@@ -173,7 +176,12 @@ def _stated_card(view: View, alt: str) -> None:
 
 def _steps_card(link: Link, view: View, alt: str) -> None:
     with st.container(border=True):
-        widgets.heading(f"Steps to {widgets.answer_text(view.goal.target)} against batch size")
+        widgets.heading(
+            Text(
+                "Steps to {answer_text} against batch size",
+                answer_text=widgets.answer_text(view.goal.target),
+            )
+        )
         tab = widgets.open_tab(link)
         with tab.place:
             if tab.name == "chart":
@@ -202,7 +210,12 @@ def _time_card(link: Link, view: View, shared: Store, alt: str) -> None:
         drawn = _once(link, "time", make)
         if drawn is None:
             law = "it needs a law of steps by batch and step times of this system"
-            st.caption(f"No chart: {law if view.stated else 'the answer above has the reason'}.")
+            st.caption(
+                Text(
+                    "No chart: {law}.",
+                    law=law if view.stated else "the answer above has the reason",
+                )
+            )
         else:
             widgets.chart(drawn, "steps-to-target.time", alt)
             st.caption("Half or twice the best batch costs at most an eighth more time.")
@@ -319,7 +332,7 @@ def _report(address: str, view: View, shared: Store) -> handout.Make:
     def make(letterhead: Letterhead, made: str) -> str:
         return answer_page(
             AnswerReport(
-                title=f"Steps to {view.goal.target} against batch size",
+                title=Text("Steps to {target} against batch size", target=view.goal.target),
                 sentence=texts[0],
                 notes=[*texts[1:], *remarks],
                 charts=_printed_charts(view, texts[0]),
@@ -345,11 +358,14 @@ def _printed_charts(view: View, alt: str) -> list[Chart]:
         )  # fmt: skip
     if any(np.isfinite(c.median_steps).any() for c in view.comparison.curves):
         charts.append(
-            Chart(title=f"Steps to {view.goal.target} against batch size",
-                  spec=lines.steps_figure(view, LIGHT_THEME), alt=alt,
-                  caption="Large markers are medians at the best learning rate, small ones single "
-                  "seeds; lines are fitted, bands 90 % for one new median.")
-        )  # fmt: skip
+            Chart(
+                title=Text("Steps to {target} against batch size", target=view.goal.target),
+                spec=lines.steps_figure(view, LIGHT_THEME),
+                alt=alt,
+                caption="Large markers are medians at the best learning rate, small ones single "
+                "seeds; lines are fitted, bands 90 % for one new median.",
+            )
+        )
     drawn = lines.time_figure(view, LIGHT_THEME) if view.times.chosen and view.timings else None
     if drawn is not None:
         charts.append(

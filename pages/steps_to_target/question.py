@@ -22,7 +22,7 @@ from pages.steps_to_target import (
 from pages.steps_to_target.lines import View
 from pages.steps_to_target.step_times import StepTimes, Subject
 from planner.convergence import set_labels, target_text
-from planner.core import Record, looked_up
+from planner.core import Record, Text, looked_up
 from planner.job import StatedTime
 from planner.runs import Trials, TrialSet
 from planner.store import Store
@@ -63,7 +63,15 @@ def view_of(link: Link, shared: Store, left_out: frozenset[str]) -> View | None:
     if not labels:
         return None
     if not sets:
-        st.caption(widgets.answer_text(f"{NO_TRIALS} {HOW_TO_MAKE} Until then: reference points."))
+        st.caption(
+            widgets.answer_text(
+                Text(
+                    "{no_trials} {how_to_make} Until then: reference points.",
+                    no_trials=NO_TRIALS,
+                    how_to_make=HOW_TO_MAKE,
+                )
+            )
+        )
     link.translate("workload", lambda text: _as_trials(text, shared, sets, labels))
     workload = link.choice("workload", labels, next(iter(labels)))
     place = list(labels).index(workload)
@@ -195,7 +203,7 @@ def _target(link: Link, trials: Trials, values: tuple[list[float], float | None]
     texts = {k: target_text(t, in_per_cent=shares) for k, t in offered.items()}
     if len(offered) > 1:
         st.select_slider(
-            f"Target: {_in_label(trials.metric)}, from easy to strict",
+            Text("Target: {in_label}, from easy to strict", in_label=_in_label(trials.metric)),
             list(offered),
             chosen,
             key=link.key("target"),
@@ -217,9 +225,15 @@ def _about_trials(of: TrialSet, trials: Trials, comparison: Comparison, goal: Go
     left_out, most = int((~trials.counts).sum()), f"{MOST_TRIALS:,}"
     remarks = [caution_of(comparison, goal), comparison.reached]
     if left_out:
-        remarks.append(f"{_several(left_out, 'trial')} without evaluations left out.")
+        remarks.append(
+            Text("{several} without evaluations left out.", several=_several(left_out, "trial"))
+        )
     if of.trials > MOST_TRIALS:
-        remarks.append(f"Only the first {most} of {of.trials:,} trials are used.")
+        remarks.append(
+            Text(
+                "Only the first {most} of {trials:,} trials are used.", most=most, trials=of.trials
+            )
+        )
     return remarks
 
 
@@ -229,8 +243,11 @@ def _empty(of: TrialSet, trials: Trials, target: float | None) -> tuple[str, str
         return "No optimiser is chosen.", "No optimiser is left above."
     return (
         "These trials have no evaluations.",
-        f"{_several(of.trials, 'run')} of this workload name a metric, but none holds its "
-        "evaluations. A target needs them.",
+        Text(
+            "{several} of this workload name a metric, but none holds its evaluations. "
+            "A target needs them.",
+            several=_several(of.trials, "run"),
+        ),
     )
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 from pages.common import widgets
 from pages.common.link import Link, as_text
 from pages.common.widgets import File
-from planner.core import Record, csv_text
+from planner.core import Record, Text, csv_text
 from planner.throughput import count, size
 from planner.time_to_target import (
     PACKAGE,
@@ -69,8 +69,14 @@ def benchmark_words(chosen: Edition) -> str:
     """Return optimiser and target of the benchmark, in words."""
     benchmark = chosen.benchmark
     optimizer = benchmark.optimizer
-    how = f"Optimiser: {optimizer}." if optimizer else "The optimiser is not stated."
-    return f"{how} Target: {benchmark.target}, as the benchmark sets it."
+    how = (
+        Text("Optimiser: {optimizer}.", optimizer=optimizer)
+        if optimizer
+        else "The optimiser is not stated."
+    )
+    return Text(
+        "{how} Target: {target}, as the benchmark sets it.", how=how, target=benchmark.target
+    )
 
 
 def sources(chosen: Edition) -> list[Record]:
@@ -79,8 +85,12 @@ def sources(chosen: Edition) -> list[Record]:
     return [
         {
             "What": "steps to target",
-            "Result set": f"MLPerf reference convergence points, round {chosen.rounds_text}, in "
-            f"{PACKAGE} {read.version}",
+            "Result set": Text(
+                "MLPerf reference convergence points, round {rounds_text}, in {package} {version}",
+                rounds_text=chosen.rounds_text,
+                package=PACKAGE,
+                version=read.version,
+            ),
             "Folder": None,
             "Basis": "published",
             "Source": read.source,
@@ -105,7 +115,7 @@ def every_list(first: str) -> None:
         rows = sorted(lists, key=lambda r: r["benchmark"] != first)
         st.caption(as_text(summary))
         for problem in reference_points().read.unreadable:
-            st.caption(as_text(f"Not read: {problem}"))
+            st.caption(as_text(Text("Not read: {problem}", problem=problem)))
         widgets.table(
             [_shown(r) for r in rows],
             key="steps-to-target.points_table",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pages.steps_to_target.lines import View
-from planner.core import Record, in_one_unit
+from planner.core import Record, in_one_unit, paragraph
 from planner.runs import TrialSet
 from planner.store import Store
 from planner.throughput import count, rounded_cell, size
@@ -16,7 +16,7 @@ def fit(row: Record) -> dict[str, object]:
             "Optimiser": row["optimizer"],
             "Batches": row["batches"],
             "Bcrit (samples)": "refused",
-            "Notes": f"{row['refused']} {row['measure_next']}",
+            "Notes": paragraph(str(row["refused"]), str(row["measure_next"])),
         }
     shown: dict[str, object] = {
         "Optimiser": row["optimizer"],

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.common import kept, widgets
 from pages.common.link import Link, slugs
-from planner.core import Refusal
+from planner.core import Refusal, Text
 from planner.runs import Placement, Run
 from planner.scaling import Scaled, scaling_of
 from planner.store import Store
@@ -52,11 +52,22 @@ def draw_device_count(link: Link, times: StepTimes) -> None:
     if fitted or times.count is not None:
         boxes = st.columns(2, vertical_alignment="bottom")
         label = "Predict for another device count"
-        _box(boxes[0], link, "count", label, f"{times.devices_used}, as measured")
+        _box(
+            boxes[0],
+            link,
+            "count",
+            label,
+            Text("{devices_used}, as measured", devices_used=times.devices_used),
+        )
         if times.count is not None:
             _box(boxes[1], link, "nodes", "Over how many nodes", "as the measured ones")
     elif refused := next((s for s in times.scaled.values() if isinstance(s, Refusal)), None):
-        st.caption(f"Other device counts: {widgets.answer_text(refused_text(refused))}")
+        st.caption(
+            Text(
+                "Other device counts: {answer_text}",
+                answer_text=widgets.answer_text(refused_text(refused)),
+            )
+        )
 
 
 def _number(link: Link, name: str) -> int | None:
@@ -114,7 +125,7 @@ def _system(times: StepTimes, devices: int, nodes: int) -> str:
     """Return the name of a system: '16 × T4 on 2 nodes'."""
     if devices == 1:
         return times.name
-    over = f" on {nodes:,} nodes" if nodes > 1 else ""
+    over = Text(" on {nodes:,} nodes", nodes=nodes) if nodes > 1 else ""
     return f"{devices:,} × {times.name}{over}{'' if times.peer_to_peer else ' without P2P'}"
 
 
@@ -251,7 +262,7 @@ def draw(link: Link, times: StepTimes) -> None:
 def _named(times: StepTimes, slug: str) -> str:
     name = times.workloads[slug]
     plain = NAMED.get(name, name)
-    return plain if name in (*NAMED, *times.own) else f"Another workload: {name}"
+    return plain if name in (*NAMED, *times.own) else Text("Another workload: {name}", name=name)
 
 
 def _whose(of: Subject, workload: str, own: Sequence[str]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from pages.common import tiles
 from pages.steps_to_target.lines import View
 from planner import figures
 from planner.convergence import ConvergenceCurve
-from planner.core import Estimate
+from planner.core import Estimate, Text
 from planner.job import StatedTime
 from planner.time_to_target import fastest_two, stated_name
 
@@ -53,8 +53,11 @@ def _line(view: View, optimizer: str) -> tuple[str, bool]:
     two = fastest_two(view.timings)
     if two is not None and two[0] == optimizer:
         _, other, tied = two
-        return (f"Too close to call with {other}.", True) if tied else (f"Faster than {other}.",
-                                                                         False)  # fmt: skip
+        return (
+            (Text("Too close to call with {other}.", other=other), True)
+            if tied
+            else (Text("Faster than {other}.", other=other), False)
+        )
     if not view.times.chosen:
         return "Choose step times below for the best batch.", False
     return "", False
@@ -71,8 +74,12 @@ def _stated(view: View) -> None:
         figures.time_tile("Most runs: median", _spread(typical),
                           note=f"on {stated_name(typical)}", ends_are="fastest to slowest"),
     ]  # fmt: skip
-    tiles.draw(f"{view.goal.trained} to {view.goal.target}", made,
-               badge=f"{runs:,} published runs", tied=False)  # fmt: skip
+    tiles.draw(
+        f"{view.goal.trained} to {view.goal.target}",
+        made,
+        badge=Text("{runs:,} published runs", runs=runs),
+        tied=False,
+    )
 
 
 def _exact(seconds: float) -> Estimate:

@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.common import kept, widgets, workload_choice
 from pages.common.link import Link, slugs
-from planner.core import looked_up
+from planner.core import Text, looked_up
 from planner.epochs import MOST_SAMPLES
 from planner.runs import Run
 from planner.store import Store
@@ -65,7 +65,13 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Choice | None:
             help="Training samples of one epoch",
         )  # fmt: skip
     if len(chosen) > MOST_CURVES:
-        st.caption(f"The first {MOST_CURVES} of {len(chosen)} curves; choose fewer above.")
+        st.caption(
+            Text(
+                "The first {most_curves} of {chosen} curves; choose fewer above.",
+                most_curves=MOST_CURVES,
+                chosen=len(chosen),
+            )
+        )
     shown = chosen[:MOST_CURVES]
     return Choice(workload=workload, everything=everything, chosen=shown, steps=steps)
 

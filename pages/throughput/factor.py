@@ -11,7 +11,7 @@ import streamlit as st
 from pages.common import kept, widgets
 from pages.common.link import Link, as_text
 from planner import figures
-from planner.core import Cell, Record, csv_text, sentence_case, with_range
+from planner.core import Cell, Record, Text, csv_text, sentence_case, with_range
 from planner.effects import BROUGHT, FactorEffect, effect_rows
 from planner.store import Store
 
@@ -28,11 +28,14 @@ def offer(link: Link, shared: Store, workload: str, without: frozenset[str]) -> 
 def draw(link: Link, shared: Store, effects: Effects, workload: str) -> None:
     """Draw the choice of a factor and its effects: forest plot and table."""
     with st.container(border=True, key="throughput.effects"):
-        widgets.heading(f"What a factor does: {as_text(workload)}")
+        widgets.heading(Text("What a factor does: {workload}", workload=as_text(workload)))
         if not effects:
             st.caption(
-                f"No two runs differ in one factor ({', '.join(BROUGHT)}) alone. Measure one "
-                "configuration and batch twice, with and without it."
+                Text(
+                    "No two runs differ in one factor ({brought}) alone. Measure one "
+                    "configuration and batch twice, with and without it.",
+                    brought=", ".join(BROUGHT),
+                )
             )
             return
         st.segmented_control(
@@ -48,7 +51,7 @@ def draw(link: Link, shared: Store, effects: Effects, workload: str) -> None:
         rows, figure = kept.drawn(shared, "factor", key, lambda: _drawn(effects[factor]))
         _draw_effects(effects[factor], rows, figure)
         if missing := [factor for factor in BROUGHT if factor not in effects]:
-            st.caption(f"No two runs differ in {', '.join(missing)} alone.")
+            st.caption(Text("No two runs differ in {missing} alone.", missing=", ".join(missing)))
 
 
 def _drawn(effects: Sequence[FactorEffect]) -> tuple[Sequence[Record], figures.ChartSpec]:
@@ -64,7 +67,7 @@ def _draw_effects(
     sentences = [effect.sentence for effect in effects]
     with tab.place:
         if tab.name == "chart":
-            st.markdown(f"**Effect of {as_text(effects[0].factor)} on time**")
+            st.markdown(Text("**Effect of {factor} on time**", factor=as_text(effects[0].factor)))
             widgets.chart(figure, "throughput.forest", " ".join(sentences))
         else:
             _table(effects, rows)

@@ -18,7 +18,7 @@ from pages.throughput import factor, tiles
 from planner import figures
 from planner.answers import answer_sentences, batch_rows, source_rows
 from planner.answers.parameters import BATCH
-from planner.core import Record, csv_text, plain
+from planner.core import Record, Text, csv_text, paragraph, plain
 from planner.figures.frame import LIGHT_THEME
 from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page
 from planner.runs import form_rows
@@ -169,7 +169,7 @@ def _residuals(drawn: Sequence[figures.ThroughputLine], chosen: list[SystemCurve
         exact = [curve.label for curve in chosen if curves.passes_through(curve)]
         if exact:
             named = ", ".join(exact)
-            st.caption(as_text(f"The fit passes through both points of {named}."))
+            st.caption(as_text(Text("The fit passes through both points of {named}.", named=named)))
 
 
 def _table(chosen: list[SystemCurve], drawn: Sequence[figures.ThroughputLine]) -> None:
@@ -278,7 +278,9 @@ def _shown_at(row: Record) -> dict[str, object]:
         "Samples/s": "refused" if refused else curves.rounded_cell(row, "samples_per_s"),
         "Step (s)": "" if refused else curves.rounded_cell(row, "step_s"),
         "Basis": row["basis"] or "",
-        "Notes": f"{row['refused']} {row['measure_next']}" if refused else row["notes"] or "",
+        "Notes": paragraph(str(row["refused"]), str(row["measure_next"]))
+        if refused
+        else row["notes"] or "",
     }
 
 
@@ -307,7 +309,7 @@ def _shown(row: Record) -> dict[str, object]:
             "Points": row["points"],
             **_left_out(row),
             "v0 (samples/s)": "refused",
-            "Notes": f"{row['refused']} {row['measure_next']}",
+            "Notes": paragraph(str(row["refused"]), str(row["measure_next"])),
         }
     return {
         "Curve": row["curve"],
@@ -346,14 +348,16 @@ def _report(address: str, answer: Answered) -> handout.Make:
         ]  # fmt: skip
         return answer_page(
             AnswerReport(
-                title=f"Throughput of {chosen[0].runs[0].workload}",
+                title=Text("Throughput of {workload}", workload=chosen[0].runs[0].workload),
                 sentence=sentences[0],
                 notes=sentences[1:],
                 charts=charts,
                 tables=[
-                    Table(title="v0, t and the batches that reach 50 % and 90 % of v0",
-                          rows=[_shown(row) for row in curves.curve_rows(chosen)],
-                          caption="In brackets: 90 % intervals."),
+                    Table(
+                        title="v0, t and the batches that reach 50 % and 90 % of v0",
+                        rows=[_shown(row) for row in curves.curve_rows(chosen)],
+                        caption="In brackets: 90 % intervals.",
+                    ),
                     Table(title="Measured points", rows=[_point(r, memory=memory) for r in points]),
                 ],
                 sources=sources,
@@ -361,7 +365,7 @@ def _report(address: str, answer: Answered) -> handout.Make:
                 made=made,
                 letterhead=letterhead,
             )
-        )  # fmt: skip
+        )
 
     return make
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pages.common import tiles
 from planner import figures
-from planner.core import Record, Refusal, plain
+from planner.core import Record, Refusal, Text, plain
 from planner.throughput import SystemCurve, crossover_line, curve_sentence
 
 Chosen = Sequence[SystemCurve]
@@ -34,7 +34,7 @@ def of(chosen: Chosen) -> Glance:
     if not good:
         return Glance(title="No answer", tiles=[], badge="", line=curve_sentence(chosen[0]))
     best = good[0]
-    badge = f"fastest of {len(good)} curves" if len(good) > 1 else _points(best)
+    badge = Text("fastest of {good} curves", good=len(good)) if len(good) > 1 else _points(best)
     return Glance(title=best.label, tiles=_tiles(best), badge=badge, line=_line(good))
 
 
@@ -68,7 +68,14 @@ def _line(good: Chosen) -> str:
     law = best.curve
     assert not isinstance(law, Refusal)  # noqa: S101
     beyond = law.n and float(law.batch_for(0.9).value) > law.largest_measured
-    return f"No batch above {plain(law.largest_measured)} was measured." if beyond else ""
+    return (
+        Text(
+            "No batch above {largest_measured} was measured.",
+            largest_measured=plain(law.largest_measured),
+        )
+        if beyond
+        else ""
+    )
 
 
 def cards(

@@ -38,7 +38,18 @@ from planner.answers.runs import suspects_of, with_priors
 from planner.catalog import Catalog
 from planner.compare import with_step
 from planner.convergence import goal_text, targets_of, usual_target
-from planner.core import Estimate, Given, Problem, looked_up, not_found, query_of, read, shown
+from planner.core import (
+    Estimate,
+    Given,
+    Problem,
+    Text,
+    looked_up,
+    not_found,
+    paragraph,
+    query_of,
+    read,
+    shown,
+)
 from planner.core.slugs import slugs
 from planner.cost import Display
 from planner.epochs import (
@@ -75,10 +86,15 @@ def no_steps(store: Store, optimizer: str) -> list[Problem]:
         store: the results.
         optimizer: the requested optimiser; "" without one.
     """
-    message = f"This workload has no measured steps to a target. {_instead(store)}"
+    message = Text(
+        "This workload has no measured steps to a target. {instead}", instead=_instead(store)
+    )
     wrong = [Problem(parameter="goal", message=message)]
     if optimizer:
-        hint = f"{shown(optimizer)} cannot be looked up without measured steps. Leave it out."
+        hint = Text(
+            "{optimizer} cannot be looked up without measured steps. Leave it out.",
+            optimizer=shown(optimizer),
+        )
         wrong.append(Problem(parameter="optimizer", message=hint))
     return wrong
 
@@ -96,7 +112,7 @@ def _instead(store: Store) -> str:
         return "Choose epochs."
     end = ", ..." if len(slugs_with_steps) > MOST_NAMED else "."
     which = f"{', '.join(slugs_with_steps[:MOST_NAMED])}{end}"
-    return f"Choose epochs, or choose a workload with steps to a target: {which}"
+    return Text("Choose epochs, or choose a workload with steps to a target: {which}", which=which)
 
 
 NO_RUN: Final = Problem(
@@ -104,7 +120,7 @@ NO_RUN: Final = Problem(
     message="There is no run yet. Measure one, or name a folder of results in EPOCHWISE_RESULTS.",
 )
 ONLY_INFERENCE: Final = Problem(
-    parameter="workload", message=f"{INFERENCE.reason} {INFERENCE.measure_next}"
+    parameter="workload", message=paragraph(INFERENCE.reason, INFERENCE.measure_next)
 )
 NO_TRAINING: Final = Problem(
     parameter="workload",
@@ -204,8 +220,14 @@ def target_note(store: Store, workload: str, result: HowLong) -> str:
     if not rows:
         return ""
     words = goal_text(queries.trials(store, of), of.target)
-    several = "1 run states its" if len(rows) == 1 else f"{len(rows):,} runs state their"
-    return f"{several} time to {words}. Compare ranks hardware by it, with the target as goal."
+    several = (
+        "1 run states its" if len(rows) == 1 else Text("{rows:,} runs state their", rows=len(rows))
+    )
+    return Text(
+        "{several} time to {words}. Compare ranks hardware by it, with the target as goal.",
+        several=several,
+        words=words,
+    )
 
 
 def curve_answered(store: Store, question: Given) -> CurveAnswer:
@@ -250,7 +272,7 @@ def compare_answered(
         return CompareAnswer(answered=nothing, display=asking.display, query=asking.query,
                              problems=tuple(problems or [NO_RUN]))  # fmt: skip
     answer = answered_whole(asking.request, facts, today)
-    problems += problems_of(answer.problems, asking.request, catalog)
+    problems += problems_of(answer.problems)
     stated["options"] = answer.chosen
     if answer.comparison is not None:
         stated["made"] = made_text(answer.comparison, facts.job, today)

@@ -55,7 +55,9 @@ from planner.core import (
     Given,
     Problem,
     Refusal,
+    Text,
     or_refusal,
+    plural,
     query_of,
     read,
     text_of,
@@ -185,7 +187,7 @@ def _assumed(values: Mapping[str, Any]) -> dict[str, list[str]]:
 def _owned_stock(text: str, problems: list[Problem]) -> Stock | None:
     match = _STOCK.fullmatch(text.strip())
     if match is None or match[2].count("|") > 1:
-        message = f"{text[:60]!r} is no machine. Write 2 x a100-sxm-80gb|8."
+        message = Text("{text!r} is no machine. Write 2 x a100-sxm-80gb|8.", text=text[:60])
         problems.append(Problem(parameter="owned", message=message))
         return None
     count, machine, _ = match.groups()
@@ -196,10 +198,20 @@ def _owned_stock(text: str, problems: list[Problem]) -> Stock | None:
 def _stock(text: str, problems: list[Problem]) -> Stock | None:
     stock = stock_of(text)
     if "|" in stock.machine and not _ENTRY.fullmatch(stock.machine):
-        problems.append(Problem(parameter="fleet", message=f"{text[:60]!r} is no line. {_FORM}"))
+        problems.append(
+            Problem(
+                parameter="fleet",
+                message=Text("{text!r} is no line. {form}", text=text[:60], form=_FORM),
+            )
+        )
         return None
     if stock.count > MOST_MACHINES:
-        message = f"{text[:60]!r} has {stock.count} machines. Give {MOST_MACHINES} at most."
+        message = Text(
+            "{text!r} has {count} machines. Give {most_machines} at most.",
+            text=text[:60],
+            count=stock.count,
+            most_machines=MOST_MACHINES,
+        )
         problems.append(Problem(parameter="fleet", message=message))
         return None
     return stock
@@ -244,11 +256,12 @@ def capacity(
         tell: takes what is being done, for those who wait.
     """
     problems: list[Problem] = []
-    several = f"{len(jobs)} job{'' if len(jobs) == 1 else 's'}"
     fleet = replace(fleet, stocks=tuple(
         replace(s, machine=_catalogued(s.machine, catalog)) for s in fleet.stocks
     ))  # fmt: skip
-    tell(Progress(words=f"Estimating times and prices of {several}", share=0.0))
+    words = plural(len(jobs), "Estimating times and prices of {count} job",
+                   "Estimating times and prices of {count} jobs")  # fmt: skip
+    tell(Progress(words=words, share=0.0))
     case = _case(_Shop(store, catalog, today), jobs, (fleet, horizon, assumed or {}), problems)
     if case is None:
         return CapacityAnswer(sentence="", keeps=False, problems=tuple(problems), horizon=horizon)
@@ -552,7 +565,7 @@ def _label(option: Candidate, term: Term, years: int) -> str:
     """Return '8 x H100 SXM5 80GB (bought)', or with the provider of an offer."""
     if option.offer is not None:
         return option.what
-    terms = f"reserved {years} year{'' if years == 1 else 's'}" if years else term
+    terms = plural(years, "reserved {count} year", "reserved {count} years") if years else term
     return f"{option.hardware.label} ({terms})"
 
 
@@ -574,13 +587,18 @@ def _time(asked: _Asked, machine: Machine) -> RunTime:
     part = asked.job.accelerators
     name = _option_id(machine.id, asked)
     if part is not None and part > machine.accelerators:
-        reason = f"It needs {part} accelerators; {machine.label} has {machine.accelerators}."
+        reason = Text(
+            "It needs {part} accelerators; {machine} has {accelerators}.",
+            part=part,
+            machine=machine.label,
+            accelerators=machine.accelerators,
+        )
         return RunTime(time=Refusal(reason=reason, measure_next="Choose a larger machine."))
     option = asked.options.get(name)
     if option is not None and part is not None and part < machine.accelerators:
         option = part_of(option, asked.question.job, part, asked.question.goal)
     if option is None:
-        reason = f"{machine.label} is no option for it."
+        reason = Text("{machine} is no option for it.", machine=machine.label)
         return RunTime(time=Refusal(reason=reason, measure_next="Choose another machine."))
     row = or_refusal(machine.label, lambda: row_of(asked.question, option))
     if isinstance(row, Refusal):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from planner.core import Record, Refusal
+from planner.core import Record, Refusal, Text
 from planner.store.sealed.result_set import ResultSet
 from planner.throughput import SystemCurve, cell, crossover_sentence, curve_sentence
 
@@ -20,8 +20,8 @@ def answer_sentences(chosen: Sequence[SystemCurve]) -> list[str]:
     good.sort(key=_speed, reverse=True)
     texts = [curve_sentence(c) for c in [*good, *bad[:MOST_REFUSED]]]
     if (left := len(bad) - MOST_REFUSED) > 0:
-        more = f"{left} more curves are" if left > 1 else "One more curve is"
-        texts.append(f"{more} refused; the table states the reasons.")
+        more = Text("{left} more curves are", left=left) if left > 1 else "One more curve is"
+        texts.append(Text("{more} refused; the table states the reasons.", more=more))
     pairs = [
         (a, b)
         for a in good

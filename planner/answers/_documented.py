@@ -16,7 +16,7 @@ from planner.catalog import STALE_MONTHS, catalog_page
 from planner.compare.evaluation import DECIDED
 from planner.convergence import COARSE, TOO_COARSE
 from planner.convergence import fit as convergence
-from planner.core import FILES, limits, percent
+from planner.core import FILES, Text, limits, percent
 from planner.epochs import CHANGE, EPOCHS_TO_MEASURE, MAX_CV, SHORTEST
 from planner.fits import TWICE
 from planner.runs import COLUMNS, EPOCH, EVALUATION, REAL, SCHEMA_VERSION, STEP, WHOLE, Column
@@ -43,32 +43,32 @@ RULES: Final = (
         measure_next="a batch at least four times larger or smaller",
     ),
     Rule(
-        when=f"two batch sizes less than {NARROW:g} times apart",
+        when=Text("two batch sizes less than {narrow:g} times apart", narrow=NARROW),
         then="no answer beyond twice their range",
         why="the two smallest batches missed the largest by 22 to 80 % (median by data set)",
         measure_next="the largest batch that fits, and one between",
     ),
     Rule(
-        when=f"a batch above {FAR:g} times the largest measured",
+        when=Text("a batch above {far:g} times the largest measured", far=FAR),
         then="dashed line and a wide band",
         why="median error 5.2 % at twice, 15 % at four times the largest; the band held 97 % "
         "and 93 % (docs/accuracy.md)",
         measure_next="a run near that batch",
     ),
     Rule(
-        when=f"a batch above {TOO_FAR:g} times the largest measured",
+        when=Text("a batch above {too_far:g} times the largest measured", too_far=TOO_FAR),
         then="refused",
         why="no measurement covers that range",
         measure_next="a run near that batch",
     ),
     Rule(
-        when=f"throughput falls by more than {percent(FALL)} as the batch grows",
+        when=Text("throughput falls by more than {fall} as the batch grows", fall=percent(FALL)),
         then="answers beyond it carry a warning",
         why="something changed there (memory, another kernel): no two numbers can follow it",
         measure_next="both batches again, in one session",
     ),
     Rule(
-        when=f"scatter around the curve above {percent(MAX_SCATTER)}",
+        when=Text("scatter around the curve above {max_scatter}", max_scatter=percent(MAX_SCATTER)),
         then="no v0 and no t; the points are shown",
         why="a sick published sweep scattered by 33 %, healthy ones by 2 to 9 %",
         measure_next="the batch that lies furthest off, again",
@@ -80,20 +80,24 @@ RULES: Final = (
         measure_next=EPOCHS_TO_MEASURE,
     ),
     Rule(
-        when=f"epochs 2 and later vary by more than {percent(MAX_CV)}",
+        when=Text("epochs 2 and later vary by more than {max_cv}", max_cv=percent(MAX_CV)),
         then="no projection",
         why="12 public runs that changed image or batch size on the way: 37 % error",
         measure_next="each phase as a run of its own",
     ),
     Rule(
-        when=f"epochs of several kinds: their time changes by more than {percent(CHANGE)} on the "
-        f"way, for {SHORTEST} epochs or more",
+        when=Text(
+            "epochs of several kinds: their time changes by more than {change} on the "
+            "way, for {shortest} epochs or more",
+            change=percent(CHANGE),
+            shortest=SHORTEST,
+        ),
         then="no projection, unless you state that the rest continues like the last part",
         why="no mean predicts the rest; such projections were 37 % wrong",
         measure_next="at least 3 epochs of each phase",
     ),
     Rule(
-        when=f"a suspect run ({', '.join(LEFT_OUT)})",
+        when=Text("a suspect run ({left_out})", left_out=", ".join(LEFT_OUT)),
         then="marked, kept, and left out of fits and rankings only by a visible switch",
         why="one sick run of a published sweep of 50 took 1.58 times the time of its neighbours; a "
         "flag is no proof",
@@ -140,22 +144,27 @@ RULES: Final = (
         when="steps to a target measured at one batch size",
         then="no curve; the point is shown",
         why="taking its samples for other batches was 34 to 76 % wrong (median by data set)",
-        measure_next=f"a batch at least {convergence.NARROW:g} times larger or smaller",
+        measure_next=Text(
+            "a batch at least {narrow:g} times larger or smaller", narrow=convergence.NARROW
+        ),
     ),
     Rule(
-        when=f"two batch sizes less than {convergence.NARROW:g} times apart",
+        when=Text("two batch sizes less than {narrow:g} times apart", narrow=convergence.NARROW),
         then="steps to a target are answered up to twice their range",
         why="two such batches missed the largest by 54 to 663 %",
         measure_next="the smallest and the largest batch that train, and one between",
     ),
     Rule(
-        when=f"a batch above {TWICE:g} times the largest that reached the target",
+        when=Text("a batch above {twice:g} times the largest that reached the target", twice=TWICE),
         then="dashed line and a wide band",
         why="15 to 34 % off up to four times the largest",
         measure_next="a training near that batch",
     ),
     Rule(
-        when=f"a batch above {convergence.TOO_FAR:g} times the largest that reached the target",
+        when=Text(
+            "a batch above {too_far:g} times the largest that reached the target",
+            too_far=convergence.TOO_FAR,
+        ),
         then="refused",
         why="no measurement covers that range",
         measure_next="a training near that batch",
@@ -169,28 +178,36 @@ RULES: Final = (
         measure_next="more steps, another learning rate, or an easier target",
     ),
     Rule(
-        when="scatter of steps to a target around the law above "
-        f"{percent(convergence.MAX_SCATTER)}",
+        when=Text(
+            "scatter of steps to a target around the law above {max_scatter}",
+            max_scatter=percent(convergence.MAX_SCATTER),
+        ),
         then="no critical batch size",
         why="tuned workloads scatter by 3 to 19 %",
         measure_next="the batch that fits worst, its learning rate tuned again, with more seeds",
     ),
     Rule(
-        when="no evaluation came before the target at a batch; or evaluations lie more than "
-        f"{percent(TOO_COARSE)} of the steps to it apart (median over the batches)",
+        when=Text(
+            "no evaluation came before the target at a batch; or evaluations lie more "
+            "than {too_coarse} of the steps to it apart (median over the batches)",
+            too_coarse=percent(TOO_COARSE),
+        ),
         then="that batch is left out of the curve and named; no curve",
         why="what was counted is the grid of evaluations: to 80 % error of digits it was 1 to 8 "
         "steps at every batch, exactly where the first evaluation stood",
         measure_next="a stricter target, or more evaluations at the start",
     ),
     Rule(
-        when=f"evaluations more than {percent(COARSE)} of the steps to the target apart",
+        when=Text(
+            "evaluations more than {coarse} of the steps to the target apart",
+            coarse=percent(COARSE),
+        ),
         then="wider intervals, and a warning",
         why="the crossing lies anywhere between two evaluations",
         measure_next="more frequent evaluations",
     ),
     Rule(
-        when=f"one batch more than {convergence.OFF:g} times off that law",
+        when=Text("one batch more than {off:g} times off that law", off=convergence.OFF),
         then="answers carry a warning that names it",
         why="of 17 tuned workloads none was 1.45 times off",
         measure_next="that batch, its learning rate tuned again",
@@ -209,8 +226,10 @@ RULES: Final = (
         measure_next="the same batch per device on twice as many",
     ),
     Rule(
-        when=f"scatter of step times on several devices above {percent(MAX_SCATTER)} around the "
-        "form",
+        when=Text(
+            "scatter of step times on several devices above {max_scatter} around the form",
+            max_scatter=percent(MAX_SCATTER),
+        ),
         then="answers carry a warning and are never called measured; unlike over one batch axis "
         "nothing is refused yet",
         why="6 of 15 public workloads scatter this much, up to 29 %. Predicted from 4 devices they "
@@ -218,8 +237,10 @@ RULES: Final = (
         measure_next="the run that lies furthest off, again",
     ),
     Rule(
-        when=f"scatter of step times on several devices above {percent(scaling.NO_FORM)} around "
-        "the form",
+        when=Text(
+            "scatter of step times on several devices above {no_form} around the form",
+            no_form=percent(scaling.NO_FORM),
+        ),
         then="no scaling curve",
         why="the worst of 15 public workloads scatters 29 %",
         measure_next="the run that lies furthest off, again in a fresh process",
@@ -232,7 +253,7 @@ RULES: Final = (
         measure_next="two devices of one node; two nodes",
     ),
     Rule(
-        when=f"more than {TWICE:g} times the devices measured on that link",
+        when=Text("more than {twice:g} times the devices measured on that link", twice=TWICE),
         then="called a guess",
         why="on one public cluster in four every form was 22 % off or more there",
         measure_next="one run at that count",
@@ -263,7 +284,10 @@ RULES: Final = (
         measure_next="the run that is named",
     ),
     Rule(
-        when=f"one option is better than another in less than {percent(DECIDED)} of the draws",
+        when=Text(
+            "one option is better than another in less than {decided} of the draws",
+            decided=percent(DECIDED),
+        ),
         then='both have one rank: "not decided"',
         why="of 384 pairs of cards with data sheets alone, all decisions of this kind were right",
         measure_next="the run, or the price, that the answer names",
@@ -288,7 +312,7 @@ RULES: Final = (
         measure_next="another price, or another machine",
     ),
     Rule(
-        when=f"a price older than {STALE_MONTHS} months",
+        when=Text("a price older than {stale_months} months", stale_months=STALE_MONTHS),
         then="marked, and drawn 30 % either way",
         why="prices of accelerators move; by how much is an assumption one can change",
         measure_next="a current price",
@@ -382,7 +406,8 @@ def _column_line(column: Column) -> str:
     values = " / ".join(column.choices) or _range(column)
     mark = " **id**" if column.identity else ""
     needed = " required" if column.required else ""
-    needed += f" since version {column.since}" if column.since > 1 else ""
+    if column.since > 1:
+        needed = Text("{needed} since version {since}", needed=needed, since=column.since)
     kind = "list of records" if column.group == "nested" else str(column.type)
     name = f"`{column.name}`{mark}{needed}"
     return f"| {name} | {kind} | {column.unit} | {values} | {column.meaning} |"

@@ -23,7 +23,7 @@ from planner.answers._bodies import hardware_comparison
 from planner.answers.comparison import option_rows, samples_per_s_of, startup_s_of
 from planner.answers.records import plain
 from planner.compare.comparison import Comparison, Row
-from planner.core import Estimate, Refusal, text_of
+from planner.core import Estimate, Refusal, Text, text_of
 from planner.store.catalog import own_folder, read_catalog
 from planner.store.disk.folders import OWN, folders_from_environment
 from planner.store.reader import Store
@@ -152,4 +152,10 @@ def _texts(name: str, value: Value) -> list[str]:
         return [text_of(value)]
     if isinstance(value, Iterable):
         return [text_of(item) for item in value]
-    raise TypeError(f"{name} is {type(value).__name__}. Give a text, a number, a flag or a list.")
+    raise TypeError(
+        Text(
+            "{name} is {name_2}. Give a text, a number, a flag or a list.",
+            name=name,
+            name_2=type(value).__name__,
+        )
+    )

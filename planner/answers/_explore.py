@@ -28,6 +28,7 @@ from planner.core import (
     Floats,
     Given,
     Problem,
+    Text,
     looked_up,
     not_found,
     number_of,
@@ -113,10 +114,10 @@ class ExploreAnswer:
 
 def explore_runs(store: Store, catalog: Catalog) -> pa.Table:
     """Return all runs with their derived columns, cached until a run, a peak or a price changes."""
-    key = ("explored runs", store.generation, _stamp(catalog))
     suspect = suspects_of(store)
-    return store.kept.once(
-        key, lambda: with_derived(queries.all_runs(store), catalog, suspect.names)
+    return store.once(
+        ("explored runs", _stamp(catalog)),
+        lambda: with_derived(queries.all_runs(store), catalog, suspect.names),
     )
 
 
@@ -177,7 +178,11 @@ class _Parts:
         problems: Sequence[Problem],
     ) -> ExploreAnswer:  # fmt: skip
         differing = sum(fact.differs for fact in facts)
-        sentence = f"{differing} of {len(facts)} facts differ." if facts else ""
+        sentence = (
+            Text("{differing} of {facts} facts differ.", differing=differing, facts=len(facts))
+            if facts
+            else ""
+        )
         return self._answer(
             problems, names=names, facts=facts, provenance=provenance, sentence=sentence
         )
@@ -246,8 +251,19 @@ def _sentence(points: Points) -> str:
     runs = "1 run" if points.n == 1 else f"{points.n:,} runs"
     if points.groups:
         groups = "1 group" if len(points.groups) == 1 else f"{len(points.groups)} groups"
-        return f"{points.y_title} by {_lower(points.x_title)}: {runs} in {groups}."
-    return f"{points.y_title} against {_lower(points.x_title)}: {runs}."
+        return Text(
+            "{y_title} by {lower}: {runs} in {groups}.",
+            y_title=points.y_title,
+            lower=_lower(points.x_title),
+            runs=runs,
+            groups=groups,
+        )
+    return Text(
+        "{y_title} against {lower}: {runs}.",
+        y_title=points.y_title,
+        lower=_lower(points.x_title),
+        runs=runs,
+    )
 
 
 def _lower(title: str) -> str:
@@ -261,16 +277,27 @@ def _notes(points: Points, fits: Fits | None, empty: str) -> tuple[str, ...]:
     if points.without and not empty:
         lack = "lacks" if points.without == 1 else "lack"
         notes.append(
-            f"{points.without:,} of {points.filtered:,} filtered runs {lack} a value for an axis."
+            Text(
+                "{without:,} of {filtered:,} filtered runs {lack} a value for an axis.",
+                without=points.without,
+                filtered=points.filtered,
+                lack=lack,
+            )
         )
     if points.beyond:
-        notes.append(f"Not on a logarithmic axis: {points.beyond:,} runs at 0 or below.")
+        notes.append(
+            Text("Not on a logarithmic axis: {beyond:,} runs at 0 or below.", beyond=points.beyond)
+        )
     if points.every > 1:
-        notes.append(f"Of every {points.every} runs one counts.")
+        notes.append(Text("Of every {every} runs one counts.", every=points.every))
     if points.drawn.size < points.n:
         notes.append(
-            f"{points.drawn.size:,} of {points.n:,} runs are drawn as points, those that stand "
-            "alone first. Marked areas count all."
+            Text(
+                "{size:,} of {number:,} runs are drawn as points, those that stand "
+                "alone first. Marked areas count all.",
+                size=points.drawn.size,
+                number=points.n,
+            )
         )
     if fits is not None:
         notes += _fit_notes(fits)
@@ -284,13 +311,17 @@ def _fit_notes(fits: Fits) -> list[str]:
             "Lines: fitted throughput law with its 90 % band; dashed beyond the measured batches."
         )
     if fits.few:
-        cases = "1 case has" if fits.few == 1 else f"{fits.few:,} cases have"
-        notes.append(f"{cases} fewer than 3 batch sizes, so no curve.")
+        cases = "1 case has" if fits.few == 1 else Text("{few:,} cases have", few=fits.few)
+        notes.append(Text("{cases} fewer than 3 batch sizes, so no curve.", cases=cases))
     if fits.refused:
-        cases = "1 fit is" if fits.refused == 1 else f"{fits.refused:,} fits are"
-        notes.append(f"{cases} refused; the page Throughput shows why.")
+        cases = (
+            "1 fit is" if fits.refused == 1 else Text("{refused:,} fits are", refused=fits.refused)
+        )
+        notes.append(Text("{cases} refused; the page Throughput shows why.", cases=cases))
     if fits.beyond:
-        notes.append(f"{fits.beyond:,} further curves are not drawn. Filter to see them.")
+        notes.append(
+            Text("{beyond:,} further curves are not drawn. Filter to see them.", beyond=fits.beyond)
+        )
     return notes
 
 
@@ -302,7 +333,9 @@ def _pivot_problems(values: Mapping[str, Any]) -> list[Problem]:
     for name in ("rows", "columns"):
         text = values[name].strip()
         if text not in CATEGORIES and not (name == "columns" and text == NONE_CHOSEN):
-            message = f"{text[:80]!r} is no group. Choose one such as accelerator or precision."
+            message = Text(
+                "{text!r} is no group. Choose one such as accelerator or precision.", text=text[:80]
+            )
             problems.append(Problem(parameter=name, message=message))
     if wrong := problem_of(values["measure"].strip()):
         problems.append(Problem(parameter="measure", message=wrong))
@@ -334,10 +367,10 @@ def _pivot_words(pivot: PivotAnswer) -> tuple[str, tuple[str, ...]]:
     runs = "1 run" if table.runs == 1 else f"{table.runs:,} runs"
     notes = []
     if not table.runs:
-        notes.append(f"No filtered run states {_lower(pivot.measure.title)}.")
+        notes.append(Text("No filtered run states {lower}.", lower=_lower(pivot.measure.title)))
     if table.left_out:
-        notes.append(f"{table.left_out:,} runs state no {by}.")
-    return f"{pivot.title} by {by}: {runs}.", tuple(notes)
+        notes.append(Text("{left_out:,} runs state no {by}.", left_out=table.left_out, by=by))
+    return Text("{title} by {by}: {runs}.", title=pivot.title, by=by, runs=runs), tuple(notes)
 
 
 # -- side by side --------------------------------------------------------------------------------
@@ -358,7 +391,9 @@ def _side(
     at = [place[run] for run in wanted if run in place]
     for text in values["run"]:
         if text not in place:
-            message = f"There is no run {text[:40]!r}. Copy an id of 32 digits from a row."
+            message = Text(
+                "There is no run {text!r}. Copy an id of 32 digits from a row.", text=text[:40]
+            )
             problems.append(Problem(parameter="run", message=message))
     if not problems and 0 < len(at) < LEAST:
         problems.append(Problem(parameter="run", message="Only one run. Choose a second one."))
@@ -370,7 +405,11 @@ def _side(
 def run_name(row: Mapping[str, Any]) -> str:
     """Return a run's name: system and batch."""
     batch = row["global_batch_size"]
-    return str(row["system"]) if batch is None else f"{row['system']} at batch {batch:,}"
+    return (
+        str(row["system"])
+        if batch is None
+        else Text("{system} at batch {batch:,}", system=row["system"], batch=batch)
+    )
 
 
 def _pairs(runs: pa.Table, texts: Sequence[str], problems: list[Problem]) -> list[tuple[str, str]]:
@@ -379,7 +418,9 @@ def _pairs(runs: pa.Table, texts: Sequence[str], problems: list[Problem]) -> lis
     for text in texts:
         parts = text.split(_BAR)
         if len(parts) != 2:
-            message = f"{text[:80]!r} is no pair. Write workload|system, each as its slug."
+            message = Text(
+                "{text!r} is no pair. Write workload|system, each as its slug.", text=text[:80]
+            )
             problems.append(Problem(parameter="pair", message=message))
             continue
         found = []

@@ -91,8 +91,7 @@ def mfu_shares(
         )
         return tuple(sorted(share for share in shares if share <= 1.0))
 
-    key = ("MFU", query_of(parameters.RESULTS, values), tuple(peaks.items()), store.generation)
-    return store.kept.once(key, query)
+    return store.once(("MFU", query_of(parameters.RESULTS, values), tuple(peaks.items())), query)
 
 
 def _row(row: Mapping[str, Any], suspect: Mapping[str, str]) -> dict[str, Any]:

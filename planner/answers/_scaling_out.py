@@ -39,6 +39,7 @@ from planner.core import (
     Problem,
     Record,
     Refusal,
+    Text,
     query_of,
     read,
 )
@@ -263,9 +264,13 @@ def _images(facts: Mapping[str, Any], answer: Answer, side: float | None) -> str
         return ""
     batch = answer.batches[-1] * (answer.series.counts[-1] if answer.hold == "device" else 1)
     other = batch * (own / side) ** 2
-    return (
-        f"Batch {batch_text(batch)} of {own:g} x {own:g} images has the bytes of batch "
-        f"{batch_text(other)} at {side:g} x {side:g}."
+    return Text(
+        "Batch {batch_text} of {own:g} x {own:g} images has the bytes of batch "
+        "{batch_text_2} at {side:g} x {side:g}.",
+        batch_text=batch_text(batch),
+        own=own,
+        batch_text_2=batch_text(other),
+        side=side,
     )
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from planner.answers import parameters
 from planner.answers.records import SqlColumn, SqlResult
 from planner.answers.runs import suspects_of
-from planner.core import Cell, Given, Problem, Record, query_of, read
+from planner.core import Cell, Given, Problem, Record, message_of, query_of, read
 from planner.runs import BY_NAME, SUMMARY
 from planner.store import sql
 from planner.store.kept import Kept
@@ -100,7 +100,7 @@ def sql_answered(store: Store, question: Given) -> SqlAnswer:
         try:
             rows = _rows(store, statement)
         except RefusedError as error:
-            problems.append(Problem(parameter="sql", message=str(error)))
+            problems.append(Problem(parameter="sql", message=message_of(error)))
     return SqlAnswer(
         statement=statement,
         rows=rows,

@@ -8,7 +8,7 @@ from typing import Any
 
 from planner.answers.records import SplitOut, SplitRow, rows_of
 from planner.catalog import Accelerator, Catalog, accelerator_named
-from planner.core import Problem, Record, Refusal, plain
+from planner.core import Problem, Record, Refusal, Text, paragraph, plain
 from planner.job import Job
 from planner.networks import Network, network_named, operations_of
 from planner.splits import Split, advice, batched_cuts, split_sentences, splits
@@ -35,28 +35,34 @@ def split_answered(
     accelerator = accelerator_named(catalog, values["accelerator"])
     for name, named in (("network", network), ("accelerator", accelerator)):
         if isinstance(named, Refusal):
-            message = f"{named.reason.rstrip('.')}. {named.measure_next}"
+            message: str = paragraph(named.reason, named.measure_next)
             problems.append(Problem(parameter=name, message=message))
     if isinstance(network, Refusal) or isinstance(accelerator, Refusal):
         return None
     job = _job(network, values["precision"])
     if job is None:
-        message = f"{network.name} is no transformer of tokens. Choose a language model."
+        message = Text(
+            "{network} is no transformer of tokens. Choose a language model.", network=network.name
+        )
         problems.append(Problem(parameter="network", message=message))
         return None
     if network.family == "moe":
-        message = (
-            f"{network.name} is a mixture of experts; cuts are those of dense transformers. "
-            "Choose a dense language model."
+        message = Text(
+            "{network} is a mixture of experts; cuts are those of dense "
+            "transformers. Choose a dense language model.",
+            network=network.name,
         )
         problems.append(Problem(parameter="network", message=message))
         return None
     batch, micro = values["network_batch"], values["micro_batch"]
     count = values["count"]
     if not batched_cuts(count, batch=batch, micro_batch=micro, layers=network.layers):
-        message = (
-            f"No cut of {count:,} devices has a micro-batch of {plain(micro, 4)} for each copy in "
-            f"a step of {plain(batch, 7)}. Enter a larger batch, or another count."
+        message = Text(
+            "No cut of {count:,} devices has a micro-batch of {micro} for each copy "
+            "in a step of {batch}. Enter a larger batch, or another count.",
+            count=count,
+            micro=plain(micro, 4),
+            batch=plain(batch, 7),
         )
         name = "micro_batch" if micro > batch else "count"
         problems.append(Problem(parameter=name, message=message))
@@ -72,8 +78,17 @@ def split_answered(
         )
     )
     if not found:
-        message = f"{accelerator.name} has no stated memory or peak for {job.precision}."
-        problems.append(Problem(parameter="accelerator", message=f"{message} Choose another one."))
+        message = Text(
+            "{accelerator} has no stated memory or peak for {precision}.",
+            accelerator=accelerator.name,
+            precision=job.precision,
+        )
+        problems.append(
+            Problem(
+                parameter="accelerator",
+                message=Text("{message} Choose another one.", message=message),
+            )
+        )
         return None
     return SplitAnswer(
         job=job,

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from planner.answers.parameters import JOB
 from planner.capacity import MOST_JOBS, Job
-from planner.core import Parameter, Problem, parsed, text_of
+from planner.core import Parameter, Problem, Text, parsed, text_of
 
 BY_NAME: Final = MappingProxyType({p.name: p for p in JOB})
 MOST_BYTES: Final = 200_000
@@ -74,7 +74,11 @@ def read_jobs(text: str) -> JobTable:
     """Return the jobs of a CSV file or of cells pasted from a spreadsheet."""
     text = text.lstrip("\ufeff").strip("\r\n")
     if len(text) > MOST_BYTES:
-        rule = f"The table has {len(text):,} letters; {MOST_BYTES:,} are read."
+        rule = Text(
+            "The table has {text:,} letters; {most_bytes:,} are read.",
+            text=len(text),
+            most_bytes=MOST_BYTES,
+        )
         return JobTable(problems=(_problem(0, "", rule, "Leave rows out."),))
     if not text.strip():
         return JobTable(problems=(_problem(0, "", "The table is empty.", _HEAD),))
@@ -83,7 +87,7 @@ def read_jobs(text: str) -> JobTable:
     try:
         lines = list(csv.reader(io.StringIO(text), delimiter=separator, strict=True))
     except csv.Error as error:
-        rule = f"The table cannot be read ({error})."
+        rule = Text("The table cannot be read ({error}).", error=error)
         return JobTable(problems=(_problem(0, "", rule, "Close every quotation mark."),))
     head = [_column(cell) for cell in lines[0]]
     problems = _head_problems(head, lines[0])
@@ -91,8 +95,14 @@ def read_jobs(text: str) -> JobTable:
         return JobTable(problems=tuple(problems))
     rows = [(n, line) for n, line in enumerate(lines[1:], start=1) if any(c.strip() for c in line)]
     if len(rows) > MOST_JOBS:
-        problems.append(_problem(MOST_JOBS + 1, "", f"{len(rows)} jobs; {MOST_JOBS} are planned.",
-                                 "Put similar jobs together."))  # fmt: skip
+        problems.append(
+            _problem(
+                MOST_JOBS + 1,
+                "",
+                Text("{rows} jobs; {most_jobs} are planned.", rows=len(rows), most_jobs=MOST_JOBS),
+                "Put similar jobs together.",
+            )
+        )
     jobs = [_row(n, dict(zip(head, line, strict=False)), line, head, problems)
             for n, line in rows[:MOST_JOBS]]  # fmt: skip
     if not rows:
@@ -101,8 +111,14 @@ def read_jobs(text: str) -> JobTable:
     twice = [name for name, n in Counter(j.name for j in found).items() if n > 1]
     for name in twice:
         at = [n for (n, _), j in zip(rows, jobs, strict=False) if j is not None and j.name == name]
-        problems.append(_problem(at[1], "name", f"{name!r} is the name of row {at[0]} too.",
-                                 "Give each job its own name."))  # fmt: skip
+        problems.append(
+            _problem(
+                at[1],
+                "name",
+                Text("{name!r} is the name of row {at} too.", name=name, at=at[0]),
+                "Give each job its own name.",
+            )
+        )
     problems.sort(key=lambda p: p.row)
     return JobTable(jobs=() if twice else found, problems=tuple(problems))
 
@@ -116,10 +132,15 @@ def text_cells(text: str) -> dict[str, str]:
 def job_of_text(text: str, number: int = 1) -> JobTable:
     """Return the job of a text of a link; `number` is its place, for the problems."""
     problems = [
-        _problem(number, "", f"{part.strip()[:40]!r} has no value.",
-                 "Write name=value; with semicolons between.")
-        for part in text.split(";") if part.strip() and "=" not in part
-    ]  # fmt: skip
+        _problem(
+            number,
+            "",
+            Text("{part!r} has no value.", part=part.strip()[:40]),
+            "Write name=value; with semicolons between.",
+        )
+        for part in text.split(";")
+        if part.strip() and "=" not in part
+    ]
     cells = text_cells(text)
     head = list(cells)
     problems += [p for p in _head_problems(head, head, row=number) if p.column]
@@ -136,7 +157,9 @@ def jobs_of_texts(texts: Sequence[str]) -> tuple[tuple[Job, ...], tuple[Problem,
     problems = [Problem(parameter="jobs", message=str(p)) for t in tables for p in t.problems]
     for name, times in Counter(j.name for j in jobs).items():
         if times > 1:
-            message = f"{times} jobs are called {name!r}. Give each its own name."
+            message = Text(
+                "{times} jobs are called {name!r}. Give each its own name.", times=times, name=name
+            )
             problems.append(Problem(parameter="jobs", message=message))
     return jobs, tuple(problems)
 
@@ -209,7 +232,11 @@ def _near(name: str) -> str:
     from planner.core.parameters import near_names
 
     near = near_names(name, list(BY_NAME), 1)
-    return f"Perhaps {near[0]}?" if near else f"Use {', '.join(list(BY_NAME)[:10])} ..."
+    return (
+        Text("Perhaps {near}?", near=near[0])
+        if near
+        else f"Use {', '.join(list(BY_NAME)[:10])} ..."
+    )
 
 
 def _row(
@@ -219,7 +246,7 @@ def _row(
     """Return the job of a row; None with a problem, which is added to `problems`."""
     before = len(problems)
     if len(line) > len(head):
-        rule = f"{len(line)} cells, but {len(head)} columns."
+        rule = Text("{line} cells, but {head} columns.", line=len(line), head=len(head))
         fix = "Put a text with the separator into quotation marks."
         problems.append(_problem(number, "", rule, fix))
     values: dict[str, Any] = {}

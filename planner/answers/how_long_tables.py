@@ -10,6 +10,7 @@ from planner.core import (
     Floats,
     Record,
     Refusal,
+    Text,
     ahead_between,
     ahead_of,
     clock,
@@ -205,7 +206,9 @@ def ratio_rows(
     report = or_refusal(f"{fast} and {slow}", lambda: systems_of(sides[0], sides[1], epochs))
     if isinstance(report, Refusal):
         return []
-    named = [(f"same batch, {_batch(r)}", r) for r in report.same_batch]
+    named: list[tuple[str, RatioReport]] = [
+        (Text("same batch, {batch}", batch=_batch(r)), r) for r in report.same_batch
+    ]
     named += [
         ("best against best", report.best_against_best),
         (_largest(report.largest_speed_up), report.largest_speed_up),
@@ -224,12 +227,12 @@ def _alike(options: list[Option], epochs: int, *, rest_like_last: bool) -> list[
 
 def _largest(report: RatioReport) -> str:
     what = "smallest slowdown" if _slower(report) else "largest speed-up"
-    return f"{what}: fastest against slowest"
+    return Text("{what}: fastest against slowest", what=what)
 
 
 def _smallest(report: RatioReport) -> str:
     what = "largest slowdown" if _slower(report) else "smallest speed-up"
-    return f"{what}: slowest against fastest"
+    return Text("{what}: slowest against fastest", what=what)
 
 
 def _slower(report: RatioReport) -> bool:
@@ -241,7 +244,7 @@ def _slower(report: RatioReport) -> bool:
 def _row(name: str, report: RatioReport, epochs: int) -> Record:
     return {
         "Comparison": name,
-        f"Over {epochs:,} epochs": _factor(report.over_epochs),
+        Text("Over {epochs:,} epochs", epochs=epochs): _factor(report.over_epochs),
         "90 % interval": _interval(report.over_epochs),
         "Per later epoch": _factor(report.asymptotic),
         "Decided": _decided(report.over_epochs),
@@ -275,7 +278,7 @@ def _notes(answer: SpeedUp | Refusal) -> str:
     if isinstance(answer, Refusal) or START_NOT_INCLUDED not in answer.factor.reasons:
         return ""
     without = [r.label for r in (answer.a, answer.b) if START_NOT_INCLUDED in _reasons(r)]
-    return f"Start-up time of {' and '.join(without)} is not included."
+    return Text("Start-up time of {without} is not included.", without=" and ".join(without))
 
 
 def _reasons(run: RunTimes) -> tuple[str, ...]:

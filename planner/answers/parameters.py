@@ -17,7 +17,7 @@ from planner.capacity import (
     MOST_STOCKS,
     PLAN_MONTHS,
 )
-from planner.core import MOST_VALUES, Parameter
+from planner.core import MOST_VALUES, Parameter, Text
 from planner.epochs import EPOCHS, MOST_CHOSEN, MOST_EPOCHS, MOST_LINES, SAMPLES_PER_EPOCH
 from planner.epochs.projection import SESSION_SD
 from planner.explore import MARKS, MOST, STATISTICS
@@ -204,9 +204,14 @@ FACETS: Final = MappingProxyType(
 """Filters of runs, in the order of the Results page."""
 _FILTERS: Final = (
     *(Parameter(name=n, words=words, many=MOST_VALUES) for n, words in FACETS.items()),
-    Parameter(name="suspect", words=f"{ANY}, {NONE}, or what is suspect: {', '.join(NAMES)}",
-              many=len(NAMES) + 2),
-)  # fmt: skip
+    Parameter(
+        name="suspect",
+        words=Text(
+            "{any}, {none}, or what is suspect: {names}", any=ANY, none=NONE, names=", ".join(NAMES)
+        ),
+        many=len(NAMES) + 2,
+    ),
+)
 MOST_RUNS_SHOWN: Final = 60
 """Runs that a link to Results names one by one."""
 RESULTS: Final = (

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, TypeVar
 from msgspec import UNSET, Meta, Struct, UnsetType, convert, to_builtins
 
 from planner.compare import Assumptions
+from planner.core import plain_text
 
 Body = dict[str, Any]
 """JSON data: texts, numbers, lists and objects, without NaN."""
@@ -34,7 +35,7 @@ AnyRecord = TypeVar("AnyRecord", bound=Struct)
 
 def plain(record: Struct) -> Body:
     """Return a record as JSON data."""
-    body: Body = to_builtins(record)
+    body: Body = to_builtins(record, enc_hook=plain_text)
     return body
 
 

@@ -44,7 +44,17 @@ from planner.capacity.records import (
     Waiting,
     silent,
 )
-from planner.core import Estimate, Floats, Refusal, percent, plain, sentence_case
+from planner.core import (
+    Estimate,
+    Floats,
+    Refusal,
+    Text,
+    joined,
+    paragraph,
+    percent,
+    plain,
+    plural,
+)
 from planner.cost import (
     DOLLARS,
     HOURS_PER_MONTH,
@@ -65,9 +75,8 @@ SELDOM: Final = 0.01
 """A rented machine that fewer months need is not counted."""
 USUAL_USE: Final = 0.6
 """Utilisation of one machine in the cost lines, where a fleet has no standing machine."""
-_ACTS: Final = {
-    "owned": "use", "bought": "buy", "reserved": "reserve", "on demand": "rent up to",
-    "spot": "rent up to",
+_ACT_OF: Final = {
+    "owned": "use", "bought": "buy", "reserved": "reserve", "on demand": "rent", "spot": "rent",
 }  # fmt: skip
 
 
@@ -154,6 +163,8 @@ def plan(
     return CapacityAnswer(
         sentence=_sentence(result),
         keeps=result.keeps,
+        fleet=_fleet_words(result),
+        late="" if result.keeps else _late_sentence(result),
         tiles=_tiles(result),
         chips=_chips(course, None if only_rents else against),
         jobs=_jobs(result),
@@ -223,13 +234,30 @@ def _hours_by_kind(simulated: Simulated, spent: Spend) -> list[float]:
 def _sentence(result: _Result) -> str:
     """Return the fleet, its cost a month, and whether it keeps the deadlines."""
     cost = money_with_interval(result.cost, result.display)
-    what = f"{_fleet_words(result)}: {cost} a month"
+    fleet = _fleet_words(result)
     if result.keeps:
-        return f"{what}, {_late_words(result.late)} of all runs late."
+        return Text(
+            "{fleet}: {cost} a month, {share} of all runs late.",
+            fleet=fleet,
+            cost=cost,
+            share=_late_words(result.late),
+        )
+    return paragraph(
+        Text("{fleet}: {cost} a month.", fleet=fleet, cost=cost), _late_sentence(result)
+    )
+
+
+def _late_sentence(result: _Result) -> str:
+    """Return which job misses its deadlines most often."""
     job = result.simulated.case.jobs[int(np.argmax(result.worst))]
     share = float(result.whole[int(np.argmax(result.worst))])
     limit = percent(1.0 - result.horizon.probability)
-    return f"{what}. {job.name} is late in {_late_words(share)} of its runs, above {limit}."
+    return Text(
+        "{job} is late in {share} of its runs, above {limit}.",
+        job=job.name,
+        share=_late_words(share),
+        limit=limit,
+    )
 
 
 def _fleet_words(result: _Result) -> str:
@@ -239,20 +267,63 @@ def _fleet_words(result: _Result) -> str:
         machine = result.simulated.machine(stock)
         count = stock.count if machine.term in STANDING else int(result.used[n])
         if count:
-            key = (_ACTS[machine.term], machine.hardware or machine.label)
+            key = (_ACT_OF[machine.term], machine.hardware or machine.label)
             counts[key] = counts.get(key, 0) + count
-    words = [
-        f"{act} {n}{'' if k else ' machine' if n == 1 else ' machines'} with {hardware}"
-        for k, ((act, hardware), n) in enumerate(counts.items())
-    ]
-    return sentence_case(", ".join(words)) if words else "No machine"
+    if not counts:
+        return Text("No machine")
+    return joined(", ", [
+        _machines_words(*key, n, first=k == 0) for k, (key, n) in enumerate(counts.items())
+    ])  # fmt: skip
+
+
+def _machines_words(act: str, hardware: str, n: int, *, first: bool) -> Text:
+    """Return 'Use 2 machines with 8 x A', and 'buy 2 with 8 x B' after the first."""
+    if not first:
+        return {
+            "use": Text("use {count} with {hardware}", count=n, hardware=hardware),
+            "buy": Text("buy {count} with {hardware}", count=n, hardware=hardware),
+            "reserve": Text("reserve {count} with {hardware}", count=n, hardware=hardware),
+            "rent": Text("rent up to {count} with {hardware}", count=n, hardware=hardware),
+        }[act]
+    return {
+        "use": plural(
+            n,
+            "Use {count} machine with {hardware}",
+            "Use {count} machines with {hardware}",
+            hardware=hardware,
+        ),
+        "buy": plural(
+            n,
+            "Buy {count} machine with {hardware}",
+            "Buy {count} machines with {hardware}",
+            hardware=hardware,
+        ),
+        "reserve": plural(
+            n,
+            "Reserve {count} machine with {hardware}",
+            "Reserve {count} machines with {hardware}",
+            hardware=hardware,
+        ),
+        "rent": plural(
+            n,
+            "Rent up to {count} machine with {hardware}",
+            "Rent up to {count} machines with {hardware}",
+            hardware=hardware,
+        ),
+    }[act]
 
 
 def _late_words(share: float) -> str:
     """Return '1.5 %' with two digits, '< 0.1 %', or 'none'."""
+    number = _late_number(share)
+    return number if share <= 0.0 else Text("{number} %", number=number)
+
+
+def _late_number(share: float) -> str:
+    """Return a share without its unit: '1.5', '< 0.1', or 'none'."""
     if share <= 0.0:
-        return "none"
-    return "< 0.1 %" if share < 0.001 else f"{float(f'{100.0 * share:.2g}'):g} %"
+        return Text("none")
+    return "< 0.1" if share < 0.001 else f"{float(f'{100.0 * share:.2g}'):g}"
 
 
 def _chips(course: Course, rent: Course | None) -> tuple[str, ...]:
@@ -261,10 +332,17 @@ def _chips(course: Course, rent: Course | None) -> tuple[str, ...]:
         return ()
     chance = probability_cheaper(course.total, rent.total)
     ratio = float(np.median(course.total)) / float(np.median(rent.total))
-    way = f"{percent(abs(1.0 - ratio))} {'below' if ratio <= 1.0 else 'above'}"
+    likely_cheaper = Text("{chance} likely cheaper than renting only", chance=percent(chance))
     if ratio >= TIMES:
-        way = f"{plain(ratio, 2)} x the cost of"
-    return f"{percent(chance)} likely cheaper than renting only", f"{way} renting only"
+        return (
+            likely_cheaper,
+            Text("{ratio} x the cost of renting only", ratio=plain(ratio, 2)),
+        )
+    way = "below" if ratio <= 1.0 else "above"
+    return (
+        likely_cheaper,
+        Text("{saved} {way} renting only", saved=percent(abs(1.0 - ratio)), way=way),
+    )
 
 
 def _tiles(result: _Result) -> tuple[Tile, ...]:
@@ -279,21 +357,42 @@ def _tiles(result: _Result) -> tuple[Tile, ...]:
     if months:
         # hours of a run count in the month it arrives, so a full month may have some more
         first, last = (percent(min(m.utilisation or 0.0, 1.0)) for m in (months[0], months[-1]))
-        ends = f"{first} in month 1, {last} in month {months[-1].month}"
-    rented = f"own + 0 to {result.rented} rented" if result.rented else "own"
+        ends = Text(
+            "{first} in month 1, {last} in month {month}",
+            first=first,
+            last=last,
+            month=months[-1].month,
+        )
+    rented = Text("own + 0 to {rented} rented", rented=result.rented) if result.rented else "own"
     worst = 100.0 * float(result.worst.max(initial=0.0))
     return (
         Tile(title="Machines", text=f"{result.standing}", unit=rented, note=_bought_words(result)),
-        Tile(title="Cost a month", text=value, unit=display.currency, note=f"{total} in all",
-             value=shown(float(cost.value), display), low=shown(float(cost.low), display),
-             high=shown(float(cost.high), display)),
-        Tile(title="Utilisation of own machines",
-             text="–" if used is None else f"{100.0 * used:.0f}", unit="" if used is None else "%",
-             note=ends, value=None if used is None else 100.0 * used),
-        Tile(title="Runs late", text=_late_words(result.late).removesuffix(" %"),
-             unit="%" if result.late else "", note=f"{worst:.2g} % in a job's worst quarter",
-             value=100.0 * result.late, high=worst, limit=limit),
-    )  # fmt: skip
+        Tile(
+            title="Cost a month",
+            text=value,
+            unit=display.currency,
+            note=Text("{total} in all", total=total),
+            value=shown(float(cost.value), display),
+            low=shown(float(cost.low), display),
+            high=shown(float(cost.high), display),
+        ),
+        Tile(
+            title="Utilisation of own machines",
+            text="–" if used is None else f"{100.0 * used:.0f}",
+            unit="" if used is None else "%",
+            note=ends,
+            value=None if used is None else 100.0 * used,
+        ),
+        Tile(
+            title="Runs late",
+            text=_late_number(result.late),
+            unit="%" if result.late else "",
+            note=Text("{worst:.2g} % in a job's worst quarter", worst=worst),
+            value=100.0 * result.late,
+            high=worst,
+            limit=limit,
+        ),
+    )
 
 
 def _bought_words(result: _Result) -> str:
@@ -311,16 +410,24 @@ def _notes(result: _Result) -> tuple[str, ...]:
     case = result.simulated.case
     spots = [m for m in case.machines if m.term == "spot" and m.rental is not None]
     notes = [
-        f"{len(case.at) * case.scenarios:,} simulated months, seed {case.seed}. Runs arrive at "
-        "random and start in order of arrival.",
+        Text(
+            "{at:,} simulated months, seed {seed}. Runs arrive at random and start in "
+            "order of arrival.",
+            at=len(case.at) * case.scenarios,
+            seed=case.seed,
+        ),
         "A run takes the cheapest machine that finishes in time, else the first to finish.",
     ]
     if spots and spots[0].rental is not None:
         often = float(np.mean(spots[0].rental.interruptions_per_hour))  # type: ignore[arg-type]
-        notes.append(f"Spot machines are interrupted {often:g} times an hour: an assumption.")
+        notes.append(
+            Text(
+                "Spot machines are interrupted {often:g} times an hour: an assumption.", often=often
+            )
+        )
     stale = [m.label for m in case.machines if m.stale]
     if stale:
-        notes.append(f"Older than 12 months: the prices of {', '.join(stale)}.")
+        notes.append(Text("Older than 12 months: the prices of {stale}.", stale=", ".join(stale)))
     return tuple(notes)
 
 

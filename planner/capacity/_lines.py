@@ -35,7 +35,7 @@ from planner.capacity.records import (
     Machine,
     RentOrBuyByUse,
 )
-from planner.core import Estimate, Floats, Refusal, percent
+from planner.core import Estimate, Floats, Refusal, Text, percent
 from planner.cost import (
     DOLLARS,
     HOURS_PER_MONTH,
@@ -140,7 +140,7 @@ def crossing(first: Floats, other: Floats) -> Estimate | Refusal:
     if np.isfinite(float(estimate.value)):
         return estimate
     return Refusal(
-        reason=f"Renting only stays cheaper for all {months} months.",
+        reason=Text("Renting only stays cheaper for all {months} months.", months=months),
         measure_next="Plan more months, or more runs.",
     )
 
@@ -160,7 +160,9 @@ def compared_lines(
     sentence = even.reason if isinstance(even, Refusal) else _since(float(even.value))
     if isinstance(even, Refusal) and own.net < rented.net:
         worth = money(own.resale, display)
-        sentence = f"The fleet costs less than renting only with its resale value of {worth}."
+        sentence = Text(
+            "The fleet costs less than renting only with its resale value of {worth}.", worth=worth
+        )
     return CostLines(title="Cost over the plan", lines=tuple(lines), break_even=even,
                      sentence=sentence)  # fmt: skip
 
@@ -168,7 +170,7 @@ def compared_lines(
 def _since(month: float) -> str:
     if month <= 0.0:
         return "The fleet is cheaper than renting only from the first month."
-    return f"The fleet has cost less than renting only since month {month:.0f}."
+    return Text("The fleet has cost less than renting only since month {month:.0f}.", month=month)
 
 
 # -- one machine ---------------------------------------------------------------------------------
@@ -220,9 +222,11 @@ def _by_use(
     if isinstance(use, Refusal):
         sentence = use.reason
     else:
-        sentence = (
-            f"Buying {machine.label} costs less than {best.label} from "
-            f"{percent(float(use.value))} utilisation."
+        sentence = Text(
+            "Buying {machine} costs less than {best} from {use} utilisation.",
+            machine=machine.label,
+            best=best.label,
+            use=percent(float(use.value)),
         )
     return RentOrBuyByUse(hardware=machine.label, utilisation=SHARES, curves=tuple(curves),
                           break_even=use, now=now, sentence=sentence)  # fmt: skip
@@ -273,28 +277,42 @@ def side_by_side(
                 best = float(place), even, own_line, other_line
     if not lines:
         return None
-    title = f"{horizon.years:g} years at {percent(utilisation)} utilisation"
+    title = Text(
+        "{years:g} years at {utilisation} utilisation",
+        years=horizon.years,
+        utilisation=percent(utilisation),
+    )
     if best is None:
         none = Refusal(reason="No machine here can be bought and rented.", measure_next="")
         return CostLines(title=title, lines=tuple(lines), break_even=none, sentence=none.reason)
     _, even, bought_line, rented_line = best
-    sentence = f"{bought_line.name} has cost less than {rented_line.name} since month "
+    bought_name, rented_name = bought_line.name, rented_line.name
     if isinstance(even, Estimate):
-        sentence += f"{float(even.value):.0f}."
+        sentence = Text(
+            "{bought} has cost less than {rented} since month {month:.0f}.",
+            bought=bought_name,
+            rented=rented_name,
+            month=float(even.value),
+        )
     elif bought_line.net < rented_line.net:
-        sentence = (
-            f"{bought_line.name} costs less than {rented_line.name} only with its resale value of "
-            f"{money(bought_line.resale, display)}."
+        sentence = Text(
+            "{bought} costs less than {rented} only with its resale value of {amount}.",
+            bought=bought_name,
+            rented=rented_name,
+            amount=money(bought_line.resale, display),
         )
     else:
-        sentence = f"{rented_line.name} stays cheaper for {months} months."
-    return CostLines(title=title, lines=tuple(lines), break_even=even, sentence=sentence)
+        sentence = Text(
+            "{rented} stays cheaper for {months} months.", rented=rented_name, months=months
+        )
+    return CostLines(title=title, lines=tuple(lines), break_even=even, sentence=sentence,
+                     named=(bought_line.name, rented_line.name))  # fmt: skip
 
 
 def _own_course(machine: Machine, months: int, utilisation: float) -> Course:
     owned = machine.owned
     if owned is None:
-        raise ValueError(f"{machine.label} is not bought.")
+        raise ValueError(Text("{machine} is not bought.", machine=machine.label))
     drawn = draw_record(owned, machine.id)
     busy, idle = HOURS_PER_MONTH * utilisation, HOURS_PER_MONTH * (1.0 - utilisation)
     each = busy_energy_per_hour(drawn) * busy + idle_energy_per_hour(drawn) * idle
@@ -319,7 +337,7 @@ def _own_course(machine: Machine, months: int, utilisation: float) -> Course:
 def _rent_course(machine: Machine, months: int, utilisation: float) -> Course:
     rental = machine.rental
     if rental is None:
-        raise ValueError(f"{machine.label} is not rented.")
+        raise ValueError(Text("{machine} is not rented.", machine=machine.label))
     price = np.atleast_1d(np.asarray(draw_record(rental, machine.id).price_per_hour))
     month = np.arange(months + 1)[:, None]
     if machine.term in STANDING:

@@ -55,7 +55,7 @@ from planner.capacity.records import (
     Term,
     silent,
 )
-from planner.core import Floats
+from planner.core import Floats, Text
 from planner.cost import HOURS_PER_MONTH, capex, idle_energy_per_hour, likely, money
 
 LOADED: Final = 0.85
@@ -250,8 +250,9 @@ def _cheapest(
         simulated = simulate(busiest, best)
         worst = late_shares(simulated)[1]
         if bool((worst <= late + 1e-12).all()) and busiest is not exact:
-            months = f"{len(exact.at) * exact.scenarios:,} months"
-            fast.say(f"Simulating {months} of the chosen fleet", COMPARING)
+            months = len(exact.at) * exact.scenarios
+            fast.say(Text("Simulating {months:,} months of the chosen fleet", months=months),
+                     COMPARING)  # fmt: skip
             simulated = simulate(exact, best)
             worst = late_shares(simulated)[1]
         n += 1
@@ -520,8 +521,10 @@ def _improved(
 
 def _so_far(compared: int, now: Looked) -> str:
     """Return how many fleets were compared, and what the best one costs."""
-    best = "none is in time yet" if now[0] > 0.0 else f"the best costs {money(now[1])} a month"
-    return f"Compared {compared} fleets: {best}"
+    if now[0] > 0.0:
+        return Text("Compared {compared} fleets: none is in time yet", compared=compared)
+    return Text("Compared {compared} fleets: the best costs {cost} a month",
+                compared=compared, cost=money(now[1]))  # fmt: skip
 
 
 def _is_better(then: Looked, now: Looked) -> bool:

@@ -19,7 +19,7 @@ import numpy as np
 
 from planner.capacity._months import HOUR_S, Simulated
 from planner.capacity.records import STANDING, Machine, Stock
-from planner.core import Floats
+from planner.core import Floats, Text
 from planner.cost import (
     HOURS_PER_MONTH,
     Owned,
@@ -197,7 +197,9 @@ def owned_in(machine: Machine, simulated: Simulated) -> Owned:
         ValueError: it is neither rented nor owned.
     """
     if machine.owned is None:
-        raise ValueError(f"{machine.label} has neither rent nor costs of an own machine.")
+        raise ValueError(
+            Text("{machine} has neither rent nor costs of an own machine.", machine=machine.label)
+        )
     drawn = draw_record(machine.owned, machine.id)
     names = ("price_usd", "tariff_usd_per_kwh", "upkeep_usd_per_year")
     values = {name: chosen(getattr(drawn, name), simulated) for name in names}

@@ -24,7 +24,7 @@ from planner.capacity.records import (
     NextMeasurement,
     Stock,
 )
-from planner.core import Estimate, Floats, percent, plain
+from planner.core import Estimate, Floats, Text, paragraph, percent, plain
 from planner.cost import (
     DOLLARS,
     DRAWS,
@@ -70,8 +70,15 @@ def breaks_first(case: Case, stocks: Sequence[Stock], horizon: Horizon, *, keeps
                   for f, (late, job) in zip(factors, looked, strict=True)]  # fmt: skip
         broken = [(f, job) for f, (late, job) in zip(factors, looked, strict=True) if late]
         if not broken and high == MOST_FACTOR:
-            return Breaks(sentence=f"Nothing breaks up to {plain(MOST_FACTOR)} x the planned runs.",
-                          job="", factor=None, fix="")  # fmt: skip
+            return Breaks(
+                sentence=Text(
+                    "Nothing breaks up to {most_factor} x the planned runs.",
+                    most_factor=plain(MOST_FACTOR),
+                ),
+                job="",
+                factor=None,
+                fix="",
+            )
         if broken:
             high, name = broken[0][0], case.jobs[broken[0][1]].name
         low = max((f for f in factors if f < high), default=high if high == 1.0 else low)
@@ -80,9 +87,19 @@ def breaks_first(case: Case, stocks: Sequence[Stock], horizon: Horizon, *, keeps
         factors = [*np.linspace(low, high, AT_ONCE + 2)[1:-1]]
     at = round(low / FACTOR_STEP) * FACTOR_STEP
     limits = percent(limit)
-    when = f"Above {plain(round(at, 2))} x the planned runs" if high > 1.0 else "As planned"
-    return Breaks(sentence=f"{when}, more than {limits} of its runs end too late.", job=name,
-                  factor=at, fix=_fix(case, small, stocks, high, limit))  # fmt: skip
+    when = (
+        Text("Above {at} x the planned runs", at=plain(round(at, 2)))
+        if high > 1.0
+        else "As planned"
+    )
+    return Breaks(
+        sentence=Text(
+            "{when}, more than {limits} of its runs end too late.", when=when, limits=limits
+        ),
+        job=name,
+        factor=at,
+        fix=_fix(case, small, stocks, high, limit),
+    )
 
 
 def _late(
@@ -104,7 +121,7 @@ def _fix(case: Case, small: Case, stocks: Sequence[Stock], factor: float, limit:
         kinds, _late(case, small, tried, limit) if tried else [], strict=False
     ):
         if not late:
-            return f"One more {machine.label} fixes it."
+            return Text("One more {machine} fixes it.", machine=machine.label)
     return ""
 
 
@@ -160,11 +177,11 @@ class _Model:
 
 
 def _time(job: str) -> str:
-    return f"Time of {job}"
+    return Text("Time of {job}", job=job)
 
 
 def _price_of(machine: Machine) -> str:
-    return f"Price of {machine.label}"
+    return Text("Price of {machine}", machine=machine.label)
 
 
 def model_of(simulated: Simulated, busy_h: Floats) -> _Model:
@@ -248,6 +265,13 @@ def measure_next(
         return None
     _, after, job_name, advice = best
     (_, low, high), (_, less, more) = (money_ends(e, display) for e in (before, after))
-    narrows = f"The cost of a month narrows from {low}–{high} to {less}–{more} {display.currency}."
-    return NextMeasurement(sentence=f"{advice} {narrows}", job=job_name, before=before,
+    narrows = Text(
+        "The cost of a month narrows from {low}–{high} to {less}–{more} {currency}.",
+        low=low,
+        high=high,
+        less=less,
+        more=more,
+        currency=display.currency,
+    )
+    return NextMeasurement(sentence=paragraph(advice, narrows), job=job_name, before=before,
                            after=after)  # fmt: skip

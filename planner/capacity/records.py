@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
 
-from planner.core import Estimate, Problem, Refusal, speak_once
+from planner.core import Estimate, Problem, Refusal, Text, speak_once
 from planner.cost import Influence, Owned, Rental
 
 Term = Literal["owned", "bought", "reserved", "on demand", "spot"]
@@ -74,11 +74,29 @@ class Job:
         if not self.name.strip():
             problems.append("A job has no name. Give it one.")
         if self.runs_a_month < 0.0 or self.runs_a_month != self.runs_a_month:
-            problems.append(f"{self.name}: {self.runs_a_month:g} runs a month. Give 0 or more.")
+            problems.append(
+                Text(
+                    "{name}: {runs_a_month:g} runs a month. Give 0 or more.",
+                    name=self.name,
+                    runs_a_month=self.runs_a_month,
+                )
+            )
         if self.within_h is not None and not self.within_h > 0.0:
-            problems.append(f"{self.name}: within {self.within_h:g} h. Give more than 0.")
+            problems.append(
+                Text(
+                    "{name}: within {within_h:g} h. Give more than 0.",
+                    name=self.name,
+                    within_h=self.within_h,
+                )
+            )
         if not self.growth > -1.0:
-            problems.append(f"{self.name}: growth {self.growth:g}. Give 0.05 for 5 % a month.")
+            problems.append(
+                Text(
+                    "{name}: growth {growth:g}. Give 0.05 for 5 % a month.",
+                    name=self.name,
+                    growth=self.growth,
+                )
+            )
         speak_once(problems)
 
 
@@ -343,12 +361,14 @@ class CostLines:
     """Lines side by side, with the month from which the first one is cheaper than renting.
 
     break_even: months with interval; a refusal where it is not within the horizon.
+    named: names of the lines in the sentence.
     """
 
     title: str
     lines: tuple[CostLine, ...]
     break_even: Estimate | Refusal
     sentence: str
+    named: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -365,12 +385,15 @@ class NextMeasurement:
 class CapacityAnswer:
     """The answer, or why there is none.
 
-    Without an answer `sentence` says why, and every other part is empty. `query` is the same
-    question with its defaults written out.
+    Without an answer `sentence` says why, and every other part is empty. `sentence` says which
+    machines (`fleet`), their cost, and what misses the deadlines (`late`; "" where all are kept).
+    `query` is the same question with its defaults written out.
     """
 
     sentence: str
     keeps: bool
+    fleet: str = ""
+    late: str = ""
     tiles: tuple[Tile, ...] = ()
     chips: tuple[str, ...] = ()
     jobs: tuple[JobRow, ...] = ()

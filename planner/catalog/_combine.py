@@ -25,7 +25,7 @@ from planner.catalog._records import (
 )
 from planner.catalog._rows import Parsed, Problem, first_problems
 from planner.catalog._schema import LIMITS
-from planner.core import Refusal
+from planner.core import Refusal, Text
 
 Words = frozenset[str]
 MAKERS: Final = frozenset(
@@ -137,7 +137,7 @@ def _several(text: str, matches: list[Accelerator]) -> Refusal:
     names = [a.name for a in matches[:6]] + (["another"] if len(matches) > 6 else [])
     first = f"{', '.join(names[:-1])} or " if names[:-1] else ""
     return Refusal(
-        reason=f"{_quoted(text)} could be {first}{names[-1]}",
+        reason=Text("{text} could be {names}.", text=_quoted(text), names=f"{first}{names[-1]}"),
         measure_next="Use the full name with memory and form (SXM, PCIe).",
     )
 
@@ -148,8 +148,8 @@ def _unknown(names: tuple[str, ...], text: str) -> Refusal:
     near = difflib.get_close_matches(text[:MAX_TEXT].casefold(), by_name, n=3, cutoff=0.5)
     hint = f"Perhaps {' or '.join(by_name[n] for n in near)}? " if near else ""
     return Refusal(
-        reason=f"{_quoted(text)} is not in the catalogue",
-        measure_next=f"{hint}Choose one that is, or add a row of your own.",
+        reason=Text("{text} is not in the catalogue.", text=_quoted(text)),
+        measure_next=Text("{hint}Choose one that is, or add a row of your own.", hint=hint),
     )
 
 
@@ -168,10 +168,14 @@ _UNCOUNTED: Final = frozenset({"aliases", "as_of", "note", "source_url"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
-    """A catalogue with further rows; `overridden` describes replaced rows, one line each."""
+    """A catalogue with further rows; `overridden` describes replaced rows, one line each.
+
+    `changed` has those of them that change a number.
+    """
 
     catalog: Catalog
     overridden: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
 
 
 def merged(catalog: Catalog, further: Catalog) -> Merged:
@@ -180,19 +184,25 @@ def merged(catalog: Catalog, further: Catalog) -> Merged:
     offers, two = _merged(catalog.offers, further.offers)
     tariffs, three = _merged(catalog.tariffs, further.tariffs)
     whole = Catalog(accelerators=accelerators, offers=offers, tariffs=tariffs)
-    return Merged(catalog=whole, overridden=(*replaced_accelerators, *two, *three))
+    overrides = (*replaced_accelerators, *two, *three)
+    return Merged(
+        catalog=whole,
+        overridden=tuple(line for line, _ in overrides),
+        changed=tuple(line for line, changes in overrides if changes),
+    )
 
 
 def _merged(
     first: Sequence[_Entry], further: Sequence[_Entry]
-) -> tuple[tuple[_Entry, ...], tuple[str, ...]]:
+) -> tuple[tuple[_Entry, ...], tuple[tuple[str, bool], ...]]:
+    """Return all rows, and a line per replaced one with whether a number changes."""
     whole = {entry.id: entry for entry in first}
     overrides = [_override(whole[e.id], e) for e in further if e.id in whole and whole[e.id] != e]
     whole |= {entry.id: entry for entry in further}
     return tuple(whole.values()), tuple(overrides)
 
 
-def _override(old: _Entry, new: _Entry) -> str:
+def _override(old: _Entry, new: _Entry) -> tuple[str, bool]:
     before, after = _facts(old), _facts(new)
     changed = [n for n in {**before, **after} if before.get(n) != after.get(n)]
     counted = [n for n in changed if n not in _UNCOUNTED]
@@ -200,7 +210,7 @@ def _override(old: _Entry, new: _Entry) -> str:
         f"{_plain(name)} {_plain_value(before.get(name))} -> {_plain_value(after.get(name))}"
         for name in counted or changed
     ]
-    return f"{new.id}: {'; '.join(changes) or SAME}"
+    return f"{new.id}: {'; '.join(changes) or SAME}", bool(changes)
 
 
 def _facts(entry: Accelerator | Offer | Tariff) -> dict[str, object]:
@@ -266,7 +276,11 @@ def with_known_accelerators(offers: Parsed, catalog: Catalog) -> Parsed:
 
 
 def _unclear(file: str, row: int, why: Refusal) -> Problem:
-    message = f"is not understood: {why.reason}. {why.measure_next}"
+    message = Text(
+        "is not understood: {reason} {measure_next}",
+        reason=why.reason,
+        measure_next=why.measure_next,
+    )
     return Problem(file=file, row=row, column="accelerator", message=message)
 
 

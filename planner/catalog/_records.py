@@ -35,8 +35,9 @@ class Accelerator:
     `link_bytes_per_s` is the sum of both directions over all links of one accelerator to others.
     `list_price_usd` is the maker's price on `list_price_as_of`, None where unpublished.
     `server_price_usd` is the price of a whole server with `server_accelerators` of it, host
-    included; None if unknown. `launched` is the first day of the month in which the maker announced
-    it.
+    included; None if unknown. Where no seller prints one it is an estimate between
+    `server_price_low_usd` and `server_price_high_usd`; both are None for a stated price.
+    `launched` is the first day of the month in which the maker announced it.
     """
 
     id: str
@@ -57,12 +58,32 @@ class Accelerator:
     list_price_as_of: date | None = None
     list_price_source_url: str = ""
     server_price_usd: float | None = None
+    server_price_low_usd: float | None = None
+    server_price_high_usd: float | None = None
     server_accelerators: int | None = None
     server_price_as_of: date | None = None
     server_price_source_url: str = ""
     launched: date | None = None
     note: str = ""
     origin: Origin = "shipped"
+
+    @property
+    def server_price_range(self) -> str:
+        """Range of an estimated server price: "157,000 to 197,000"; "" for a stated price."""
+        low, high = self.server_price_low_usd, self.server_price_high_usd
+        return "" if low is None or high is None else f"{low:,.0f} to {high:,.0f}"
+
+    @property
+    def server_price_uncertainty(self) -> float:
+        """Half of that range as a share of the price; 0 for a stated price."""
+        low, price, high = (
+            self.server_price_low_usd,
+            self.server_price_usd,
+            self.server_price_high_usd,
+        )
+        if low is None or high is None or not price:
+            return 0.0
+        return (high - low) / (2.0 * price)
 
     @property
     def linked(self) -> bool:

@@ -35,6 +35,7 @@ from planner.catalog._schema import (
     TableName,
     peak_column,
 )
+from planner.core import Text
 
 Value = str | float | int | date | tuple[str, ...] | None
 FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
@@ -59,7 +60,13 @@ def cell_value(column: Column, text: str) -> Value:
     if not text:
         return _empty(column)
     if len(text) > LIMITS["cell"].value:
-        raise CellError(f"has {len(text)} characters; at most {LIMITS['cell'].value} are read.")
+        raise CellError(
+            Text(
+                "has {text} characters; at most {cell} are read.",
+                text=len(text),
+                cell=LIMITS["cell"].value,
+            )
+        )
     if not text.isprintable():
         raise CellError("contains a line break or another unprintable character. "
                         "Look for a quote that is opened and never closed.")  # fmt: skip
@@ -74,12 +81,25 @@ def _empty(column: Column) -> Value:
 
 def _text(column: Column, text: str) -> str:
     if text.startswith(FORMULA):
-        raise CellError(f"is {_shown(text)}, which a spreadsheet would run as a formula. Begin it "
-                        "with a letter or a digit.")  # fmt: skip
+        raise CellError(
+            Text(
+                "is {shown}, which a spreadsheet would run as a formula. Begin it with a "
+                "letter or a digit.",
+                shown=_shown(text),
+            )
+        )
     if column.choices and text not in column.choices:
-        raise CellError(f"is {_shown(text)}. Use one of: {', '.join(column.choices)}.")
+        raise CellError(
+            Text(
+                "is {shown}. Use one of: {choices}.",
+                shown=_shown(text),
+                choices=", ".join(column.choices),
+            )
+        )
     if column.pattern and not re.fullmatch(column.pattern, text):
-        raise CellError(f"is {_shown(text)}. Write it like {column.example}.")
+        raise CellError(
+            Text("is {shown}. Write it like {example}.", shown=_shown(text), example=column.example)
+        )
     return text
 
 
@@ -89,21 +109,33 @@ def _names(column: Column, text: str) -> tuple[str, ...]:
 
 def _number(column: Column, text: str) -> float:
     if not _NUMBER.fullmatch(text):
-        raise CellError(f"is {_shown(text)}, not a number. Write digits with a decimal point, "
-                        "like 2.49 or 8e10; leave it empty if it is unknown.")  # fmt: skip
+        raise CellError(
+            Text(
+                "is {shown}, not a number. Write digits with a decimal point, like 2.49 or "
+                "8e10; leave it empty if it is unknown.",
+                shown=_shown(text),
+            )
+        )
     return _in_range(column, float(text), text)
 
 
 def _whole(column: Column, text: str) -> int:
     if not _WHOLE.fullmatch(text):
-        raise CellError(f"is {_shown(text)}, not a whole number.")
+        raise CellError(Text("is {shown}, not a whole number.", shown=_shown(text)))
     return int(_in_range(column, float(text), text))
 
 
 def _in_range(column: Column, value: float, text: str) -> float:
     if not math.isfinite(value) or not column.low <= value <= column.high:
-        raise CellError(f"is {_shown(text)}. It must be from {column.low:g} to {column.high:g} "
-                        f"{column.unit}; look at the unit.")  # fmt: skip
+        raise CellError(
+            Text(
+                "is {shown}. It must be from {low:g} to {high:g} {unit}; look at the unit.",
+                shown=_shown(text),
+                low=column.low,
+                high=column.high,
+                unit=column.unit,
+            )
+        )
     return value
 
 
@@ -114,7 +146,9 @@ def _date(_: Column, text: str) -> date:
             return date(int(match[1]), int(match[2]), int(match[3] or 1))
     except ValueError:
         pass
-    raise CellError(f"is {_shown(text)}, not a date. Write YYYY-MM-DD or YYYY-MM.")
+    raise CellError(
+        Text("is {shown}, not a date. Write YYYY-MM-DD or YYYY-MM.", shown=_shown(text))
+    )
 
 
 def _link(_: Column, text: str) -> str:
@@ -159,7 +193,11 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        where = self.file if self.row is None else f"Row {self.row} of {self.file}"
+        where = (
+            self.file
+            if self.row is None
+            else Text("Row {row} of {file}", row=self.row, file=self.file)
+        )
         return (
             f"{where}: {self.column} {self.message}" if self.column else f"{where} {self.message}"
         )
@@ -224,7 +262,9 @@ def first_problems(problems: Sequence[Problem], file: str, more: int = 0) -> tup
     rest = len(problems) - (most - 1) + more
     if len(problems) + more <= most:
         return tuple(problems)
-    last = Problem(file=file, row=None, column="", message=f"has {rest} more problems.")
+    last = Problem(
+        file=file, row=None, column="", message=Text("has {rest} more problems.", rest=rest)
+    )
     return (*problems[: most - 1], last)
 
 
@@ -232,7 +272,7 @@ def _values(
     table: TableName, row: int, cells: Cells, file: str
 ) -> tuple[dict[str, Any], list[Problem]]:
     values: dict[str, Any] = {}
-    problems = []
+    problems: list[Problem] = []
     for column in TABLES[table]:
         try:
             values[column.name] = cell_value(column, cells.get(column.name) or "")
@@ -243,9 +283,15 @@ def _values(
 
 def _twice(file: str, row: int, key: str, first: int) -> Problem:
     return Problem(
-        file=file, row=row, column="",
-        message=f"is {key!r} like row {first}, which is kept. Give it another name, or drop one.",
-    )  # fmt: skip
+        file=file,
+        row=row,
+        column="",
+        message=Text(
+            "is {key!r} like row {first}, which is kept. Give it another name, or drop one.",
+            key=key,
+            first=first,
+        ),
+    )
 
 
 _TOGETHER: Final = MappingProxyType(
@@ -256,6 +302,8 @@ _TOGETHER: Final = MappingProxyType(
             "server_price_as_of",
             "server_price_source_url",
         ),
+        "server_price_low_usd": ("server_price_usd", "server_price_high_usd"),
+        "server_price_high_usd": ("server_price_low_usd",),
         "price_usd_per_kwh": ("customer", "price_as_of", "price_source_url"),
         "carbon_kg_per_kwh": ("carbon_as_of", "carbon_source_url"),
     }
@@ -265,15 +313,46 @@ _TOGETHER: Final = MappingProxyType(
 
 def _between(table: TableName, values: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return problems between columns; checked only if every single cell is sound."""
-    problems = [
-        (other, f"is empty, but {number} is set. Fill it in, or leave {number} empty.")
+    problems: list[tuple[str, str]] = [
+        (
+            other,
+            Text(
+                "is empty, but {number} is set. Fill it in, or leave {number} empty.", number=number
+            ),
+        )
         for number, others in _TOGETHER.items()
         for other in others
         if values.get(number) is not None and values.get(other) is None
     ]
     launched, seen = values.get("launched"), values.get("as_of")
     if launched is not None and seen is not None and launched > seen:
-        problems.append(("launched", f"is {launched}, after as_of {seen}. One of them is wrong."))
+        problems.append(
+            (
+                "launched",
+                Text(
+                    "is {launched}, after as_of {seen}. One of them is wrong.",
+                    launched=launched,
+                    seen=seen,
+                ),
+            )
+        )
+    low, price, high = (
+        values.get(name)
+        for name in ("server_price_low_usd", "server_price_usd", "server_price_high_usd")
+    )
+    if low is not None and price is not None and high is not None and not low <= price <= high:
+        problems.append(
+            (
+                "server_price_usd",
+                Text(
+                    "is {price:,.0f}, outside of {low:,.0f} to {high:,.0f}. Correct the price or "
+                    "its range.",
+                    price=price,
+                    low=low,
+                    high=high,
+                ),
+            )
+        )
     numbers = (values.get("price_usd_per_kwh"), values.get("carbon_kg_per_kwh"))
     if table == "electricity" and numbers == (None, None):
         problems.append(("price_usd_per_kwh", "and carbon_kg_per_kwh are empty. Give one of them."))
@@ -285,7 +364,14 @@ def _from_the_future(values: Mapping[str, Any], today: date | None) -> list[tupl
     if today is None:
         return []
     return [
-        (name, f"is {value}, after today, {today}. Enter the day on which it was read.")
+        (
+            name,
+            Text(
+                "is {value}, after today, {today}. Enter the day on which it was read.",
+                value=value,
+                today=today,
+            ),
+        )
         for name, value in values.items()
         if name.endswith("as_of") and value is not None and value > today + timedelta(days=1)
     ]
@@ -381,7 +467,11 @@ def parse_csv(
     whole: list[Problem] = []
     if others := unknown_columns(table, header):
         names = ", ".join(column.name for column in TABLES[table])
-        message = f"has unknown columns: {_listed(others)}. Available: {names}."
+        message = Text(
+            "has unknown columns: {listed}. Available: {names}.",
+            listed=_listed(others),
+            names=names,
+        )
         whole.append(Problem(file=name, row=None, column="", message=message))
     rows = list(_rows(name, header, lines, whole))
     parsed = parse_rows(table, rows, file=name, origin=origin, today=today)
@@ -410,7 +500,9 @@ def csv_of(table: TableName, entries: Sequence[Entry]) -> str:
 def _decoded(content: bytes) -> str:
     most = LIMITS["file"].value
     if len(content) > most:
-        raise FileError(f"is larger than {most:,} bytes. Split it, or drop what is not needed.")
+        raise FileError(
+            Text("is larger than {most:,} bytes. Split it, or drop what is not needed.", most=most)
+        )
     if b"\0" in content:
         raise FileError(
             "is not a text: it has zero bytes. Save it as CSV UTF-8, not as a workbook."
@@ -418,8 +510,9 @@ def _decoded(content: bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise FileError(f"is not UTF-8 from byte {error.start + 1} on. Save it as CSV UTF-8."
-                        ) from error  # fmt: skip
+        raise FileError(
+            Text("is not UTF-8 from byte {start} on. Save it as CSV UTF-8.", start=error.start + 1)
+        ) from error
 
 
 def _lines(text: str) -> tuple[list[str], Iterator[list[str]]]:
@@ -430,19 +523,31 @@ def _lines(text: str) -> tuple[list[str], Iterator[list[str]]]:
     try:
         header = [name.strip() for name in next(reader)]
     except csv.Error as error:
-        raise FileError(f"is not a CSV file: {error} in its first line.") from error
+        raise FileError(
+            Text("is not a CSV file: {error} in its first line.", error=error)
+        ) from error
     return header, reader
 
 
 def _check_header(table: TableName, header: Sequence[str]) -> None:
     if len(header) > LIMITS["columns"].value:
-        raise FileError(f"has {len(header)} columns; at most {LIMITS['columns'].value} are read.")
+        raise FileError(
+            Text(
+                "has {header} columns; at most {columns} are read.",
+                header=len(header),
+                columns=LIMITS["columns"].value,
+            )
+        )
     if len(header) == 1 and ";" in header[0]:
         raise FileError("is separated by semicolons. Save it with commas and decimal points.")
     if twice := {name for name in header if header.count(name) > 1 and name}:
-        raise FileError(f"names a column twice: {_listed(sorted(twice))}. Keep one of them.")
+        raise FileError(
+            Text("names a column twice: {listed}. Keep one of them.", listed=_listed(sorted(twice)))
+        )
     if lacking := missing_columns(table, header):
-        raise FileError(f"lacks columns that every row needs: {', '.join(lacking)}.")
+        raise FileError(
+            Text("lacks columns that every row needs: {lacking}.", lacking=", ".join(lacking))
+        )
 
 
 def _rows(
@@ -461,12 +566,25 @@ def _rows(
         except StopIteration:
             return
         except csv.Error as error:
-            return report(f"cannot be read ({error}); it and all after it are left out. Look for a "
-                        "quote that is opened and never closed.")  # fmt: skip
+            return report(
+                Text(
+                    "cannot be read ({error}); it and all after it are left out. Look for a "
+                    "quote that is opened and never closed.",
+                    error=error,
+                )
+            )
         if row > most + 1:
-            return report(f"and all after it are left out: at most {most:,} rows are read.")
+            return report(
+                Text("and all after it are left out: at most {most:,} rows are read.", most=most)
+            )
         if len(cells) > len(header):
-            report(f"has {len(cells)} cells under {len(header)} columns. Quote what holds a comma.")
+            report(
+                Text(
+                    "has {cells} cells under {header} columns. Quote what holds a comma.",
+                    cells=len(cells),
+                    header=len(header),
+                )
+            )
         elif any(cell.strip() for cell in cells):
             yield row, dict(zip(header, cells, strict=False))
 
@@ -474,4 +592,8 @@ def _rows(
 def _listed(names: Sequence[str]) -> str:
     """Return at most six names, each shortened."""
     shown = ", ".join(repr(name[:40]) for name in names[:6])
-    return f"{shown} and {len(names) - 6} more" if len(names) > 6 else shown
+    return (
+        Text("{shown} and {names} more", shown=shown, names=len(names) - 6)
+        if len(names) > 6
+        else shown
+    )

@@ -17,6 +17,7 @@ from planner.catalog._records import (
     Kind,
     Terms,
 )
+from planner.core import Text
 
 CellKind = Literal["text", "names", "number", "whole", "date", "link"]
 TableName = Literal["hardware", "prices", "electricity"]
@@ -77,13 +78,17 @@ _ID: Final = r"[a-z0-9]+(-[a-z0-9]+)*"
 _PEAK: Final = "dense peak, without sparsity, as the maker prints it"
 _PEAK_OF: Final = MappingProxyType(
     {
-        "float32": f"{_PEAK} (of processors, in all formats, cores x base clock x what a core does "
-        "in a cycle); the whole 23-bit mantissa: shaders at NVIDIA, matrix cores at AMD",
-        "tensorfloat32": f"{_PEAK}; float32 in, 10-bit mantissa inside",
-        "bfloat16": f"{_PEAK}; sums in float32",
-        "float16": f"{_PEAK}; sums in float32, which halves GeForce cards",
-        "float8": f"{_PEAK}; sums in float32",
-        "int8": f"{_PEAK}; operations, not FLOP",
+        "float32": Text(
+            "{peak} (of processors, in all formats, cores x base clock x what a core "
+            "does in a cycle); the whole 23-bit mantissa: shaders at NVIDIA, matrix "
+            "cores at AMD",
+            peak=_PEAK,
+        ),
+        "tensorfloat32": Text("{peak}; float32 in, 10-bit mantissa inside", peak=_PEAK),
+        "bfloat16": Text("{peak}; sums in float32", peak=_PEAK),
+        "float16": Text("{peak}; sums in float32, which halves GeForce cards", peak=_PEAK),
+        "float8": Text("{peak}; sums in float32", peak=_PEAK),
+        "int8": Text("{peak}; operations, not FLOP", peak=_PEAK),
     }
 )
 
@@ -136,6 +141,10 @@ HARDWARE: Final[tuple[Column, ...]] = (
     _date("list_price_as_of", "date of that price; required with a list price"),
     _link("list_price_source_url", "where it says so; required with a list price"),
     _number("server_price_usd", "price of a whole server with it, host included, without tax",
+            "USD", 1_000.0, 1e7),
+    _number("server_price_low_usd", "where that price is an estimate: the least it may be",
+            "USD", 1_000.0, 1e7),
+    _number("server_price_high_usd", "where that price is an estimate: the most it may be",
             "USD", 1_000.0, 1e7),
     _whole("server_accelerators", "how many of it that server has; required with its price",
            "accelerators", 2, 128),

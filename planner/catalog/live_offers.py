@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from planner.catalog._combine import accelerator_named
 from planner.catalog._records import Accelerator, Catalog, Offer
-from planner.core import Refusal
+from planner.core import Refusal, Text
 
 SOURCE: Final = "https://github.com/dstackai/gpuhunt"
 MAX_PRICE_USD_PER_HOUR: Final = 100_000.0
@@ -49,14 +49,18 @@ def live_offers(
         gpuhunt = importlib.import_module("gpuhunt")
     except ImportError:
         return Refusal(
-            reason="live prices need the library gpuhunt, which is not installed",
-            measure_next="Install requirements/live-prices.txt, or use the shipped prices.",
+            reason=Text("Live prices need the library gpuhunt, which is not installed."),
+            measure_next=Text("Install requirements/live-prices.txt, or use the shipped prices."),
         )
     try:
         items = gpuhunt.query(provider=list(providers) or None, min_gpu_count=1)
     except Exception as error:  # noqa: BLE001 - its own errors, the network's, and its providers'
         return Refusal(
-            reason=f"no provider could be reached ({type(error).__name__}: {error})",
+            reason=Text(
+                "No provider could be reached ({name}: {error}).",
+                name=type(error).__name__,
+                error=error,
+            ),
             measure_next="Check the network, or use the shipped prices.",
         )
     return offers_from(items, catalog, today)
@@ -74,7 +78,9 @@ def offers_from(items: Iterable[Any], catalog: Catalog, today: date) -> LiveOffe
         offer = _offer(item, accelerator, today)
         if offer and (offer.id not in offers or _price(offer) < _price(offers[offer.id])):
             offers[offer.id] = offer
-    left_out = tuple(f"{n} left out: {why}" for why, n in sorted(unknown.items()))
+    left_out = tuple(
+        Text("{number} left out: {why}", number=n, why=why) for why, n in sorted(unknown.items())
+    )
     return LiveOffers(offers=tuple(offers[i] for i in sorted(offers)), left_out=left_out)
 
 
@@ -85,7 +91,8 @@ def _accelerator(item: Any, catalog: Catalog) -> Accelerator | Refusal:  # noqa:
     refused.
     """
     if str(item.gpu_name).casefold().startswith(("tpu", "v2", "v3", "v4", "v5", "v6", "v7")):
-        return Refusal(reason="TPU slices are counted in cores or in chips", measure_next="")
+        reason = Text("TPU slices are counted in cores or in chips.")
+        return Refusal(reason=reason, measure_next="")
     size = f" {item.gpu_memory:.0f}GB" if item.gpu_memory else ""
     form = next((f" {f}" for f in ("SXM", "PCIe", "NVL") if f in str(item.instance_name)), "")
     instance_accelerator = next(

@@ -33,9 +33,11 @@ from planner.core import (
     Estimate,
     Record,
     Refusal,
+    Text,
     ahead_of,
     between,
     given_of_link,
+    paragraph,
     percent,
     with_ends,
 )
@@ -84,8 +86,6 @@ def _workloads(store: Store, only: Container[str] | None) -> list[list[str]]:
 
 
 NONE: Final = "–"
-LIMITED: Final = ("Fits tightly", "Fits only", "Barely fits", "Only sharded")
-"""First words of the sentences on memory that are printed with the answer."""
 NOTHING_LEFT: Final = (
     "No option is left to compare. Name others (--list options shows them), or leave out --options "
     "to compare the defaults."
@@ -188,7 +188,7 @@ def _print_how_long(result: HowLong, target: str) -> None:
     for a in result.answers:
         basis = basis_in_words(a.option, result.epochs)
         if isinstance(a.total, Refusal):
-            reason = f"{a.total.reason} {a.total.measure_next}"
+            reason = paragraph(a.total.reason, a.total.measure_next)
             rows.append([a.option.label, NONE, NONE, NONE, reason])
             continue
         faster = ahead_of(a.speed_ratio)
@@ -201,7 +201,9 @@ def _print_how_long(result: HowLong, target: str) -> None:
 def _target_line(note: str, query: str) -> str:
     """Return the note on times to a target, and the command that ranks by them; "" without it."""
     workload = shlex.quote(given_of_link(query)[1]["workload"][0])
-    command = f"python -m planner compare --workload {workload} --goal target"
+    command = Text(
+        "python -m planner compare --workload {workload} --goal target", workload=workload
+    )
     return f"{note} Run {command}" if note else ""
 
 
@@ -222,7 +224,9 @@ def _print_batches(rows: list[Record]) -> None:
     for row in rows:
         label, batch = str(row["curve"]), f"{row['global_batch_size']:,.15g}"
         if row["refused"]:
-            lines.append([label, batch, NONE, NONE, f"{row['refused']} {row['measure_next']}"])
+            lines.append(
+                [label, batch, NONE, NONE, paragraph(str(row["refused"]), str(row["measure_next"]))]
+            )
             continue
         speed, step = (interval_cell(row, n) for n in ("samples_per_s", "step_s"))
         lines.append([label, batch, speed, step, str(row["basis"])])
@@ -233,9 +237,17 @@ def _print_batches(rows: list[Record]) -> None:
 def _print_compare(comparison: Comparison, answer: CompareAnswer) -> None:
     display = answer.display
     print_answer(answers(comparison, display, by=answer.by))
-    head = ["Rank", "Option", "Price", "Batch", "Time", "90 %",
-            f"Cost of a run ({display.currency})", probability_titles(comparison)[0],
-            "Basis"]  # fmt: skip
+    head = [
+        "Rank",
+        "Option",
+        "Price",
+        "Batch",
+        "Time",
+        "90 %",
+        Text("Cost of a run ({currency})", currency=display.currency),
+        probability_titles(comparison)[0],
+        "Basis",
+    ]
     right = ["Batch", "Time", probability_titles(comparison)[0]]
     print_table(head, [_line(r, display, comparison.question.goal) for r in comparison.rows], right)
     refused = [r for r in comparison.rows if isinstance(r.time, Refusal)]
@@ -265,8 +277,8 @@ def _memory_lines(comparison: Comparison) -> list[str]:
     labels: dict[str, list[str]] = {}
     for row in comparison.rows:
         fit = row.timed.fit
-        if not isinstance(row.time, Refusal) and fit.way_out and fit.sentence.startswith(LIMITED):
-            labels.setdefault(f"{fit.sentence} {fit.way_out}", []).append(row.candidate.label)
+        if not isinstance(row.time, Refusal) and fit.way_out and fit.limited:
+            labels.setdefault(paragraph(fit.sentence, fit.way_out), []).append(row.candidate.label)
     return [f"{', '.join(of)}: {text}" for text, of in labels.items()]
 
 
@@ -278,4 +290,6 @@ def _notes(comparison: Comparison) -> list[str]:
 
 
 def _why(row: Row) -> str:
-    return f"{row.time.reason} {row.time.measure_next}" if isinstance(row.time, Refusal) else ""
+    return (
+        paragraph(row.time.reason, row.time.measure_next) if isinstance(row.time, Refusal) else ""
+    )

@@ -14,7 +14,7 @@ from planner.answers.records import plain
 from planner.capacity import CapacityAnswer, CostLine, JobRow, StockRow, Waiting
 from planner.commands import words
 from planner.commands.words import print_answer, print_table
-from planner.core import Estimate, Problem, Refusal, percent
+from planner.core import Estimate, Problem, Refusal, Text, percent
 from planner.core import plain as plain_number
 from planner.cost import Display
 from planner.report import capacity_page, public_url, with_base
@@ -59,7 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _report(out: Path, answer: CapacityAnswer, display: Display) -> int:
     """Write the report; return the exit code."""
     if out.suffix.lower() not in (".html", ".pdf"):
-        raise words.WrongWordsError(f"--report is {out.name}. Name a .html or a .pdf file.")
+        raise words.WrongWordsError(
+            Text("--report is {out}. Name a .html or a .pdf file.", out=out.name)
+        )
     begins = words.now()
     base = with_base(APP, public_url(os.environ))
     page = capacity_page(answer, display, link=f"{base}?{answer.query}",
@@ -67,10 +69,16 @@ def _report(out: Path, answer: CapacityAnswer, display: Display) -> int:
     try:
         write_whole(out, pdf_of(page) if out.suffix.lower() == ".pdf" else page)
     except PdfError as error:
-        words.note(f"No PDF was made. {error}")
+        words.note(Text("No PDF was made. {error}", error=error))
         return words.REFUSED
     except OSError as error:
-        words.note(f"{out} could not be written ({error.strerror or error}). Choose another place.")
+        words.note(
+            Text(
+                "{out} could not be written ({strerror}). Choose another place.",
+                out=out,
+                strerror=error.strerror or error,
+            )
+        )
         return words.REFUSED
     words.note(f"Written: {out}")
     return words.ANSWERED
@@ -88,7 +96,9 @@ def _jobs(texts: Sequence[str]) -> tuple[list[str], tuple[Problem, ...]]:
             table = read_jobs(Path(text).read_text(encoding="utf-8"))
         except (OSError, UnicodeError, ValueError) as error:
             why = getattr(error, "strerror", None) or "is no text in UTF-8"
-            message = f"{text[:80]!r} cannot be read ({why}). Name a CSV file of jobs."
+            message = Text(
+                "{text!r} cannot be read ({why}). Name a CSV file of jobs.", text=text[:80], why=why
+            )
             problems.append(Problem(parameter="jobs", message=message))
             continue
         problems += [Problem(parameter="jobs", message=f"{text}: {p}") for p in table.problems]

@@ -11,7 +11,7 @@ from planner.answers import explore_answered, explore_runs, explored, parameters
 from planner.answers.records import Explore
 from planner.commands import words
 from planner.commands.words import print_answer, print_table
-from planner.core import Record, csv_text
+from planner.core import Record, Text, csv_text
 from planner.core import plain as plain_number
 from planner.explore import CATEGORIES, NUMBERS, text_of_cell
 from planner.store import Store
@@ -80,7 +80,9 @@ def _print(record: Explore, rows: Sequence[Mapping[str, Any]]) -> None:
     lines = [[_cell(row[name]) for name in names] for row in rows[:MOST_PRINTED]]
     print_table(list(names), lines, ["x", "y", "value", "runs"])
     if len(rows) > MOST_PRINTED:
-        words.note(f"{len(rows) - MOST_PRINTED:,} more: --csv or --json prints all.")
+        words.note(
+            Text("{rows:,} more: --csv or --json prints all.", rows=len(rows) - MOST_PRINTED)
+        )
     for text in record.notes:
         words.note(text)
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from planner.commands import words
+from planner.core import Text
 from planner.store import Store, folders_from_environment
 from planner.store.disk.files import write_new
 from planner.store.exchange import mllog_zip, set_zip
@@ -24,7 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="set",
         help="parquet with set.toml and CSV (default), or MLPerf's log lines",
     )
-    parser.add_argument("--results", type=Path, metavar="DIR", help="your folder of result sets")
+    parser.add_argument(
+        "--results", metavar="DIR", help="your folder of result sets, or s3://bucket/prefix"
+    )
 
 
 def run_export(options: argparse.Namespace) -> int:
@@ -37,16 +40,27 @@ def run_export(options: argparse.Namespace) -> int:
     found = [s for s in store.sets if s.slug == options.set and not s.withdrawn]
     if not found:
         names = ", ".join(sorted({s.slug for s in store.sets})[:40])
-        words.note(f"There is no result set {options.set}. Sets: {names}.")
+        words.note(
+            Text("There is no result set {set}. Sets: {names}.", set=options.set, names=names)
+        )
         return words.REFUSED
     data = (mllog_zip if options.form == "mllog" else set_zip)(store, found[-1])
     try:
         written = write_new(options.out, data)
     except OSError as error:
-        words.note(f"{options.out} cannot be written: {error.strerror}.")
+        words.note(
+            Text("{out} cannot be written: {strerror}.", out=options.out, strerror=error.strerror)
+        )
         return words.WRONG_WORDS
     if not written:
-        words.note(f"{options.out} exists. Name another file.")
+        words.note(Text("{out} exists. Name another file.", out=options.out))
         return words.WRONG_WORDS
-    sys.stdout.write(f"{found[-1].title} is in {options.out} ({len(data):,} bytes).\n")
+    sys.stdout.write(
+        Text(
+            "{title} is in {out} ({data:,} bytes).\n",
+            title=found[-1].title,
+            out=options.out,
+            data=len(data),
+        )
+    )
     return words.ANSWERED

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from planner.commands import words
+from planner.core import Text
 from planner.core.slugs import folder_slug
 from planner.importers import (
     SOURCES,
@@ -23,6 +24,7 @@ from planner.importers import (
 )
 from planner.runs import RecordError
 from planner.store import CommitError, folders_from_environment
+from planner.store.disk.mirrors import named, results_folder
 
 MOST_SHOWN: Final = 10
 _SHOWN: Final = ("model", "dataset", "system_name", "global_batch_size", "epochs_measured",
@@ -45,9 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--citation", default="", help="how to cite them")
     parser.add_argument("--source-url", default="", help="where they can be read")
     parser.add_argument("--dry-run", action="store_true", help="read and check, write nothing")
-    parser.add_argument("--results", type=Path, metavar="DIR",
-                        help="your folder of result sets (default: EPOCHWISE_RESULTS, else "
-                        "results)")  # fmt: skip
+    parser.add_argument("--results", metavar="DIR",
+                        help="your folder of result sets, or s3://bucket/prefix (default: "
+                        "EPOCHWISE_RESULTS, else results)")  # fmt: skip
 
 
 def run_import(options: argparse.Namespace) -> int:
@@ -60,7 +62,7 @@ def run_import(options: argparse.Namespace) -> int:
             sys.stdout.write(_about(source.name) + "\n")
         return words.ANSWERED
     missing = [
-        f"{name} is missing."
+        Text("{name} is missing.", name=name)
         for name, value in (
             ("SOURCE", options.source),
             ("PATH", options.path),
@@ -89,19 +91,19 @@ def run_import(options: argparse.Namespace) -> int:
 def _pairs(options: argparse.Namespace) -> tuple[dict[str, Any], dict[str, str], list[str]]:
     """Return facts and options of the command line, and the problems of wrong ones."""
     facts: dict[str, Any] = {}
-    named: dict[str, str] = {}
+    stated: dict[str, str] = {}
     problems: list[str] = []
     for kind, pairs in (("fact", options.fact), ("option", options.option)):
         for pair in pairs:
             name, equals, value = pair.partition("=")
             if not equals:
-                problems.append(f"--{kind} {pair}: must be NAME=VALUE.")
+                problems.append(Text("--{kind} {pair}: must be NAME=VALUE.", kind=kind, pair=pair))
             elif kind == "option":
-                named[name] = value
+                stated[name] = value
             else:
                 facts[name], problem = fact(name, value)
                 problems += [f"--fact {problem}"] if problem else []
-    return facts, named, problems
+    return facts, stated, problems
 
 
 def _commit(options: argparse.Namespace, rows: Sequence[dict[str, Any]]) -> int:
@@ -110,24 +112,37 @@ def _commit(options: argparse.Namespace, rows: Sequence[dict[str, Any]]) -> int:
     cells = [[_cell(row.get(name)) for name in shown] for row in rows[:MOST_SHOWN]]
     words.print_table(shown, cells)
     if len(rows) > MOST_SHOWN:
-        sys.stdout.write(f"and {len(rows) - MOST_SHOWN:,} more\n")
+        sys.stdout.write(Text("and {rows:,} more\n", rows=len(rows) - MOST_SHOWN))
     if options.dry_run:
-        sys.stdout.write(f"{len(rows):,} runs can be imported. Nothing was written.\n")
+        sys.stdout.write(
+            Text("{rows:,} runs can be imported. Nothing was written.\n", rows=len(rows))
+        )
         return words.ANSWERED
-    results = options.results or next(
+    results = next(
         f.path for f in folders_from_environment(words.ROOT, os.environ) if f.kind == "own"
     )
+    if options.results:
+        results = results_folder(options.results)
     about = {
         "title": options.title or f"{source.title}: {options.path.name}",
         "basis": source.basis,
         "licence": options.licence,
-        "source": f"Imported from {options.path.name} ({source.title})",
+        "source": Text(
+            "Imported from {path} ({title})", path=options.path.name, title=source.title
+        ),
         "source_url": options.source_url,
         "citation": options.citation,
     }
     done = commit(results / folder_slug(options.set), rows, {k: v for k, v in about.items() if v})
-    known = f" {done.known:,} duplicates are left out." if done.known else ""
-    sys.stdout.write(f"{done.new:,} runs are new in {results / folder_slug(options.set)}.{known}\n")
+    known = Text(" {stated:,} duplicates are left out.", stated=done.known) if done.known else ""
+    sys.stdout.write(
+        Text(
+            "{new:,} runs are new in {results}.{stated}\n",
+            new=done.new,
+            results=named(results / folder_slug(options.set)),
+            stated=known,
+        )
+    )
     return words.ANSWERED
 
 
@@ -138,8 +153,15 @@ def _cell(value: object) -> str:
 def _about(name: str) -> str:
     source = SOURCES[name]
     options = "".join(f"\n    --option {n}=...  {text}" for n, text in source.options.items())
-    return (
-        f"{source.name}: {source.title}\n  files: {source.files}\n  reads: {source.reads}\n"
-        f"  derives: {source.derives}\n  refuses: {source.refuses}\n"
-        f"  state: {', '.join(source.needs)}{options}"
+    return Text(
+        "{source}: {title}\n  files: {files}\n  reads: {reads}\n  derives: "
+        "{derives}\n  refuses: {refuses}\n  state: {needs}{options}",
+        source=source.name,
+        title=source.title,
+        files=source.files,
+        reads=source.reads,
+        derives=source.derives,
+        refuses=source.refuses,
+        needs=", ".join(source.needs),
+        options=options,
     )

@@ -14,7 +14,7 @@ from planner.answers import CompareAnswer
 from planner.answers.comparison import option_rows
 from planner.commands import words
 from planner.commands.ask import compare_answer
-from planner.core import csv_text
+from planner.core import Text, csv_text
 from planner.report import (
     MOST_LOGO_BYTES,
     Letterhead,
@@ -66,10 +66,16 @@ def run_report(arguments: argparse.Namespace) -> int:
         write_whole(out, pdf_of(page) if out.suffix.lower() == ".pdf" else page)
         written = [out, *(_data(answer, out, begins) if arguments.with_data else [])]
     except PdfError as error:
-        words.note(f"No PDF was made. {error}")
+        words.note(Text("No PDF was made. {error}", error=error))
         return words.REFUSED
     except OSError as error:
-        words.note(f"{out} could not be written ({error.strerror or error}). Choose another place.")
+        words.note(
+            Text(
+                "{out} could not be written ({strerror}). Choose another place.",
+                out=out,
+                strerror=error.strerror or error,
+            )
+        )
         return words.REFUSED
     words.note(f"Written: {', '.join(str(p) for p in written)}")
     for note in answer.answered.comparison.question.notes:
@@ -83,15 +89,23 @@ def _check(arguments: argparse.Namespace) -> None:
     except ValueError as error:
         raise words.WrongWordsError(str(error)) from None
     if arguments.out.suffix.lower() not in KINDS:
-        raise words.WrongWordsError(f"--out is {arguments.out.name}. Name a .html or a .pdf file.")
+        raise words.WrongWordsError(
+            Text("--out is {out}. Name a .html or a .pdf file.", out=arguments.out.name)
+        )
     if not arguments.out.absolute().parent.is_dir():
         raise words.WrongWordsError(
-            f"--out: there is no folder {arguments.out.parent}. Make it, or name another place."
+            Text(
+                "--out: there is no folder {parent}. Make it, or name another place.",
+                parent=arguments.out.parent,
+            )
         )
     page = urlsplit(arguments.link or "").path.strip("/").rsplit("/", 1)[-1]
     if page in OTHER_PAGES:
         raise words.WrongWordsError(
-            f"--link leads to the page {page}. A report is made of a link of Compare hardware."
+            Text(
+                "--link leads to the page {page}. A report is made of a link of Compare hardware.",
+                page=page,
+            )
         )
 
 
@@ -123,7 +137,11 @@ def _logo(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(MOST_LOGO_BYTES + 1)
     except OSError as error:
-        message = f"--logo: {path} cannot be read ({error.strerror or error}). Name another file."
+        message = Text(
+            "--logo: {path} cannot be read ({strerror}). Name another file.",
+            path=path,
+            strerror=error.strerror or error,
+        )
         raise words.WrongWordsError(message) from None
 
 

@@ -24,7 +24,7 @@ from planner.answers.records import (
 )
 from planner.commands import words
 from planner.commands.words import print_answer, print_table
-from planner.core import percent
+from planner.core import Text, paragraph, percent
 from planner.core import plain as plain_number
 from planner.scaling_out import batch_text
 from planner.store import Store
@@ -89,7 +89,7 @@ def _print(record: ScalingOut) -> None:
 def _row(row: ScalingRow) -> list[str]:
     first = [f"{row.devices:,}", f"{row.nodes:,}", batch_text(float(row.global_batch_size))]
     if row.refused is not None:
-        return [*first, *[NONE] * 4, f"{row.refused} {row.measure_next}"]
+        return [*first, *[NONE] * 4, paragraph(row.refused, row.measure_next)]
     efficiency = NONE if row.efficiency is None else percent(float(row.efficiency))
     return [*first, _number(row.step_s, row.step_s_low, row.step_s_high),
             _number(row.samples_per_s), _number(row.speed_up), efficiency,
@@ -100,8 +100,16 @@ def _crossover(row: CrossoverRow) -> list[str]:
     against = f"{row.against_devices:,} ({'driver' if row.is_driver else 'same series'})"
     batch = row.refused or _number(row.from_batch, row.from_batch_low, row.from_batch_high)
     lost, won = row.measured_slower_at, row.measured_faster_at
-    runs = [f"slower at {batch_text(float(lost))}"] if lost is not None else []
-    runs += [f"faster at {batch_text(float(won))}"] if won is not None else []
+    runs = (
+        [Text("slower at {batch_text}", batch_text=batch_text(float(lost)))]
+        if lost is not None
+        else []
+    )
+    runs += (
+        [Text("faster at {batch_text}", batch_text=batch_text(float(won)))]
+        if won is not None
+        else []
+    )
     return [f"{row.devices:,}", against, batch, ", ".join(runs) or NONE]
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from planner.answers import parameters, plain, sql_answered, sql_records, sql_result
 from planner.commands import words
 from planner.commands.words import print_table
-from planner.core import csv_text
+from planner.core import Text, csv_text
 from planner.store.select import MOST_ROWS
 
 NONE: Final = "–"
@@ -42,7 +42,7 @@ def run_sql(arguments: argparse.Namespace) -> int:
         numbers = [c.name for c in answer.columns if c.kind == "number"]
         print_table(names, rows, numbers)
     if answer.rows is not None and answer.rows.cut:
-        words.note(f"Only the first {MOST_ROWS:,} rows are shown.")
+        words.note(Text("Only the first {most_rows:,} rows are shown.", most_rows=MOST_ROWS))
     return words.ANSWERED
 
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from planner.commands import words
+from planner.core import Text
 from planner.store.disk.sweeps import state_folder
 from planner.store.disk.tokens import ANY_SET, Token, create, revoke, tokens, tokens_folder
 from planner.store.pushed import SLUG
@@ -36,10 +37,13 @@ def run_token(options: argparse.Namespace) -> int:
     folder = tokens_folder(state_folder(os.environ))
     if options.action == "create":
         sets = [ANY_SET if name == "any" else name for name in options.sets]
-        wrong = [f"--set {s}: must be a set's slug, or any." for s in sets
-                 if s != ANY_SET and not SLUG.fullmatch(s)]  # fmt: skip
+        wrong = [
+            Text("--set {seconds}: must be a set's slug, or any.", seconds=s)
+            for s in sets
+            if s != ANY_SET and not SLUG.fullmatch(s)
+        ]
         if options.days is not None and not (math.isfinite(options.days) and options.days > 0):
-            wrong.append(f"--days {options.days}: must be above 0.")
+            wrong.append(Text("--days {days}: must be above 0.", days=options.days))
         if wrong:
             words.note("\n".join(wrong))
             return words.WRONG_WORDS
@@ -48,9 +52,9 @@ def run_token(options: argparse.Namespace) -> int:
         return words.ANSWERED
     if options.action == "revoke":
         if revoke(folder, options.id):
-            sys.stdout.write(f"{options.id} is revoked.\n")
+            sys.stdout.write(Text("{id} is revoked.\n", id=options.id))
             return words.ANSWERED
-        words.note(f"There is no token {options.id}. `token list` has all.")
+        words.note(Text("There is no token {id}. `token list` has all.", id=options.id))
         return words.WRONG_WORDS
     words.print_table(_HEAD, [_cells(token, time.time()) for token in tokens(folder)])
     return words.ANSWERED

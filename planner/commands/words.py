@@ -15,16 +15,19 @@ from typing import Any, Final
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
+from rich.text import Text as Cell
 
 from planner.answers import NO_RUN
 from planner.catalog import Catalog
-from planner.core import Parameter, Problem, given_of_link, plain, program, shown
+from planner.core import Parameter, Problem, Text, given_of_link, paragraph, plain, program, shown
 from planner.store import Store, folders_from_environment
 from planner.store.catalog import own_folder, read_catalog
+from planner.store.disk.bucket import BucketError
 from planner.store.disk.folders import OWN as RESULTS
 from planner.store.disk.folders import as_utf8
+from planner.store.disk.mirrors import results_folder
 from planner.store.reader import Refused
+from planner.store.sealed.accept import fetch
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 ANSWERED: Final = 0
@@ -67,9 +70,9 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--link", metavar="URL", help="the question of a page's link")
     parser.add_argument(
         "--results",
-        type=Path,
         metavar="DIR",
-        help="your folder of result sets (default: EPOCHWISE_RESULTS, else results)",
+        help="your folder of result sets, or s3://bucket/prefix (default: EPOCHWISE_RESULTS, "
+        "else results)",
     )
     parser.add_argument(
         "--catalog",
@@ -124,9 +127,11 @@ def strange_options(left: Sequence[str], arguments: argparse.Namespace) -> tuple
         for before, word in zip(["", *left], left, strict=False)
         if word.startswith("-") or not before.startswith("-") or "=" in before
     )
-    see = f"See {program('planner')} {arguments.command} --help."
+    see = Text(
+        "See {program} {command} --help.", program=program("planner"), command=arguments.command
+    )
     return tuple(
-        Problem(parameter="", message=f"{_no_option(word, options)} {see}")
+        Problem(parameter="", message=paragraph(_no_option(word, options), see))
         for word in dict.fromkeys(words)
     )
 
@@ -140,9 +145,18 @@ def missing_folders(arguments: argparse.Namespace) -> tuple[Problem, ...]:
     """Return a problem per option whose folder is missing or unreadable."""
     named = {name: getattr(arguments, name) for name in FOLDERS}
     return tuple(
-        Problem(parameter="", message=f"--{name}: {as_utf8(path)} {wrong} Name {FOLDERS[name]}.")
+        Problem(
+            parameter="",
+            message=Text(
+                "--{name}: {as_utf8} {wrong} Name {folders}.",
+                name=name,
+                as_utf8=as_utf8(path),
+                wrong=wrong,
+                folders=FOLDERS[name],
+            ),
+        )
         for name, path in named.items()
-        if path is not None and (wrong := _no_folder(path))
+        if path is not None and (wrong := _no_folder(results_folder(path)))
     )
 
 
@@ -157,14 +171,14 @@ def refuse(problems: Sequence[Problem]) -> None:
         raise NoDataError(NO_RUN.message)
     if problems:
         lines = "\n".join(f"- {p}" for p in problems)
-        raise WrongWordsError(f"This question cannot be answered:\n{lines}")
+        raise WrongWordsError(Text("This question cannot be answered:\n{lines}", lines=lines))
 
 
 def open_store(arguments: argparse.Namespace) -> Store:
     """Return the app's store in this environment, or that of --results."""
     environment: Mapping[str, str] = os.environ
     if arguments.results is not None:
-        environment = {**environment, RESULTS: str(arguments.results.absolute())}
+        environment = {**environment, RESULTS: str(results_folder(arguments.results).absolute())}
     store = Store(folders_from_environment(ROOT, environment))
     store.refresh()
     _note_refused(store.refused, arguments.results)
@@ -200,36 +214,49 @@ def note(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 
 
-def _note_refused(refused: Sequence[Refused], named: Path | None) -> None:
+def _note_refused(refused: Sequence[Refused], named: str | None) -> None:
     """Print which result files are refused, and how to check all."""
     for file in refused[:MOST_FILES]:
         note(f"Results: {file.path} {file.reason}")
     if refused:
         more = len(refused) - MOST_FILES
-        others = f"{more:,} more files are refused. " if more > 0 else ""
-        which = "" if named is None else f" --folder {shlex.quote(str(named))}"
-        note(f"Results: {others}Run python -m planner.store verify{which} to check all of them.")
+        others = Text("{more:,} more files are refused. ", more=more) if more > 0 else ""
+        which = "" if named is None else f" --folder {shlex.quote(named)}"
+        note(
+            Text(
+                "Results: {others}Run python -m planner.store verify{which} to check all of them.",
+                others=others,
+                which=which,
+            )
+        )
 
 
 def _no_folder(path: Path) -> str:
     """Return what is wrong with a folder; "" where it is readable."""
     try:
         str(path).encode()
+        fetch(path)
         next(path.iterdir(), None)
     except UnicodeEncodeError:
         return "has a name that is not UTF-8. Rename it first."
     except NotADirectoryError:
         return "is a file, not a folder."
+    except BucketError as error:
+        return Text("cannot be read: {what}. {then}.", what=error.what, then=error.then)
     except OSError as error:
-        return f"cannot be read ({error.strerror or error})."
+        return Text("cannot be read ({strerror}).", strerror=error.strerror or error)
     return ""
 
 
 def _no_option(word: str, options: Sequence[str]) -> str:
     if not word.startswith("-"):
-        return f"Unexpected word {shown(word)}: every value needs an option."
+        return Text("Unexpected word {word}: every value needs an option.", word=shown(word))
     near = difflib.get_close_matches(word[:80], options, n=1, cutoff=0.6)
-    return f"There is no option {word[:80]}.{f' Perhaps {near[0]}?' if near else ''}"
+    return (
+        Text("There is no option {word}. Perhaps {near}?", word=word[:80], near=near[0])
+        if near
+        else Text("There is no option {word}.", word=word[:80])
+    )
 
 
 def _meta(parameter: Parameter) -> str:
@@ -263,9 +290,9 @@ def print_table(head: Sequence[str], rows: Sequence[Line], right: Sequence[str] 
 def _rich(head: Sequence[str], rows: Sequence[Line], right: Sequence[str]) -> None:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in head:
-        table.add_column(Text(name), justify="right" if name in right else "left")
+        table.add_column(Cell(name), justify="right" if name in right else "left")
     for row in rows:
-        table.add_row(*(Text(_seen(c)) for c in row))  # Text: names are never markup
+        table.add_row(*(Cell(_seen(c)) for c in row))  # Cell: names are never markup
     Console(file=sys.stdout).print(table)
 
 

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Final
 
 from planner.catalog import Offer, Tariff, is_stale
-from planner.core import percent, plain
+from planner.core import Text, percent, plain
 from planner.cost import HOURS_PER_MONTH, Owned, Range, Rental, likely
 from planner.job import Candidate, Hardware
 
@@ -199,13 +199,20 @@ ASSUMPTION_TEXTS: Final[Mapping[str, AssumptionText]] = MappingProxyType(
 
 def problems_of(assumed: Assumptions) -> list[str]:
     """Return every value outside its limits, with the limits."""
-    problems = []
+    problems: list[str] = []
     for field in fields(assumed):
         value, text = getattr(assumed, field.name), ASSUMPTION_TEXTS[field.name]
         if value is not None and not text.least <= value <= text.most:
             problems.append(
-                f"{text.words} ({field.name}) is {plain(value)} {text.unit}: it must lie between "
-                f"{plain(text.least)} and {plain(text.most)}."
+                Text(
+                    "{words} ({field}) is {value} {unit}: it must lie between {least} and {most}.",
+                    words=text.words,
+                    field=field.name,
+                    value=plain(value),
+                    unit=text.unit,
+                    least=plain(text.least),
+                    most=plain(text.most),
+                )
             )
     return problems
 
@@ -225,7 +232,9 @@ def rental_of(
     spot = offer is not None and offer.terms == "spot"
     increment = offer.billing_increment_s if offer else None
     return Rental(
-        price_per_hour=around(price, uncertainty, f"rental price, {offer.id}" if offer else ""),
+        price_per_hour=around(
+            price, uncertainty, Text("rental price, {id}", id=offer.id) if offer else ""
+        ),
         billing_increment_s=1.0 if increment is None else increment,
         minimum_s=assumed.minimum_s,
         setup_usd=assumed.setup_usd,
@@ -347,18 +356,28 @@ def electricity_lines(assumed: Assumptions, electricity: Electricity | None) -> 
     lines = [_price_line(assumed, electricity)]
     if electricity.priced and row.customer == "household":
         lines.append(
-            f"{row.country}'s is a household price with all taxes. A firm pays less, and "
-            "any tax that you add comes on top."
+            Text(
+                "{country}'s is a household price with all taxes. A firm pays less, and "
+                "any tax that you add comes on top.",
+                country=row.country,
+            )
         )
     if electricity.stale:
         lines.append(
-            "That price is over 12 months old; assumed accurate to ± "
-            f"{percent(max(assumed.stale_price_doubt, assumed.capital_doubt))}."
+            Text(
+                "That price is over 12 months old; assumed accurate to ± {stale_price_doubt}.",
+                stale_price_doubt=percent(max(assumed.stale_price_doubt, assumed.capital_doubt)),
+            )
         )
     if electricity.carbon:
         seen = f", {row.carbon_as_of:%b %Y}" if row.carbon_as_of else ""
         lines.append(
-            f"Carbon of the electricity: {row.country}{seen}{_from(row.carbon_source_url)}."
+            Text(
+                "Carbon of the electricity: {country}{seen}{from_}.",
+                country=row.country,
+                seen=seen,
+                from_=_from(row.carbon_source_url),
+            )
         )
     return lines
 
@@ -386,13 +405,23 @@ def price_words(electricity: Electricity) -> str:
 def _price_line(assumed: Assumptions, electricity: Electricity) -> str:
     row, price = electricity.tariff, assumed.tariff_usd_per_kwh
     if electricity.typed:
-        return f"{_TYPED.format(price=plain(price))}, not that of {row.country}."
-    if not electricity.priced:
-        return (
-            f"No price of electricity is known for {row.country}; the default of {plain(price)} "
-            "USD/kWh is used. Enter the price that is paid there."
+        return Text(
+            "{typed}, not that of {country}.",
+            typed=_TYPED.format(price=plain(price)),
+            country=row.country,
         )
-    return f"Price of electricity: {price_words(electricity)}{_from(row.price_source_url)}."
+    if not electricity.priced:
+        return Text(
+            "No price of electricity is known for {country}; the default of {price} "
+            "USD/kWh is used. Enter the price that is paid there.",
+            country=row.country,
+            price=plain(price),
+        )
+    return Text(
+        "Price of electricity: {price_words}{from_}.",
+        price_words=price_words(electricity),
+        from_=_from(row.price_source_url),
+    )
 
 
 def _from(address: str) -> str:

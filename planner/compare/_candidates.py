@@ -32,7 +32,7 @@ from planner.compare._assumptions import (
 )
 from planner.compare._shortlist import price_of_peak, usual
 from planner.compare._words import labels_with_price, price_of_one
-from planner.core import NEXT_TO_NOTHING, Refusal, slug
+from planner.core import NEXT_TO_NOTHING, Refusal, Text, paragraph, plural, slug
 from planner.core.slugs import slugs
 from planner.cost import reference_rates
 from planner.epochs import Option as MeasuredRun
@@ -74,7 +74,7 @@ FORM: Final = (
 _PARTS: Final = (3, 4, 5, 6)
 _CURRENCY: Final = re.compile(r"[A-Z]{3}")
 _WAYS: Final = ("rent", "buy", "own")
-_PRICES: Final = f"from 0 to less than {MOST_PRICE:,.0f}"
+_PRICES: Final = Text("from 0 to less than {most_price:,.0f}", most_price=MOST_PRICE)
 _NO_RATES: Final[Mapping[str, float]] = MappingProxyType({})
 
 
@@ -117,7 +117,7 @@ def entry_of(text: str, catalog: Catalog, usd_per: Mapping[str, float] = _NO_RAT
     """
     parts = [p.strip() for p in text.split(SEPARATOR)]
     if len(parts) not in _PARTS or parts[0] not in _WAYS:
-        return f"{text[:80]!r} is no option. Write {FORM}."
+        return Text("{text!r} is no option. Write {form}.", text=text[:80], form=FORM)
     entry = _entry(parts, catalog, usd_per)
     return entry if isinstance(entry, Entry) else f"{text[:80]!r}: {' '.join(entry)}"
 
@@ -130,7 +130,13 @@ def _entry(
     count, price, quote, each = _whole(parts[2]), None, None, False
     wrong = [] if isinstance(accelerator, Accelerator) else [_unknown(accelerator)]
     if count is None:
-        wrong.append(f"{parts[2][:20]!r} is not a whole number from 1 to {MOST_COUNT:,}.")
+        wrong.append(
+            Text(
+                "{part!r} is not a whole number from 1 to {most_count:,}.",
+                part=parts[2][:20],
+                most_count=MOST_COUNT,
+            )
+        )
     if len(parts) > 3 and parts[3]:
         amount = parts[3].removesuffix(TOTAL)
         each = parts[0] == "buy" and (count or 1) > 1 and amount == parts[3]
@@ -161,7 +167,10 @@ def wrong_in_form(entry: Entry, catalog: Catalog) -> str:
     if not isinstance(accelerator, Accelerator):
         return _unknown(accelerator)
     if entry.price is None and _no_price(entry.way, accelerator):
-        unlisted = f"The {accelerator.name} has no list price. Give the price of the machine."
+        unlisted = Text(
+            "The {accelerator} has no list price. Give the price of the machine.",
+            accelerator=accelerator.name,
+        )
         return "Give the price per hour." if entry.way == "rent" else unlisted
     parsed = _entry(entry_text(entry).split(SEPARATOR), catalog)
     return "" if isinstance(parsed, Entry) else " ".join(parsed)
@@ -184,8 +193,14 @@ def entry_text(entry: Entry) -> str:
 def each_notes(entries: Iterable[Entry]) -> tuple[str, ...]:
     """Return a sentence per entry whose text states the price of each accelerator."""
     return tuple(
-        f"Without “{TOTAL}”, the price of {entry_text(e)} is for each of {e.count}: "
-        f"{_as_written(e)}. Append “{TOTAL}” to the price of a machine."
+        Text(
+            "Without “{total}”, the price of {entry_text} is for each of {count}: "
+            "{as_written}. Append “{total}” to the price of a machine.",
+            total=TOTAL,
+            entry_text=entry_text(e),
+            count=e.count,
+            as_written=_as_written(e),
+        )
         for e in entries
         if e.each
     )
@@ -226,7 +241,7 @@ def _as_written(entry: Entry) -> str:
     amount = (entry.price or 0.0) if entry.quote is None else entry.quote.amount
     unit = f"{currency}/h" if entry.way == "rent" else currency
     each = f" ({amount / entry.count:,.2f} {unit} each)" if entry.count > 1 else ""
-    return f"{amount:,.2f} {unit}{each} without tax"
+    return Text("{amount:,.2f} {unit}{each} without tax", amount=amount, unit=unit, each=each)
 
 
 def _entry_price(
@@ -235,18 +250,29 @@ def _entry_price(
     """Return price [USD] as written, the quote or None, and what is wrong or ""."""
     amount, currency = _money(parts[0]), parts[1].upper() if len(parts) > 1 else DOLLARS
     if amount is None:
-        return None, None, f"{parts[0][:20]!r} is not a price {_PRICES}."
+        return (
+            None,
+            None,
+            Text("{part!r} is not a price {prices}.", part=parts[0][:20], prices=_PRICES),
+        )
     if currency == DOLLARS and len(parts) < 3:
         return amount, None, ""
     if currency == DOLLARS or not _CURRENCY.fullmatch(currency):
         code = SEPARATOR.join(parts[1:])[:20]
-        return None, None, f"{code!r} is not another currency and its rate."
+        return None, None, Text("{code!r} is not another currency and its rate.", code=code)
     per_usd = _rate(parts[2]) if len(parts) > 2 else None
     per_unit = usd_per.get(currency) or (1.0 / per_usd if per_usd else None)
     if per_unit is None and len(parts) == 2:
         per_unit = reference_rates().usd_per.get(currency)
     if per_unit is None or (per_usd is None and len(parts) > 2):
-        return None, None, f"Write how much {currency} one USD is behind it: {currency}|0.86."
+        return (
+            None,
+            None,
+            Text(
+                "Write how much {currency} one USD is behind it: {currency}|0.86.",
+                currency=currency,
+            ),
+        )
     return amount * per_unit, Quote(amount=amount, currency=currency, per_usd=per_usd), ""
 
 
@@ -255,22 +281,28 @@ def _beyond(usd: float, quote: Quote | None, count: int) -> str:
     most = MOST_PRICE_USD * count
     if usd <= most:
         return ""
-    why = f"{usd:,.4g} USD is more than any price: it is at most {most:,.0f} USD."
-    return why if quote is None else f"{why} Check the rate too."
+    why = Text(
+        "{usd:,.4g} USD is more than any price: it is at most {most:,.0f} USD.", usd=usd, most=most
+    )
+    return why if quote is None else Text("{why} Check the rate too.", why=why)
 
 
 def _no_price(way: str, accelerator: Accelerator) -> list[str]:
     if way == "rent":
         return ["Write the price per hour behind the count."]
     if way == "buy" and accelerator.list_price_usd is None:
-        return [f"The {accelerator.name} has no list price. Write one behind the count."]
+        return [
+            Text(
+                "The {accelerator} has no list price. Write one behind the count.",
+                accelerator=accelerator.name,
+            )
+        ]
     return []
 
 
 def _unknown(refusal: Refusal) -> str:
     """Return sentences: the accelerator is unknown, and what to do."""
-    parts = (refusal.reason, refusal.measure_next)
-    return " ".join(part if part.endswith((".", "?")) else f"{part}." for part in parts if part)
+    return paragraph(refusal.reason, refusal.measure_next)
 
 
 def _number(value: float) -> str:
@@ -302,8 +334,12 @@ def left_out(catalog: Catalog, usd_per: Mapping[str, float]) -> tuple[str, ...]:
         o.currency for o in catalog.offers if o.currency != "USD" and o.currency not in usd_per
     )
     return tuple(
-        f"{f'{n} offers' if n > 1 else 'One offer'} priced in {currency} "
-        f"{'are' if n > 1 else 'is'} hidden. Set an exchange rate."
+        plural(
+            n,
+            "One offer priced in {currency} is hidden. Set an exchange rate.",
+            "{count} offers priced in {currency} are hidden. Set an exchange rate.",
+            currency=currency,
+        )
         for currency, n in sorted(lacking.items())
     )
 
@@ -466,7 +502,11 @@ def _rented(
     several = f"{machines} machines" if machines > 1 else ""
     terms = "" if offer.terms == "on demand" else offer.terms
     years = offer.committed_years
-    paid = f", paid all month for {years} year{'' if years == 1 else 's'}" if years else ""
+    paid = (
+        plural(years, ", paid all month for {count} year", ", paid all month for {count} years")
+        if years
+        else ""
+    )
     quoted_in = ""
     if offer.currency != "USD":
         quoted_in = f" ({offer.price_per_hour * machines:,.2f} {offer.currency})"
@@ -497,7 +537,11 @@ def _bought(accelerator: Accelerator, shop: Shop, best: Best) -> Candidate:
         hardware=hardware,
         run=_measured_there(hardware, best),
         owned=machine_of(hardware, price, shop.assumed, uncertainty),
-        amount=f"{price:,.0f} USD list{f', {as_of:%b %Y}' if as_of else ''}",
+        amount=(
+            Text("{price:,.0f} USD list, {as_of:%b %Y}", price=price, as_of=as_of)
+            if as_of
+            else Text("{price:,.0f} USD list", price=price)
+        ),
         stale=stale,
         source=accelerator.list_price_source_url,
     )
@@ -509,6 +553,7 @@ def _server(accelerator: Accelerator, shop: Shop, best: Best) -> Candidate:
     hardware = _hardware(accelerator, count, machines_for(accelerator, count))
     as_of, price = accelerator.server_price_as_of, accelerator.server_price_usd or 0.0
     stale, uncertainty = _age(as_of, shop)
+    uncertainty = math.hypot(uncertainty, accelerator.server_price_uncertainty)
     each = price_of_one(price, count, "USD each")
     return Candidate(
         id=f"buy-{count}x-{accelerator.id}",
@@ -517,10 +562,23 @@ def _server(accelerator: Accelerator, shop: Shop, best: Best) -> Candidate:
         qualifiers=("server",),
         run=_measured_there(hardware, best),
         owned=replace(machine_of(hardware, price, shop.assumed, uncertainty), overhead_share=0.0),
-        amount=f"{price:,.0f} USD{each}{f', {as_of:%b %Y}' if as_of else ''}",
+        amount=_server_amount(accelerator, price, each),
         stale=stale,
         source=accelerator.server_price_source_url,
     )
+
+
+def _server_amount(accelerator: Accelerator, price: float, each: str) -> str:
+    """Return the price of a server in words, with the range of an estimate and its date."""
+    as_of = accelerator.server_price_as_of
+    dated = f", {as_of:%b %Y}" if as_of else ""
+    between = accelerator.server_price_range
+    if not between:
+        return f"{price:,.0f} USD{each}{dated}"
+    return Text(
+        "{price:,.0f} USD{each}, an estimate of {between} USD{dated}",
+        price=price, each=each, between=between, dated=dated,
+    )  # fmt: skip
 
 
 def _age(as_of: date | None, shop: Shop) -> tuple[bool, float]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from planner.compare.evaluation import Comparison, Row, cost_draws
-from planner.core import Floats, Refusal
+from planner.core import Floats, Refusal, Text
 from planner.cost import Influence, Owned, Rental, draw_amount, ranges_of, sensitivity
 from planner.job import Candidate
 
@@ -22,9 +22,13 @@ MOST_BARS: Final = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tornado:
-    """The inputs that move an answer, largest first; `unit` is that of the answer."""
+    """The inputs that move an answer, largest first; `unit` is that of the answer.
+
+    With `compared` the answer is the difference of two options, else the cost of one.
+    """
 
     title: str
+    compared: bool
     unit: str
     base: float
     influences: tuple[Influence, ...]
@@ -53,8 +57,10 @@ def tornado(comparison: Comparison) -> Tornado | None:
     middle = {name: np.array([np.median(draws)]) for name, draws in inputs.items()}
     names = [r.candidate.label for r in pair]
     return Tornado(
-        title=f"Cost of a run: {names[0]}" if second is None
-        else f"How much a run costs more: {names[1]} than {names[0]}",
+        title=Text("Cost of a run: {option}", option=names[0]) if second is None
+        else Text("How much a run costs more: {option} than {other}", option=names[1],
+                  other=names[0]),
+        compared=second is not None,
         unit="USD",
         base=float(answer(middle)[0]),
         influences=tuple(i for i in influences if i.swing > 0.0)[:MOST_BARS],

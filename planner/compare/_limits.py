@@ -13,14 +13,14 @@ from planner.compare._sentences import (
 )
 from planner.compare._words import budget_words, counted
 from planner.compare.evaluation import LIKELY_IN_TIME, Comparison, Row
-from planner.core import percent
+from planner.core import Text, percent
 from planner.cost import DOLLARS, Display
 
 __all__ = ["budget_words", "keeping", "limits_sentence"]
 
 SURE: Final = 0.9
 MOST: Final = 3
-_SURE_WORDS: Final = f"with at least {percent(SURE)} probability"
+_SURE_WORDS: Final = Text("with at least {sure} probability", sure=percent(SURE))
 
 
 def keeping(comparison: Comparison) -> tuple[Row, ...]:
@@ -56,25 +56,43 @@ def _kept_by(comparison: Comparison, checked: Sequence[Row]) -> str:
     """Return which options meet the limits: 'two of six do ..., best first: ...'."""
     kept = keeping(comparison)
     if not kept and len(comparison.rows) == 1:
-        return f"{checked[0].candidate.label} {_seldom(checked[0])}."
+        return Text(
+            "{candidate} {seldom}.",
+            candidate=checked[0].candidate.label,
+            seldom=_seldom(checked[0]),
+        )
     if not kept:
         return _closest(comparison, checked)
     sure, every = sum((r.in_time or 0.0) >= SURE for r in checked), len(comparison.rows)
     named = ", ".join(f"{r.candidate.label} {_chance(r)}" for r in kept)
     if not sure:
-        return f"none for sure; more likely than not: {named}."
+        return Text("none for sure; more likely than not: {named}.", named=named)
     if every == 1:
-        return f"{kept[0].candidate.label} does, {_chance(kept[0])}."
+        return Text(
+            "{candidate} does, {chance}.",
+            candidate=kept[0].candidate.label,
+            chance=_chance(kept[0]),
+        )
     if sure == 1:
-        return f"of {counted(every)} only one does {_SURE_WORDS}: {named}."
-    return f"{_so_many(sure, every)} {_SURE_WORDS}, best first: {named}."
+        return Text(
+            "of {every} only one does {sure_words}: {named}.",
+            every=counted(every),
+            sure_words=_SURE_WORDS,
+            named=named,
+        )
+    return Text(
+        "{so_many} {sure_words}, best first: {named}.",
+        so_many=_so_many(sure, every),
+        sure_words=_SURE_WORDS,
+        named=named,
+    )
 
 
 def _so_many(sure: int, every: int) -> str:
     """Return 'both do', 'all six do', 'five of six do'."""
     if sure == every:
-        return "both do" if every == 2 else f"all {counted(every)} do"
-    return f"{counted(sure)} of {counted(every)} do"
+        return "both do" if every == 2 else Text("all {every} do", every=counted(every))
+    return Text("{sure} of {every} do", sure=counted(sure), every=counted(every))
 
 
 def _closest(comparison: Comparison, checked: Sequence[Row]) -> str:
@@ -86,8 +104,13 @@ def _closest(comparison: Comparison, checked: Sequence[Row]) -> str:
     best = closest(comparison, 1.0 - ALMOST_SURE)
     share = 0.0 if best is None else best.in_time or 0.0
     if best is None or share < 1.0 - ALMOST_SURE:
-        return f"none of these {does}."
-    return f"none of these {does}. {best.candidate.label} comes closest, {_chance(best)}."
+        return Text("none of these {does}.", does=does)
+    return Text(
+        "none of these {does}. {candidate} comes closest, {chance}.",
+        does=does,
+        candidate=best.candidate.label,
+        chance=_chance(best),
+    )
 
 
 def _chance(row: Row) -> str:
@@ -104,4 +127,8 @@ def _percent(row: Row) -> str:
 def _seldom(row: Row) -> str:
     """Return 'has only a 30 % chance', 'is very unlikely to'."""
     seldom = (row.in_time or 0.0) < 1.0 - ALMOST_SURE
-    return "is very unlikely to" if seldom else f"has only a {_percent(row)} chance"
+    return (
+        "is very unlikely to"
+        if seldom
+        else Text("has only a {percent} chance", percent=_percent(row))
+    )

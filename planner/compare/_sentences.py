@@ -12,7 +12,6 @@ import numpy as np
 from planner.compare._assumptions import electricity_lines
 from planner.compare._words import (
     budget_words,
-    comparative,
     limits_phrase,
     machines,
     number,
@@ -31,11 +30,12 @@ from planner.compare.rent_or_buy import RentOrBuy, pays_back
 from planner.core import (
     Estimate,
     Refusal,
+    Text,
     about,
     between,
+    paragraph,
     percent,
     plain,
-    sentence_case,
     with_ends,
 )
 from planner.cost import (
@@ -108,13 +108,21 @@ def limits_words(limits: Limits, display: Display = DOLLARS, until: str = "") ->
     if limits.deadline_s is not None:
         parts.append(f"by {until}" if until else f"within {plain(limits.deadline_s / 3600.0, 4)} h")
     if limits.budget_usd is not None:
-        parts.append(f"for at most {budget_words(limits.budget_usd, display)}")
+        parts.append(
+            Text(
+                "for at most {budget_words}", budget_words=budget_words(limits.budget_usd, display)
+            )
+        )
     if limits.cost_limit_usd is not None:
-        parts.append(f"at a cost of at most {budget_words(limits.cost_limit_usd, display)} a run")
+        parts.append(
+            Text(
+                "at a cost of at most {budget_words} a run",
+                budget_words=budget_words(limits.cost_limit_usd, display),
+            )
+        )
     return " ".join(parts)
 
 
-_VERBS: Final = {"rent": "Renting", "buy": "Buying", "own": "Using"}
 TIED: Final = (0.4, 0.6)
 """Two options are as good as tied between these probabilities of being better."""
 RISKY_AND_SURE: Final = (0.9, 0.99)
@@ -137,15 +145,37 @@ def sentences(comparison: Comparison, display: Display = DOLLARS) -> tuple[str, 
         return (_nothing(comparison),)
     if none_in_reach(comparison):
         return (_none(comparison, display),)
-    does = f"{_does(comparison)}{_at_batch(leader, comparison)}"
-    finishes = f"{subject(leader, display)} {does} in {time_with_interval(leader.time)}"
-    cost = "" if isinstance(leader.cost, Refusal) else f" for {_money(leader.cost, display)}"
-    cost += _up_front(leader, display)
+    result = _result(subject(leader, display), _work(leader, comparison), leader, display)
     kept = _in_time(comparison.question.limits, leader, display)
     condition = leader.timed.fit.condition
-    first = f"{finishes}{cost}{kept}." + (f" It fits only {condition}." if condition else "")
+    first = paragraph(
+        Text("{result}; {chance}.", result=result, chance=kept)
+        if kept
+        else Text("{result}.", result=result),
+        Text("It fits only {condition}.", condition=condition) if condition else None,
+    )
     others = (_against(comparison, leader, display), _surer(comparison, leader, display))
     return (first, *(text for text in others if text))
+
+
+def _result(option: str, does: str, row: Row, display: Display) -> Text:
+    """Return 'OPTION DOES in 25 h for 62 USD', and what is to be paid first."""
+    time = "" if isinstance(row.time, Refusal) else time_with_interval(row.time)
+    if isinstance(row.cost, Refusal):
+        return Text("{option} {does} in {time}", option=option, does=does, time=time)
+    cost = _money(row.cost, display)
+    if pays_up_front(row) and row.to_pay is not None:
+        return Text(
+            "{option} {does} in {time} for {cost} a run, with {amount} to be paid first",
+            option=option,
+            does=does,
+            time=time,
+            cost=cost,
+            amount=money_about(row.to_pay, display),
+        )
+    return Text(
+        "{option} {does} in {time} for {cost}", option=option, does=does, time=time, cost=cost
+    )
 
 
 def none_in_reach(comparison: Comparison) -> bool:
@@ -164,11 +194,20 @@ def subject(row: Row, display: Display = DOLLARS) -> str:
 
     Electricity is the only price of an owned machine.
     """
-    candidate = row.candidate
-    which = "the " if candidate.way == "own" else ""
-    number_of = f"{machines(row.machines)} with " if row.machines > 1 else which
-    what = f"{_VERBS[candidate.way]} {number_of}{candidate.what}"
-    return what if candidate.way == "own" else f"{what} at {_price(row, display)}"
+    option, way = row.candidate.what, row.candidate.way
+    if row.machines > 1:
+        option = Text("{machines} with {option}", machines=machines(row.machines), option=option)
+    if way == "own":
+        one = row.machines == 1
+        return (
+            Text("Using the {option}", option=option)
+            if one
+            else Text("Using {option}", option=option)
+        )
+    paid = _price(row, display)
+    if way == "rent":
+        return Text("Renting {option} at {price}", option=option, price=paid)
+    return Text("Buying {option} at {price}", option=option, price=paid)
 
 
 def _price(row: Row, display: Display) -> str:
@@ -184,12 +223,17 @@ def _price(row: Row, display: Display) -> str:
 
 def buying(pair: RentOrBuy) -> str:
     """Return from which utilisation buying pays off, as a sentence."""
-    bought, rented = pair.buy.candidate.phrase, pair.rent.candidate.phrase
-    what = f"{sentence_case(bought)} instead of {rented}"
+    bought, rented = pair.buy.candidate.phrase_first, pair.rent.candidate.phrase
+    what = Text("{bought} instead of {rented}", bought=bought, rented=rented)
     if isinstance(pair.use, Refusal) or not isinstance(pair.use, BreakEven):
         why = pair.use.reason if isinstance(pair.use, Refusal) else ""
-        return f"{what}: {why} {_paid_back(pair)}".rstrip()
-    return f"{what}: {_pays_off(pair.use.utilisation, pair.runs_per_month)}. {_paid_back(pair)}"
+        return Text("{what}: {why}", what=what, why=paragraph(why, _paid_back(pair)))
+    return Text(
+        "{what}: {pays_off}. {paid_back}",
+        what=what,
+        pays_off=_pays_off(pair.use.utilisation, pair.runs_per_month),
+        paid_back=_paid_back(pair),
+    )
 
 
 def time_with_interval(time: Estimate) -> str:
@@ -199,24 +243,60 @@ def time_with_interval(time: Estimate) -> str:
     return value if low == high else f"{value} ({level}: {between(low, high)})"
 
 
+def estimated_prices(comparison: Comparison) -> tuple[str, ...]:
+    """Return a sentence for each option whose price of a server no seller prints."""
+    cards = {
+        row.candidate.label: (row.candidate.hardware.accelerator, row.candidate.source)
+        for row in comparison.rows
+        if row.candidate.way == "buy" and "server" in row.candidate.qualifiers
+    }
+    return tuple(
+        Text(
+            "{option}: the price is an estimate of {between} USD ({source}).",
+            option=option,
+            between=card.server_price_range,
+            source=source,
+        )
+        for option, (card, source) in cards.items()
+        if card is not None and card.server_price_range
+    )
+
+
 def assumed_lines(comparison: Comparison) -> list[str]:
     """Return the assumptions that apply to these options, as sentences."""
     a = comparison.question.assumed
     ways = {r.candidate.way for r in comparison.rows}
-    lines = [f"{runs_a_month(a.runs_per_month)}."]
+    lines = [Text("{runs_a_month}.", runs_a_month=runs_a_month(a.runs_per_month))]
     if "buy" in ways:
         lines.append(
-            f"A bought machine lasts {a.life_years:g} years, is worth {percent(a.residual_share)} "
-            f"of its price after that, costs {percent(a.host_price_share)} more for host, network "
-            f"and tax, {percent(a.upkeep_share)} of its price a year for upkeep, and its capital "
-            f"{percent(a.rate_of_capital)} a year."
+            Text(
+                "A bought machine lasts {life_years:g} years, is worth {residual_share} "
+                "of its price after that, costs {host_price_share} more for host, "
+                "network and tax, {upkeep_share} of its price a year for upkeep, and "
+                "its capital {rate_of_capital} a year.",
+                life_years=a.life_years,
+                residual_share=percent(a.residual_share),
+                host_price_share=percent(a.host_price_share),
+                upkeep_share=percent(a.upkeep_share),
+                rate_of_capital=percent(a.rate_of_capital),
+            )
         )
     lines.append(
-        f"Electricity costs {a.tariff_usd_per_kwh:g} USD/kWh at a PUE of {a.pue:g}; hosts draw "
-        f"{percent(a.host_watts_share)} on top of the accelerators' board power."
+        Text(
+            "Electricity costs {tariff_usd_per_kwh:g} USD/kWh at a PUE of {pue:g}; "
+            "hosts draw {host_watts_share} on top of the accelerators' board power.",
+            tariff_usd_per_kwh=a.tariff_usd_per_kwh,
+            pue=a.pue,
+            host_watts_share=percent(a.host_watts_share),
+        )
     )
     if "rent" in ways:
-        lines.append(f"A rented machine is paid for {plain(a.startup_s)} s before work begins.")
+        lines.append(
+            Text(
+                "A rented machine is paid for {startup_s} s before work begins.",
+                startup_s=plain(a.startup_s),
+            )
+        )
     question = comparison.question
     return [*lines, *electricity_lines(a, question.electricity), *question.notes]
 
@@ -253,15 +333,19 @@ def _none(comparison: Comparison, display: Display) -> str:
     """Return that no option meets the limits, and time and cost of the closest one."""
     within = limits_words(comparison.question.limits, display)
     best = closest(comparison, 1.0 - ALMOST_SURE)
-    first = f"None of these {_does(comparison)} {within}"
+    first = Text("None of these {does} {within}", does=_does(comparison), within=within)
     if best is None or isinstance(best.time, Refusal):
-        return f"{first}."
-    cost = "" if isinstance(best.cost, Refusal) else f" for {_money(best.cost, display)}"
-    cost += _up_front(best, display)
-    nearest = f"{best.candidate.label} comes closest, in {time_with_interval(best.time)}{cost}"
+        return Text("{first}.", first=first)
+    nearest = _result(best.candidate.label, Text("comes closest,"), best, display)
     chance = best.in_time or 0.0
-    often = f", with {percent(chance)} probability"
-    return f"{first}: {nearest}{often if chance >= 1.0 - ALMOST_SURE else ''}."
+    if chance < 1.0 - ALMOST_SURE:
+        return Text("{none}: {nearest}.", none=first, nearest=nearest)
+    return Text(
+        "{none}: {nearest}, with {chance} probability.",
+        none=first,
+        nearest=nearest,
+        chance=percent(chance),
+    )
 
 
 def _against(comparison: Comparison, leader: Row, display: Display) -> str:
@@ -275,12 +359,39 @@ def _against(comparison: Comparison, leader: Row, display: Display) -> str:
     if not _as_good_as_tied(chance):
         return _how(chance, limits, within, other)
     differs = _differs(leader, rest[0], limits, display)
-    tied = f"It is as good as tied{differs and f' in {limits.order}'} with {other}{differs}."
     alone = _as_good_as_tied(better(leader, rest[0], Limits(order=limits.order)))
-    if not within or (differs and alone):
-        return tied
-    tied = f"It is as good as tied with {other}{differs}{differs and ','}"
-    return f"{tied} as the {comparative(limits)} way to finish {within}."
+    way = "" if differs and alone else within
+    return _tied(limits, other, differs, way)
+
+
+def _tied(limits: Limits, other: str, differs: str, within: str) -> Text:
+    """Return 'It is as good as tied in cost with X, which takes 7 h.', or '... as the way ...'."""
+    by_cost = limits.order == "cost"
+    if not within:
+        if not differs:
+            return Text("It is as good as tied with {other}.", other=other)
+        if by_cost:
+            return Text(
+                "It is as good as tied in cost with {other}, {differs}.",
+                other=other,
+                differs=differs,
+            )
+        return Text(
+            "It is as good as tied in time with {other}, {differs}.", other=other, differs=differs
+        )
+    if differs:
+        other = Text("{other}, {differs},", other=other, differs=differs)
+    if by_cost:
+        return Text(
+            "It is as good as tied with {other} as the cheaper way to finish {within}.",
+            other=other,
+            within=within,
+        )
+    return Text(
+        "It is as good as tied with {other} as the faster way to finish {within}.",
+        other=other,
+        within=within,
+    )
 
 
 def _as_good_as_tied(chance: float) -> bool:
@@ -292,13 +403,59 @@ def _how(chance: float, limits: Limits, within: str, other: str) -> str:
 
     Below 50 % (median lower, probability not): 'But X is 70 % likely ...'.
     """
-    what = comparative(limits)
-    way = f"{what} way to finish {within}"
     if chance < TIED[0]:
-        return f"But {other} is {likely_words(1.0 - chance)} {f'the {way}' if within else what}."
-    open_still = ", not decided" if chance < DECIDED else ""
+        return _better_by(limits, within, other, likely_words(1.0 - chance))
+    by_cost, likely = limits.order == "cost", likely_words(chance)
+    if not within:
+        text = (
+            Text("It is {likely} cheaper than {other}", likely=likely, other=other)
+            if by_cost
+            else Text("It is {likely} faster than {other}", likely=likely, other=other)
+        )
+    else:
+        text = (
+            Text(
+                "It is {likely} a cheaper way to finish {within} than {other}",
+                likely=likely,
+                within=within,
+                other=other,
+            )
+            if by_cost
+            else Text(
+                "It is {likely} a faster way to finish {within} than {other}",
+                likely=likely,
+                within=within,
+                other=other,
+            )
+        )
+    if chance < DECIDED:
+        return Text("{better}, not decided.", better=text)
+    return Text("{better}.", better=text)
+
+
+def _better_by(limits: Limits, within: str, other: str, likely: str) -> Text:
+    """Return 'But X is 70 % likely cheaper.' or '... the cheaper way to finish ...'."""
+    by_cost = limits.order == "cost"
+    if not within:
+        return (
+            Text("But {other} is {likely} cheaper.", other=other, likely=likely)
+            if by_cost
+            else Text("But {other} is {likely} faster.", other=other, likely=likely)
+        )
     return (
-        f"It is {likely_words(chance)} {f'a {way}' if within else what} than {other}{open_still}."
+        Text(
+            "But {other} is {likely} the cheaper way to finish {within}.",
+            other=other,
+            likely=likely,
+            within=within,
+        )
+        if by_cost
+        else Text(
+            "But {other} is {likely} the faster way to finish {within}.",
+            other=other,
+            likely=likely,
+            within=within,
+        )
     )
 
 
@@ -306,11 +463,13 @@ def likely_words(chance: float) -> str:
     """Return '> 99 % likely', '82 % likely'; an undecided chance is rounded down below 95 %."""
     if chance < DECIDED <= round(chance, 2):
         chance = math.floor(100.0 * chance) / 100.0
-    return "> 99 % likely" if chance > ALMOST_SURE else f"{percent(chance)} likely"
+    if chance > ALMOST_SURE:
+        return Text("> 99 % likely")
+    return Text("{share} likely", share=percent(chance))
 
 
 def _differs(first: Row, other: Row, limits: Limits, display: Display) -> str:
-    """Return ', which takes 7 h 28 min' for a tie in cost, ', which costs 15 USD' for one in time.
+    """Return 'which takes 7 h 28 min' for a tie in cost, 'which costs 15 USD' for one in time.
 
     "" where the other option is not more than 1.5 times better in that respect.
     """
@@ -318,8 +477,10 @@ def _differs(first: Row, other: Row, limits: Limits, display: Display) -> str:
     ratio = times_better(other, first, other_order)
     if ratio is None or float(ratio.value) <= 1.5:
         return ""
-    verb = "takes" if other_order == "time" else "costs"
-    return f", which {verb} {_answer(other, other_order, display)}"
+    amount = _answer(other, other_order, display)
+    if other_order == "time":
+        return Text("which takes {time}", time=amount)
+    return Text("which costs {cost}", cost=amount)
 
 
 def _answer(row: Row, order: Order, display: Display) -> str:
@@ -348,11 +509,16 @@ def _surer(comparison: Comparison, leader: Row, display: Display) -> str:
     if safest is None:
         return ""
     size = _answer(safest, limits.order, display)
-    return f"{safest.candidate.label}: {size}, {_kept(safest.in_time, limits_phrase(limits))}."
+    return Text(
+        "{candidate}: {size}, {kept}.",
+        candidate=safest.candidate.label,
+        size=size,
+        kept=_kept(safest.in_time, limits_phrase(limits)),
+    )
 
 
 def _in_time(limits: Limits, leader: Row, display: Display) -> str:
-    """Return '; in time with 92 % probability'; "" without limits.
+    """Return 'in time with 92 % probability'; "" without limits.
 
     With unknown cost: '...; its cost is unknown, so 10 USD may not be enough'.
     """
@@ -361,35 +527,47 @@ def _in_time(limits: Limits, leader: Row, display: Display) -> str:
     timely = replace(limits, budget_usd=None, cost_limit_usd=None)
     kept = _kept_with(chance_to_meet(leader, timely), limits_phrase(timely))
     most = limits.cost_limit_usd if limits.budget_usd is None else limits.budget_usd
-    return f"{kept}; its cost is unknown, so {budget_words(most or 0.0, display)} may not be enough"
+    unknown = Text(
+        "its cost is unknown, so {budget} may not be enough",
+        budget=budget_words(most or 0.0, display),
+    )
+    return Text("{chance}; {cost}", chance=kept, cost=unknown) if kept else unknown
 
 
 def _kept_with(share: float | None, kept: str) -> str:
-    return "" if share is None else f"; {_kept(share, kept)}"
+    return "" if share is None else _kept(share, kept)
 
 
 def _kept(share: float | None, kept: str) -> str:
     """Return 'in time with > 99 % probability', or 'very unlikely to finish in time'."""
     if (share or 0.0) > ALMOST_SURE:
-        return f"{kept} with > 99 % probability"
+        return Text("{kept} with > 99 % probability", kept=kept)
     if (share or 0.0) < 1.0 - ALMOST_SURE:
-        return f"very unlikely to finish {kept}"
-    return f"{kept} with {percent(share or 0.0)} probability"
+        return Text("very unlikely to finish {kept}", kept=kept)
+    return Text("{kept} with {share} probability", kept=kept, share=percent(share or 0.0))
 
 
 def _does(comparison: Comparison) -> str:
     """Return 'finishes 2000 epochs of ResNet-50', 'brings ResNet-50 to 24 % error with LARS'."""
     goal, name = comparison.question.goal, comparison.question.job.name
     if goal.epochs is not None:
-        return f"finishes {goal.words} of {name}"
-    using = f" with {goal.optimizer}" if goal.optimizer else ""
-    return f"brings {name} to {goal.words}{using}"
+        return Text("finishes {words} of {name}", words=goal.words, name=name)
+    if not goal.optimizer:
+        return Text("brings {name} to {words}", name=name, words=goal.words)
+    return Text(
+        "brings {name} to {words} with {optimizer}",
+        name=name,
+        words=goal.words,
+        optimizer=goal.optimizer,
+    )
 
 
-def _at_batch(row: Row, comparison: Comparison) -> str:
-    """Return ' at batch 256' for epochs at a known batch, else ""."""
-    batch, epochs = row.timed.batch, comparison.question.goal.epochs
-    return "" if batch is None or epochs is None else f" at batch {plain(batch)}"
+def _work(row: Row, comparison: Comparison) -> str:
+    """Return what an option does, for epochs with its batch where that is known."""
+    batch, does = row.timed.batch, _does(comparison)
+    if batch is None or comparison.question.goal.epochs is None:
+        return does
+    return Text("{does} at batch {batch}", does=does, batch=plain(batch))
 
 
 def _nothing(comparison: Comparison) -> str:
@@ -397,18 +575,16 @@ def _nothing(comparison: Comparison) -> str:
     why = first.time if isinstance(first.time, Refusal) else first.cost
     reason = why.reason if isinstance(why, Refusal) else ""
     question = comparison.question
-    return f"No answer for {question.goal.words} of {question.job.name}: {reason}"
+    return Text(
+        "No answer for {words} of {job}: {reason}",
+        words=question.goal.words,
+        job=question.job.name,
+        reason=reason,
+    )
 
 
 def _money(cost: Estimate, display: Display) -> str:
     return money_with_interval(cost, display) if float(cost.value) else money(0.0, display)
-
-
-def _up_front(row: Row, display: Display) -> str:
-    """Return ' a run, with 2,080 USD to be paid first'; "" where each run is billed."""
-    if not pays_up_front(row) or row.to_pay is None:
-        return ""
-    return f" a run, with {money_about(row.to_pay, display)} to be paid first"
 
 
 def _pays_off(use: Estimate, runs: Estimate | Refusal) -> str:
@@ -417,15 +593,22 @@ def _pays_off(use: Estimate, runs: Estimate | Refusal) -> str:
     above = f"even {share}" if float(use.value) < _TINY else f"above {share}"
     never = float(use.high) > 1.0 or (isinstance(runs, Estimate) and float(runs.high) == math.inf)
     if not never:
-        more = f", {_count(runs)} runs a month" if isinstance(runs, Estimate) else ""
-        return f"pays off {above} utilisation{_between(use)}{more}"
+        more = (
+            Text(", {count} runs a month", count=_count(runs)) if isinstance(runs, Estimate) else ""
+        )
+        return Text(
+            "pays off {above} utilisation{between}{more}",
+            above=above,
+            between=_between(use),
+            more=more,
+        )
     lows = [] if float(use.low) < _TINY else [_share(use.low)]
     count = ""
     if isinstance(runs, Estimate):
-        count = f", {number(float(runs.value))} runs a month"
+        count = Text(", {number} runs a month", number=number(float(runs.value)))
         lows += [f"{number(float(runs.low))} runs"] if float(runs.low) > 0.0 else []
-    span = f"from {' or '.join(lows)} to never" if lows else "or never"
-    return f"pays off {above} utilisation{count} ({span})"
+    span = Text("from {lows} to never", lows=" or ".join(lows)) if lows else "or never"
+    return Text("pays off {above} utilisation{count} ({span})", above=above, count=count, span=span)
 
 
 def _between(use: Estimate) -> str:
@@ -433,7 +616,7 @@ def _between(use: Estimate) -> str:
     low, high = _share(use.low), _share(use.high)
     if low == high or (float(use.low) < _TINY and high == _share(use.value)):
         return ""
-    return f" (at most {high})" if float(use.low) < _TINY else f" ({low} to {high})"
+    return Text(" (at most {high})", high=high) if float(use.low) < _TINY else f" ({low} to {high})"
 
 
 def _paid_back(pair: RentOrBuy) -> str:
@@ -443,10 +626,16 @@ def _paid_back(pair: RentOrBuy) -> str:
         return pays_back(pair)
     runs, high = pair.requested_per_month, float(months.high)
     level = percent(months.level)
-    most = f" ({level}: at most {high:,.0f} months)" if 1.5 <= high < math.inf else ""
+    most = (
+        Text(" ({level}: at most {high:,.0f} months)", level=level, high=high)
+        if 1.5 <= high < math.inf
+        else ""
+    )
     most = " (or never)" if high == math.inf else most
     often = f"At {runs_a_month(runs)}"
-    return f"{often} it has paid for itself in less than a month{most}."
+    return Text(
+        "{often} it has paid for itself in less than a month{most}.", often=often, most=most
+    )
 
 
 def _share(value: object) -> str:

@@ -9,7 +9,7 @@ from planner.compare._sentences import ALMOST_SURE, closest, likely_words, none_
 from planner.compare._words import counted
 from planner.compare.comparison import Comparison, Row
 from planner.compare.undecided import NAMED, tied_options
-from planner.core import Refusal, listed_words
+from planner.core import Refusal, Text, listed_words, plural
 from planner.cost import DOLLARS, Display
 
 
@@ -42,7 +42,7 @@ def short_answer(
         labels = [names[r.candidate.id] for r in tied]
         if len(labels) > NAMED:
             labels = [*labels[: NAMED - 1], f"{counted(len(labels) - NAMED + 1)} more"]
-        line = f"Too close to call with {listed_words(labels)}."
+        line = Text("Too close to call with {listed_words}.", listed_words=listed_words(labels))
         return ShortAnswer(row=leader, badge=badge, line=line, tied=True)
     return ShortAnswer(row=leader, badge=badge, line=_decided(comparison))
 
@@ -62,4 +62,9 @@ def _decided(comparison: Comparison) -> str:
     if others < 1:
         return ""
     what = "cheaper" if comparison.question.limits.order == "cost" else "faster"
-    return f"Decidedly {what} than the other {'option' if others == 1 else f'{others} options'}."
+    return plural(
+        others,
+        "Decidedly {what} than the other option.",
+        "Decidedly {what} than the other {count} options.",
+        what=what,
+    )

@@ -60,6 +60,8 @@ SERVER: Final = 8
 """Accelerators of a typical server."""
 PURCHASES: Final = 2
 """Whole servers to buy: the cheapest peak may have an uncertain price."""
+MAKERS: Final = 2
+"""Makers of the whole servers that are shown."""
 HOUR_S: Final = 3600.0
 Rate = Callable[[Hardware], float | None]
 HOPELESS: Final = 40.0 * MFU_SD
@@ -128,7 +130,7 @@ def usual(
 
 
 def _servers(rest: Sequence[Candidate], job: Job) -> list[Candidate]:
-    """Return whole servers: `PURCHASES` to buy, the same to rent, and another maker's to rent.
+    """Return whole servers: `PURCHASES` to buy, the same to rent, and another maker's of each.
 
     Args:
         rest: options to choose from, best first.
@@ -137,12 +139,22 @@ def _servers(rest: Sequence[Candidate], job: Job) -> list[Candidate]:
     whole = [
         c for c in rest if c.hardware.count >= SERVER and c.hardware.nodes == 1 and may_fit(c, job)
     ]
-    bought = _distinct([c for c in whole if c.way == "buy"])[:PURCHASES]
+    for_sale = sorted(_distinct([c for c in whole if c.way == "buy"]), key=_is_estimated)
+    bought = for_sale[:PURCHASES]
+    makers = {_maker(c) for c in bought}
+    bought += [c for c in for_sale[PURCHASES:] if _maker(c) not in makers][:1]
     rented = _distinct([c for c in whole if c.way == "rent" and c.hardware.count == SERVER])
     same = [c for c in rented if c.hardware in [b.hardware for b in bought]]
     first = same or rented[:1]
-    other = [c for c in rented if _maker(c) not in [_maker(f) for f in first]][:1]
+    makers = {_maker(c) for c in first}
+    other = [c for c in rented if _maker(c) not in makers][: max(MAKERS - len(makers), 0)]
     return [*first, *other, *bought]
+
+
+def _is_estimated(candidate: Candidate) -> bool:
+    """Return whether the price of a server is an estimate: those with a stated price come first."""
+    card = candidate.hardware.accelerator
+    return card is not None and bool(card.server_price_range)
 
 
 def _maker(candidate: Candidate) -> str:

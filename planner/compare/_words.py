@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from planner.compare.comparison import Comparison, Limits, Row
-from planner.core import Refusal, plain
+from planner.core import Refusal, Text, listed_words, plain, plural
 from planner.cost import DOLLARS, Display, price
 from planner.epochs import basis_in_words
 from planner.job import Candidate, Goal, runs_words
@@ -35,17 +35,12 @@ def number(count: float) -> str:
 
 def runs_a_month(runs: float) -> str:
     """Return runs a month in words: '1 run a month', '4 runs a month'."""
-    return f"{plain(runs)} run{'' if runs == 1.0 else 's'} a month"
+    return plural(runs, "{runs} run a month", "{runs} runs a month", runs=plain(runs))
 
 
 def machines(count: int) -> str:
     """Return a machine count in words: 'two machines', '12 machines'."""
     return f"{counted(count)} machines"
-
-
-def comparative(limits: Limits) -> str:
-    """Return 'cheaper', or 'faster' where options are ranked by time."""
-    return "cheaper" if limits.order == "cost" else "faster"
 
 
 def budget_words(budget_usd: float, display: Display = DOLLARS) -> str:
@@ -56,17 +51,20 @@ def budget_words(budget_usd: float, display: Display = DOLLARS) -> str:
 def probability_titles(comparison: Comparison) -> tuple[str, str]:
     """Return the titles of the probability columns: 'Cheapest of 6', 'Fastest of 6'."""
     every = len(comparison.answered)
-    return f"Cheapest of {every}", f"Fastest of {every}"
+    return Text("Cheapest of {every}", every=every), Text("Fastest of {every}", every=every)
 
 
 def probability_help(comparison: Comparison) -> str:
     """Return the help text of the probability columns."""
     within = limits_phrase(comparison.question.limits)
-    among = f" that finish {within}" if within else ""
+    among = Text(" that finish {within}", within=within) if within else ""
     cheapest, fastest = probability_titles(comparison)
-    return (
-        f"{cheapest}, {fastest}: how likely it beats all others{among} at once. The answer "
-        "compares two options, so its probability is higher."
+    return Text(
+        "{cheapest}, {fastest}: how likely it beats all others{among} at once. The "
+        "answer compares two options, so its probability is higher.",
+        cheapest=cheapest,
+        fastest=fastest,
+        among=among,
     )
 
 
@@ -87,8 +85,12 @@ def _stated_words(row: Row) -> str:
     runs = row.timed.stated_runs
     several = f"{runs:,} run{'' if runs == 1 else 's'}"
     if row.timed.scaling is not None:
-        return f"scaled from {runs_words(runs)}"
-    return f"published, {several}" if runs == 1 else f"published, median of {several}"
+        return Text("scaled from {runs_words}", runs_words=runs_words(runs))
+    return (
+        f"published, {several}"
+        if runs == 1
+        else Text("published, median of {several}", several=several)
+    )
 
 
 def session_note(comparison: Comparison) -> str:
@@ -99,14 +101,23 @@ def session_note(comparison: Comparison) -> str:
 
 def limits_phrase(limits: Limits) -> str:
     """Return the limits as an adverb: 'in time and within the budget'; "" without limits."""
-    parts = []
-    if limits.deadline_s is not None:
-        parts.append("in time")
-    if limits.budget_usd is not None:
-        parts.append("within the budget")
-    if limits.cost_limit_usd is not None:
-        parts.append("below the cost limit")
-    return " and ".join(parts) if len(parts) < 3 else ", ".join(parts[:2]) + f" and {parts[2]}"
+    return listed_words([phrase for phrase, _ in _limits_words(limits)])
+
+
+def limits_title(limits: Limits) -> str:
+    """Return the limits as a title: 'In time and within the budget'; "" without limits."""
+    words = _limits_words(limits)
+    return listed_words([*(title for _, title in words[:1]), *(phrase for phrase, _ in words[1:])])
+
+
+def _limits_words(limits: Limits) -> list[tuple[str, str]]:
+    """Return the words of each limit: inside a sentence, and at its beginning."""
+    words = [
+        (limits.deadline_s, Text("in time"), Text("In time")),
+        (limits.budget_usd, Text("within the budget"), Text("Within the budget")),
+        (limits.cost_limit_usd, Text("below the cost limit"), Text("Below the cost limit")),
+    ]
+    return [(phrase, title) for limit, phrase, title in words if limit is not None]
 
 
 def price_of_one(price: float, count: int, unit: str) -> str:

@@ -30,7 +30,7 @@ from planner.compare.comparison import (
     by_id,
 )
 from planner.compare.ranking import DECIDED, LIKELY_IN_TIME, better, ranked, standing
-from planner.core import LEVEL, Basis, Estimate, Floats, Refusal, or_refusal
+from planner.core import LEVEL, Basis, Estimate, Floats, Refusal, Text, or_refusal
 from planner.cost import (
     HOURS_PER_MONTH,
     HOURS_PER_YEAR,
@@ -169,8 +169,10 @@ def _drawn(
 def _cost(candidate: Candidate, drawn: Drawn, basis: Basis) -> Estimate | Refusal:
     if drawn.cost is None:
         return Refusal(
-            reason=f"The power of {candidate.hardware.label} is unknown, and so is its cost of "
-            "electricity.",
+            reason=Text(
+                "The power of {hardware} is unknown, and so is its cost of electricity.",
+                hardware=candidate.hardware.label,
+            ),
             measure_next="Measure its power at the plug, or add its data sheet.",
         )
     return quantiles(drawn.cost, basis=basis)

@@ -23,13 +23,14 @@ import numpy as np
 
 from planner.compare._words import limits_phrase, machines, runs_a_month
 from planner.compare.evaluation import Comparison, Drawn, Row
-from planner.core import Estimate, Floats, Refusal, percent, sentence_case
+from planner.core import Estimate, Floats, Refusal, Text, paragraph, percent
 from planner.cost import (
     DOLLARS,
     HOURS_PER_MONTH,
     HOURS_PER_YEAR,
     BreakEven,
     Display,
+    NoSavings,
     Owned,
     Rental,
     billed_s,
@@ -122,7 +123,11 @@ def _too_late(buy: Row, comparison: Comparison) -> Refusal | None:
     kept = limits_phrase(comparison.question.limits)
     chance = "" if buy.in_time < 0.01 else f" ({percent(buy.in_time)} chance)"
     return Refusal(
-        reason=f"It is unlikely to finish {kept}{chance}, so savings are not shown.",
+        reason=Text(
+            "It is unlikely to finish {kept}{chance}, so savings are not shown.",
+            kept=kept,
+            chance=chance,
+        ),
         measure_next="Compare a faster machine, several machines, or wider limits.",
     )
 
@@ -211,9 +216,19 @@ def ownership_sentences(pair: RentOrBuy, totals: Ownership, display: Display) ->
     rent, buy = (money_with_interval(e, display) for e in (totals.rent, totals.buy))
     use = f"{100.0 * totals.utilisation:.2g} %"
     return (
-        f"{span} at {use} utilisation: {pair.rent.candidate.phrase} costs {rent}.",
-        f"{sentence_case(pair.buy.candidate.phrase)} costs {buy}, electricity included.",
-        f"Buying is cheaper with {_chance(totals.buying_cheaper)} probability.",
+        Text(
+            "{span} at {use} utilisation: {phrase} costs {rent}.",
+            span=span,
+            use=use,
+            phrase=pair.rent.candidate.phrase,
+            rent=rent,
+        ),
+        Text(
+            "{phrase_first} costs {buy}, electricity included.",
+            phrase_first=pair.buy.candidate.phrase_first,
+            buy=buy,
+        ),
+        Text("Buying is cheaper with {chance} probability.", chance=_chance(totals.buying_cheaper)),
     )
 
 
@@ -230,17 +245,33 @@ def pays_back(pair: RentOrBuy) -> str:
     often = f"At {runs_a_month(runs)}"
     answer = pair.payback
     if pair.buy.machines > 1:  # the break-even is that of one machine
-        often += f", which take {machines(pair.buy.machines)},"
+        often += Text(", which take {machines},", machines=machines(pair.buy.machines))
     if isinstance(answer, Refusal):
-        most_likely = "most likely " if " % probability" in answer.reason else ""
-        return f"{often} it {most_likely}never pays for itself. {answer.reason}"
+        never = (
+            Text("{often} it most likely never pays for itself.", often=often)
+            if isinstance(answer, NoSavings) and not answer.surely
+            else Text("{often} it never pays for itself.", often=often)
+        )
+        return paragraph(never, answer.reason)
     low, months, high = (float(end) for end in (answer.low, answer.value, answer.high))
     soonest = in_months(low) if low >= 0.5 else "less than a month"
-    span = f"{low:,.0f} to {high:,.0f}" if np.isfinite(high) else f"{soonest}, or never"
+    span = (
+        f"{low:,.0f} to {high:,.0f}"
+        if np.isfinite(high)
+        else Text("{soonest}, or never", soonest=soonest)
+    )
     worn = f" {answer.reasons[0]}" if answer.reasons else ""
     verb = "would pay" if worn else "has paid"
     level = percent(answer.level)
-    return f"{often} it {verb} for itself after {in_months(months)} ({level}: {span}).{worn}"
+    return Text(
+        "{often} it {verb} for itself after {in_months} ({level}: {span}).{worn}",
+        often=often,
+        verb=verb,
+        in_months=in_months(months),
+        level=level,
+        span=span,
+        worn=worn,
+    )
 
 
 def _break_even(

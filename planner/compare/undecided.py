@@ -16,6 +16,8 @@ from planner.core import (
     Estimate,
     Problem,
     Refusal,
+    Text,
+    paragraph,
     percent,
     plain,
     t_quantile,
@@ -75,13 +77,21 @@ def _tie_sentence(rows: Sequence[Row], limits: Limits) -> str:
     names, several = [r.candidate.label for r in rows], len(rows) > 2
     if len(names) > NAMED:
         names = [*names[: NAMED - 1], f"{counted(len(names) - NAMED + 1)} more"]
-    sentence = f"{', '.join(names[:-1])} and {names[-1]} are too close to call"
+    sentence = Text(
+        "{names} and {name} are too close to call", names=", ".join(names[:-1]), name=names[-1]
+    )
     within = limits_of(limits, rows)
     if not within:
-        return f"{sentence}."
+        return Text("{sentence}.", sentence=sentence)
     what = "cheap" if limits.order == "cost" else "fast"
-    best = f"any may be the {what}est" if several else f"either may be the {what}er"
-    return f"{sentence}: {best} way to finish {within}."
+    best = (
+        Text("any may be the {what}est", what=what)
+        if several
+        else Text("either may be the {what}er", what=what)
+    )
+    return Text(
+        "{sentence}: {best} way to finish {within}.", sentence=sentence, best=best, within=within
+    )
 
 
 def measure_next(comparison: Comparison, first: Row, second: Row) -> str:
@@ -98,7 +108,11 @@ def measure_next(comparison: Comparison, first: Row, second: Row) -> str:
         return widest.timed.next_run.sentence(_takes(comparison, widest))
     stale = [r for r in (first, second) if r.candidate.stale]
     if stale:
-        return f"Ask for today's price: {stale[0].candidate.label}, {stale[0].candidate.price}."
+        return Text(
+            "Ask for today's price: {candidate}, {price}.",
+            candidate=stale[0].candidate.label,
+            price=stale[0].candidate.price,
+        )
     if first.candidate.hardware == second.candidate.hardware:
         return "Their prices lie too close: take either."
     return "Measure both again, each in two fresh sessions."
@@ -138,7 +152,11 @@ def _takes(comparison: Comparison, row: Row) -> str:
     shown = f"{minutes:.0f} min" if minutes >= 1.5 else "a minute"
     if minutes > LONG_MINUTES:
         return " (an hour is enough: a few hundred steps)"
-    return f" ({EPOCHS_TO_MEASURE} epochs, about {shown})"
+    return Text(
+        " ({epochs_to_measure} epochs, about {shown})",
+        epochs_to_measure=EPOCHS_TO_MEASURE,
+        shown=shown,
+    )
 
 
 def _width(row: Row) -> float:
@@ -173,7 +191,7 @@ def with_step(job: Job, step: GivenStep | None, catalog: Catalog) -> tuple[Job, 
         return job, None
     accelerator = accelerator_named(catalog, step.accelerator)
     if isinstance(accelerator, Refusal):
-        message = f"{accelerator.reason}. {accelerator.measure_next}"
+        message = paragraph(accelerator.reason, accelerator.measure_next)
         return job, Problem(parameter="step_accelerator", message=message)
     nodes = math.ceil(step.count / node_size(accelerator))
     where = Hardware(label=accelerator.name, accelerator=accelerator, count=step.count, nodes=nodes)
@@ -182,10 +200,15 @@ def with_step(job: Job, step: GivenStep | None, catalog: Catalog) -> tuple[Job, 
     if share is None or question is None or efficiency_of(question) is None:
         return job, Problem(parameter="step_s", message=_NO_FAMILY)
     if share > 1.0:
-        message = (
-            f"{plain(step.batch)} samples in {plain(step.seconds, 3)} s are "
-            f"{plain(100.0 * share, 3)} % of the peak of {step.count} x {accelerator.name}. Check "
-            "seconds, batch, accelerator and operations per sample."
+        message = Text(
+            "{batch} samples in {seconds} s are {share} % of the peak of {count} x "
+            "{accelerator}. Check seconds, batch, accelerator and operations per "
+            "sample.",
+            batch=plain(step.batch),
+            seconds=plain(step.seconds, 3),
+            share=plain(100.0 * share, 3),
+            count=step.count,
+            accelerator=accelerator.name,
         )
         return job, Problem(parameter="step_s", message=message)
     return timed, None
@@ -197,9 +220,11 @@ def step_note(comparison: Comparison) -> str:
     if step is None or row is None or step.hardware.accelerator is None:
         return ""
     maker = step.hardware.accelerator.maker
-    return (
-        f"The timed step changes only estimates on {maker} accelerators. The ranking across makers "
-        f"may be unfair: time one step on {row.candidate.hardware.label} too."
+    return Text(
+        "The timed step changes only estimates on {maker} accelerators. The ranking "
+        "across makers may be unfair: time one step on {hardware} too.",
+        maker=maker,
+        hardware=row.candidate.hardware.label,
     )
 
 
@@ -237,12 +262,23 @@ def next_step(comparison: Comparison) -> str:
     if not _shown_to_narrow(now, there):
         return ""
     shown, _, _ = with_ends(float(time.value), float(time.low), float(time.high))
-    elsewhere = f" ± {_half_width(alike)} on any {card.maker} accelerator,"
+    elsewhere = Text(
+        " ± {half_width} on any {maker} accelerator,",
+        half_width=_half_width(alike),
+        maker=card.maker,
+    )
     place = "" if job.step is None else f" on {hardware.label}"
-    return (
-        f"Time one step{place}: {shown} ± {_half_width(now)} becomes"
-        f"{elsewhere if _shown_to_narrow(now, alike) else ''} ± {_half_width(there)} on "
-        f"{hardware.count} x {card.name}{_price(row)}. Enter it under “Timed step”."
+    return Text(
+        "Time one step{place}: {shown} ± {half_width} becomes{elsewhere} ± "
+        "{half_width_2} on {count} x {card}{price}. Enter it under “Timed step”.",
+        place=place,
+        shown=shown,
+        half_width=_half_width(now),
+        elsewhere=elsewhere if _shown_to_narrow(now, alike) else "",
+        half_width_2=_half_width(there),
+        count=hardware.count,
+        card=card.name,
+        price=_price(row),
     )
 
 
@@ -285,4 +321,9 @@ def _price(row: Row) -> str:
         return ""
     price = offer.price_per_accelerator_hour * row.candidate.hardware.count
     paid = price * MINUTES / 60.0
-    return f" (rented for {MINUTES:.0f} minutes: {paid:.2g} {offer.currency})"
+    return Text(
+        " (rented for {minutes:.0f} minutes: {paid:.2g} {currency})",
+        minutes=MINUTES,
+        paid=paid,
+        currency=offer.currency,
+    )

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.core import Floats, Refusal, check_flat, listed
+from planner.core import Floats, Refusal, Text, check_flat, listed
 from planner.fits import Prior, all_given, as_given
 from planner.runs import Trials, TrialSet
 
@@ -60,14 +60,21 @@ class StepsToTarget:
         """Count of trials that reached the target, and the resolution, as a sentence."""
         count, total = int(self.reached.sum()), self.steps.size
         if not count:
-            return f"None of {total:,} trials reached the target."
+            return Text("None of {total:,} trials reached the target.", total=total)
         steps = self.steps[self.reached]
         coarse = self.resolution_steps[self.reached] / np.where(steps > 0.0, steps, 1.0)
         if (coarse >= 1.0).all():
-            return f"{count:,} of {total:,} trials reached the target at their first evaluation."
-        return (
-            f"{count:,} of {total:,} trials reached the target; evaluations around it lay "
-            f"{100 * float(np.median(coarse)):.2g} % of the steps apart (median)."
+            return Text(
+                "{count:,} of {total:,} trials reached the target at their first evaluation.",
+                count=count,
+                total=total,
+            )
+        return Text(
+            "{count:,} of {total:,} trials reached the target; evaluations around "
+            "it lay {median:.2g} % of the steps apart (median).",
+            count=count,
+            total=total,
+            median=100 * float(np.median(coarse)),
         )
 
 
@@ -225,18 +232,28 @@ def _in_order(labels: NDArray[Any], steps: Floats, values: Floats) -> tuple[Any,
     twice = np.flatnonzero(same & (steps[1:] == steps[:-1]))
     if twice.size:
         raise ValueError(
-            f"Trial {labels[twice[0]]} has two evaluations at step {steps[twice[0]]:g}"
-            f"{_more(twice.size)}. A trial has one value at a step. Give every repeat its own "
-            "trial."
+            Text(
+                "Trial {label} has two evaluations at step {step:g}{more}. A trial has "
+                "one value at a step. Give every repeat its own trial.",
+                label=labels[twice[0]],
+                step=steps[twice[0]],
+                more=_more(twice.size),
+            )
         )
     return labels, steps, values
 
 
 def _check_steps(steps: Floats, target: float) -> None:
     good = np.isfinite(steps) & (steps >= 0.0)
-    problems = [] if good.all() else [f"step: {listed(steps, good)}. Steps are counted from 0"]
+    problems = (
+        []
+        if good.all()
+        else [Text("step: {listed}. Steps are counted from 0", listed=listed(steps, good))]
+    )
     if not np.isfinite(target):
-        problems.append(f"target is {target:g}. Choose a finite value of the metric")
+        problems.append(
+            Text("target is {target:g}. Choose a finite value of the metric", target=target)
+        )
     if problems:
         raise ValueError("; ".join(problems) + ".")
 
@@ -248,8 +265,11 @@ def _check_positive(columns: dict[str, Floats], steps: Floats) -> None:
     problems = [f"{n}: {listed(values[n], fine)}" for n, fine in good.items() if not fine.all()]
     if problems:
         raise ValueError(
-            f"{'; '.join(problems)}. Each must be above 0, and only steps may be infinite. Leave "
-            "these runs out or mark them failed."
+            Text(
+                "{problems}. Each must be above 0, and only steps may be infinite. "
+                "Leave these runs out or mark them failed.",
+                problems="; ".join(problems),
+            )
         )
 
 
@@ -260,8 +280,14 @@ def _check_once(group: NDArray[np.int64], seeds: NDArray[Any], tried: Floats) ->
     if twice.size:
         size, rate = tried[numbers[twice[0]]]
         raise ValueError(
-            f"Batch {size:g} at learning rate {rate:g} has seed {names[twice[0]]} twice"
-            f"{_more(twice.size)}. Leave one out, or give the repeat its own seed."
+            Text(
+                "Batch {size:g} at learning rate {rate:g} has seed {name} twice{more}. "
+                "Leave one out, or give the repeat its own seed.",
+                size=size,
+                rate=rate,
+                name=names[twice[0]],
+                more=_more(twice.size),
+            )
         )
 
 
@@ -273,14 +299,19 @@ def _at_the_end(tried: Floats, best: NDArray[np.int64]) -> tuple[str, ...]:
         if rates.size > 1 and rate in {rates[0], rates[-1]}:
             end = "smallest" if rate == rates[0] else "largest"
             warnings.append(
-                f"Batch {size:g}: the best learning rate ({rate:g}) is the {end} one tried; a "
-                "better one may lie beyond."
+                Text(
+                    "Batch {size:g}: the best learning rate ({rate:g}) is the {end} one "
+                    "tried; a better one may lie beyond.",
+                    size=size,
+                    rate=rate,
+                    end=end,
+                )
             )
     return tuple(warnings)
 
 
 def _more(count: int) -> str:
-    return f" ({count - 1:,} more like it)" if count > 1 else ""
+    return Text(" ({count:,} more like it)", count=count - 1) if count > 1 else ""
 
 
 def _floats(values: ArrayLike) -> Floats:
@@ -448,16 +479,21 @@ def coarse_warnings(sizes: Floats, shares: Floats, unseen: Floats) -> tuple[str,
     warnings: tuple[str, ...] = ()
     if unseen.size:
         warnings += (
-            "Left out, because no evaluation came before the target there: batch "
-            f"{all_given(unseen)}.",
+            Text(
+                "Left out, because no evaluation came before the target there: batch {all_given}.",
+                all_given=all_given(unseen),
+            ),
         )
     if (shares > COARSE).any():
         worst = int(shares.argmax())
         warnings += (
-            "Interpolated between evaluations that lie far apart: up to "
-            f"{100 * shares[worst]:.0f} % of the steps to the target, at batch "
-            f"{as_given(sizes[worst])}. The intervals include this; more frequent evaluations "
-            "would narrow them.",
+            Text(
+                "Interpolated between evaluations that lie far apart: up to {share:.0f} "
+                "% of the steps to the target, at batch {as_given}. The intervals "
+                "include this; more frequent evaluations would narrow them.",
+                share=100 * shares[worst],
+                as_given=as_given(sizes[worst]),
+            ),
         )
     return warnings
 
@@ -470,11 +506,19 @@ def is_the_grid(shares: Floats) -> bool:
 def refuse_grid(sizes: Floats, shares: Floats) -> Refusal:
     """Return the refusal for batches `sizes` [samples] with the `shares` of `is_the_grid`."""
     unseen = sizes[shares >= UNSEEN]
-    none = f"; none came before it at batch {all_given(unseen)}" if unseen.size else ""
+    none = (
+        Text("; none came before it at batch {all_given}", all_given=all_given(unseen))
+        if unseen.size
+        else ""
+    )
     middle = f"{100 * float(np.median(shares)):.0f} %"
     return Refusal(
-        reason=f"This target is reached within the first evaluations: they lie {middle} of the "
-        f"steps to it apart (median over the batches){none}. Such steps show how often the model "
-        "was evaluated, not how it trains.",
+        reason=Text(
+            "This target is reached within the first evaluations: they lie {middle} of "
+            "the steps to it apart (median over the batches){none}. Such steps show how "
+            "often the model was evaluated, not how it trains.",
+            middle=middle,
+            none=none,
+        ),
         measure_next="Choose a stricter target, or evaluate more often at the start.",
     )

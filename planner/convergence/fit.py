@@ -38,7 +38,17 @@ from planner.convergence._targets import (
     refuse_grid,
     resolution_shares,
 )
-from planner.core import LEVEL, Basis, Estimate, Floats, Refusal, check_flat, check_pairs, listed
+from planner.core import (
+    LEVEL,
+    Basis,
+    Estimate,
+    Floats,
+    Refusal,
+    Text,
+    check_flat,
+    check_pairs,
+    listed,
+)
 from planner.core.points import numbers
 from planner.fits import (
     NARROW,
@@ -112,8 +122,11 @@ def min_steps(lines: Lines, level: float) -> Estimate:
     reasons = _no_limit(lines, level)
     if 0.0 < share < 1.0 / 1.1:
         reasons += (
-            f"The largest measured batch ({as_given(largest)}) takes {1.0 / share:.3g} times as "
-            "many.",
+            Text(
+                "The largest measured batch ({as_given}) takes {share:.3g} times as many.",
+                as_given=as_given(largest),
+                share=1.0 / share,
+            ),
         )
     basis: Basis = "interpolated" if share >= 0.5 else "extrapolated"
     return scalar_estimate(slope, slope_interval(lines, level), level, basis, reasons)
@@ -127,8 +140,11 @@ def min_samples(lines: Lines, level: float) -> Estimate:
     reasons = _no_perfect_scaling(lines, level)
     if 0.0 < share < 1.0 / 1.1:
         reasons += (
-            f"The smallest measured batch ({as_given(smallest)}) takes {1.0 / share:.3g} times as "
-            "many.",
+            Text(
+                "The smallest measured batch ({as_given}) takes {share:.3g} times as many.",
+                as_given=as_given(smallest),
+                share=1.0 / share,
+            ),
         )
     basis: Basis = "interpolated" if share >= 0.5 else "extrapolated"
     return scalar_estimate(intercept, intercept_interval(lines, level), level, basis, reasons)
@@ -136,7 +152,7 @@ def min_samples(lines: Lines, level: float) -> Estimate:
 
 def _no_limit(lines: Lines, level: float) -> tuple[str, ...]:
     """Return a reason if the points do not show that the steps stop falling."""
-    lead = f"No limit seen up to B={as_given(lines.x_max[0])}: "
+    lead = Text("No limit seen up to B={as_given}: ", as_given=as_given(lines.x_max[0]))
     if lines.slope_clamped[0]:
         return (lead + "the steps to target still fall in proportion to the batch.",)
     if slope_interval(lines, level)[0][0] == 0.0:
@@ -146,7 +162,7 @@ def _no_limit(lines: Lines, level: float) -> tuple[str, ...]:
 
 def _no_perfect_scaling(lines: Lines, level: float) -> tuple[str, ...]:
     """Return a reason if the points do not show that the steps fall at all."""
-    lead = f"No perfect scaling seen from B={as_given(lines.x_min[0])} on: "
+    lead = Text("No perfect scaling seen from B={as_given} on: ", as_given=as_given(lines.x_min[0]))
     if lines.intercept_clamped[0]:
         return (lead + "a larger batch takes as many steps as a smaller one.",)
     if intercept_interval(lines, level)[0][0] == 0.0:
@@ -186,7 +202,9 @@ def answer_but_missed(
     estimate = answer(curve, sizes[kept], (mid, low, high), far_error)
     if isinstance(estimate, Refusal):  # never for an array
         return estimate
-    left_out = f"{_fell_short(np.unique(sizes[~kept]))} the target: no answer there."
+    left_out = Text(
+        "{fell_short} the target: no answer there.", fell_short=_fell_short(np.unique(sizes[~kept]))
+    )
     return _spread(_with((*missed_around(curve, sizes[kept]), left_out), estimate), kept)
 
 
@@ -204,8 +222,13 @@ def missed_around(curve: MissedCurve, sizes: Floats) -> tuple[str, ...]:
         (curve.batch[gap - 1], curve.batch[gap], inside[gaps == gap]) for gap in np.unique(gaps)
     ]
     return tuple(
-        f"{_fell_short(those)} the target: an answer between batch {as_given(start)} and "
-        f"{as_given(end)}, which did, applies only if training reaches it at all."
+        Text(
+            "{fell_short} the target: an answer between batch {as_given} and "
+            "{as_given_2}, which did, applies only if training reaches it at all.",
+            fell_short=_fell_short(those),
+            as_given=as_given(start),
+            as_given_2=as_given(end),
+        )
         for start, end, those in spans
         if ((sizes > start) & (sizes < end)).any()
     )
@@ -225,8 +248,10 @@ def _spread(estimate: Estimate, kept: NDArray[np.bool_]) -> Estimate:
 
 def _refusal(batch: float) -> Refusal:
     return Refusal(
-        reason=f"Batch {as_given(batch)} did not reach the target: half of its seeds or more "
-        "missed it.",
+        reason=Text(
+            "Batch {as_given} did not reach the target: half of its seeds or more missed it.",
+            as_given=as_given(batch),
+        ),
         measure_next=MEASURE,
     )
 
@@ -235,8 +260,8 @@ def _fell_short(sizes: Floats) -> str:
     """Return 'Batch 1,024 did not reach' or 'Batches 512 and 1,024 did not reach'."""
     *others, last = (as_given(size) for size in sizes)
     if not others:
-        return f"Batch {last} did not reach"
-    return f"Batches {', '.join(others)} and {last} did not reach"
+        return Text("Batch {last} did not reach", last=last)
+    return Text("Batches {others} and {last} did not reach", others=", ".join(others), last=last)
 
 
 FAR_ERROR: Final = "such answers were 15 to 34 % off in the median."
@@ -444,7 +469,13 @@ def _resolution(resolution_samples: ArrayLike, samples: Floats) -> Floats:
     check_flat({"samples_to_target": samples, "resolution_samples": between})
     good = ~(between < 0.0)
     if not good.all():
-        raise ValueError(f"resolution_samples: {listed(between, good)}. Give {what}, at least 0.")
+        raise ValueError(
+            Text(
+                "resolution_samples: {listed}. Give {what}, at least 0.",
+                listed=listed(between, good),
+                what=what,
+            )
+        )
     return between
 
 
@@ -496,7 +527,11 @@ def _limits(sizes: Floats, missed: Floats) -> tuple[float, float, str]:
 
 
 def _not_reached(batch: float, why: str) -> str:
-    return f"the target was not reached at batch {as_given(batch)}. Beyond, {why}"
+    return Text(
+        "the target was not reached at batch {as_given}. Beyond, {why}",
+        as_given=as_given(batch),
+        why=why,
+    )
 
 
 def _warnings(sizes: Floats, times: Floats, worst: int, missed: Floats) -> tuple[str, ...]:
@@ -504,13 +539,21 @@ def _warnings(sizes: Floats, times: Floats, worst: int, missed: Floats) -> tuple
     warnings: tuple[str, ...] = ()
     if missed.size:
         warnings += (
-            "Left out, because half of the seeds or more did not reach the target: batch "
-            f"{all_given(missed)}.",
+            Text(
+                "Left out, because half of the seeds or more did not reach the target: "
+                "batch {all_given}.",
+                all_given=all_given(missed),
+            ),
         )
     if abs(np.log(times[worst])) > np.log(OFF):
         warnings += (
-            f"Batch {as_given(sizes[worst])} takes {times[worst]:.2g} times the samples of the law "
-            "through all batches; tuned ones stayed within 1.44. Tune its learning rate again.",
+            Text(
+                "Batch {as_given} takes {time:.2g} times the samples of the law through "
+                "all batches; tuned ones stayed within 1.44. Tune its learning rate "
+                "again.",
+                as_given=as_given(sizes[worst]),
+                time=times[worst],
+            ),
         )
     return warnings + ((UNCHECKED,) if sizes.size == 2 else ())
 
@@ -519,24 +562,43 @@ def _refuse_few(reached: Floats, missed: Floats) -> Refusal:
     """Return the refusal if no batch, or one, reached the target."""
     if not reached.size:
         return Refusal(
-            reason=f"The target was reached at none of the batch sizes tried ({all_given(missed)}"
-            "): half of the seeds or more missed it.",
+            reason=Text(
+                "The target was reached at none of the batch sizes tried ({all_given}): "
+                "half of the seeds or more missed it.",
+                all_given=all_given(missed),
+            ),
             measure_next="Train for more steps, tune the learning rate, or choose an easier "
             "target.",
         )
-    short = f" (not reached at {all_given(missed)})" if missed.size else ""
+    short = (
+        Text(" (not reached at {all_given})", all_given=all_given(missed)) if missed.size else ""
+    )
     return Refusal(
-        reason=f"Only batch {as_given(reached[0])} reached the target{short}, and one size shows "
-        "no curve: using its samples for other batches was 34 to 76 % off in the median.",
-        measure_next=f"Measure a batch at most {as_given(reached[0] / NARROW)} or at least "
-        f"{as_given(reached[0] * NARROW)}, best the smallest, the largest and one between.",
+        reason=Text(
+            "Only batch {as_given} reached the target{short}, and one size shows no "
+            "curve: using its samples for other batches was 34 to 76 % off in the "
+            "median.",
+            as_given=as_given(reached[0]),
+            short=short,
+        ),
+        measure_next=Text(
+            "Measure a batch at most {as_given} or at least {as_given_2}, best the "
+            "smallest, the largest and one between.",
+            as_given=as_given(reached[0] / NARROW),
+            as_given_2=as_given(reached[0] * NARROW),
+        ),
     )
 
 
 def _refuse_scatter(scatter: float, worst: float) -> Refusal:
     return Refusal(
-        reason=f"The points scatter {100 * scatter:.0f} % around the law; tuned workloads scatter "
-        "3 to 19 %, so the critical batch size would be meaningless.",
-        measure_next=f"Tune the learning rate of batch {as_given(worst)} again and add seeds; it "
-        "fits worst.",
+        reason=Text(
+            "The points scatter {scatter:.0f} % around the law; tuned workloads scatter "
+            "3 to 19 %, so the critical batch size would be meaningless.",
+            scatter=100 * scatter,
+        ),
+        measure_next=Text(
+            "Tune the learning rate of batch {as_given} again and add seeds; it fits worst.",
+            as_given=as_given(worst),
+        ),
     )

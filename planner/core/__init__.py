@@ -1,8 +1,9 @@
 """Numbers with intervals, and their common tools.
 
 An answer is an `Estimate` (value, 90 % interval, basis) or a `Refusal` (reason, next measurement).
-Further: durations and numbers in words, labels and slugs of links, checked points, and tables as
-CSV. `limits` has the limits of stored values, `parameters` reads the parameters of a request.
+A sentence is a `Text`, a template with named parameters. Further: durations and numbers in words,
+labels and slugs of links, checked points, and tables as CSV. `limits` has the limits of stored
+values, `parameters` reads the parameters of a request.
 """
 
 from planner.core._durations import (
@@ -12,8 +13,8 @@ from planner.core._durations import (
     about,
     between,
     clock,
+    ends_in_hours,
     hms,
-    in_hours,
     in_one_unit,
     in_words,
     interval,
@@ -29,13 +30,14 @@ from planner.core._estimate import (
     t_quantile,
 )
 from planner.core._guarded import LONGEST_S, or_refusal, or_too_long
-from planner.core._labels import listed_words, program, sentence_case
+from planner.core._labels import program, sentence_case
 from planner.core._numbers import (
     COST,
     SPEED,
     ahead,
     ahead_between,
     ahead_of,
+    ahead_than,
     counted,
     distinct_labels,
     large,
@@ -50,6 +52,18 @@ from planner.core._tables import (
     Cell,
     Record,
     csv_text,
+)
+from planner.core._text import (
+    Text,
+    Words,
+    joined,
+    listed_words,
+    message_of,
+    of_parameter,
+    paragraph,
+    parameter_of,
+    plain_text,
+    plural,
 )
 from planner.core.limits import (
     FILES,
@@ -143,10 +157,13 @@ __all__ = [
     "Problem",
     "Record",
     "Refusal",
+    "Text",
+    "Words",
     "about",
     "ahead",
     "ahead_between",
     "ahead_of",
+    "ahead_than",
     "bad_seconds",
     "between",
     "check_flat",
@@ -155,26 +172,33 @@ __all__ = [
     "counted",
     "csv_text",
     "distinct_labels",
+    "ends_in_hours",
     "file_slug",
     "given_of_link",
     "hms",
-    "in_hours",
     "in_one_unit",
     "in_words",
     "interval",
+    "joined",
     "large",
     "listed",
     "listed_words",
     "looked_up",
+    "message_of",
     "not_found",
     "number_of",
     "number_text",
+    "of_parameter",
     "or_refusal",
     "or_too_long",
+    "paragraph",
+    "parameter_of",
     "parsed",
     "percent",
     "percent_of",
     "plain",
+    "plain_text",
+    "plural",
     "positive",
     "program",
     "query_of",

@@ -10,9 +10,10 @@ import re
 from typing import Final
 
 from planner.core._numbers import MOST_DIGITS, plain, rounded_ends
+from planner.core._text import Text
 
-UNKNOWN: Final = "not known"
-ENDLESS: Final = "no limit"
+UNKNOWN: Final = Text("not known")
+ENDLESS: Final = Text("no limit")
 HOUR_S: Final = 3_600.0
 DAY_S: Final = 86_400.0
 YEAR_S: Final = 8_760.0 * HOUR_S
@@ -27,7 +28,7 @@ MOST_OF_A_UNIT: Final = 1e6
 """From here on an end of an interval has a unit of its own; years end here."""
 ENDLESS_S: Final = MOST_OF_A_UNIT * YEAR_S
 """From here on a duration is only 'more than a million years'."""
-AGES: Final = "more than a million years"
+AGES: Final = Text("more than a million {unit}", unit="years")
 LEAST_CLOCK_S: Final = 10.0
 """Below it the clock form would round by more than 5 %."""
 _UNITS: Final = (
@@ -35,7 +36,6 @@ _UNITS: Final = (
     (60.0, 60.0, "min"), (1.0, 1.0, "s"), (1e-3, 1e-3, "ms"), (0.0, 1e-6, "µs"),
 )  # fmt: skip
 """From how many seconds on [s], seconds of the unit, its name."""
-ONE_UNIT: Final = re.compile(r"((?:< )?[\d,.]+) (\S+)")
 CLOCK: Final = re.compile(r"(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)")
 
 
@@ -64,14 +64,15 @@ def in_words(seconds: float) -> str:
     if size < 0.01:
         return _short(seconds)
     if millis < 1000:
-        return f"{_sign(seconds, millis)}{millis} ms"
+        return _one_unit(f"{_sign(seconds, millis)}{millis}", "ms")
     sign = _sign(seconds, whole)
     if tenths < 600:
-        return f"{sign}{tenths / 10:g} s"
+        return _one_unit(f"{sign}{tenths / 10:g}", "s")
     if whole < 3600:
-        return f"{sign}{whole // 60} min {whole % 60} s"
-    minutes = _half_up(size / 60.0)
-    return f"{sign}{minutes // 60:,} h {minutes % 60} min"
+        minutes, rest = divmod(whole, 60)
+        return Text("{minutes} min {seconds} s", minutes=f"{sign}{minutes}", seconds=rest)
+    hours, minutes = divmod(_half_up(size / 60.0), 60)
+    return Text("{hours} h {minutes} min", hours=f"{sign}{hours:,}", minutes=minutes)
 
 
 def clock(seconds: float) -> str:
@@ -94,9 +95,9 @@ def with_ends(value_s: float, low_s: float, high_s: float) -> tuple[str, str, st
     return _in_unit((value_s, low_s, high_s), *_unit(value_s if value_s > 0.0 else high_s))
 
 
-def in_hours(value_s: float, low_s: float, high_s: float) -> str:
-    """Return `interval` in hours at any size: '0.05 h (0.04 to 0.07 h)'."""
-    return _with_interval(*_in_unit((value_s, low_s, high_s), HOUR_S, "h"))
+def ends_in_hours(value_s: float, low_s: float, high_s: float) -> tuple[str, str, str]:
+    """Return `with_ends` in hours at any size: 0.05 h, 0.04 h, 0.07 h."""
+    return _in_unit((value_s, low_s, high_s), HOUR_S, "h")
 
 
 def interval(value_s: float, low_s: float, high_s: float) -> str:
@@ -112,9 +113,10 @@ def between(low: str, high: str) -> str:
 
     Ends of two units stay whole: '24 h 43 min to 26 h 1 min'.
     """
-    match = ONE_UNIT.fullmatch(low)
-    same = match is not None and " h " not in high and high.endswith(f" {match[2]}")
-    return f"{match[1] if match is not None and same else low} to {high}"
+    number, unit = split_unit(low)
+    same = isinstance(high, Text) and high.parameters.get("unit") == unit
+    low_end = number if unit and same else low
+    return Text("{low} to {high}", low=low_end, high=high)
 
 
 def in_one_unit(seconds: float, digits: int = DIGITS) -> str:
@@ -130,14 +132,20 @@ def split_unit(text: str) -> tuple[str, str]:
 
     One of two units is returned whole: '25 h 22 min' -> ('25 h 22 min', '').
     """
-    match = ONE_UNIT.fullmatch(text)
-    return (match[1], match[2]) if match else (text, "")
+    if isinstance(text, Text) and "number" in text.parameters:
+        return str(text.parameters["number"]), str(text.parameters["unit"])
+    return text, ""
+
+
+def _one_unit(number: str, unit: str) -> Text:
+    """Return a duration of one unit, for `between` and `split_unit`."""
+    return Text("{number} {unit}", number=number, unit=unit)
 
 
 def about(value_s: float, low_s: float, high_s: float) -> str:
     """Return an estimate without its interval, rounded to its precision: 'about 2.9 h'."""
     value, low, high = with_ends(value_s, low_s, high_s)
-    return value if low == high else f"about {value}"
+    return value if low == high else Text("about {duration}", duration=value)
 
 
 def _with_interval(value: str, low: str, high: str) -> str:
@@ -178,11 +186,11 @@ def _number(number: float, size: float, unit: str, least: float) -> str:
     if number * size >= ENDLESS_S:
         return AGES
     if 0.0 < number < least:
-        return f"< {plain(least)} {unit}"
+        return _one_unit(f"< {plain(least)}", unit)
     if number >= MOST_OF_A_UNIT:
         own, name = _unit(number * size)
-        return f"{plain(number * size / own, DIGITS)} {name}"
-    return f"{plain(number)} {unit}"
+        return _one_unit(plain(number * size / own, DIGITS), name)
+    return _one_unit(plain(number), unit)
 
 
 def in_days(seconds: float) -> str:
@@ -202,8 +210,12 @@ def parse_hms(text: str) -> float:
     match = CLOCK.fullmatch(text.strip())
     if match is None:
         raise ValueError(
-            f"{text!r} is not a duration of the form h:mm:ss. Minutes and seconds have two digits "
-            "and stay below 60. Write 0:16:52 for 16 minutes and 52 seconds."
+            Text(
+                "{text!r} is not a duration of the form h:mm:ss. Minutes and seconds "
+                "have two digits and stay below 60. Write 0:16:52 for 16 minutes and 52 "
+                "seconds.",
+                text=text,
+            )
         )
     hours, minutes, seconds = match.groups()
     return 3600.0 * int(hours) + 60.0 * int(minutes) + float(seconds)
@@ -213,7 +225,7 @@ def _short(seconds: float) -> str:
     """Return a duration below 10 ms, where whole milliseconds would hide the interval."""
     scale, unit = (1e3, "ms") if abs(seconds) >= 1e-4 else (1e6, "µs")
     rounded = float(f"{scale * seconds:.2g}")
-    return f"{rounded:g} {unit}" if abs(rounded) >= 0.01 else "0 s"
+    return _one_unit(f"{rounded:g}", unit) if abs(rounded) >= 0.01 else _one_unit("0", "s")
 
 
 def _years(seconds: float) -> str:
@@ -221,7 +233,9 @@ def _years(seconds: float) -> str:
     if not math.isfinite(seconds):
         return _not_finite(seconds)
     size, minus = abs(seconds), "-" if seconds < 0.0 else ""
-    return minus + (AGES if size >= ENDLESS_S else f"{plain(size / YEAR_S, DIGITS)} years")
+    if size >= ENDLESS_S:
+        return f"-{AGES}" if minus else AGES
+    return _one_unit(f"{minus}{plain(size / YEAR_S, DIGITS)}", "years")
 
 
 def _half_up(value: float) -> int:

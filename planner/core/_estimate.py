@@ -8,6 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.core._text import Text
+
 Floats = NDArray[np.float64]
 Basis = Literal[
     "measured",
@@ -63,7 +65,10 @@ def t_quantile(level: float, dof: Floats | float) -> Floats:
     """
     if not 0.0 < level < 1.0:
         raise ValueError(
-            f"level is {level!r}. A level is a share above 0 and below 1. Use 0.9, not 90."
+            Text(
+                "level is {level!r}. A level is a share above 0 and below 1. Use 0.9, not 90.",
+                level=level,
+            )
         )
     from scipy.special import stdtrit  # here: recording in a training script needs no scipy
 

@@ -15,6 +15,7 @@ import numpy as np
 from planner.core._durations import YEAR_S
 from planner.core._estimate import Estimate, Refusal
 from planner.core._numbers import plain
+from planner.core._text import Text
 from planner.core.limits import UNITS
 
 Answer = TypeVar("Answer")
@@ -57,8 +58,12 @@ def or_too_long(total: Estimate | Refusal) -> Estimate | Refusal:
         return total
     years, most = (plain(float(s) / YEAR_S, 3) for s in (total.value, LONGEST_S))
     return Refusal(
-        reason=f"The total is about {years} years, beyond the limit of {LONGEST_S:g} s "
-        f"({most} years).",
+        reason=Text(
+            "The total is about {years} years, beyond the limit of {longest_s:g} s ({most} years).",
+            years=years,
+            longest_s=LONGEST_S,
+            most=most,
+        ),
         measure_next="Check the epochs and the samples per epoch, or choose another target.",
     )
 
@@ -71,6 +76,6 @@ def _finite(estimate: Estimate) -> bool:
 
 def _refused(what: str) -> Refusal:
     return Refusal(
-        reason=f"The numbers of {what} contradict each other or are out of range.",
+        reason=Text("The numbers of {what} contradict each other or are out of range.", what=what),
         measure_next="Correct that row, or mark its run failed, and measure the case again.",
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
 
 def sentence_case(name: str) -> str:
@@ -14,8 +13,3 @@ def sentence_case(name: str) -> str:
 def program(module: str) -> str:
     """Return how a user starts a module's commands: `epochwise` where the program is installed."""
     return os.environ.get("EPOCHWISE_PROGRAM") or f"python -m {module}"
-
-
-def listed_words(names: Sequence[str]) -> str:
-    """Return names as a list in a sentence: 'A', 'A and B', 'A, B and C'."""
-    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)

@@ -27,6 +27,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
 from planner.core._estimate import Estimate, Floats
+from planner.core._text import Text
 
 GROUPED_FROM: Final = 10_000
 """From here on the digits of a count are set apart by thousands."""
@@ -175,6 +176,16 @@ def times(ratio: float) -> str:
 def ahead(ratio: float, words: Words = SPEED) -> str:
     """Return the ratio in words; a dash where it is not above 0."""
     return " ".join(_ahead(ratio, words)) if 0.0 < ratio < math.inf else UNKNOWN
+
+
+def ahead_than(ratio: float, other: str) -> Text:
+    """Return a ratio of speeds against another option: '24.3x faster than A', 'as fast as A'."""
+    factor = times(max(ratio, 1.0 / ratio))
+    if factor == times(1.0):
+        return Text("as fast as {other}", other=other)
+    if ratio > 1.0:
+        return Text("{factor} faster than {other}", factor=factor, other=other)
+    return Text("{factor} slower than {other}", factor=factor, other=other)
 
 
 def _ahead(ratio: float, words: Words) -> tuple[str, ...]:

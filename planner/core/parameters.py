@@ -16,6 +16,8 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
+from planner.core._text import Text
+
 Kind = Literal["text", "whole", "number", "choice", "flag", "date"]
 Given = Mapping[str, Sequence[str]]
 
@@ -116,7 +118,9 @@ def read(table: Sequence[Parameter], request: Given, ignored: Collection[str] = 
 def limits(parameter: Parameter) -> tuple[float, float]:
     """Return the least and the most a number may be; of a field both are needed."""
     if parameter.least is None or parameter.most is None:
-        raise ValueError(f"{parameter.name} has no limits. Give it both in its table.")
+        raise ValueError(
+            Text("{parameter} has no limits. Give it both in its table.", parameter=parameter.name)
+        )
     return parameter.least, parameter.most
 
 
@@ -145,12 +149,20 @@ def given_of_link(link: str) -> tuple[str, dict[str, list[str]]]:
         ValueError: it is too long, or not a link.
     """
     if len(link) > LONGEST_QUERY:
-        raise ValueError(f"The link has {len(link):,} letters; {LONGEST_QUERY:,} are read at most.")
+        raise ValueError(
+            Text(
+                "The link has {link:,} letters; {longest_query:,} are read at most.",
+                link=len(link),
+                longest_query=LONGEST_QUERY,
+            )
+        )
     try:
         parts = urlsplit(link if "?" in link or "://" in link else f"?{link}")
         texts = parse_qs(parts.query, keep_blank_values=True, max_num_fields=MOST_GIVEN)
     except ValueError as error:
-        raise ValueError(f"This is not a readable link ({error}). Copy it again.") from None
+        raise ValueError(
+            Text("This is not a readable link ({error}). Copy it again.", error=error)
+        ) from None
     return parts.path.rstrip("/").rsplit("/", 1)[-1], texts
 
 
@@ -166,13 +178,17 @@ def text_of(value: object) -> str:
 def value_of(parameter: Parameter, text: str) -> tuple[Any, str]:
     """Return one value and "", or None and the problem of the text."""
     value, wrong = parsed(parameter, text)
-    return value, f"{shown(text)} {wrong}" if wrong else ""
+    return value, Text("{value} {problem}", value=shown(text), problem=wrong) if wrong else ""
 
 
 def parsed(parameter: Parameter, text: str) -> tuple[Any, str]:
     """Return one value and "", or None and what is wrong, as the predicate of a sentence."""
     if len(text) > parameter.longest:
-        return None, f"has {len(text):,} letters. Give {parameter.longest} at most."
+        return None, Text(
+            "has {text:,} letters. Give {longest} at most.",
+            text=len(text),
+            longest=parameter.longest,
+        )
     return _READERS[parameter.kind](parameter, text)
 
 
@@ -183,7 +199,9 @@ def _values(parameter: Parameter, texts: list[str], problems: list[Problem]) -> 
     if parameter.many > 1:
         return _several(parameter, texts, problems)
     if len(texts) > 1:
-        problems.append(_problem(parameter, f"given {len(texts)} times. Give it once."))
+        problems.append(
+            _problem(parameter, Text("given {texts} times. Give it once.", texts=len(texts)))
+        )
     if not texts:
         return _default(parameter)
     value, wrong = value_of(parameter, texts[0])
@@ -194,7 +212,12 @@ def _values(parameter: Parameter, texts: list[str], problems: list[Problem]) -> 
 
 def _several(parameter: Parameter, texts: list[str], problems: list[Problem]) -> tuple[Any, ...]:
     if len(texts) > parameter.many:
-        problems.append(_problem(parameter, f"{len(texts)} values. Give {parameter.many} at most."))
+        problems.append(
+            _problem(
+                parameter,
+                Text("{texts} values. Give {many} at most.", texts=len(texts), many=parameter.many),
+            )
+        )
     kept = list(dict.fromkeys(t for t in texts if t))
     read_all = [value_of(parameter, t) for t in kept[: parameter.many]]
     problems += [_problem(parameter, wrong) for _, wrong in read_all if wrong]
@@ -213,7 +236,7 @@ def _whole(parameter: Parameter, text: str) -> tuple[Any, str]:
     if value.is_integer() and _inside(parameter, value):
         return int(text) if _WHOLE.fullmatch(text) else int(value), ""
     if not _WHOLE.fullmatch(text) or not _inside(parameter, int(text)):
-        return None, f"is not a whole number{_limits(parameter)}."
+        return None, Text("is not a whole number{limits}.", limits=_limits(parameter))
     return int(text), ""
 
 
@@ -223,9 +246,14 @@ def _number(parameter: Parameter, text: str) -> tuple[Any, str]:
     value = number_of(text) if parameter.short else _plain_number(text)
     if not _inside(parameter, value):
         example = " Write it as 7B, 100M or 1e9." if parameter.short else ""
-        return None, f"is not a number{_limits(parameter)}.{example}"
+        return None, Text(
+            "is not a number{limits}.{example}", limits=_limits(parameter), example=example
+        )
     if 0.0 < abs(value) < NEXT_TO_NOTHING:
-        return None, f"is next to 0. Write 0, or {NEXT_TO_NOTHING:g} and more."
+        return None, Text(
+            "is next to 0. Write 0, or {next_to_nothing:g} and more.",
+            next_to_nothing=NEXT_TO_NOTHING,
+        )
     return value, ""
 
 
@@ -261,7 +289,9 @@ def _choice(parameter: Parameter, text: str) -> tuple[Any, str]:
     if text not in parameter.choices:
         return (
             None,
-            f"is not among {', '.join(parameter.choices)}. Choose one of them.",
+            Text(
+                "is not among {choices}. Choose one of them.", choices=", ".join(parameter.choices)
+            ),
         )
     return text, ""
 
@@ -310,8 +340,12 @@ def missing(kind: str, text: str, names: Collection[str], most: int = 6) -> str:
     near = near_names(text[:LONGEST_VALUE], names)
     some = near or list(names)[:most]
     end = "." if len(some) == len(names) else ", ..."
-    ask = f"Choose one of {', '.join(some)}{end}" if some else "There is none yet."
-    return f"There is no {kind} {shown(text)}. {ask}"
+    ask = (
+        Text("Choose one of {some}{end}", some=", ".join(some), end=end)
+        if some
+        else "There is none yet."
+    )
+    return Text("There is no {kind} {text}. {ask}", kind=kind, text=shown(text), ask=ask)
 
 
 def _inside(parameter: Parameter, value: float) -> bool:
@@ -324,7 +358,12 @@ def _limits(parameter: Parameter) -> str:
     unit = f" {parameter.unit}" if parameter.unit else ""
     if parameter.least is None or parameter.most is None:
         return unit
-    return f" from {parameter.least:,.15g} to {parameter.most:,.15g}{unit}"
+    return Text(
+        " from {least:,.15g} to {most:,.15g}{unit}",
+        least=parameter.least,
+        most=parameter.most,
+        unit=unit,
+    )
 
 
 def _problem(parameter: Parameter, message: str) -> Problem:
@@ -333,15 +372,26 @@ def _problem(parameter: Parameter, message: str) -> Problem:
 
 def _unknown(name: str, names: Collection[str]) -> Problem:
     near = difflib.get_close_matches(name[:LONGEST_VALUE], list(names), n=1, cutoff=0.6)
-    ask = f"Perhaps {near[0]}?" if near else f"Available: {', '.join(list(names)[:12])} ..."
-    return Problem(parameter=name[:80], message=f"Unknown parameter. {ask}")
+    ask = (
+        Text("Perhaps {near}?", near=near[0])
+        if near
+        else f"Available: {', '.join(list(names)[:12])} ..."
+    )
+    return Problem(parameter=name[:80], message=Text("Unknown parameter. {ask}", ask=ask))
 
 
 def _too_much(request: Given) -> list[Problem]:
     count = sum(len(texts) for texts in request.values())
     if count <= MOST_GIVEN:
         return []
-    return [Problem(parameter="", message=f"{count:,} values. Give {MOST_GIVEN} at most.")]
+    return [
+        Problem(
+            parameter="",
+            message=Text(
+                "{count:,} values. Give {most_given} at most.", count=count, most_given=MOST_GIVEN
+            ),
+        )
+    ]
 
 
 def _defaults(table: Sequence[Parameter]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from planner.core._estimate import Floats
+from planner.core._text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,8 +54,12 @@ def check_flat(columns: Mapping[str, NDArray[np.generic]]) -> None:
     if len(shapes[0]) == 1 and len(set(shapes)) == 1 and shapes[0][0]:
         return
     raise ValueError(
-        f"{_and(list(columns))} have shapes {_and([str(s) for s in shapes])}. Each point needs one "
-        "of each. Give flat lists of one length, at least 1."
+        Text(
+            "{and_} have shapes {and__2}. Each point needs one of each. Give flat lists "
+            "of one length, at least 1.",
+            and_=_and(list(columns)),
+            and__2=_and([str(s) for s in shapes]),
+        )
     )
 
 
@@ -84,8 +89,13 @@ def check_pairs(first: Floats, second: Floats, names: tuple[str, str]) -> None:
         problems.append(f"{'/'.join(names)}: {listed(ratio, fine)}")
     if problems:
         raise ValueError(
-            f"{'; '.join(problems)}. Each must be finite and above 0, from {SMALLEST:g} to "
-            f"{LARGEST:g}. Leave these points out or mark their runs failed."
+            Text(
+                "{problems}. Each must be finite and above 0, from {smallest:g} to "
+                "{largest:g}. Leave these points out or mark their runs failed.",
+                problems="; ".join(problems),
+                smallest=SMALLEST,
+                largest=LARGEST,
+            )
         )
 
 
@@ -100,8 +110,14 @@ def positive(name: str, values: NDArray[np.generic]) -> Floats:
     if not good.all():
         where = int(np.argmin(good))  # the first bad one, in reading order
         raise ValueError(
-            f"{name}: value {where + 1} of {good.size} is {floats.flat[where]}. It must be finite "
-            "and above 0. Leave the point out or mark its run failed."
+            Text(
+                "{name}: value {where} of {size} is {flat}. It must be finite and above "
+                "0. Leave the point out or mark its run failed.",
+                name=name,
+                where=where + 1,
+                size=good.size,
+                flat=floats.flat[where],
+            )
         )
     return floats
 
@@ -115,20 +131,32 @@ def bad_seconds(name: str, seconds: float | None, *, zero: bool = False) -> list
         return []
     took = "has no time" if seconds is None else f"took {seconds:g} s"
     limit = "at least 0" if zero else "above 0"
-    return [f"{name} {took}. A time must be {limit}. Fix the row or mark it failed."]
+    return [
+        Text(
+            "{name} {took}. A time must be {limit}. Fix the row or mark it failed.",
+            name=name,
+            took=took,
+            limit=limit,
+        )
+    ]
 
 
 def speak_once(problems: Sequence[str]) -> None:
     """Raise one `ValueError` with all that is wrong, so that it can be fixed in one go."""
     if problems:
-        raise ValueError("\n".join(text[0].upper() + text[1:] for text in problems))
+        raise ValueError("\n".join(problems))
 
 
 def listed(values: Floats, good: NDArray[np.bool_]) -> str:
     """Return the values that are not good, with their places in reading order."""
     where = np.flatnonzero(~good)
-    lines = [f"value {i + 1} of {good.size} is {values.flat[i]:g}" for i in where[:SHOWN]]
-    more = [f"and {where.size - SHOWN:,} more"] if where.size > SHOWN else []
+    lines = [
+        Text(
+            "value {index} of {size} is {flat:g}", index=i + 1, size=good.size, flat=values.flat[i]
+        )
+        for i in where[:SHOWN]
+    ]
+    more = [Text("and {size:,} more", size=where.size - SHOWN)] if where.size > SHOWN else []
     return ", ".join(lines + more)
 
 
@@ -140,8 +168,12 @@ def _no_numbers(name: str, values: object, what: str) -> str:
     """Return the problem of a column without numbers, with the first such value if any."""
     flat = values if isinstance(values, list | tuple) else np.ravel(np.asarray(values, dtype="O"))
     first = next((v for v in flat if not _is_number(v)), None)
-    problem = "cannot be read as numbers" if first is None else f"holds {first!r:.40}, not a number"
-    return f"{name} {problem}. Give {what}."
+    problem = (
+        "cannot be read as numbers"
+        if first is None
+        else Text("holds {first!r:.40}, not a number", first=first)
+    )
+    return Text("{name} {problem}. Give {what}.", name=name, problem=problem, what=what)
 
 
 def _is_number(value: object) -> bool:

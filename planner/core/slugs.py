@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final
 
+from planner.core._text import Text
 from planner.core.parameters import missing, shown
 
 MARK: Final = "~"
@@ -124,7 +125,12 @@ def not_found(kind: str, text: str, names: Mapping[str, str]) -> str:
         return missing(kind, text, names)
     named = [f"{s} ({shown(names[s])})" for s in alike[:MOST_NAMED]]
     end = ", ..." if len(alike) > len(named) else "."
-    return f"{shown(text)} may mean {' or '.join(named)}{end} Choose one of these."
+    return Text(
+        "{text} may mean {named}{end} Choose one of these.",
+        text=shown(text),
+        named=" or ".join(named),
+        end=end,
+    )
 
 
 @lru_cache(_NAMES)

@@ -95,6 +95,7 @@ from planner.cost.break_even import (
     per_hour_of_work,
 )
 from planner.cost.payback import (
+    NoSavings,
     in_months,
     machines_for,
     payback,
@@ -116,6 +117,7 @@ __all__ = [
     "Display",
     "Drawing",
     "Influence",
+    "NoSavings",
     "Owned",
     "Range",
     "Rental",

@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import chdtri, ndtri, stdtrit
 
-from planner.core import Estimate, Floats, Refusal, speak_once
+from planner.core import Estimate, Floats, Refusal, Text, speak_once
 from planner.cost._draws import (
     ONCE,
     Drawing,
@@ -147,8 +147,12 @@ def refuse_rental(rental: Rental) -> Refusal | None:
         return None
     often = float(np.min(likely(rental.interruptions_per_hour)))
     return Refusal(
-        reason=f"With {often:g} interruptions an hour, each costing {3600 * share / often:g} s of "
-        "lost work and restart, nothing is left of an hour: a run never ends.",
+        reason=Text(
+            "With {often:g} interruptions an hour, each costing {share:g} s of lost "
+            "work and restart, nothing is left of an hour: a run never ends.",
+            often=often,
+            share=3600 * share / often,
+        ),
         measure_next="Save a checkpoint more often, or rent an instance without interruptions.",
     )
 
@@ -177,9 +181,15 @@ class Uncertainty:
     def __post_init__(self) -> None:
         problems = []
         if not self.dof > 0.0:
-            problems.append(f"dof is {self.dof:g}. Degrees of freedom are above 0: 5, or infinite.")
+            problems.append(
+                Text(
+                    "dof is {dof:g}. Degrees of freedom are above 0: 5, or infinite.", dof=self.dof
+                )
+            )
         if not 0.0 <= self.shared_sd < np.inf:
-            problems.append(f"shared_sd is {self.shared_sd:g}. Give 0.02 for 2 %.")
+            problems.append(
+                Text("shared_sd is {shared_sd:g}. Give 0.02 for 2 %.", shared_sd=self.shared_sd)
+            )
         speak_once(problems)
 
 
@@ -274,18 +284,33 @@ def _scaled(value: float, z: Floats, up: float, down: float) -> Floats:
 def _checked(time: Estimate, key: str) -> tuple[float, float, float]:
     """Return value and ends above 0, or all that is wrong with them."""
     if any(np.ndim(part) for part in (time.value, time.low, time.high)):
-        raise ValueError(f"{key} has a time for every case of an array. Draw them one by one.")
+        raise ValueError(
+            Text("{key} has a time for every case of an array. Draw them one by one.", key=key)
+        )
     value, low, high = float(time.value), float(time.low), float(time.high)
     problems = []
     if not (0.0 < value < np.inf and low <= value <= high):
         problems.append(
-            f"{key} takes {value:g} ({low:g} to {high:g}). A time to draw is finite, above 0 and "
-            "within its interval. Leave the option out or give its time again."
+            Text(
+                "{key} takes {value:g} ({low:g} to {high:g}). A time to draw is finite, "
+                "above 0 and within its interval. Leave the option out or give its time "
+                "again.",
+                key=key,
+                value=value,
+                low=low,
+                high=high,
+            )
         )
     if not 0.0 < time.level < 1.0:
-        problems.append(f"{key} has level {time.level:g}. A level is above 0 and below 1: 0.9.")
+        problems.append(
+            Text(
+                "{key} has level {level:g}. A level is above 0 and below 1: 0.9.",
+                key=key,
+                level=time.level,
+            )
+        )
     if low <= 0.0 and np.isinf(high):
-        problems.append(f"{key} has an interval from 0 s to infinity. Leave it out.")
+        problems.append(Text("{key} has an interval from 0 s to infinity. Leave it out.", key=key))
     speak_once(problems)
     return value, low if low > 0.0 else value * (value / high), high
 
@@ -405,6 +430,10 @@ def _interrupted(rental: Rental) -> tuple[str, ...]:
     if share <= MUCH_LOST:
         return ()
     return (
-        f"Interruptions take {100 * share:.0f} % of the rented time; above {100 * MUCH_LOST:.0f} % "
-        "its cost is overestimated. Save a checkpoint more often.",
+        Text(
+            "Interruptions take {share:.0f} % of the rented time; above {much_lost:.0f} "
+            "% its cost is overestimated. Save a checkpoint more often.",
+            share=100 * share,
+            much_lost=100 * MUCH_LOST,
+        ),
     )

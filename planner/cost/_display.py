@@ -22,7 +22,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
-from planner.core import ENDLESS, UNKNOWN, Estimate, rounded_ends, speak_once
+from planner.core import ENDLESS, UNKNOWN, Estimate, Text, rounded_ends, speak_once
 
 DIGITS: Final = 3
 _CURRENCY: Final = re.compile(r"[A-Z]{3}")
@@ -32,7 +32,9 @@ def currency_problem(text: str) -> str:
     """Return the problem of a currency's letters (ISO 4217); "" without one."""
     if _CURRENCY.fullmatch(text):
         return ""
-    return f"Currency {text[:40]!r} is not three capital letters. Write USD, EUR or JPY."
+    return Text(
+        "Currency {text!r} is not three capital letters. Write USD, EUR or JPY.", text=text[:40]
+    )
 
 
 def _problems(display: Display) -> list[str]:
@@ -41,17 +43,30 @@ def _problems(display: Display) -> list[str]:
         problems.append(wrong)
     if not 0.0 < display.per_usd < math.inf:
         problems.append(
-            f"Exchange rate {display.per_usd:g} is not a positive number. "
-            "Give units of the currency per US dollar."
+            Text(
+                "Exchange rate {per_usd:g} is not a positive number. Give units of the "
+                "currency per US dollar.",
+                per_usd=display.per_usd,
+            )
         )
     if display.currency == "USD" and display.per_usd != 1.0:
         problems.append(
-            f"Exchange rate of USD is {display.per_usd:g}. Give 1, or name the other currency."
+            Text(
+                "Exchange rate of USD is {per_usd:g}. Give 1, or name the other currency.",
+                per_usd=display.per_usd,
+            )
         )
     if display.currency != "USD" and display.as_of is None:
-        problems.append(f"The rate of {display.currency} has no date. Give the date it was read.")
+        problems.append(
+            Text(
+                "The rate of {currency} has no date. Give the date it was read.",
+                currency=display.currency,
+            )
+        )
     if not 0.0 <= display.tax_share <= 1.0:
-        problems.append(f"tax_share is {display.tax_share:g}. Give 0.1 for 10 %.")
+        problems.append(
+            Text("tax_share is {tax_share:g}. Give 0.1 for 10 %.", tax_share=display.tax_share)
+        )
     return problems
 
 
@@ -83,12 +98,12 @@ class Display:
     @property
     def note(self) -> str:
         """Notes on the amounts, without a capital: currency, rate, its date, tax."""
-        return f"amounts in {self._terms}"
+        return Text("amounts in {terms}", terms=self._terms)
 
     @property
     def sentence(self) -> str:
         """The same as a sentence."""
-        return f"Amounts in {self._terms}."
+        return Text("Amounts in {terms}.", terms=self._terms)
 
     @property
     def _terms(self) -> str:
@@ -97,8 +112,20 @@ class Display:
             old = " (older than 12 months)" if self.stale else ""
             rate = f"1 USD = {self.per_usd:g} {self.currency}"
             source = f", {self.source}" if self.source else ""
-            parts.append(f"{rate} as of {self.as_of:%Y-%m-%d}{source}{old}")
-        taxed = f"{100 * self.tax_share:g} % tax included" if self.tax_share else "without tax"
+            parts.append(
+                Text(
+                    "{rate} as of {as_of:%Y-%m-%d}{source}{old}",
+                    rate=rate,
+                    as_of=self.as_of,
+                    source=source,
+                    old=old,
+                )
+            )
+        taxed = (
+            Text("{tax_share:g} % tax included", tax_share=100 * self.tax_share)
+            if self.tax_share
+            else "without tax"
+        )
         return ", ".join([*parts, taxed])
 
 

@@ -22,7 +22,7 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from planner.core import LEVEL, Basis, Estimate, Floats
+from planner.core import LEVEL, Basis, Estimate, Floats, Text
 from planner.cost._records import Amount, Owned, Range, Rental, likely, ranges_of
 
 DRAWS: Final = 4096
@@ -45,8 +45,13 @@ class Drawing:
     def __post_init__(self) -> None:
         if self.seed < 0 or self.draws < 1:
             raise ValueError(
-                f"seed is {self.seed}, draws is {self.draws}. A seed is a whole number from 0, and "
-                "there is at least one draw. Leave both out for 4,096 that are always the same."
+                Text(
+                    "seed is {seed}, draws is {draws}. A seed is a whole number from 0, "
+                    "and there is at least one draw. Leave both out for 4,096 that are "
+                    "always the same.",
+                    seed=self.seed,
+                    draws=self.draws,
+                )
             )
 
 
@@ -158,8 +163,12 @@ def probability_cheaper(first: ArrayLike, second: ArrayLike) -> float:
     left, right = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if left.shape != right.shape or left.ndim != 1:
         raise ValueError(
-            f"The draws have shapes {left.shape} and {right.shape}. Give two flat lists of one "
-            "length, drawn with one seed."
+            Text(
+                "The draws have shapes {shape} and {shape_2}. Give two flat lists of "
+                "one length, drawn with one seed.",
+                shape=left.shape,
+                shape_2=right.shape,
+            )
         )
     return float(probability_least(np.stack([left, right]))[0])
 
@@ -178,7 +187,9 @@ def probability_before(times_s: ArrayLike, deadline_s: float) -> Floats:
         ValueError: the deadline is below 0 or not a number.
     """
     if not deadline_s >= 0.0:
-        raise ValueError(f"deadline_s is {deadline_s:g}. A deadline is at least 0 s.")
+        raise ValueError(
+            Text("deadline_s is {deadline_s:g}. A deadline is at least 0 s.", deadline_s=deadline_s)
+        )
     within = np.asarray(times_s, dtype=np.float64) <= deadline_s
     return np.asarray(within.mean(axis=-1), dtype=np.float64)
 
@@ -206,7 +217,9 @@ def quantiles(
         ValueError: the level is not within 0 and 1.
     """
     if not 0.0 < level < 1.0:
-        raise ValueError(f"level is {level!r}. A level is above 0 and below 1. Use 0.9.")
+        raise ValueError(
+            Text("level is {level!r}. A level is above 0 and below 1. Use 0.9.", level=level)
+        )
     table = np.asarray(drawn, dtype=np.float64)
     shares = [0.5 - 0.5 * level, 0.5, 0.5 + 0.5 * level]
     low, value, high = quantile(table, shares)
@@ -242,12 +255,19 @@ def _table(drawn: ArrayLike) -> Floats:
     table = np.asarray(drawn, dtype=np.float64)
     if table.ndim != 2 or not table.size:
         raise ValueError(
-            f"The draws have shape {table.shape}. Give one row of draws for each option."
+            Text(
+                "The draws have shape {shape}. Give one row of draws for each option.",
+                shape=table.shape,
+            )
         )
     if np.isnan(table).any():
         rows = np.flatnonzero(np.isnan(table).any(axis=1)) + 1
         raise ValueError(
-            f"Option {', '.join(map(str, rows))} of {len(table)} has draws that are not numbers. "
-            "Leave out options without an answer."
+            Text(
+                "Option {str} of {table} has draws that are not numbers. Leave out "
+                "options without an answer.",
+                str=", ".join(map(str, rows)),
+                table=len(table),
+            )
         )
     return table

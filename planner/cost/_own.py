@@ -29,7 +29,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from planner.core import Floats, Refusal
+from planner.core import Floats, Refusal, Text
 from planner.cost._records import (
     HOURS_PER_MONTH,
     HOURS_PER_YEAR,
@@ -221,14 +221,20 @@ def refuse_owned(owned: Owned, utilisation: ArrayLike) -> Refusal | None:
         )
     if not (share > 0.0).all():
         return Refusal(
-            reason=f"At a utilisation of {share.min():g} there is no hour of work to pay for the "
-            "machine.",
+            reason=Text(
+                "At a utilisation of {min:g} there is no hour of work to pay for the machine.",
+                min=share.min(),
+            ),
             measure_next=HOURS_LEFT,
         )
     if not (share <= 1.0).all():
         return Refusal(
-            reason=f"A utilisation of {share.max():.3g} is more than a machine has hours: "
-            f"{np.ceil(share.max()):.0f} of them would be needed.",
+            reason=Text(
+                "A utilisation of {max:.3g} is more than a machine has hours: "
+                "{ceil:.0f} of them would be needed.",
+                max=share.max(),
+                ceil=np.ceil(share.max()),
+            ),
             measure_next=HOURS_LEFT + " Or divide the runs among several machines.",
         )
     return None

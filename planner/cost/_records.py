@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from planner.core import Floats, listed, speak_once
+from planner.core import Floats, Text, listed, speak_once
 
 HOURS_PER_YEAR: Final = 8760.0
 HOURS_PER_MONTH: Final = HOURS_PER_YEAR / 12.0
@@ -47,8 +47,12 @@ class Range:
             return
         values = ", ".join(f"{end:g}" for end in ends)
         raise ValueError(
-            f"{self.name or 'A range'} goes {values}. A range is three finite numbers in "
-            "rising order: the least, the likely and the largest value."
+            Text(
+                "{name} goes {values}. A range is three finite numbers in rising order: "
+                "the least, the likely and the largest value.",
+                name=self.name or "A range",
+                values=values,
+            )
         )
 
 
@@ -73,7 +77,12 @@ def checked(name: str, values: ArrayLike, *, most: float = np.inf) -> Floats:
         return array
     to = "or more" if np.isinf(most) else f"to {most:g}"
     raise ValueError(
-        f"{name}: {listed(array, good)}. It is a number from 0 {to}. Correct these values."
+        Text(
+            "{name}: {listed}. It is a number from 0 {to}. Correct these values.",
+            name=name,
+            listed=listed(array, good),
+            to=to,
+        )
     )
 
 
@@ -180,7 +189,7 @@ class Limit:
 
 
 def _up_to(most: float, unit: str) -> Limit:
-    return Limit(0.0, most, f"Give {unit}.")
+    return Limit(0.0, most, Text("Give {unit}.", unit=unit))
 
 
 _YEAR_S: Final = 31_622_400.0
@@ -229,8 +238,16 @@ def _problems(record: Rental | Owned, limits: Mapping[str, Limit]) -> Iterator[s
         if not (limit.least <= low <= high <= limit.most and high < np.inf):
             bad = high if limit.least <= low < np.inf else low
             yield (
-                f"{type(record).__name__}: {name} is {bad:g}. It must be a finite number, at "
-                f"least {limit.least:g} and at most {limit.most:,.15g}. {limit.advice}"
+                Text(
+                    "{name}: {name_2} is {bad:g}. It must be a finite number, at least "
+                    "{least:g} and at most {most:,.15g}. {advice}",
+                    name=type(record).__name__,
+                    name_2=name,
+                    bad=bad,
+                    least=limit.least,
+                    most=limit.most,
+                    advice=limit.advice,
+                )
             )
 
 
@@ -238,8 +255,13 @@ def _idle_above_busy(idle_watts: float, power_watts: float) -> list[str]:
     if idle_watts <= power_watts:
         return []
     return [
-        f"Owned: idle_watts is {idle_watts:g}, power_watts {power_watts:g}. A machine draws no "
-        "more idle than busy. Exchange them, or measure both at the plug."
+        Text(
+            "Owned: idle_watts is {idle_watts:g}, power_watts {power_watts:g}. A "
+            "machine draws no more idle than busy. Exchange them, or measure both at "
+            "the plug.",
+            idle_watts=idle_watts,
+            power_watts=power_watts,
+        )
     ]
 
 

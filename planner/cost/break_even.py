@@ -23,7 +23,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from planner.core import LEVEL, Basis, Estimate, Floats, Refusal
+from planner.core import LEVEL, Basis, Estimate, Floats, Refusal, Text
 from planner.cost._display import DOLLARS, Display, price
 from planner.cost._draws import (
     ONCE,
@@ -80,7 +80,9 @@ def per_hour_of_work(cost_of_run: ArrayLike, work_s: ArrayLike) -> Floats:
 def _share(cost: ArrayLike, name: str, parts: ArrayLike) -> Floats:
     whole, by = checked("cost_of_run", cost), checked(name, parts)
     if not ((by > 0.0) & np.isfinite(by)).all():
-        raise ValueError(f"{name} must be finite and above 0 to share a cost. Leave these out.")
+        raise ValueError(
+            Text("{name} must be finite and above 0 to share a cost. Leave these out.", name=name)
+        )
     return np.asarray(whole / by)
 
 
@@ -198,7 +200,12 @@ def _some_never(can_pay: float) -> tuple[str, ...]:
     if can_pay == 1.0:
         return ()
     share = "less than 1" if can_pay > 0.99 else f"{100 * (1.0 - can_pay):.0f}"
-    return (f"In {share} % of the draws buying never pays off, however busy the machine is.",)
+    return (
+        Text(
+            "In {share} % of the draws buying never pays off, however busy the machine is.",
+            share=share,
+        ),
+    )
 
 
 def _never(drawn: Owned, rent: Floats, can_pay: float, display: Display) -> Refusal:
@@ -210,13 +217,19 @@ def _never(drawn: Owned, rent: Floats, can_pay: float, display: Display) -> Refu
         float(np.median(amount))
         for amount in (busy_energy_per_hour(drawn), cost_per_busy_hour(drawn, 1.0), rent)
     )
-    renting = f"An hour of the bought machine's work costs {price(hired, display)} rented"
+    renting = Text(
+        "An hour of the bought machine's work costs {hired} rented", hired=price(hired, display)
+    )
     if hired <= energy:
-        why = f", no more than its own electricity ({price(energy, display)})."
+        why = Text(", no more than its own electricity ({energy}).", energy=price(energy, display))
     else:
         own, busy = f"{price(full, display)} owned", "if it is busy all year."
         # medians of many draws are not one case: their order may differ
-        why = f" and {own}, even {busy}" if hired <= full else f" and a median of {own} {busy}"
+        why = (
+            Text(" and {own}, even {busy}", own=own, busy=busy)
+            if hired <= full
+            else Text(" and a median of {own} {busy}", own=own, busy=busy)
+        )
     return Refusal(reason=f"{renting}{why} {_unlikely(can_pay)}", measure_next=NEGOTIATE)
 
 
@@ -224,7 +237,7 @@ def _unlikely(can_pay: float) -> str:
     """Return a probability below 50 %, in words."""
     percent = round(100.0 * can_pay)
     if percent >= EVEN_PERCENT:
-        return f"It is as likely as not that buying pays off ({percent} %)."
+        return Text("It is as likely as not that buying pays off ({percent} %).", percent=percent)
     if percent:
-        return f"Buying is unlikely to pay off ({percent} % chance)."
+        return Text("Buying is unlikely to pay off ({percent} % chance).", percent=percent)
     return "Buying does not pay off."

@@ -27,7 +27,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from planner.core import LEVEL, Basis, Estimate, Floats, Refusal
+from planner.core import LEVEL, Basis, Estimate, Floats, Refusal, Text, percent, plural
 from planner.cost._display import DOLLARS, Display, money
 from planner.cost._draws import ONCE, Drawing, draw_record, quantiles
 from planner.cost._own import (
@@ -46,6 +46,8 @@ from planner.cost._records import (
 )
 
 MONTHS_PER_YEAR: Final = 12.0
+ALWAYS: Final = 0.995
+"""From this share of the draws on there are no savings at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,24 +226,52 @@ def _worn_out(owned: Owned, months: float, worn: float) -> tuple[str, ...]:
     """Return a warning if the payback is beyond the life in most draws; () otherwise."""
     life = MONTHS_PER_YEAR * float(likely(owned.life_years))
     if months > life * (1.0 + 1e-9) and (worn <= 0.5 or f"{months:.0f}" == f"{life:.0f}"):
-        return (f"It lasts about that long: {in_months(life)}.",)
+        return (Text("It lasts about that long: {in_months}.", in_months=in_months(life)),)
     if worn <= 0.5:
         return ()
     if months > life:
-        return (f"It is worn out sooner: after {life:g} month{'' if life == 1.0 else 's'}.",)
-    share = f"{100.0 * worn:.0f} %"
-    return (f"It is worn out sooner with {share} probability.",)
+        return (
+            plural(
+                life,
+                "It is worn out sooner: after {count:g} month.",
+                "It is worn out sooner: after {count:g} months.",
+            ),
+        )
+    return (Text("It is worn out sooner with {share} probability.", share=percent(worn)),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoSavings(Refusal):
+    """There is no payback; `surely` where every draw saves nothing, else most of them."""
+
+    surely: bool
 
 
 def _saves_nothing(
     costs: tuple[Floats, Floats], machines: int, never: float, display: Display
-) -> Refusal:
+) -> NoSavings:
     """Return why there is no payback; `costs` of a month, rented and bought."""
     rented, running = (money(float(np.median(cost)), display) for cost in costs)
-    own = "an own machine" if machines == 1 else f"{machines:,} own machines"
-    chance = "" if never > 0.995 else f"with {100.0 * never:.0f} % probability "
-    return Refusal(
-        reason=f"A month of these runs costs {rented} rented, and {running} for electricity and "
-        f"upkeep of {own}: {chance}there are no savings to pay it back.",
-        measure_next="Plan more runs per month, or compare it with another rental.",
+    own = plural(machines, "an own machine", "{count:,} own machines")
+    surely = never > ALWAYS
+    costs_text = Text(
+        "A month of these runs costs {rented} rented, and {running} for electricity and upkeep of "
+        "{machines}: there are no savings to pay it back.",
+        rented=rented,
+        running=running,
+        machines=own,
     )
+    reason = (
+        costs_text
+        if surely
+        else Text(
+            "A month of these runs costs {rented} rented, and {running} for electricity and upkeep "
+            "of {machines}: with {share} probability there are no savings to pay it back.",
+            rented=rented,
+            running=running,
+            machines=own,
+            share=percent(never),
+        )
+    )
+    next_step = Text("Plan more runs per month, or compare it with another rental.")
+    return NoSavings(reason=reason, measure_next=next_step, surely=surely)

@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.core import Floats, speak_once
+from planner.core import Floats, Text, speak_once
 from planner.cost._draws import quantile
 
 ENDS: Final = (0.05, 0.5, 0.95)
@@ -104,11 +104,16 @@ def _check(inputs: Mapping[str, Floats]) -> None:
     if len(lengths) != 1 or len(next(iter(lengths))) != 1:
         shapes = ", ".join(str(shape) for shape in sorted(lengths, key=str)) or "none"
         raise ValueError(
-            f"Inputs have shapes {shapes}. Give each the same number of draws, as a flat array."
+            Text(
+                "Inputs have shapes {shapes}. Give each the same number of draws, as a flat array.",
+                shapes=shapes,
+            )
         )
     speak_once(
         [
-            f"{name} has draws that are not finite. Leave it out or bound its range."
+            Text(
+                "{name} has draws that are not finite. Leave it out or bound its range.", name=name
+            )
             for name, draws in inputs.items()
             if not np.isfinite(draws).all()
         ]

@@ -36,9 +36,12 @@ from planner.core import (
     Estimate,
     Floats,
     Refusal,
+    Text,
     bad_seconds,
     percent,
     plain,
+    plural,
+    sentence_case,
     speak_once,
     t_quantile,
 )
@@ -153,7 +156,13 @@ def factor_runs(rows: Iterable[Mapping[str, Any]], factor: str) -> list[FactorRu
         ValueError: no such factor.
     """
     if factor not in BROUGHT:
-        raise ValueError(f"{factor!r} is not a factor. Choose one of {', '.join(BROUGHT)}.")
+        raise ValueError(
+            Text(
+                "{factor!r} is not a factor. Choose one of {brought}.",
+                factor=factor,
+                brought=", ".join(BROUGHT),
+            )
+        )
     apart = {factor, *BROUGHT[factor], *ELSEWHERE}
     equal = [name for name in IDENTITY if name not in apart]
     return [_record(row, factor, equal) for row in rows if row.get("later_epoch_mean_s")]
@@ -293,13 +302,26 @@ def sentence_of(
     """Return factor, values, pairs, times per epoch and image, their range and reasons."""
     sides = pairs[0].changed, pairs[0].base
     changed, base = (value_in_words(side[0].value) for side in sides)
-    many = "1 pair" if len(pairs) == 1 else f"{len(pairs)} pairs"
-    text = f"{factor}, {changed} against {base}, {many}: an epoch takes {_times(whole.per_epoch)}"
+    what = Text(
+        "{factor}, {changed} against {base}, {pairs}",
+        factor=sentence_case(factor),
+        changed=changed,
+        base=base,
+        pairs=plural(len(pairs), "{count} pair", "{count} pairs"),
+    )
+    epoch = _times(whole.per_epoch)
     if isinstance(whole.per_image, Estimate):
-        text += f", a processed image {_times(whole.per_image)}"
+        text = Text(
+            "{what}: an epoch takes {epoch}, a processed image {image}.",
+            what=what,
+            epoch=epoch,
+            image=_times(whole.per_image),
+        )
+    else:
+        text = Text("{what}: an epoch takes {epoch}.", what=what, epoch=epoch)
     odd = max(pairs, key=lambda pair: pair.disagreement)
     why = _why(odd) if odd.disagreement > DIFFER else ""
-    return f"{text[0].upper()}{text[1:]}.{_range(by_batch)}{why}{_with(pairs)}"
+    return f"{text}{_range(by_batch)}{why}{_with(pairs)}"
 
 
 def value_in_words(value: Value) -> str:
@@ -319,7 +341,7 @@ def _with(pairs: Sequence[Pair]) -> str:
         )
         if before != after
     }
-    return f" With it changed {' and '.join(mixed.values())}." if mixed else ""
+    return Text(" With it changed {values}.", values=" and ".join(mixed.values())) if mixed else ""
 
 
 def _range(by_batch: Sequence[BatchEffect]) -> str:
@@ -328,8 +350,10 @@ def _range(by_batch: Sequence[BatchEffect]) -> str:
     if len(stated) < 2:
         return ""
     ends = (min(stated, key=_value), max(stated, key=_value))
-    least, most = (f"{_value(end):.2f} at batch {end.batch:,}" for end in ends)
-    return f" Per epoch from {least} to {most}."
+    least, most = (
+        Text("{value:.2f} at batch {batch:,}", value=_value(end), batch=end.batch) for end in ends
+    )
+    return Text(" Per epoch from {least} to {most}.", least=least, most=most)
 
 
 def _value(effect: BatchEffect) -> float:
@@ -338,10 +362,16 @@ def _value(effect: BatchEffect) -> float:
 
 def _why(pair: Pair) -> str:
     (trained, validated), (before, seen) = (_images(side) for side in (pair.changed, pair.base))
-    where = "" if pair.batch is None else f"at batch {plain(pair.batch)}, "
-    return (
-        f" The two answers differ because an epoch was not the same work ({where}{trained} images "
-        f"trained and {validated} validated against {before} and {seen})."
+    where = "" if pair.batch is None else Text("at batch {batch}, ", batch=plain(pair.batch))
+    return Text(
+        " The two answers differ because an epoch was not the same work "
+        "({where}{trained} images trained and {validated} validated against "
+        "{before} and {seen}).",
+        where=where,
+        trained=trained,
+        validated=validated,
+        before=before,
+        seen=seen,
     )
 
 
@@ -356,7 +386,7 @@ def _times(effect: Estimate) -> str:
     level = percent(effect.level)
     interval = f"{level}: {effect.low:.2f} to {effect.high:.2f}"
     interval += ", includes 1" if UNDECIDED in effect.reasons else ""
-    return f"{effect.value:.2f} times as long ({interval})"
+    return Text("{effect:.2f} times as long ({interval})", effect=effect.value, interval=interval)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -421,13 +451,21 @@ def factor_effect(
         ValueError: an epoch time is not finite and above 0, or level is no share.
     """
     speak_once(
-        [p for run in runs for p in bad_seconds(f"an epoch of run {run.run_id}", run.epoch_s)]
+        [
+            p
+            for run in runs
+            for p in bad_seconds(Text("An epoch of run {run_id}", run_id=run.run_id), run.epoch_s)
+        ]
     )
     pairs = pairs_of(runs, base, changed)
     if not pairs:
         return Refusal(
-            reason=f"No two runs differ in {factor} ({value_in_words(base)} and "
-            f"{value_in_words(changed)}) alone.",
+            reason=Text(
+                "No two runs differ in {factor} ({value_in_words} and {value_in_words_2}) alone.",
+                factor=factor,
+                value_in_words=value_in_words(base),
+                value_in_words_2=value_in_words(changed),
+            ),
             measure_next="Measure one configuration and batch with both.",
         )
     batches = sorted({pair.batch for pair in pairs}, key=lambda b: (b is None, b))
@@ -487,8 +525,14 @@ def _dropped(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     least = min(short, key=lambda row: (_trained(row), -row["global_batch_size"]), default=None)
     if least is not None and _trained(least) == whole - whole % least["global_batch_size"]:
         yield (
-            f"An epoch is not always the same work: at batch {least['global_batch_size']:,} a feed "
-            f"that drops the remainder trains on {_trained(least):,} of {whole:,} images."
+            Text(
+                "An epoch is not always the same work: at batch {global_batch_size:,} a "
+                "feed that drops the remainder trains on {trained:,} of {whole:,} "
+                "images.",
+                global_batch_size=least["global_batch_size"],
+                trained=_trained(least),
+                whole=whole,
+            )
         )
 
 
@@ -503,9 +547,19 @@ def _article(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     batch = max(batches)
     few, usual = short_validation(batch)
     yield (
-        "Article 002 finds augmentation faster. Partly that is less validation: its pattern "
-        f"(T, T, F), augmented from memory, validated {VALIDATED_AT_ONCE} × ({TO_VALIDATE:,} // "
-        f"batch) images an epoch, {few} at batch {batch:,}, the patterns from storage {usual:,}. "
-        f"Against (T, F, T), without augmentation, it takes {FASTER_PER_EPOCH:.2f} times as long "
-        f"per epoch at batch 4096 on the TPU, but {FASTER_PER_IMAGE:.2f} times per processed image."
+        Text(
+            "Article 002 finds augmentation faster. Partly that is less validation: its "
+            "pattern (T, T, F), augmented from memory, validated {validated_at_once} × "
+            "({to_validate:,} // batch) images an epoch, {few} at batch {batch:,}, the "
+            "patterns from storage {usual:,}. Against (T, F, T), without augmentation, "
+            "it takes {faster_per_epoch:.2f} times as long per epoch at batch 4096 on "
+            "the TPU, but {faster_per_image:.2f} times per processed image.",
+            validated_at_once=VALIDATED_AT_ONCE,
+            to_validate=TO_VALIDATE,
+            few=few,
+            batch=batch,
+            usual=usual,
+            faster_per_epoch=FASTER_PER_EPOCH,
+            faster_per_image=FASTER_PER_IMAGE,
+        )
     )

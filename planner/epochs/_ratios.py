@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from planner.core import LEVEL, Estimate, Refusal, plain
+from planner.core import LEVEL, Estimate, Refusal, Text, plain
 from planner.epochs.projection import SESSION_SD, later_epoch, project_summary, session_half_width
 from planner.fits import excludes_one, ratio
 from planner.runs import EPOCHS, EpochPrior
@@ -158,8 +158,12 @@ def _moved(projected: Estimate, run: TimedRun) -> Estimate:
     total_s = run.total_s
     if total_s is None or not 0.0 < total_s < math.inf:
         raise ValueError(
-            f"{name_of(run)}: the whole run took {total_s} s. A time must be above 0. Fix the row "
-            "or mark it failed."
+            Text(
+                "{name_of}: the whole run took {total_s} s. A time must be above 0. Fix "
+                "the row or mark it failed.",
+                name_of=name_of(run),
+                total_s=total_s,
+            )
         )
     scale = total_s / float(projected.value)
     low, high = scale * float(projected.low), scale * float(projected.high)
@@ -168,12 +172,14 @@ def _moved(projected: Estimate, run: TimedRun) -> Estimate:
 
 def name_of(run: TimedRun | RunTimes) -> str:
     """Return the run as sentences name it."""
-    return f"{run.label} at batch {plain(run.batch)}"
+    return Text("{run} at batch {batch}", run=run.label, batch=plain(run.batch))
 
 
 MEASURE_AGAIN: Final = "Measure both again, each in two fresh sessions."
 """The next measurement for a difference within its interval."""
-UNDECIDED: Final = f"No clear difference: the interval includes 1. {MEASURE_AGAIN}"
+UNDECIDED: Final = Text(
+    "No clear difference: the interval includes 1. {measure_again}", measure_again=MEASURE_AGAIN
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,8 +267,12 @@ def systems_report(
     """
     if not a_runs or not b_runs:
         raise ValueError(
-            f"System a has {len(a_runs)} runs and system b has {len(b_runs)}. Both need at least "
-            "one to be compared. Choose another system or measure this one."
+            Text(
+                "System a has {a_runs} runs and system b has {b_runs}. Both need at "
+                "least one to be compared. Choose another system or measure this one.",
+                a_runs=len(a_runs),
+                b_runs=len(b_runs),
+            )
         )
     times = Question(epochs=epochs, level=level).times
     return systems_of([times(a) for a in a_runs], [times(b) for b in b_runs], epochs, session_sd)

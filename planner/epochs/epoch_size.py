@@ -29,7 +29,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
-from planner.core import Parameter, Refusal, percent, plain
+from planner.core import Parameter, Refusal, Text, paragraph, percent, plain
 from planner.runs import dataset_size, is_stand_in
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def epoch_size(
     size = _decided(good, given, stated)
     speeds = bool(good) and all(map(is_speed_only, good))
     if given is not None and not some_state and not speeds:
-        size = replace(size, sentence=f"{size.sentence} {UNSTATED}")
+        size = replace(size, sentence=paragraph(size.sentence, UNSTATED))
     return replace(size, some_state=some_state)
 
 
@@ -161,16 +161,24 @@ def _decided(good: Sequence[Run], given: float | None, stated: Collection[int] |
     stand_in = public is not None and any(is_stand_in(r.dataset) for r in good)
     if len(numbers) == 1 and not stand_in:
         samples = float(next(iter(numbers)) or 0)
-        sentence = f"An epoch is {in_samples(samples)}, as its runs state."
+        sentence = Text(
+            "An epoch is {in_samples}, as its runs state.", in_samples=in_samples(samples)
+        )
         return EpochSize(
             source="stated", samples=samples, validation_samples=checked, sentence=sentence
         )
     if public is not None:
         samples = float(public.train_samples)
         return EpochSize(
-            source="published", samples=samples, validation_samples=checked,
-            sentence=f"An epoch is {in_samples(samples)}, the size of {public.name}.",
-        )  # fmt: skip
+            source="published",
+            samples=samples,
+            validation_samples=checked,
+            sentence=Text(
+                "An epoch is {in_samples}, the size of {public}.",
+                in_samples=in_samples(samples),
+                public=public.name,
+            ),
+        )
     return _timed(good)
 
 
@@ -210,17 +218,27 @@ def _conversion(run: Run, size: EpochSize) -> Conversion | Refusal:
     if abs(timed / samples - 1.0) <= (SAME if _counted(run) else SAME_BY_SPEED):
         return _near(timed, samples)
     far = not 1.0 / FAR <= samples / timed <= FAR
-    more = f"Timed {in_samples(timed)} an epoch, converted to {plain(samples, 15)}."
+    more = Text(
+        "Timed {in_samples} an epoch, converted to {samples}.",
+        in_samples=in_samples(timed),
+        samples=plain(samples, 15),
+    )
     return Conversion(ratio=_ratio(run, size, samples / timed), far=far, reasons=(more,))
 
 
 def _given(samples: float, validation_samples: int | None) -> EpochSize:
     if not 0.0 < samples < math.inf:
-        raise ValueError(f"samples_per_epoch is {samples}. Give a number of samples above 0.")
+        raise ValueError(
+            Text(
+                "samples_per_epoch is {samples}. Give a number of samples above 0.", samples=samples
+            )
+        )
     return EpochSize(
-        source="given", samples=float(samples), validation_samples=validation_samples,
-        sentence=f"An epoch is {in_samples(samples)}, as entered.",
-    )  # fmt: skip
+        source="given",
+        samples=float(samples),
+        validation_samples=validation_samples,
+        sentence=Text("An epoch is {in_samples}, as entered.", in_samples=in_samples(samples)),
+    )
 
 
 def _timed(runs: Sequence[Run]) -> EpochSize:
@@ -232,9 +250,13 @@ def _timed(runs: Sequence[Run]) -> EpochSize:
     least, most = (end(samples for _, samples in stating) for end in (min, max))
     near = SAME if all(_counted(r) for r, _ in stating) else SAME_BY_SPEED
     if least >= (1.0 - near) * most:
-        sentence = f"An epoch is {in_samples(most)}, as timed."
+        sentence = Text("An epoch is {in_samples}, as timed.", in_samples=in_samples(most))
         return EpochSize(source="timed", samples=most, sentence=sentence)
-    sentence = f"Epochs differ in size: {plain(round(least))} to {in_samples(most)}."
+    sentence = Text(
+        "Epochs differ in size: {least} to {in_samples}.",
+        least=plain(round(least)),
+        in_samples=in_samples(most),
+    )
     return EpochSize(source="unknown", sentence=sentence)
 
 
@@ -255,8 +277,13 @@ def _near(timed: float, samples: float) -> Conversion:
     which = "fewer" if timed < samples else "more"
     return Conversion(
         reasons=(
-            f"Its epochs have {in_samples(timed)}, {share} {which} than "
-            f"{plain(samples, 15)}; not converted.",
+            Text(
+                "Its epochs have {in_samples}, {share} {which} than {samples}; not converted.",
+                in_samples=in_samples(timed),
+                share=share,
+                which=which,
+                samples=plain(samples, 15),
+            ),
         )
     )
 

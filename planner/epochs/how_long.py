@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike
 from planner.core import (
     HOUR_S,
     LEVEL,
-    SPEED,
     Estimate,
     Floats,
     Refusal,
-    ahead,
+    Text,
+    ahead_than,
     between,
     counted,
     distinct_labels,
@@ -212,10 +212,19 @@ def start_left_out(labels: Sequence[str]) -> str:
     """Return that a ranking starts with epoch 1, since these options state no start-up time."""
     if not labels:
         return ""
-    more = f" and {len(labels) - MOST_NAMED} more" if len(labels) > MOST_NAMED else ""
+    more = (
+        Text(" and {labels} more", labels=len(labels) - MOST_NAMED)
+        if len(labels) > MOST_NAMED
+        else ""
+    )
     verb = "does" if len(labels) == 1 else "do"
     named = ", ".join(labels[:MOST_NAMED])
-    return f"Start-up time is left out for all options: {named}{more} {verb} not state it."
+    return Text(
+        "Start-up time is left out for all options: {named}{more} {verb} not state it.",
+        named=named,
+        more=more,
+        verb=verb,
+    )
 
 
 def of_several_kinds(option: Option) -> Steadiness | None:
@@ -415,7 +424,9 @@ def how_long(
     options = with_sizes(options, size)
     base = next((o for o in options if o.label == baseline), None)
     if base is None:
-        raise ValueError(f"{baseline!r} is not among the options. Choose one that is.")
+        raise ValueError(
+            Text("{baseline!r} is not among the options. Choose one that is.", baseline=baseline)
+        )
 
     def total(option: Option, *, there: bool) -> Estimate | Refusal:
         if option.run.run_id in left_out:
@@ -462,9 +473,20 @@ def sentence(ranked: Sequence[Answer], epochs: int, baseline: Option) -> str:
     """Return the answer as one sentence to paste: workload, system, time, basis, baseline."""
     best = ranked[0]
     if isinstance(best.total, Refusal):
-        return f"No total for {_epochs(epochs)} of {best.option.run.model}: {best.total.reason}"
+        return Text(
+            "No total for {epochs} of {model}: {reason}",
+            epochs=_epochs(epochs),
+            model=best.option.run.model,
+            reason=best.total.reason,
+        )
     run, total = best.option.run, best.total
-    what = f"{_epochs(epochs)} of {run.model}{_at_batch(run)} on {run.system}"
+    what = Text(
+        "{epochs} of {model}{at_batch} on {system}",
+        epochs=_epochs(epochs),
+        model=run.model,
+        at_batch=_at_batch(run),
+        system=run.system,
+    )
     sure = percent(total.level)
     time, low, high = _rounded_total(total)
     interval = f"{sure}: {between(low, high)}"
@@ -472,10 +494,11 @@ def sentence(ranked: Sequence[Answer], epochs: int, baseline: Option) -> str:
     basis += "; start-up time not included" if START_NOT_INCLUDED in total.reasons else ""
     text = f"{what}: {time} ({basis})"
     if best.option is baseline or best.speed_ratio is None:
-        return f"{text}."
+        return Text("{text}.", text=text)
     other = f"{baseline.run.system}{_at_batch(baseline.run)}"
-    words = ahead(float(best.speed_ratio.value))
-    return f"{text}, {'as fast as' if words == SPEED.level else f'{words} than'} {other}."
+    return Text(
+        "{time}, {ratio}.", time=text, ratio=ahead_than(float(best.speed_ratio.value), other)
+    )
 
 
 def undecided(totals: Sequence[tuple[Option, Estimate | Refusal]]) -> str:
@@ -486,9 +509,12 @@ def undecided(totals: Sequence[tuple[Option, Estimate | Refusal]]) -> str:
     close = tied(totals)
     if not close:
         return ""
-    return (
-        f"{_fastest_first(totals)[0][0].label} is tied with {' and '.join(close)}: the difference "
-        f"is smaller than the joint interval of two sessions.  {MEASURE_AGAIN}"
+    return Text(
+        "{fastest_first} is tied with {close}: the difference is smaller than the "
+        "joint interval of two sessions.  {measure_again}",
+        fastest_first=_fastest_first(totals)[0][0].label,
+        close=" and ".join(close),
+        measure_again=MEASURE_AGAIN,
     )
 
 
@@ -527,8 +553,8 @@ def _rounded_total(total: Estimate) -> tuple[str, str, str]:
 
 def _without(count: int) -> str:
     """Return the count of excluded runs in words, after a blank."""
-    many = "1 suspect run is" if count == 1 else f"{count} suspect runs are"
-    return f" {many} left out." if count else ""
+    many = "1 suspect run is" if count == 1 else Text("{count} suspect runs are", count=count)
+    return Text(" {many} left out.", many=many) if count else ""
 
 
 def chart_epochs(epochs: int, first: int = 1) -> Floats:
@@ -545,7 +571,7 @@ def _failed(run: Run) -> Refusal | None:
         return INFERENCE if run.mode == "inference" else None
     why = f": {run.status_reason}" if run.status_reason else ""
     return Refusal(
-        reason=f"The run ended as {run.status}{why}.",
+        reason=Text("The run ended as {status}{why}.", status=run.status, why=why),
         measure_next="Run it again at a smaller batch or with more memory.",
     )
 
@@ -562,8 +588,12 @@ def _refused(run: Run, kept: int) -> Refusal | None:
         later_s = plain(float(run.later_epoch_mean_s or math.nan), 4)
         before = " and the time before it are" if run.pre_train_s is None else " is"
         return Refusal(
-            reason=f"Only the mean of epochs 2 and later was recorded: epoch 1{before} missing "
-            f"({later_s} s an epoch after that).",
+            reason=Text(
+                "Only the mean of epochs 2 and later was recorded: epoch 1{before} "
+                "missing ({later_s} s an epoch after that).",
+                before=before,
+                later_s=later_s,
+            ),
             measure_next="Measure the first epoch and the time before it.",
         )
     return None
@@ -579,7 +609,7 @@ def _pre_train_s(run: Run, first_epoch_s: float) -> float | None:
 
 def _in_words(run: Run) -> str:
     """Return the run as a refusal and the log name it."""
-    return f"the run{_at_batch(run)} on {run.system}"
+    return Text("the run{at_batch} on {system}", at_batch=_at_batch(run), system=run.system)
 
 
 def timed_ratio(option: Option) -> float:
@@ -607,7 +637,11 @@ def _named(run: Run, before_batch: str) -> str:
 
 
 def _at_batch(run: Run) -> str:
-    return "" if run.global_batch_size is None else f" at batch {plain(run.global_batch_size)}"
+    return (
+        ""
+        if run.global_batch_size is None
+        else Text(" at batch {global_batch_size}", global_batch_size=plain(run.global_batch_size))
+    )
 
 
 def epochs_in_words(epochs: int) -> str:
@@ -623,7 +657,7 @@ def basis_in_words(option: Option, epochs: int) -> str:
     """Return the basis of the total: measured or published, converted, projected."""
     run = option.run
     if is_speed_only(run):
-        return f"{run.basis} samples/s, start-up time not included"
+        return Text("{basis} samples/s, start-up time not included", basis=run.basis)
     ratio = timed_ratio(option)
     count = f"{run.epochs_measured} epochs" if run.epochs_measured else "epochs not counted"
     projected = run.epochs_measured is not None and epochs * ratio > run.epochs_measured

@@ -41,7 +41,9 @@ from planner.core import (
     Estimate,
     Floats,
     Refusal,
+    Text,
     bad_seconds,
+    paragraph,
     speak_once,
     t_quantile,
 )
@@ -63,14 +65,14 @@ def start_given(
     `start_included`.
     """
     if until_s is not None and (pre_train_s is None or first_epoch_s is None):
-        return until_s, bad_seconds("everything until the end of epoch 1", until_s)
+        return until_s, bad_seconds("Everything until the end of epoch 1", until_s)
     if first_epoch_s is None:
         missing = "Neither first_epoch_s nor until_first_epoch_end_s is stated. State one of them."
         return np.nan, [missing]
-    problems = bad_seconds("epoch 1", first_epoch_s)
+    problems = bad_seconds("Epoch 1", first_epoch_s)
     if pre_train_s is None:
         return first_epoch_s, problems
-    return pre_train_s + first_epoch_s, bad_seconds("pre-train", pre_train_s, zero=True) + problems
+    return pre_train_s + first_epoch_s, bad_seconds("Pre-train", pre_train_s, zero=True) + problems
 
 
 def start_included(pre_train_s: float | None, until_s: float | None) -> bool:
@@ -82,13 +84,20 @@ def later_given(
     count: int, mean_s: float | None, sd_s: float | None, prior: EpochPrior
 ) -> tuple[LaterEpochs, list[str]]:
     """Return the later epochs, and their problems."""
-    problems = []
+    problems: list[str] = []
     if count < 0 or count != int(count):
-        problems.append(f"later_epochs is {count}. Count the epochs after the first: 0, 1, 2 ...")
+        problems.append(
+            Text(
+                "later_epochs is {count}. Count the epochs after the first: 0, 1, 2 ...",
+                count=count,
+            )
+        )
     if count > 0:
-        problems += bad_seconds("the mean of the later epochs", mean_s)
+        problems += bad_seconds("The mean of the later epochs", mean_s)
     if sd_s is not None and not 0.0 <= sd_s < np.inf:
-        problems.append(f"later_epoch_sd_s is {sd_s} s. Give a number from 0 on, or None.")
+        problems.append(
+            Text("later_epoch_sd_s is {sd_s} s. Give a number from 0 on, or None.", sd_s=sd_s)
+        )
     mean = np.nan if mean_s is None else float(mean_s)
     return LaterEpochs(count=count, mean_s=mean, sd_s=sd_s, prior=prior), problems
 
@@ -100,21 +109,39 @@ def bad_epochs(epochs: NDArray[np.generic], most: float) -> list[str]:
     if not bad.size:
         return []
     counted = "Epochs are counted 1, 2, 3 ..."
-    return [f"epochs is {bad[0]:g}. {counted} Choose a whole number up to {most:g}."]
+    return [
+        Text(
+            "epochs is {bad:g}. {counted} Choose a whole number up to {most:g}.",
+            bad=bad[0],
+            counted=counted,
+            most=most,
+        )
+    ]
 
 
 def bad_share(name: str, share: float) -> list[str]:
     """Return the problems of a relative deviation."""
     if 0.0 <= share < np.inf:
         return []
-    return [f"{name} is {share:g}. A relative deviation is 0 or more. Give 0.02 for 2 %."]
+    return [
+        Text(
+            "{name} is {share:g}. A relative deviation is 0 or more. Give 0.02 for 2 %.",
+            name=name,
+            share=share,
+        )
+    ]
 
 
 def bad_ratio(epoch_ratio: float) -> list[str]:
     """Return the problems of the number of timed epochs in one epoch."""
     if 0.0 < epoch_ratio < np.inf:
         return []
-    return [f"epoch_ratio is {epoch_ratio:g}. Give a number above 0; 1 converts nothing."]
+    return [
+        Text(
+            "epoch_ratio is {epoch_ratio:g}. Give a number above 0; 1 converts nothing.",
+            epoch_ratio=epoch_ratio,
+        )
+    ]
 
 
 SESSION_SD: Final = 0.021
@@ -183,10 +210,12 @@ def project(
     """
     times, numbers = np.asarray(epoch_s, dtype=np.float64), np.asarray(epochs)
     if times.ndim != 1:
-        raise ValueError(f"epoch_s has shape {times.shape}. Give one flat list of epoch times.")
-    problems = [] if pre_train_s is None else bad_seconds("pre-train", pre_train_s, zero=True)
+        raise ValueError(
+            Text("epoch_s has shape {shape}. Give one flat list of epoch times.", shape=times.shape)
+        )
+    problems = [] if pre_train_s is None else bad_seconds("Pre-train", pre_train_s, zero=True)
     for epoch, seconds in enumerate(times, start=1):
-        problems += bad_seconds(f"epoch {epoch}", seconds)
+        problems += bad_seconds(f"Epoch {epoch}", seconds)
     problems += bad_epochs(numbers, MOST_EPOCHS) + bad_ratio(epoch_ratio)
     speak_once(problems + bad_share("session_sd", session_sd))
     if not times.size:
@@ -345,10 +374,16 @@ def _refuse(later: LaterEpochs) -> Refusal | None:
             measure_next=EPOCHS_TO_MEASURE,
         )
     if later.variation > MAX_CV:
-        which = f"Epochs {later.after + 1} to {later.after + later.count}"
+        which = Text(
+            "Epochs {after} to {after_2}", after=later.after + 1, after_2=later.after + later.count
+        )
         return Refusal(
-            reason=f"{which} vary by {100 * later.variation:.0f} %; above "
-            "20 % something changes while it trains, and this formula was 37 % off.",
+            reason=Text(
+                "{which} vary by {variation:.0f} %; above 20 % something changes while "
+                "it trains, and this formula was 37 % off.",
+                which=which,
+                variation=100 * later.variation,
+            ),
             measure_next=EACH_KIND,
         )
     return None
@@ -356,8 +391,12 @@ def _refuse(later: LaterEpochs) -> Refusal | None:
 
 def _refuse_earlier(kinds: Steadiness, after: int) -> Refusal:
     return Refusal(
-        reason=f"{kinds.sentence} Fewer than {after} epochs end before the last kind begins.",
-        measure_next=f"Add up the epochs as measured, or choose {after} or more.",
+        reason=Text(
+            "{sentence} Fewer than {after} epochs end before the last kind begins.",
+            sentence=kinds.sentence,
+            after=after,
+        ),
+        measure_next=Text("Add up the epochs as measured, or choose {after} or more.", after=after),
     )
 
 
@@ -366,11 +405,11 @@ def _with_kinds(total: Estimate | Refusal, kinds: Steadiness, *, split: bool) ->
     if kinds.steady:
         more = UNSETTLED if kinds.unsettled else ""
     elif isinstance(total, Refusal):
-        return replace(total, reason=f"{total.reason} {kinds.sentence}")
+        return replace(total, reason=paragraph(total.reason, kinds.sentence))
     elif split:
-        more = f"{kinds.sentence} {LIKE_LAST}"
+        more = paragraph(kinds.sentence, LIKE_LAST)
     else:
-        return Refusal(reason=f"{kinds.sentence} {NO_MEAN}", measure_next=EACH_KIND)
+        return Refusal(reason=paragraph(kinds.sentence, NO_MEAN), measure_next=EACH_KIND)
     if isinstance(total, Refusal) or not more:
         return total
     return replace(total, reasons=(*total.reasons, more))
@@ -384,7 +423,10 @@ def _reasons(later: LaterEpochs) -> tuple[str, ...]:
         return (f"{unknown} ({sd}).",)
     if later.prior.sd > SD0:
         return (
-            f"Epochs of other runs on this machine scatter by {sd}; the interval includes this.",
+            Text(
+                "Epochs of other runs on this machine scatter by {sd}; the interval includes this.",
+                sd=sd,
+            ),
         )
     return ()
 

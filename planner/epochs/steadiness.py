@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from planner.core import Floats, bad_seconds, in_words, speak_once
+from planner.core import Floats, Text, bad_seconds, in_words, speak_once
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,8 +94,10 @@ def steadiness(epoch_s: ArrayLike) -> Steadiness:
     """
     times = np.asarray(epoch_s, dtype=np.float64)
     if times.ndim != 1:
-        raise ValueError(f"epoch_s has shape {times.shape}. Give one flat list of epoch times.")
-    speak_once([p for e, s in enumerate(times, start=1) for p in bad_seconds(f"epoch {e}", s)])
+        raise ValueError(
+            Text("epoch_s has shape {shape}. Give one flat list of epoch times.", shape=times.shape)
+        )
+    speak_once([p for e, s in enumerate(times, start=1) for p in bad_seconds(f"Epoch {e}", s)])
     log = np.log(times[1:])
     bounds = _bounds(log)
     segments = tuple(
@@ -190,21 +192,33 @@ def _sentence(times: Floats, segments: tuple[Segment, ...], hiccups: tuple[int, 
         return "No epoch after the first was measured."
     if len(segments) > 1:
         return _changes(segments)
-    lead = f"Epochs 2 to {times.size} are of one kind: {in_words(segments[0].mean_s)} on average."
+    lead = Text(
+        "Epochs 2 to {size} are of one kind: {mean_s} on average.",
+        size=times.size,
+        mean_s=in_words(segments[0].mean_s),
+    )
     if times.size - 1 < 2 * SHORTEST:
-        lead = (
-            f"It takes {2 * SHORTEST} later epochs to see a change; {_count(times.size - 1)} known."
+        lead = Text(
+            "It takes {shortest} later epochs to see a change; {count} known.",
+            shortest=2 * SHORTEST,
+            count=_count(times.size - 1),
         )
     return f"{lead}{_aside(times, hiccups)}"
 
 
 def _changes(segments: tuple[Segment, ...]) -> str:
-    parts = [
-        f"epochs {s.first_epoch} to {s.last_epoch} took {in_words(s.mean_s)} each" for s in segments
+    parts: list[str] = [
+        Text(
+            "epochs {first_epoch} to {last_epoch} took {mean_s} each",
+            first_epoch=s.first_epoch,
+            last_epoch=s.last_epoch,
+            mean_s=in_words(s.mean_s),
+        )
+        for s in segments
     ]
     if len(parts) > SHOWN:
-        parts = [*parts[: SHOWN - 1], "then others", parts[-1]]
-    return f"Epoch times change during the run: {', '.join(parts)}."
+        parts = [*parts[: SHOWN - 1], Text("then others"), parts[-1]]
+    return Text("Epoch times change during the run: {parts}.", parts=", ".join(parts))
 
 
 def _count(epochs: int) -> str:
@@ -216,8 +230,13 @@ def _aside(times: Floats, hiccups: tuple[int, ...]) -> str:
     if not hiccups:
         return ""
     if len(hiccups) > 1:
-        return (
-            f" {len(hiccups)} single epochs were more than 20 % off; single ones are not a change."
+        return Text(
+            " {hiccups} single epochs were more than 20 % off; single ones are not a change.",
+            hiccups=len(hiccups),
         )
     ratio = times[hiccups[0] - 1] / np.median(times[1:])
-    return f" Epoch {hiccups[0]} alone took {ratio:.2f} times as long as the others."
+    return Text(
+        " Epoch {hiccup} alone took {ratio:.2f} times as long as the others.",
+        hiccup=hiccups[0],
+        ratio=ratio,
+    )

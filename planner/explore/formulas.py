@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from planner.core import Floats, shown
+from planner.core import Floats, Text, shown
 
 LONGEST: Final = 200
 """Letters of a formula."""
@@ -75,14 +75,24 @@ def formula_of(text: str, names: Collection[str]) -> Formula:
     try:
         tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise FormulaError(f"{shown(text)} is not a complete formula. {_USE}") from None
+        raise FormulaError(
+            Text("{text} is not a complete formula. {use}", text=shown(text), use=_USE)
+        ) from None
     nodes = [n for n in ast.walk(tree) if isinstance(n, ast.expr)]
     if len(nodes) > MOST_PARTS:
-        raise FormulaError(f"{len(nodes)} parts are too many. Write {MOST_PARTS} at most.")
+        raise FormulaError(
+            Text(
+                "{nodes} parts are too many. Write {most_parts} at most.",
+                nodes=len(nodes),
+                most_parts=MOST_PARTS,
+            )
+        )
     _check(tree, names)
     columns = tuple(dict.fromkeys(_names(tree)))
     if not columns:
-        raise FormulaError(f"{shown(text)} names no column. Add one, such as params.")
+        raise FormulaError(
+            Text("{text} names no column. Add one, such as params.", text=shown(text))
+        )
     return Formula(text=text, columns=columns, tree=tree)
 
 
@@ -90,15 +100,26 @@ def _check_letters(text: str) -> None:
     if not text:
         raise FormulaError("The formula is empty. Write one, such as peak_memory_bytes / params.")
     if len(text) > LONGEST:
-        raise FormulaError(f"{len(text):,} letters are too many. Write {LONGEST} at most.")
+        raise FormulaError(
+            Text(
+                "{text:,} letters are too many. Write {longest} at most.",
+                text=len(text),
+                longest=LONGEST,
+            )
+        )
     if not text.isascii() or not text.isprintable():
-        raise FormulaError(f"{shown(text)} has other letters than a to z. {_USE}")
+        raise FormulaError(
+            Text("{text} has other letters than a to z. {use}", text=shown(text), use=_USE)
+        )
     depth = 0
     for letter in text:
         depth += (letter == "(") - (letter == ")")
         if depth > MOST_BRACKETS:
             raise FormulaError(
-                f"More than {MOST_BRACKETS} brackets are open at once. Remove some of them."
+                Text(
+                    "More than {most_brackets} brackets are open at once. Remove some of them.",
+                    most_brackets=MOST_BRACKETS,
+                )
             )
 
 
@@ -121,14 +142,24 @@ def _check(node: ast.expr, names: Collection[str]) -> None:
         for argument in node.args:
             _check(argument, names)
     else:
-        raise FormulaError(f"{shown(ast.unparse(node))} is not allowed in a formula. {_USE}")
+        raise FormulaError(
+            Text(
+                "{unparse} is not allowed in a formula. {use}",
+                unparse=shown(ast.unparse(node)),
+                use=_USE,
+            )
+        )
 
 
 def _check_number(value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise FormulaError(f"{shown(repr(value))} is not a number. {_USE}")
+        raise FormulaError(
+            Text("{value} is not a number. {use}", value=shown(repr(value)), use=_USE)
+        )
     if not abs(value) <= LARGEST:
-        raise FormulaError(f"A number is larger than {LARGEST:g}. Write a smaller one.")
+        raise FormulaError(
+            Text("A number is larger than {largest:g}. Write a smaller one.", largest=LARGEST)
+        )
 
 
 def _check_exponent(node: ast.expr) -> None:
@@ -138,8 +169,11 @@ def _check_exponent(node: ast.expr) -> None:
     plain = isinstance(value, int | float) and not isinstance(value, bool)
     if not plain or abs(float(str(value)[:40])) > LARGEST_EXPONENT:
         raise FormulaError(
-            f"An exponent must be a plain number from -{LARGEST_EXPONENT:g} to "
-            f"{LARGEST_EXPONENT:g}. Write it as in params ** 0.5."
+            Text(
+                "An exponent must be a plain number from -{largest_exponent:g} to "
+                "{largest_exponent:g}. Write it as in params ** 0.5.",
+                largest_exponent=LARGEST_EXPONENT,
+            )
         )
 
 
@@ -147,7 +181,13 @@ def _check_call(node: ast.Call) -> None:
     name = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
     if not isinstance(node.func, ast.Name) or name not in FUNCTIONS:
         known = ", ".join(FUNCTIONS)
-        raise FormulaError(f"There is no function {shown(name)}. Choose one of {known}.")
+        raise FormulaError(
+            Text(
+                "There is no function {name}. Choose one of {stated}.",
+                name=shown(name),
+                stated=known,
+            )
+        )
     needed = 2 if name in _OF_TWO else 1
     if (
         node.keywords
@@ -156,15 +196,24 @@ def _check_call(node: ast.Call) -> None:
     ):
         values = "two values" if needed == 2 else "one value"
         example = f"{name}(step_s, 1)" if needed == 2 else f"{name}(params)"
-        raise FormulaError(f"{name} takes {values}. Write it as in {example}.")
+        raise FormulaError(
+            Text(
+                "{name} takes {values}. Write it as in {example}.",
+                name=name,
+                values=values,
+                example=example,
+            )
+        )
 
 
 def _no_column(name: str, names: Collection[str]) -> str:
     if name in FUNCTIONS:
-        return f"{name} is a function. Write it with brackets, as in {name}(params)."
+        return Text(
+            "{name} is a function. Write it with brackets, as in {name}(params).", name=name
+        )
     near = difflib.get_close_matches(name[:80], list(names), n=1, cutoff=0.5)
-    hint = f"Perhaps {near[0]}?" if near else "Choose one of the listed columns."
-    return f"There is no column {shown(name)}. {hint}"
+    hint = Text("Perhaps {near}?", near=near[0]) if near else "Choose one of the listed columns."
+    return Text("There is no column {name}. {hint}", name=shown(name), hint=hint)
 
 
 def _names(node: ast.expr) -> Iterator[str]:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from planner.core import Floats, Problem
+from planner.core import Floats, Problem, Text, message_of
 from planner.explore.columns import (
     CATEGORIES,
     NUMBERS,
@@ -162,7 +162,10 @@ def check(question: Question) -> list[Problem]:
     problems = []
     grouped = question.marks in GROUPED
     if grouped and question.x not in CATEGORIES:
-        message = f"{question.marks} needs groups on x. Choose one such as accelerator or family."
+        message = Text(
+            "{marks} needs groups on x. Choose one such as accelerator or family.",
+            marks=question.marks,
+        )
         problems.append(Problem(parameter="marks", message=message))
     measured = {"y": question.y, "size": question.size}
     if not is_grouped(question):
@@ -174,7 +177,9 @@ def check(question: Question) -> list[Problem]:
             problems.append(Problem(parameter=name, message=wrong))
     for name, text in {"symbol": question.symbol, "facet": question.facet}.items():
         if text and text not in CATEGORIES:
-            message = f"{text[:80]!r} is no group. Choose one such as accelerator or precision."
+            message = Text(
+                "{text!r} is no group. Choose one such as accelerator or precision.", text=text[:80]
+            )
             problems.append(Problem(parameter=name, message=message))
     return problems
 
@@ -186,7 +191,7 @@ def problem_of(text: str) -> str:
     try:
         formula_of(text, NUMBERS)
     except FormulaError as error:
-        return str(error)
+        return message_of(error)
     return ""
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from planner.core import Cell, Floats, plain
+from planner.core import Cell, Floats, Text, plain
 from planner.explore.columns import CATEGORIES, NUMBERS, numbers_of
 from planner.explore.points import chosen_runs
 
@@ -160,4 +160,4 @@ def _difference(cells: Sequence[Cell]) -> str:
     if len(numbers) == LEAST:
         change = 100.0 * (numbers[1] / numbers[0] - 1.0)
         return f"{change:+,.0f} %" if abs(change) < 1000.0 else f"{numbers[1] / numbers[0]:,.0f} x"
-    return f"up to {plain(high / low, 3)} x"
+    return Text("up to {high} x", high=plain(high / low, 3))

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from planner.core import plain
+from planner.core import Text, plain
 from planner.figures.frame import ChartSpec
 from planner.figures.tiles import Markup
 
@@ -36,8 +36,12 @@ _Raw = tuple[Any, Any, _Bar, _Bar]
 def table_text(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], of: int) -> Markup:
     """Return rows as a table out of sight; `of` is how many there are in all."""
     shown = rows[:MOST_ROWS]
-    more = f" The first {len(shown):,} of {of:,} rows." if of > len(shown) else ""
-    return _hidden(f"{_ended(title)} As text.{more}", head, shown)
+    more = (
+        Text(" The first {shown:,} of {of:,} rows.", shown=len(shown), of=of)
+        if of > len(shown)
+        else ""
+    )
+    return _hidden(Text("{ended} As text.{more}", ended=_ended(title), more=more), head, shown)
 
 
 def chart_text(chart: ChartSpec, title: str) -> Markup:
@@ -49,9 +53,13 @@ def chart_text(chart: ChartSpec, title: str) -> Markup:
         for x, y, x_bar, y_bar in _some(points)
     ]
     left = len(series) - MOST_SERIES
-    more = f" {left:,} more series are in the chart." if left > 0 else ""
+    more = Text(" {left:,} more series are in the chart.", left=left) if left > 0 else ""
     head = ["Series", *(_axis(chart["layout"], name) for name in ("xaxis", "yaxis"))]
-    return _hidden(f"{_ended(title)} Points of the chart as text.{more}", head, rows)
+    return _hidden(
+        Text("{ended} Points of the chart as text.{more}", ended=_ended(title), more=more),
+        head,
+        rows,
+    )
 
 
 def cell_text(value: object, number_format: str = "") -> str:
@@ -142,7 +150,7 @@ def _hidden(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]]) ->
 
 
 def _ended(title: str) -> str:
-    return title if title.endswith((".", "?", "!")) else f"{title}."
+    return title if title.endswith((".", "?", "!")) else Text("{title}.", title=title)
 
 
 def _cell(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.core import Floats, plain
+from planner.core import Floats, Text, plain
 from planner.figures.frame import HEIGHT, ChartSpec, Drawing, Theme, escape, rgba
 
 HOUR_S: Final = 3600.0
@@ -62,10 +62,18 @@ def money_lines(
         value, low, high = break_even
         if 0.0 < value < months:
             ends = "" if high - low < 1.0 else f" ({low:.0f}–{min(high, months):.0f})"
-            drawing.mark(value, f"cheaper from month {value:.0f}{ends}", log=False)
+            drawing.mark(
+                value,
+                Text("cheaper from month {value:.0f}{ends}", value=value, ends=ends),
+                log=False,
+            )
     step = 6 if months <= 60 else 12
     drawing.x = {"title": "month", "range": [0.0, months], "dtick": step}
-    drawing.y = {"title": f"spent so far ({unit})", "rangemode": "tozero", "tickformat": ",~r"}
+    drawing.y = {
+        "title": Text("spent so far ({unit})", unit=unit),
+        "rangemode": "tozero",
+        "tickformat": ",~r",
+    }
     return _named(drawing, lines, [float(x.value[-1]) / size for x in lines])
 
 
@@ -189,10 +197,17 @@ def _wait(drawing: Drawing, row: WaitRow, base: float, highest: float) -> None:
     if np.isfinite(median_h) and median_h > 0.0:
         _tick(drawing, max(median_h, 0.01), base, colour, f"{row.label}: median")
     if row.allowed_s is not None:
-        _tick(drawing, max(row.allowed_s / HOUR_S, 0.01), base, theme.warning,
-              f"{row.label}: longest wait of a median run that ends in time")  # fmt: skip
+        _tick(
+            drawing,
+            max(row.allowed_s / HOUR_S, 0.01),
+            base,
+            theme.warning,
+            Text("{row}: longest wait of a median run that ends in time", row=row.label),
+        )
     late = f", {row.late} late" if row.late else ""
-    words = f"{row.label}: {_share(row.at_once)} at once{late}"
+    words = Text(
+        "{row}: {share} at once{late}", row=row.label, share=_share(row.at_once), late=late
+    )
     drawing.note(words, x=0, xref="paper", xanchor="left", y=base + 0.98, yanchor="top",
                  font={"color": theme.text, "size": 12})  # fmt: skip
 
@@ -245,13 +260,22 @@ def cost_by_use(
             "<extra></extra>",
         )  # fmt: skip
     drawing.x = {"title": "utilisation", "range": [0.0, 1.0], "tickformat": ".0%"}
-    drawing.y = {"title": f"cost of an hour of work ({currency})", "range": [0.0, top],
-                 "tickformat": ",~r"}  # fmt: skip
+    drawing.y = {
+        "title": Text("cost of an hour of work ({currency})", currency=currency),
+        "range": [0.0, top],
+        "tickformat": ",~r",
+    }
     if break_even is not None and break_even[0] <= 1.0:
         value, low, high = break_even
         drawing.zone(low, min(high, 1.0))
-        drawing.mark(value, f"buying is cheaper from {100.0 * value:.0f} %", log=False)
+        drawing.mark(
+            value, Text("buying is cheaper from {value:.0f} %", value=100.0 * value), log=False
+        )
     if now is not None and now <= 1.0:
-        drawing.mark(now, f"this fleet {100.0 * now:.0f} %", log=False,
-                     row=1 if break_even is not None else 0)  # fmt: skip
+        drawing.mark(
+            now,
+            Text("this fleet {now:.0f} %", now=100.0 * now),
+            log=False,
+            row=1 if break_even is not None else 0,
+        )
     return _named(drawing, lines, flat)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from planner.core import Floats, between, plain, with_ends
+from planner.core import Floats, Text, between, plain, with_ends
 from planner.figures.frame import (
     BAND,
     HEIGHT,
@@ -266,8 +266,13 @@ def time_cost(
     """Return the options best first: names of the first ones find room first."""
     drawing = Drawing(theme)
     size, unit = time_unit([s.time[0] for s in spots])
-    x = _axis([t / size for s in spots for t in s.time], f"time of {goal} ({unit})")
-    y = _axis([c for s in spots for c in s.cost], f"cost of a run ({currency})")
+    x = _axis(
+        [t / size for s in spots for t in s.time],
+        Text("time of {goal} ({unit})", goal=goal, unit=unit),
+    )
+    y = _axis(
+        [c for s in spots for c in s.cost], Text("cost of a run ({currency})", currency=currency)
+    )
     drawing.x, drawing.y = x, y
     _bounds(drawing, bounds, size)
     _front(drawing, spots, size)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from plotly.basedatatypes import BaseFigure
 
-from planner.core import Floats
+from planner.core import Floats, Text
 from planner.figures.colours import HUES, readable, shaded
 
 LIGHT: Final = (
@@ -286,7 +286,9 @@ class Drawing:
             self.legend(BAND)
         grey = {"color": self.theme.quiet, "width": 2, "dash": "dash"}
         for beyond in (line.batch <= line.smallest, line.batch >= line.largest):
-            if self._part(line, beyond, grey, f"outside the measured range: {unit}"):
+            if self._part(
+                line, beyond, grey, Text("outside the measured range: {unit}", unit=unit)
+            ):
                 self.legend(BEYOND)
 
     def zone(self, low: float, high: float, strength: float = 0.16) -> None:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from planner.core import Floats
+from planner.core import Floats, Text
 from planner.figures.frame import ChartSpec, Drawing, Theme, batch_axis, escape, log_ticks
 
 HEIGHT: Final = 340
@@ -100,8 +100,13 @@ def unlike_neighbours(batch: Floats, z: Floats, odd: int, limit: float, theme: T
     for side in (-limit, limit):
         drawing.line(ends, np.full(2, side), hoverinfo="skip", name="limit",
                      line={"color": theme.quiet, "dash": "dash", "width": 1})  # fmt: skip
-    drawing.note(f"beyond {limit:g}: unlike its neighbours", x=float(np.log10(ends[0])), y=limit,
-                 xanchor="left", yanchor="bottom")  # fmt: skip
+    drawing.note(
+        Text("beyond {limit:g}: unlike its neighbours", limit=limit),
+        x=float(np.log10(ends[0])),
+        y=limit,
+        xanchor="left",
+        yanchor="bottom",
+    )
     drawing.x = batch_axis(float(ends[0]), float(ends[1]))
     most = max(1.6 * limit, 1.15 * float(np.abs(shown).max()))
     drawing.y = {"title": "robust z", "range": [-most, most]}

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.core import Floats, in_words
+from planner.core import Floats, Text, in_words
 from planner.figures.frame import (
     LEAST_HEIGHT,
     ChartSpec,
@@ -126,7 +126,11 @@ def stated_times(lines: Sequence[StatedLine], theme: Theme) -> ChartSpec:
     scale, unit = time_unit([high])
     drawing.x = batch_axis(float(counts.min()), float(counts.max())) | {"title": "accelerators"}
     ends = 0.8 * low / scale, 1.25 * high / scale
-    drawing.y = {"title": f"time to target ({unit})", "type": "log", "range": list(np.log10(ends))}
+    drawing.y = {
+        "title": Text("time to target ({unit})", unit=unit),
+        "type": "log",
+        "range": list(np.log10(ends)),
+    }
     drawing.y |= log_ticks(*ends)
     drawing.legend(_MEDIAN_OF_RUNS, _FASTEST_TO_SLOWEST)
     for line in lines:
@@ -202,7 +206,7 @@ def time_to_target(lines: Sequence[TargetTimeLine], theme: Theme) -> ChartSpec:
         _time(drawing, line, scale, unit)
     ends = [v for x in lines for v in (*x.batch[[0, -1]], x.smallest, x.largest)]
     drawing.x = batch_axis(min(ends), max(ends)) if ends else batch_axis(1.0, 1024.0)
-    drawing.y = {"title": f"time to target ({unit})", "type": "log"}
+    drawing.y = {"title": Text("time to target ({unit})", unit=unit), "type": "log"}
     drawing.y |= log_ticks(low / scale, high / scale)
     drawing.end_labels(lines, [last(x.value) / scale for x in lines], log=True)
     return drawing.figure()

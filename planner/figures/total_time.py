@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from planner.core import Floats, in_words, plain
+from planner.core import Floats, Text, in_words, plain
 from planner.figures.frame import (
     BAND,
     DASHES,
@@ -133,7 +133,11 @@ def _log_axis(low: float, high: float) -> dict[str, Any]:
 
 
 def _linear_axis(unit: str) -> dict[str, Any]:
-    return {"title": f"total time ({unit})", "rangemode": "tozero", "tickformat": ",~r"}
+    return {
+        "title": Text("total time ({unit})", unit=unit),
+        "rangemode": "tozero",
+        "tickformat": ",~r",
+    }
 
 
 def time_unit(values: Sequence[float]) -> tuple[float, str]:
@@ -174,7 +178,7 @@ def _later(drawing: Drawing, mean_s: float, sd_s: float | None, end: float, colo
         drawing.band(later, np.full(2, mean_s - sd_s), np.full(2, mean_s + sd_s),
                      colour=colour, name="sd")  # fmt: skip
     sd = "" if sd_s is None else f" ± {sd_s:,.3g}"
-    label = f"epochs 2 and later: {mean_s:,.4g}{sd} s"
+    label = Text("epochs 2 and later: {mean_s:,.4g}{sd} s", mean_s=mean_s, sd=sd)
     drawing.line(
         later,
         np.full(2, mean_s),

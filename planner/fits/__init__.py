@@ -6,6 +6,7 @@ and divides estimates.
 """
 
 from planner.fits._arithmetic import (
+    CURVES,
     NAMES,
     excludes_one,
     log_half_widths,
@@ -75,6 +76,7 @@ from planner.fits.lines import (
 __all__ = [
     "BASES",
     "BEND",
+    "CURVES",
     "GONE",
     "KAPPA",
     "LEAST",

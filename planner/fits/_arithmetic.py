@@ -13,10 +13,11 @@ from typing import Final
 
 import numpy as np
 
-from planner.core import Basis, Estimate, Floats, Refusal
+from planner.core import Basis, Estimate, Floats, Refusal, Text
 from planner.fits._curve import BASES, estimate_of
 
 NAMES: Final = ("Step time", "Steps to target")
+CURVES: Final = ("the curve of step time", "the curve of steps to target")
 """Whose reason it is, where two curves have an answer together."""
 
 
@@ -154,8 +155,12 @@ def one_level(first: Estimate, second: Estimate) -> float:
         return second.level
     if first.level != second.level:
         raise ValueError(
-            f"The intervals have levels {first.level:g} and {second.level:g}. Fit both curves "
-            "with one level."
+            Text(
+                "The intervals have levels {level:g} and {level_2:g}. Fit both curves "
+                "with one level.",
+                level=first.level,
+                level_2=second.level,
+            )
         )
     return first.level
 

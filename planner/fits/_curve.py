@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
-from planner.core import Basis, Estimate, Floats, Refusal
+from planner.core import Basis, Estimate, Floats, Refusal, Text
 from planner.fits.lines import (
     PARAMETERS,
     Lines,
@@ -117,9 +117,19 @@ def batch_basis(lines: Lines, batch: float | Floats) -> tuple[Basis, tuple[str, 
     largest, smallest = float(lines.x_max[0]), float(lines.x_min[0])
     reasons: tuple[str, ...] = ()
     if (batches > largest).any():
-        reasons += (f"Above the measured range: the largest batch was {as_given(largest)}.",)
+        reasons += (
+            Text(
+                "Above the measured range: the largest batch was {as_given}.",
+                as_given=as_given(largest),
+            ),
+        )
     if (batches < smallest).any():
-        reasons += (f"Below the measured range: the smallest batch was {as_given(smallest)}.",)
+        reasons += (
+            Text(
+                "Below the measured range: the smallest batch was {as_given}.",
+                as_given=as_given(smallest),
+            ),
+        )
     return basis, reasons
 
 
@@ -154,14 +164,19 @@ def range_of(distinct: Floats, near_error: str, far_error: str) -> tuple[float, 
     """
     smallest, largest = float(distinct[0]), float(distinct[-1])
     if distinct.size == 2 and largest < NARROW * smallest:
-        why = (
-            f"two batch sizes less than a factor 4 apart ({as_given(smallest)} and "
-            f"{as_given(largest)}) carry only to twice away; {near_error}"
+        why = Text(
+            "two batch sizes less than a factor 4 apart ({as_given} and "
+            "{as_given_2}) carry only to twice away; {near_error}",
+            as_given=as_given(smallest),
+            as_given_2=as_given(largest),
+            near_error=near_error,
         )
         return smallest / TWICE, largest * TWICE, why
-    why = (
-        "errors beyond 4 times the largest measured batch are unknown "
-        f"({as_given(largest)}); at 4 times they are {far_error} in the median."
+    why = Text(
+        "errors beyond 4 times the largest measured batch are unknown ({as_given}); "
+        "at 4 times they are {far_error} in the median.",
+        as_given=as_given(largest),
+        far_error=far_error,
     )
     return 0.0, largest * TOO_FAR, why
 
@@ -194,7 +209,13 @@ def answer(curve: BatchCurve, sizes: Floats, parts: Parts, far_error: str) -> Es
     held = (sizes >= curve.answers_from_batch) & (sizes <= curve.answers_up_to_batch)
     reasons = _reasons(curve, sizes[held], far_error)
     if not held.all():
-        reasons += (f"Not answered outside {answered_range(curve)}: {curve.limit}",)
+        reasons += (
+            Text(
+                "Not answered outside {answered_range}: {limit}",
+                answered_range=answered_range(curve),
+                limit=curve.limit,
+            ),
+        )
     mid, low, high = (np.where(held, part, np.nan) for part in parts)
     basis = basis_of(curve.lines, sizes[held], curve.batch)
     return estimate_of((mid, low, high), curve.level, basis, reasons)
@@ -205,9 +226,17 @@ def refusal_outside(curve: Limited, batch: float, name: str = "this curve") -> R
     if curve.answers_from_batch <= batch <= curve.answers_up_to_batch:
         return None
     return Refusal(
-        reason=f"Batch {as_given(batch)} is outside {answered_range(curve)}, where {name} answers: "
-        f"{curve.limit}",
-        measure_next=f"Measure batch {as_given(batch)}, or the nearest one that fits into memory.",
+        reason=Text(
+            "Batch {as_given} is outside {answered_range}, where {name} answers: {limit}",
+            as_given=as_given(batch),
+            answered_range=answered_range(curve),
+            name=name,
+            limit=curve.limit,
+        ),
+        measure_next=Text(
+            "Measure batch {as_given}, or the nearest one that fits into memory.",
+            as_given=as_given(batch),
+        ),
     )
 
 
@@ -239,13 +268,28 @@ def _reasons(curve: BatchCurve, answered: Floats, far_error: str) -> tuple[str, 
     reasons = list(curve.warnings) if requested[1] > curve.trusted_up_to_batch else []
     if requested[1] > TWICE * measured[1]:
         reasons.append(
-            f"Batch {as_given(requested[1])} is more than twice the largest measured one "
-            f"({as_given(measured[1])}): {far_error}"
+            Text(
+                "Batch {as_given} is more than twice the largest measured one "
+                "({as_given_2}): {far_error}",
+                as_given=as_given(requested[1]),
+                as_given_2=as_given(measured[1]),
+                far_error=far_error,
+            )
         )
     elif requested[1] > measured[1]:
-        reasons.append(f"Above the measured range: the largest batch was {as_given(measured[1])}.")
+        reasons.append(
+            Text(
+                "Above the measured range: the largest batch was {as_given}.",
+                as_given=as_given(measured[1]),
+            )
+        )
     if requested[0] < measured[0]:
-        reasons.append(f"Below the measured range: the smallest batch was {as_given(measured[0])}.")
+        reasons.append(
+            Text(
+                "Below the measured range: the smallest batch was {as_given}.",
+                as_given=as_given(measured[0]),
+            )
+        )
     return tuple(reasons)
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from planner.core import Floats
+from planner.core import Floats, Text
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -116,15 +116,23 @@ def _checked(design: ArrayLike, target: ArrayLike) -> tuple[Floats, Floats]:
     rows, goal = np.asarray(design, dtype=np.float64), np.asarray(target, dtype=np.float64)
     if rows.ndim != 2 or goal.shape != rows.shape[:1] or not rows.size:
         raise ValueError(
-            f"design and target have shapes {rows.shape} and {goal.shape}. Each row needs one "
-            "target. Give (rows, columns) and (rows,), at least one of each."
+            Text(
+                "design and target have shapes {shape} and {shape_2}. Each row needs "
+                "one target. Give (rows, columns) and (rows,), at least one of each.",
+                shape=rows.shape,
+                shape_2=goal.shape,
+            )
         )
     if not (np.isfinite(rows).all() and np.isfinite(goal).all()):
         raise ValueError("design or target is not finite everywhere. Leave those rows out.")
     empty = np.flatnonzero(~rows.any(axis=0))
     if empty.size:
         raise ValueError(
-            f"design: column {empty[0] + 1} of {rows.shape[1]} has only zeros. Its value could "
-            "be anything. Leave the column out."
+            Text(
+                "design: column {empty} of {shape} has only zeros. Its value could be "
+                "anything. Leave the column out.",
+                empty=empty[0] + 1,
+                shape=rows.shape[1],
+            )
         )
     return rows, goal

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from planner.core import LEVEL, Floats, positive, t_quantile
+from planner.core import LEVEL, Floats, Text, positive, t_quantile
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -333,12 +333,25 @@ def _checked(
     numbers, xs, ys = np.asarray(group), np.asarray(x), np.asarray(y)
     if numbers.ndim != 1 or not numbers.shape == xs.shape == ys.shape or not numbers.size:
         raise ValueError(
-            f"group, {names[0]} and {names[1]} have shapes {numbers.shape}, {xs.shape} and "
-            f"{ys.shape}. Each point needs one of each. Give flat arrays of one length, at least 1."
+            Text(
+                "group, {name} and {name_2} have shapes {shape}, {shape_2} and "
+                "{shape_3}. Each point needs one of each. Give flat arrays of one "
+                "length, at least 1.",
+                name=names[0],
+                name_2=names[1],
+                shape=numbers.shape,
+                shape_2=xs.shape,
+                shape_3=ys.shape,
+            )
         )
     if numbers.dtype.kind not in "iu" or numbers.min() < 0:
         raise ValueError(
-            f"group has type {numbers.dtype} and smallest value {numbers.min()}. Groups are whole "
-            "numbers from 0. Number them with numpy.unique(..., return_inverse=True)."
+            Text(
+                "group has type {dtype} and smallest value {min}. Groups are whole "
+                "numbers from 0. Number them with numpy.unique(..., "
+                "return_inverse=True).",
+                dtype=numbers.dtype,
+                min=numbers.min(),
+            )
         )
     return numbers.astype(np.int64, copy=False), positive(names[0], xs), positive(names[1], ys)

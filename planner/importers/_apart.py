@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from planner.apart import Pipes, ended, started
+from planner.core import Text
 from planner.importers import _child as child
 from planner.importers.formats import Given, SourceError, Stated
 
@@ -27,9 +28,10 @@ WAIT_S: Final = 20.0
 MOST_ANSWER: Final = 64_000_000
 """Largest answer [bytes]."""
 _BUSY: Final = "other files are being read. Try again in a moment."
-_ENDED: Final = (
-    f"reading was stopped: more than {child.SECONDS} s or {child.MEMORY_BYTES // 1_000_000:,} MB. "
-    "Split the file."
+_ENDED: Final = Text(
+    "reading was stopped: more than {seconds} s or {memory_bytes:,} MB. Split the file.",
+    seconds=child.SECONDS,
+    memory_bytes=child.MEMORY_BYTES // 1000000,
 )
 
 
@@ -59,7 +61,8 @@ class Reader:
         finally:
             self._lock.release()
         if problems := head.get("problems"):
-            raise SourceError(given.name, [str(p) for p in problems])
+            unknown = [str(name) for name in head.get("unknown", ())]
+            raise SourceError(given.name, [str(p) for p in problems], unknown)
         return list(head["rows"])
 
     def end(self) -> None:

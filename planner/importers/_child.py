@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from planner.core import Text
+
 SECONDS: Final = 3
 """Processor time of one import [s]."""
 MEMORY_BYTES: Final = 500_000_000
@@ -80,11 +82,15 @@ def _rows(source: str, given: Any, stated: Any, result_set: str) -> dict[str, An
     try:
         return {"rows": rows_of(source, given, stated, result_set)}
     except SourceError as error:
-        return {"problems": error.problems}
+        return {"problems": error.problems, "unknown": error.unknown}
     except MemoryError:
         return {"problems": ["it needs too much memory. Split it."]}
     except Exception as error:  # noqa: BLE001 - whatever is wrong is in that file
-        return {"problems": [f"it is damaged ({type(error).__name__}). Export it again."]}
+        return {
+            "problems": [
+                Text("it is damaged ({name}). Export it again.", name=type(error).__name__)
+            ]
+        }
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import stat
 from pathlib import Path
 from typing import Final
 
+from planner.core import Text
 from planner.importers.formats import Given, Source, SourceError
 
 MOST_FILES: Final = 5_000
@@ -33,11 +34,17 @@ def given_from(path: Path, source: Source) -> Given:
         files[str(each.relative_to(path))] = data = _bytes(each, source.most_bytes)
         size += len(data)
         if len(files) > MOST_FILES or size > MOST_FOLDER_BYTES:
-            text = f"it has more than {MOST_FILES:,} files or {MOST_FOLDER_BYTES:,} bytes."
-            raise SourceError(path.name, [f"{text} Import its parts."])
+            text = Text(
+                "it has more than {most_files:,} files or {most_folder_bytes:,} bytes.",
+                most_files=MOST_FILES,
+                most_folder_bytes=MOST_FOLDER_BYTES,
+            )
+            raise SourceError(path.name, [Text("{text} Import its parts.", text=text)])
     if not files:
         endings = ", ".join(source.endings)
-        raise SourceError(path.name, [f"it has no file that ends in {endings}."])
+        raise SourceError(
+            path.name, [Text("it has no file that ends in {endings}.", endings=endings)]
+        )
     return Given(name=path.name, files=files)
 
 
@@ -50,7 +57,11 @@ def _bytes(path: Path, most: int) -> bytes:
     except FileNotFoundError:
         raise SourceError(path.name, ["there is no such file. Give the path of a file."]) from None
     except OSError as error:
-        raise SourceError(path.name, [f"it cannot be read: {error.strerror}."]) from error
+        raise SourceError(
+            path.name, [Text("it cannot be read: {strerror}.", strerror=error.strerror)]
+        ) from error
     if len(data) > most:
-        raise SourceError(path.name, [f"it is larger than {most:,} bytes. Split it."])
+        raise SourceError(
+            path.name, [Text("it is larger than {most:,} bytes. Split it.", most=most)]
+        )
     return data

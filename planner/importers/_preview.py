@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from planner.core import Text
 from planner.importers.formats import SourceError
 from planner.runs import CheckedRun, RecordError, complete, table_from_rows
 from planner.store.disk.folders import Folder
@@ -95,7 +96,7 @@ def preview(
             Located(
                 row=f"Run {at[c.run_id]}",
                 column=c.column,
-                rule=f"the set has this run with other numbers, in {c.path.name}",
+                rule=Text("the set has this run with other numbers, in {path}", path=c.path.name),
                 fix="Number the repeat in `repeat`, or choose another set",
             )
             for c in contradicted

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
+from planner.core import Text
 from planner.core.slugs import folder_slug
 from planner.importers.formats import (
     Given,
@@ -76,10 +77,21 @@ def rows_of(source: str, given: Given, stated: Stated, result_set: str) -> list[
     known = SOURCES.get(source)
     if known is None:
         close = difflib.get_close_matches(source, SOURCES, 1)
-        hint = f"Did you mean {close[0]}?" if close else f"Choose from: {', '.join(SOURCES)}."
-        raise SourceError(given.name, [f"source {source}: is unknown. {hint}"])
-    problems = [
-        f"option {name}: is unknown. {known.name} has: {', '.join(known.options) or 'none'}."
+        hint = (
+            Text("Did you mean {close}?", close=close[0])
+            if close
+            else Text("Choose from: {sources}.", sources=", ".join(SOURCES))
+        )
+        raise SourceError(
+            given.name, [Text("source {source}: is unknown. {hint}", source=source, hint=hint)]
+        )
+    problems: list[str] = [
+        Text(
+            "option {name}: is unknown. {stated} has: {options}.",
+            name=name,
+            stated=known.name,
+            options=", ".join(known.options) or "none",
+        )
         for name in stated.options
         if name not in known.options
     ]
@@ -94,8 +106,14 @@ def rows_of(source: str, given: Given, stated: Stated, result_set: str) -> list[
     for number, row in enumerate(rows, 1):
         in_file = {name: value for name, value in row.items() if value is not None}
         problems += [
-            f"run {number}, {name}: the file says {in_file[name]!r}, you state {value!r}. "
-            "Leave the fact out."
+            Text(
+                "run {number}, {name}: the file says {in_file!r}, you state {value!r}. "
+                "Leave the fact out.",
+                number=number,
+                name=name,
+                in_file=in_file[name],
+                value=value,
+            )
             for name, value in stated.facts.items()
             if name in in_file and in_file[name] != value
         ]
@@ -107,7 +125,10 @@ def rows_of(source: str, given: Given, stated: Stated, result_set: str) -> list[
             merged["accelerators_per_node"] = 1
         whole.append(merged)
     missing = [n for n in known.needs if rows and any(n not in row for row in whole)]
-    problems += [f"{name}: is not in the file. State it: --fact {name}=..." for name in missing]
+    problems += [
+        Text("{name}: is not in the file. State it: --fact {name}=...", name=name)
+        for name in missing
+    ]
     if problems:
         raise SourceError(given.name, problems)
     return whole

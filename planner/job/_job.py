@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from planner.catalog import Catalog
-from planner.core import Refusal, large, percent, plain
+from planner.core import Refusal, Text, large, percent, plain
 from planner.epochs import EpochSize, with_sizes
 from planner.epochs import Option as MeasuredRun
 from planner.epochs.epoch_size import epoch_size
@@ -172,21 +172,43 @@ def batch_sentence(job: Job, hardware: Hardware, at_batch: float | None) -> str:
     if batch is None or at_batch is not None or (job.described and job.batch is not None):
         return ""
     if job.described:
-        return f"Assumes batch {plain(batch)}, since none is stated. {OTHER_BATCH}"
+        return Text(
+            "Assumes batch {batch}, since none is stated. {other_batch}",
+            batch=plain(batch),
+            other_batch=OTHER_BATCH,
+        )
     if not job.speeds and job.batch is None:
-        return f"Assumes batch {plain(batch)}, since no run states one. {OTHER_BATCH}"
+        return Text(
+            "Assumes batch {batch}, since no run states one. {other_batch}",
+            batch=plain(batch),
+            other_batch=OTHER_BATCH,
+        )
     source = _source(job, hardware)
     if source is not None and source.batch and batch < source.batch:
-        several = "" if source.devices == 1 else f" on {source.devices:,} devices"
-        return (
-            f"Assumes batch {plain(batch)}, with no more samples on a device than the fastest "
-            f"measured run had (batch {plain(source.batch)}{several}). {OTHER_BATCH}"
+        several = (
+            "" if source.devices == 1 else Text(" on {devices:,} devices", devices=source.devices)
+        )
+        return Text(
+            "Assumes batch {batch}, with no more samples on a device than the "
+            "fastest measured run had (batch {batch_2}{several}). {other_batch}",
+            batch=plain(batch),
+            batch_2=plain(source.batch),
+            several=several,
+            other_batch=OTHER_BATCH,
         )
     used = {s.batch for s in _used(job, hardware).values() if s.batch}
     if len(used) > 1 and nearest_measured(job, hardware) is None:
         several = " and ".join(f"{plain(b)}" for b in sorted(used))
-        return f"Its fastest runs had batches {several}; the fastest of all is shown. {OTHER_BATCH}"
-    return f"Assumes batch {plain(batch)}, that of the fastest measured run. {OTHER_BATCH}"
+        return Text(
+            "Its fastest runs had batches {several}; the fastest of all is shown. {other_batch}",
+            several=several,
+            other_batch=OTHER_BATCH,
+        )
+    return Text(
+        "Assumes batch {batch}, that of the fastest measured run. {other_batch}",
+        batch=plain(batch),
+        other_batch=OTHER_BATCH,
+    )
 
 
 def not_measured_at(job: Job, batch: float) -> Refusal | None:
@@ -201,7 +223,9 @@ def not_measured_at(job: Job, batch: float) -> Refusal | None:
         return None
     where = " on any accelerator of the catalogue" if job.speeds else ""
     return Refusal(
-        reason=f"It was not measured at batch {plain(batch)}{where}.",
+        reason=Text(
+            "It was not measured at batch {batch}{where}.", batch=plain(batch), where=where
+        ),
         measure_next=choose_batch(sizes),
     )
 
@@ -211,7 +235,9 @@ def choose_batch(sizes: Iterable[float | None]) -> str:
     measured = ", ".join(plain(b) for b in sorted(b for b in sizes if b))
     if not measured:
         return "Leave the batch open for the fastest."
-    return f"Choose a measured batch ({measured}), or leave it open for the fastest."
+    return Text(
+        "Choose a measured batch ({measured}), or leave it open for the fastest.", measured=measured
+    )
 
 
 def _sources(job: Job, at_batch: float | None = None) -> dict[str, Speed]:
@@ -288,8 +314,12 @@ def job_described(description: Described) -> Job:
         wrong.append("parameters are stated without tokens per sample")
     if wrong:
         raise ValueError(
-            f"{description.name or 'The workload'}: {', '.join(wrong)}. Numbers must be above 0; "
-            "state FLOPs per sample (forward and backward), or parameters and tokens per sample."
+            Text(
+                "{description}: {wrong}. Numbers must be above 0; state FLOPs per "
+                "sample (forward and backward), or parameters and tokens per sample.",
+                description=description.name or "The workload",
+                wrong=", ".join(wrong),
+            )
         )
     tokens = description.tokens_per_sample if (description.tokens_per_sample or 0.0) > 1.0 else None
     return Job(
@@ -353,27 +383,66 @@ def work_sentences(job: Job) -> tuple[str, ...]:
     )  # fmt: skip
     if work is None or not math.isclose(work.model, job.train_flops_per_sample, rel_tol=_SAME):
         return ()
-    said = [f"A sample of {network.name} takes {large(work.model, 3)} FLOPs: {work.formula}."]
+    said: list[str] = [
+        Text(
+            "A sample of {network} takes {model} FLOPs: {formula}.",
+            network=network.name,
+            model=large(work.model, 3),
+            formula=work.formula,
+        )
+    ]
     if network.of_tokens:
         active = "active parameters" if network.active_params < network.params else "parameters"
-        layers = f" in {network.layers} layers" if network.layers else ""
-        width = f" of width {network.width:,}" if network.layers and network.width else ""
-        of = f", with {tokens:,.0f} tokens a sample" if tokens else ""
-        said.append(f"N is {large(network.active_params, 3)} {active}{layers}{width}{of}.")
+        layers = Text(" in {layers} layers", layers=network.layers) if network.layers else ""
+        width = (
+            Text(" of width {width:,}", width=network.width)
+            if network.layers and network.width
+            else ""
+        )
+        of = Text(", with {tokens:,.0f} tokens a sample", tokens=tokens) if tokens else ""
+        said.append(
+            Text(
+                "N is {active_params} {active}{layers}{width}{of}.",
+                active_params=large(network.active_params, 3),
+                active=active,
+                layers=layers,
+                width=width,
+                of=of,
+            )
+        )
     elif network.multiply_adds:
-        size = f" at {network.image_px} px" if network.image_px else ""
-        said.append(f"The forward pass has {large(network.multiply_adds, 3)} multiply-adds{size}.")
+        size = Text(" at {image_px} px", image_px=network.image_px) if network.image_px else ""
+        said.append(
+            Text(
+                "The forward pass has {multiply_adds} multiply-adds{size}.",
+                multiply_adds=large(network.multiply_adds, 3),
+                size=size,
+            )
+        )
     if work.attention:
         share = percent(work.attention / work.model)
         causal = network.family in {"dense", "moe"}
         half = "; a causal mask needs half of it" if causal else ""
-        said.append(f"Attention is {share} of them, counted in full{half}.")
+        said.append(
+            Text("Attention is {share} of them, counted in full{half}.", share=share, half=half)
+        )
     if job.training in ADAPTERS:
         said.append(ADAPTERS[job.training])
     if job.recompute:
-        said.append(f"With recomputation the hardware executes {large(work.hardware, 3)} FLOPs.")
-    counted = f" (multiply-adds: {network.counted})" if network.counted else ""
-    return (" ".join((*said, f"Source: {network.source}{counted}.")),)
+        said.append(
+            Text(
+                "With recomputation the hardware executes {hardware} FLOPs.",
+                hardware=large(work.hardware, 3),
+            )
+        )
+    counted = (
+        Text(" (multiply-adds: {counted})", counted=network.counted) if network.counted else ""
+    )
+    return (
+        " ".join(
+            (*said, Text("Source: {source}{counted}.", source=network.source, counted=counted))
+        ),
+    )
 
 
 def _family(description: Described, tokens: float | None) -> str:
@@ -406,7 +475,9 @@ def job_measured(
     """
     by_id = {str(r["run_id"]): r for r in rows}
     if not by_id:
-        raise ValueError(f"{workload} has no runs. Choose a measured workload.")
+        raise ValueError(
+            Text("{workload} has no runs. Choose a measured workload.", workload=workload)
+        )
     every = list(by_id.values())
     size = size or epoch_size(
         [m.run for m in measured], stated={s for r in every if (s := r["train_samples"])}

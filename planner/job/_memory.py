@@ -35,7 +35,7 @@ from typing import Final
 import numpy as np
 
 from planner.catalog import Accelerator
-from planner.core import plain
+from planner.core import Text, paragraph, plain
 from planner.job._records import Fit, Hardware, Job
 from planner.networks import (
     STAGES,
@@ -75,8 +75,12 @@ def moments_sentence(optimizer: str) -> str:
     """Return that two moments are assumed and why; "" for a known optimiser."""
     if moments_of(optimizer) is not None:
         return ""
-    why = f"The state of {optimizer[:40]} is unknown" if optimizer.strip() else _NOT_STATED
-    return f"{why}: Adam's two moments are assumed."
+    why = (
+        Text("The state of {optimizer} is unknown", optimizer=optimizer[:40])
+        if optimizer.strip()
+        else _NOT_STATED
+    )
+    return Text("{why}: Adam's two moments are assumed.", why=why)
 
 
 def unknown_optimizer(optimizer: str) -> str:
@@ -86,9 +90,11 @@ def unknown_optimizer(optimizer: str) -> str:
     near = [n for w in _words(optimizer) for n in difflib.get_close_matches(w, _BY_WORD, n=2)]
     names = {name.casefold(): name for name in MOMENTS}
     some = [names[n] for n in dict.fromkeys(near)] or ["SGD", "SGD momentum", "Adam", "Lion"]
-    return (
-        f"The memory of {optimizer[:40]!r} is unknown. Write {' or '.join(some)}, or leave it "
-        "empty: Adam's two moments are assumed then."
+    return Text(
+        "The memory of {optimizer!r} is unknown. Write {some}, or leave it empty: "
+        "Adam's two moments are assumed then.",
+        optimizer=optimizer[:40],
+        some=" or ".join(some),
     )
 
 
@@ -147,11 +153,19 @@ def _of_the_machine(job: Job, hardware: Hardware, batch: float | None) -> Fit:
     if line is not None and batch is not None:
         need = line[0] + line[1] * batch / hardware.nodes
     more = "" if line is not None else " and room for activations"
-    each = "" if hardware.nodes == 1 else f" in each of {hardware.nodes:,} machines"
+    each = (
+        "" if hardware.nodes == 1 else Text(" in each of {nodes:,} machines", nodes=hardware.nodes)
+    )
     way_out = "Check that it is enough."
     if need is not None:
         moments = "" if line is not None else moments_sentence(job.optimizer)
-        way_out = f"Check that {gigabytes(need)}{more} are available{each}. {moments}".rstrip()
+        way_out = Text(
+            "Check that {need}{more} are available{each}. {moments}",
+            need=gigabytes(need),
+            more=more,
+            each=each,
+            moments=moments,
+        ).rstrip()
     return Fit(
         fits=None, need_bytes=need, have_bytes=None, at_least=line is None,
         sentence="It uses the machine's memory, which is not in the catalogue.", way_out=way_out,
@@ -191,7 +205,7 @@ def _smaller_states(job: Job) -> Iterator[tuple[State, str, str]]:
         yield small, "without master weights", "Train without master weights."
     elif small.total < whole.total:
         more = " and no master weights" if _half(job.precision) else ""
-        yield small, f"with 8-bit moments{more}", _TAKE_EIGHT_BIT
+        yield small, Text("with 8-bit moments{more}", more=more), _TAKE_EIGHT_BIT
     advice = _OFFLOAD.format(memory=gigabytes(whole.gradients + whole.optimizer))
     yield replace(whole, gradients=0.0, optimizer=0.0), _ON_HOST, advice
 
@@ -286,13 +300,26 @@ def _by_line(
     shared = need - _saved(job, line, hardware.devices)
     fits = True if need <= have else None if shared <= have < need and shared < need else False
     where = f" of {_devices(hardware)}" if _several_in_one(hardware) else ""
-    used = f"{gigabytes(need)} of {_room(have)} at {each:,.0f} samples on each{where}"
-    sentence = f"{'Fits' if fits else 'Does not fit'}: {used}."
+    used = Text(
+        "{need} of {room} at {each:,.0f} samples on each{where}",
+        need=gigabytes(need),
+        room=_room(have),
+        each=each,
+        where=where,
+    )
+    sentence = (
+        Text("Fits: {used}.", used=used) if fits else Text("Does not fit: {used}.", used=used)
+    )
     way_out = "" if fits else _ways_out(line, batch, have, hardware)
     if fits is None:
-        sentence = (
-            f"Only sharded over all {_devices(hardware)}: {gigabytes(shared)} of {_room(have)} on "
-            f"each at {each:,.0f} samples; {gigabytes(need)} without sharding."
+        sentence = Text(
+            "Only sharded over all {devices}: {shared} of {room} on each at "
+            "{each:,.0f} samples; {need} without sharding.",
+            devices=_devices(hardware),
+            shared=gigabytes(shared),
+            room=_room(have),
+            each=each,
+            need=gigabytes(need),
         )
         way_out = _SHARD
     return Fit(
@@ -336,11 +363,13 @@ def _devices_sharded(job: Job, line: tuple[float, float], batch: float, have: fl
 def _ways_out(line: tuple[float, float], batch: float, have: float, hardware: Hardware) -> str:
     more = _devices_of(line, batch, have)
     if more is None:
-        return f"Not one sample fits: shard over several (FSDP, ZeRO). {_SPLIT}"
+        return Text("Not one sample fits: shard over several (FSDP, ZeRO). {split}", split=_SPLIT)
     room = math.floor((have - line[0]) / line[1])
-    return (
-        f"A batch of at most {room * hardware.devices:,} fits, or {_accelerators(more, hardware):,}"
-        " accelerators at this batch; or accumulate gradients over smaller batches."
+    return Text(
+        "A batch of at most {room:,} fits, or {accelerators:,} accelerators at this "
+        "batch; or accumulate gradients over smaller batches.",
+        room=room * hardware.devices,
+        accelerators=_accelerators(more, hardware),
     )
 
 
@@ -364,31 +393,57 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
     shards = devices > 1 and state.total + kept > TIGHT * memory
     need = state.on_each(devices, 3) if shards else state.total
     recompute = need + kept > have and kept > sample
-    where = f" on each of {_devices(hardware)}" if _several_in_one(hardware) else ""
-    way_out = "Measure its peak memory at two batch sizes."
+    where = (
+        Text(" on each of {devices}", devices=_devices(hardware))
+        if _several_in_one(hardware)
+        else ""
+    )
+    way_out, limited = "Measure its peak memory at two batch sizes.", True
     if shards:
         sentence, way_out = _sharded(job, usage, need, have, hardware), _SHARD
     elif need > have:
-        sentence = f"Barely fits: {usage} of {_room(have)}; no room is left for activations."
+        sentence = Text(
+            "Barely fits: {usage} of {room}; no room is left for activations.",
+            usage=usage,
+            room=_room(have),
+        )
         way_out = _more_room(job)
     elif recompute:
-        sentence = (
-            f"Fits only with recomputed activations: {usage} of {_room(have)}{where}, and a "
-            f"sample's activations about {gigabytes(kept)} otherwise."
+        sentence = Text(
+            "Fits only with recomputed activations: {usage} of {room}{where}, and a "
+            "sample's activations about {kept} otherwise.",
+            usage=usage,
+            room=_room(have),
+            where=where,
+            kept=gigabytes(kept),
         )
         way_out = _RECOMPUTE
     elif state.total + kept > TIGHT * memory:
-        left = f"only {gigabytes(have - state.total)} are left for activations"
+        left = Text("only {have} are left for activations", have=gigabytes(have - state.total))
         how = "Barely fits" if state.total + sample > BARELY * memory else "Fits tightly"
-        sentence = f"{how}: {left}; {usage} of {_room(have)}{where}."
+        sentence = Text(
+            "{how}: {left}; {usage} of {room}{where}.",
+            how=how,
+            left=left,
+            usage=usage,
+            room=_room(have),
+            where=where,
+        )
         way_out = _more_room(job)
     else:
-        what = _what(job, first=True)
-        sentence = f"{what} {take} of {_room(have)}{where}; {_sample(job, activations)}."
+        what, limited = _what(job, first=True), False
+        sentence = Text(
+            "{what} {take} of {room}{where}; {sample}.",
+            what=what,
+            take=take,
+            room=_room(have),
+            where=where,
+            sample=_sample(job, activations),
+        )
     return Fit(
         fits=None, need_bytes=need, have_bytes=have, at_least=True,
-        sentence=f"{sentence} {moments_sentence(job.optimizer)}".rstrip(), way_out=way_out,
-        condition=_NOTHING_LEFT if need > have else "",
+        sentence=paragraph(sentence, moments_sentence(job.optimizer)), way_out=way_out,
+        condition=_NOTHING_LEFT if need > have else "", limited=limited,
     )  # fmt: skip
 
 
@@ -408,9 +463,14 @@ def _too_large(job: Job, sample: float, have: float, hardware: Hardware) -> Fit:
     least = math.ceil((state.total + sample) / have)
     least = max(_accelerators(least, hardware), hardware.count + 1)
     more = max(_accelerators(_shards(job, have), hardware), least)
-    roomy = f" ({more:,} leave more room for activations)" if more > least else ""
+    roomy = Text(" ({more:,} leave more room for activations)", more=more) if more > least else ""
     take = "Or take" if enough else "Take"
-    larger = f"{take} {least:,} or more{roomy} and shard over them (FSDP, ZeRO)."
+    larger = Text(
+        "{take} {least:,} or more{roomy} and shard over them (FSDP, ZeRO).",
+        take=take,
+        least=least,
+        roomy=roomy,
+    )
     adapters, condition = _adapters(job, sample, memory, hardware), ""
     ways: tuple[str, ...]
     if enough:
@@ -422,18 +482,31 @@ def _too_large(job: Job, sample: float, have: float, hardware: Hardware) -> Fit:
     else:
         need = state.total
         usage = f"{_what(job)} take {_size(job, state)}"
-        beside = f" and a sample's activations about {gigabytes(sample)}" if sample else ""
+        beside = (
+            Text(" and a sample's activations about {sample}", sample=gigabytes(sample))
+            if sample
+            else ""
+        )
         even = "".join(
-            f" Even {how} it takes {_size(job, s)}." for s, how, _ in smaller[-1:] if not holding
+            Text(" Even {how} it takes {size}.", how=how, size=_size(job, s))
+            for s, how, _ in smaller[-1:]
+            if not holding
         )
         offload = "".join(text for _, _, text in holding)
         hopeless = f" {_hopeless(least)}" if least > MOST_SHARDS else ""
-        sentence = f"Does not fit: {usage}{beside}, {_has(hardware, have)}.{even}{hopeless}"
+        sentence = Text(
+            "Does not fit: {usage}{beside}, {has}.{even}{hopeless}",
+            usage=usage,
+            beside=beside,
+            has=_has(hardware, have),
+            even=even,
+            hopeless=hopeless,
+        )
         ways = (offload or _SMALLER,) if hopeless else (larger, _SPLIT, offload, adapters)
     return Fit(
         fits=None if enough else False, need_bytes=need, have_bytes=have, at_least=True,
-        sentence=f"{sentence} {moments_sentence(job.optimizer)}".rstrip(),
-        way_out=" ".join(way for way in ways if way), condition=condition,
+        sentence=paragraph(sentence, moments_sentence(job.optimizer)),
+        way_out=" ".join(way for way in ways if way), condition=condition, limited=bool(enough),
     )  # fmt: skip
 
 
@@ -456,19 +529,30 @@ def _holds(hardware: Hardware, memory: float, state: State, sample: float) -> bo
 
 def _size(job: Job, state: State) -> str:
     """Return '128 GB (16 bytes a parameter)'."""
-    return (
-        f"{gigabytes(state.total)} ({plain(bytes_per_parameter(job, state), 3)} bytes a parameter)"
+    return Text(
+        "{total} ({bytes_per_parameter} bytes a parameter)",
+        total=gigabytes(state.total),
+        bytes_per_parameter=plain(bytes_per_parameter(job, state), 3),
     )
 
 
 def _only(job: Job, state: State, condition: str, have: float, hardware: Hardware) -> str:
     """Return that the job fits only with a smaller state, and what it takes otherwise."""
     each = state.on_each(hardware.devices, 3)
-    shared = f", {gigabytes(each)} on each of {_devices(hardware)}" * (hardware.devices > 1)
-    return (
-        f"Fits only {condition}: {_size(job, state)}{shared} of {_room(have)}. "
-        f"{_what(job, first=True)} take {_size(job, whole_state(job))} otherwise."
-        f"{_left(job, each, have)}{_recomputing(job, each, have)}"
+    shared = Text(
+        ", {each} on each of {devices}", each=gigabytes(each), devices=_devices(hardware)
+    ) * (hardware.devices > 1)
+    return Text(
+        "Fits only {condition}: {size}{shared} of {room}. {what} take {size_2} "
+        "otherwise.{left}{recomputing}",
+        condition=condition,
+        size=_size(job, state),
+        shared=shared,
+        room=_room(have),
+        what=_what(job, first=True),
+        size_2=_size(job, whole_state(job)),
+        left=_left(job, each, have),
+        recomputing=_recomputing(job, each, have),
     )
 
 
@@ -499,7 +583,9 @@ def _sample(job: Job, activations: Activations | None) -> str:
         return "activations were not measured"
     each = activations.recomputed if job.recompute else activations.kept
     how = "recomputed " if job.recompute else ""
-    return f"{how}activations take about {gigabytes(each)} a sample (estimated)"
+    return Text(
+        "{how}activations take about {each} a sample (estimated)", how=how, each=gigabytes(each)
+    )
 
 
 def _sharded(job: Job, usage: str, each: float, have: float, hardware: Hardware) -> str:
@@ -510,10 +596,17 @@ def _sharded(job: Job, usage: str, each: float, have: float, hardware: Hardware)
     how = "" if not tight else "Barely fits: only" if barely else "Fits tightly: only"
     recompute = _recomputing(job, each, have)
     used = sample if activations is None or job.recompute or recompute else activations.kept
-    return (
-        f"{how or 'Only'} sharded: {usage}, "
-        f"{gigabytes(each)} on each of {_devices(hardware)} of {_room(have)}."
-        f"{_less_sharding(job, used, sample, memory, hardware)}{tight}{recompute}"
+    return Text(
+        "{how} sharded: {usage}, {each} on each of {devices} of "
+        "{room}.{less_sharding}{tight}{recompute}",
+        how=how or "Only",
+        usage=usage,
+        each=gigabytes(each),
+        devices=_devices(hardware),
+        room=_room(have),
+        less_sharding=_less_sharding(job, used, sample, memory, hardware),
+        tight=tight,
+        recompute=recompute,
     )
 
 
@@ -526,7 +619,7 @@ def _left(job: Job, each: float, have: float) -> str:
     """Return what a state leaves of a device for activations; "" where it is enough."""
     if each + _least_sample(activations_on(job)) <= TIGHT * have / USABLE:
         return ""
-    return f" Only {gigabytes(max(have - each, 0.0))} are left for activations."
+    return Text(" Only {have} are left for activations.", have=gigabytes(max(have - each, 0.0)))
 
 
 def _more_room(job: Job) -> str:
@@ -542,7 +635,7 @@ def _recomputing(job: Job, each: float, have: float) -> str:
     if activations is None or job.recompute or each + activations.kept <= have:
         return ""
     kept = gigabytes(activations.kept)
-    return f" Recompute activations: they take about {kept} a sample otherwise."
+    return Text(" Recompute activations: they take about {kept} a sample otherwise.", kept=kept)
 
 
 def _less_sharding(
@@ -558,14 +651,23 @@ def _less_sharding(
         for stage in STAGES[1:3]:
             need = state.on_each(hardware.devices, stage)
             if need + activations <= TIGHT * memory:
-                return f" {begins}ZeRO stage {stage} is enough, with {gigabytes(need)} on each."
+                return Text(
+                    " {begins}ZeRO stage {stage} is enough, with {need} on each.",
+                    begins=begins,
+                    stage=stage,
+                    need=gigabytes(need),
+                )
     return ""
 
 
 def _hopeless(count: int) -> str:
     """Return the advice to check the parameters where the count is absurd."""
-    many = f"{count:,}" if count < _COUNTABLE else f"more than {_COUNTABLE / 1e6:g} million"
-    return f"Check the number of parameters: it would take {many} of them."
+    many = (
+        f"{count:,}"
+        if count < _COUNTABLE
+        else Text("more than {countable:g} million", countable=_COUNTABLE / 1000000.0)
+    )
+    return Text("Check the number of parameters: it would take {many} of them.", many=many)
 
 
 def _shards(job: Job, have: float) -> int:
@@ -610,13 +712,21 @@ def _has(hardware: Hardware, have: float) -> str:
     """Return 'the T4 has 16 GB (15.0 GB of it for the job)' or 'all 8 H100 have ...'."""
     name = hardware.accelerator.name if hardware.accelerator else hardware.label
     if hardware.devices == 1:
-        return f"the {name} has {_room(have)}"
-    return f"all {_devices(hardware)} have {_room(have * hardware.devices)} together"
+        return Text("the {name} has {room}", name=name, room=_room(have))
+    return Text(
+        "all {devices} have {room} together",
+        devices=_devices(hardware),
+        room=_room(have * hardware.devices),
+    )
 
 
 def _room(have: float) -> str:
     """Return the nominal memory, and the part for the job."""
-    return f"{have / USABLE / GIGA:,.4g} GB ({gigabytes(have)} of it for the job)"
+    return Text(
+        "{have:,.4g} GB ({have_2} of it for the job)",
+        have=have / USABLE / GIGA,
+        have_2=gigabytes(have),
+    )
 
 
 def _accelerators(devices: int, hardware: Hardware) -> int:

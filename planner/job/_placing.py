@@ -29,6 +29,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from planner.catalog import Accelerator, Catalog, accelerator_named
+from planner.core import Text
 from planner.job._records import Hardware
 from planner.job.efficiency import per_accelerator
 from planner.transfer import DataSheet, Library, fit_library
@@ -114,20 +115,30 @@ def peak_sentence(accelerator: Accelerator, precision: str) -> str:
         return _float32_sentence(accelerator, used)
     if used is None or used == requested:
         return ""
-    return (
-        f"The {accelerator.name} data sheet lists no {requested} peak; its {used} peak is used, so "
-        f"it would have to run in {used}."
+    return Text(
+        "The {accelerator} data sheet lists no {requested} peak; its {used} peak is "
+        "used, so it would have to run in {used}.",
+        accelerator=accelerator.name,
+        requested=requested,
+        used=used,
     )
 
 
 def no_peak(accelerator: Accelerator, precision: str) -> str:
     """Return why `peak_of` has no answer, as a sentence."""
-    why = f"The data sheet of the {accelerator.name} lists no peak for {precision}."
+    why = Text(
+        "The data sheet of the {accelerator} lists no peak for {precision}.",
+        accelerator=accelerator.name,
+        precision=precision,
+    )
     peaks, effective = accelerator.peak_flops_per_s, effective_precision(precision)
     if effective == "float16" and "float32" in peaks:
-        return f"{why} The float32 peak is no substitute."
+        return Text("{why} The float32 peak is no substitute.", why=why)
     if effective == "float32" and "bfloat16" in peaks:
-        return f"{why} The bfloat16 peak is no substitute: choose bfloat16 if your job allows it."
+        return Text(
+            "{why} The bfloat16 peak is no substitute: choose bfloat16 if your job allows it.",
+            why=why,
+        )
     return why
 
 
@@ -168,16 +179,29 @@ def _float32_sentence(accelerator: Accelerator, used: str | None) -> str:
     peaks, name = accelerator.peak_flops_per_s, accelerator.name
     if used == "float32":
         faster = peaks.get("tensorfloat32", 0.0) / peaks["float32"]
-        tf32 = f"TF32 is {faster:.2g} times as fast by its data sheet but is off by default."
-        return f"Based on the float32 peak of the {name}: {tf32}" if faster > 1.0 else ""
+        tf32 = Text(
+            "TF32 is {faster:.2g} times as fast by its data sheet but is off by default.",
+            faster=faster,
+        )
+        return (
+            Text("Based on the float32 peak of the {name}: {tf32}", name=name, tf32=tf32)
+            if faster > 1.0
+            else ""
+        )
     slower = peaks[used] / peaks["float32"] if used and "float32" in peaks else math.nan
     if used is None or slower == 1.0:
         return ""
-    by = "several times" if math.isnan(slower) else f"up to {slower:.2g} times"
+    by = "several times" if math.isnan(slower) else Text("up to {slower:.2g} times", slower=slower)
     why = _WHY_TF32 if used == "tensorfloat32" else _WHY_BFLOAT16
     label = "TF32" if used == "tensorfloat32" else used
-    strict = f"in strict float32 it takes {by} as long"
-    return f"Based on the {label} peak of the {name}, {why}; {strict}."
+    strict = Text("in strict float32 it takes {by} as long", by=by)
+    return Text(
+        "Based on the {label} peak of the {name}, {why}; {strict}.",
+        label=label,
+        name=name,
+        why=why,
+        strict=strict,
+    )
 
 
 _WHY_TF32: Final = (

@@ -8,17 +8,21 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from planner.catalog import Accelerator, Offer
-from planner.core import Estimate, Refusal
+from planner.core import Estimate, Refusal, Text
 from planner.cost import Owned, Rental
 from planner.epochs import Option as MeasuredRun
 from planner.networks import Training
 
 Way = Literal["rent", "buy", "own"]
 """Rented by the hour, bought for this job, or already owned."""
-WAY_WORDS: Final[Mapping[Way, tuple[str, str]]] = MappingProxyType(
-    {"rent": ("Rent", "renting"), "buy": ("Buy", "buying"), "own": ("Own", "the own")}
+WAY_WORDS: Final[Mapping[Way, tuple[str, str, str]]] = MappingProxyType(
+    {
+        "rent": ("Rent", "renting", "Renting"),
+        "buy": ("Buy", "buying", "Buying"),
+        "own": ("Own", "the own", "The own"),
+    }
 )
-"""How a label begins, and how the same begins inside a sentence."""
+"""How a label begins, and how the same begins inside a sentence and at its beginning."""
 Order = Literal["cost", "time"]
 OWN_ENTRY: Final = "own entry"
 """Source of a row that the user added."""
@@ -196,6 +200,11 @@ class Candidate:
         return f"{WAY_WORDS[self.way][1]} {self.what}"
 
     @property
+    def phrase_first(self) -> str:
+        """Its name at the beginning of a sentence: 'Renting 1 x H100 SXM (Lambda)'."""
+        return f"{WAY_WORDS[self.way][2]} {self.what}"
+
+    @property
     def price(self) -> str:
         """Its price, with who stated it where that is the user."""
         return f"{self.amount}, {OWN_ENTRY}" if self.entered else self.amount
@@ -207,7 +216,8 @@ class Fit:
 
     `need_bytes` is None where it is unknown. With `at_least` only weights, gradients and optimiser
     state are counted: a shortage is certain, enough room is not. `condition` is the smaller state
-    that it needs, as "with 8-bit moments"; "" where it fits as described.
+    that it needs, as "with 8-bit moments"; "" where it fits as described. `limited` where it fits
+    tightly, or only sharded, recomputed or with a smaller state.
     """
 
     fits: bool | None
@@ -217,6 +227,7 @@ class Fit:
     sentence: str
     way_out: str = ""
     condition: str = ""
+    limited: bool = False
 
     @property
     def as_described(self) -> bool:
@@ -260,7 +271,13 @@ class NextMeasurement:
     def sentence(self, takes: str = "") -> str:
         """Return it as advice, with how long it takes."""
         why = f"{self.why} " if self.why else ""
-        return f"{why}Measure {self.workload} on {self.place}{takes}."
+        return Text(
+            "{why}Measure {workload} on {place}{takes}.",
+            why=why,
+            workload=self.workload,
+            place=self.place,
+            takes=takes,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

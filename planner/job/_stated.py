@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from planner.catalog import Catalog
-from planner.core import LEVEL, Estimate, percent_of, t_quantile
+from planner.core import LEVEL, Estimate, Text, percent_of, plural, t_quantile
 from planner.fits import log_half_widths, widened
 from planner.job._placing import placed
 from planner.job._records import Hardware, Scaling
@@ -174,7 +174,7 @@ def _distance(there: Hardware, hardware: Hardware) -> tuple[bool, bool, bool, fl
 
 def runs_words(count: int) -> str:
     """Return a count of published runs in words: '1 published run', '8 published runs'."""
-    return f"{count:,} published run{'' if count == 1 else 's'}"
+    return plural(count, "{count:,} published run", "{count:,} published runs")
 
 
 def hardware_words(hardware: Hardware) -> str:
@@ -186,17 +186,24 @@ def hardware_words(hardware: Hardware) -> str:
 def _source(cell: StatedTime) -> str:
     runs, where = len(cell.seconds), hardware_words(cell.hardware)
     if runs == 1:
-        return (
-            f"Time to the target of 1 published run on {where}; the interval is the usual "
-            "difference between submitters."
+        return Text(
+            "Time to the target of 1 published run on {where}; the interval is the "
+            "usual difference between submitters.",
+            where=where,
         )
-    return f"Median time to the target of {runs_words(runs)} on {where}."
+    return Text(
+        "Median time to the target of {runs_words} on {where}.",
+        runs_words=runs_words(runs),
+        where=where,
+    )
 
 
 def _scaled(hardware: Hardware, there: Hardware, factor: Estimate) -> str:
     """Return that the count is scaled from another, with the efficiency assumed."""
-    return (
-        f"No run states the time on {hardware.count}: each accelerator is assumed to reach "
-        f"{percent_of(factor)} of its "
-        f"speed among {there.count}, to the same number of samples."
+    return Text(
+        "No run states the time on {count}: each accelerator is assumed to reach "
+        "{factor} of its speed among {count_2}, to the same number of samples.",
+        count=hardware.count,
+        factor=percent_of(factor),
+        count_2=there.count,
     )

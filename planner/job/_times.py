@@ -38,6 +38,7 @@ from planner.core import (
     Estimate,
     Floats,
     Refusal,
+    Text,
     in_words,
     or_too_long,
     percent,
@@ -206,10 +207,14 @@ def _not_stated(hardware: Hardware, stated: Sequence[StatedTime]) -> Refusal:
             runs[time.hardware.accelerator.name] += len(time.seconds)
     named = [card for card, _ in runs.most_common(MOST_NAMED)]
     more = ", ..." if len(runs) > MOST_NAMED else ""
-    choose = f"Compare {', '.join(named)}{more}, or measure" if named else "Measure"
+    choose = (
+        Text("Compare {named}{more}, or measure", named=", ".join(named), more=more)
+        if named
+        else "Measure"
+    )
     return Refusal(
-        reason=f"No published run states the time to the target on the {name}.",
-        measure_next=f"{choose} steps to the target at three batch sizes.",
+        reason=Text("No published run states the time to the target on the {name}.", name=name),
+        measure_next=Text("{choose} steps to the target at three batch sizes.", choose=choose),
     )
 
 
@@ -356,8 +361,11 @@ def _remarks(job: Job, goal: Goal, work_s: float, hardware: Hardware) -> tuple[s
     remarks = _no_start(job)
     if job.pre_train_s > OVERHEAD_MATTERS * (job.pre_train_s + work_s):
         remarks = (
-            f"Start-up took {in_words(job.pre_train_s)} (median) where it was measured; half to "
-            "twice as long is assumed here.",
+            Text(
+                "Start-up took {pre_train_s} (median) where it was measured; half to "
+                "twice as long is assumed here.",
+                pre_train_s=in_words(job.pre_train_s),
+            ),
         )
     if goal.epochs is None:
         return remarks
@@ -460,15 +468,17 @@ def _other_batch(job: Job, batch: float, system: str) -> Refusal:
     """Return that the batch was not measured on a system, and which ones were."""
     sizes = {m.run.global_batch_size for m in job.measured if m.run.system == system}
     return Refusal(
-        reason=f"It was not measured at batch {plain(batch)} on {system}.",
+        reason=Text(
+            "It was not measured at batch {batch} on {system}.", batch=plain(batch), system=system
+        ),
         measure_next=choose_batch(sizes),
     )
 
 
 def _no_curve(system: str) -> Refusal:
     return Refusal(
-        reason=f"Step times by batch size were not measured on {system}.",
-        measure_next=f"Measure three batch sizes on {system}.",
+        reason=Text("Step times by batch size were not measured on {system}.", system=system),
+        measure_next=Text("Measure three batch sizes on {system}.", system=system),
     )
 
 
@@ -497,7 +507,7 @@ def parts_of(job: Job, candidate: Candidate, estimate: Timed, total: Estimate) -
     """
     alone = total if estimate.alone is None else estimate.alone
     card = candidate.hardware.accelerator
-    name = f"Time on {_where(job, candidate)}"
+    name = Text("Time on {where}", where=_where(job, candidate))
     uncertainty = _uncertainty(alone, estimate.shared_sd, estimate.shared)
     if estimate.shared_parts:
         parts = _described(alone, name, estimate.shared_parts)
@@ -546,7 +556,11 @@ def work_draws(total: Estimate, parts: dict[str, Floats], least_s: float = 0.0) 
 
 def own_scaling(card: str, *, across_nodes: bool) -> str:
     """Return the name of an accelerator's own scaling factor."""
-    return f"Scaling of {card} over several {'nodes' if across_nodes else 'accelerators'}"
+    return (
+        Text("Scaling of {card} over several nodes", card=card)
+        if across_nodes
+        else Text("Scaling of {card} over several accelerators", card=card)
+    )
 
 
 def _drawn_scaling(scaling: Scaling, card: str) -> dict[str, Floats]:

@@ -33,6 +33,7 @@ from planner.core import (
     Basis,
     Estimate,
     Refusal,
+    Text,
     large,
     percent,
     percent_of,
@@ -76,9 +77,10 @@ MACHINES_SD: Final = 0.05
 """The same for each doubling of machines [relative sd]."""
 LEAST_STEP_S: Final = 0.0005
 """Shortest step of a described job [s]; the shortest of 8,000 published runs is 0.53 ms (DLRM)."""
-_HOST_SETS_THE_PACE: Final = (
-    "Too small for this device: the host sets the pace, and no published step is shorter than "
-    f"{1e3 * LEAST_STEP_S:g} ms."
+_HOST_SETS_THE_PACE: Final = Text(
+    "Too small for this device: the host sets the pace, and no published step is "
+    "shorter than {least_step_s:g} ms.",
+    least_step_s=1000.0 * LEAST_STEP_S,
 )
 ASSUMED_SD: Final = 0.1
 """Of an efficiency that the user states [relative sd]."""
@@ -150,7 +152,9 @@ def described_rate(
     if peak_of(card, job.precision) is None and not has_rows(question):
         return Refusal(
             reason=no_peak(card, job.precision),
-            measure_next=f"Measure {job.workload} on one {card.name}.",
+            measure_next=Text(
+                "Measure {workload} on one {card}.", workload=job.workload, card=card.name
+            ),
         )
     prior, share = efficiency_of(question), efficiency_with_step(job, question)
     half = half_peak(card)
@@ -209,9 +213,9 @@ def _assumed(job: Job, hardware: Hardware, level: float) -> DescribedRate | None
     speed = _assumed_speed(job, hardware)
     if speed is None:
         return None
-    reason = (
-        f"Assumes {100.0 * (job.assumed_mfu or 0.0):.3g} % of the half-precision peak on every "
-        "accelerator, as stated."
+    reason = Text(
+        "Assumes {assumed_mfu:.3g} % of the half-precision peak on every accelerator, as stated.",
+        assumed_mfu=100.0 * (job.assumed_mfu or 0.0),
     )
     rate = _around(speed, ASSUMED_SD, level, (reason,))
     return DescribedRate(whole=rate, alone=rate, scaling=None, shared=())
@@ -267,9 +271,11 @@ def _below(speed: Estimate, most: float) -> Estimate:
 
 
 def _no_format(name: str, precision: str) -> str:
-    return (
-        f"The {name} data sheet lists no {precision} peak: published {precision} runs on such "
-        "accelerators are used."
+    return Text(
+        "The {name} data sheet lists no {precision} peak: published {precision} "
+        "runs on such accelerators are used.",
+        name=name,
+        precision=precision,
     )
 
 
@@ -280,8 +286,14 @@ def _step_reasons(job: Job, card: Accelerator, efficiency: Efficiency) -> tuple[
         return ()
     timed = f"{step.hardware.count} x {step.hardware.label}"
     return (
-        f"Your step on {timed} used {percent(share)} of its half-precision peak; about "
-        f"{percent(efficiency.value)} of that of the {card.name} is estimated.",
+        Text(
+            "Your step on {timed} used {share} of its half-precision peak; about "
+            "{efficiency} of that of the {card} is estimated.",
+            timed=timed,
+            share=percent(share),
+            efficiency=percent(efficiency.value),
+            card=card.name,
+        ),
     )
 
 
@@ -289,13 +301,23 @@ def _reasons(question: Question, efficiency: Efficiency) -> tuple[str, ...]:
     card = question.accelerator
     low, high = efficiency.quantile(0.05), efficiency.quantile(0.95)
     share = f"{percent(efficiency.value)} ({percent(low)} to {percent(high)})"
-    work = f"From {large(question.flops_per_sample, 3)} FLOPs per sample in {question.precision}: "
+    work = Text(
+        "From {flops_per_sample} FLOPs per sample in {precision}: ",
+        flops_per_sample=large(question.flops_per_sample, 3),
+        precision=question.precision,
+    )
     if has_rows(question):
-        text = f"published runs like it use {share} of the half-precision peak of the {card.name}."
+        text = Text(
+            "published runs like it use {share} of the half-precision peak of the {card}.",
+            share=share,
+            card=card.name,
+        )
     else:
-        text = (
-            f"{share} of the half-precision peak of the {card.name}, estimated from published "
-            "runs on other accelerators."
+        text = Text(
+            "{share} of the half-precision peak of the {card}, estimated from "
+            "published runs on other accelerators.",
+            share=share,
+            card=card.name,
         )
     return (f"{work}{text}",)
 
@@ -366,8 +388,12 @@ def rate_on(
     accelerator = hardware.accelerator
     if accelerator is None:
         refused = Refusal(
-            reason=f"No data sheet of {hardware.label} is in the catalogue.",
-            measure_next=f"Measure {job.workload} there, or add its data sheet.",
+            reason=Text(
+                "No data sheet of {hardware} is in the catalogue.", hardware=hardware.label
+            ),
+            measure_next=Text(
+                "Measure {workload} there, or add its data sheet.", workload=job.workload
+            ),
         )
         return Rate(samples_per_s=refused)
     if has_efficiency(job):
@@ -411,9 +437,15 @@ def from_operations(job: Job, accelerator: Accelerator, level: float = LEVEL) ->
     peak = peak_of(accelerator, job.precision)
     if job.train_flops_per_sample is None:
         return Refusal(
-            reason=f"{_timed_where(job, accelerator)}, and its FLOPs per sample are unknown.",
-            measure_next=f"Measure {job.workload} on any accelerator of the catalogue, or state "
-            "its FLOPs per sample.",
+            reason=Text(
+                "{timed_where}, and its FLOPs per sample are unknown.",
+                timed_where=_timed_where(job, accelerator),
+            ),
+            measure_next=Text(
+                "Measure {workload} on any accelerator of the catalogue, or state its "
+                "FLOPs per sample.",
+                workload=job.workload,
+            ),
         )
     if peak is None:
         return Refusal(
@@ -429,16 +461,26 @@ def from_operations(job: Job, accelerator: Accelerator, level: float = LEVEL) ->
         for slow, late in ((1.0, 1.0), (far, overhead_factor), (1.0 / far, 1.0 / overhead_factor))
     )
     reasons: tuple[str, ...] = (
-        f"From {large(job.train_flops_per_sample, 3)} FLOPs per sample and the peak of the "
-        f"{accelerator.name}: assumes {percent(MFU)} of it (typical range {percent(MFU / 3.0)} to "
-        f"{percent(3.0 * MFU)}).",
+        Text(
+            "From {train_flops_per_sample} FLOPs per sample and the peak of the "
+            "{accelerator}: assumes {mfu} of it (typical range {mfu_2} to {mfu_3}).",
+            train_flops_per_sample=large(job.train_flops_per_sample, 3),
+            accelerator=accelerator.name,
+            mfu=percent(MFU),
+            mfu_2=percent(MFU / 3.0),
+            mfu_3=percent(3.0 * MFU),
+        ),
     )
     if other := peak_sentence(accelerator, job.precision):
         reasons += (other,)
     if overhead > OVERHEAD_MATTERS * batch * per_sample:
         reasons += (
-            f"A step of so small a network is mostly overhead ({plain(1e3 * overhead, 2)} ms at "
-            f"batch {plain(batch)}): a faster accelerator changes little.",
+            Text(
+                "A step of so small a network is mostly overhead ({overhead} ms at "
+                "batch {batch}): a faster accelerator changes little.",
+                overhead=plain(1000.0 * overhead, 2),
+                batch=plain(batch),
+            ),
         )
     return Estimate(value=value, low=low, high=high, level=level, basis=FLOPS, reasons=reasons)
 
@@ -450,7 +492,10 @@ def measure_on(job: Job, accelerator: Accelerator) -> NextMeasurement:
         return NextMeasurement(
             workload=job.workload,
             place="an accelerator with more memory",
-            why=f"Not one sample fits on a device of the {accelerator.name}.",
+            why=Text(
+                "Not one sample fits on a device of the {accelerator}.",
+                accelerator=accelerator.name,
+            ),
         )
     if count == 1:
         return NextMeasurement(workload=job.workload, place=f"one {accelerator.name}")
@@ -464,10 +509,15 @@ def _timed_where(job: Job, accelerator: Accelerator) -> str:
     """Return where the job was timed, as the first half of a sentence."""
     names = {h.accelerator.name for h in job.hardware.values() if h.accelerator}
     if not names:
-        return f"{job.workload} was timed on no accelerator of the catalogue"
+        return Text(
+            "{workload} was timed on no accelerator of the catalogue", workload=job.workload
+        )
     where = ", ".join(sorted(names))
-    return (
-        f"{job.workload} was timed on {where}, which gives no estimate for the {accelerator.name}"
+    return Text(
+        "{workload} was timed on {where}, which gives no estimate for the {accelerator}",
+        workload=job.workload,
+        where=where,
+        accelerator=accelerator.name,
     )
 
 
@@ -553,12 +603,22 @@ def not_measured(hardware: Hardware, there: Hardware | None, factor: Estimate) -
     devices = f"{hardware.devices} {what} were" if hardware.devices > 1 else "One accelerator was"
     if there is None or there.devices == 1:
         most = min(float(factor.high), 1.0)
-        reached = f"public runs reach {percent(factor.value)} of perfect scaling"
-        return f"{devices} not measured: {reached} ({percent(factor.low)} to {percent(most)})."
-    return (
-        f"{devices} not measured, {there.devices} were: in public runs each reaches "
-        f"{percent_of(factor)} of that "
-        "speed."
+        reached = Text(
+            "public runs reach {factor} of perfect scaling", factor=percent(factor.value)
+        )
+        return Text(
+            "{devices} not measured: {reached} ({low} to {most}).",
+            devices=devices,
+            reached=reached,
+            low=percent(factor.low),
+            most=percent(most),
+        )
+    return Text(
+        "{devices} not measured, {devices_2} were: in public runs each reaches "
+        "{factor} of that speed.",
+        devices=devices,
+        devices_2=there.devices,
+        factor=percent_of(factor),
     )
 
 

@@ -22,7 +22,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from planner.catalog import Accelerator, Catalog, accelerator_named
-from planner.core import Refusal, percent
+from planner.core import Refusal, Text, percent
 from planner.job._placing import format_of, placed
 
 _CARD: Final = (
@@ -33,13 +33,15 @@ _SHEET: Final = "its data sheet"
 _NO_SHARE: Final[Mapping[str, Refusal]] = MappingProxyType(
     {
         _PRODUCT: Refusal(
-            reason="the machine was slower during the matrix product than during the run",
-            measure_next="Use a run of the same machine with less load.",
+            reason=Text("The machine was slower during the matrix product than during the run."),
+            measure_next=Text("Use a run of the same machine with less load."),
         ),
         _SHEET: Refusal(
-            reason="it exceeds the card's peak, so the card or number format differs from the "
-            "record, or the method needs fewer operations",
-            measure_next="Check the recorded card and precision.",
+            reason=Text(
+                "It exceeds the card's peak, so the card or number format differs from the record, "
+                "or the method needs fewer operations."
+            ),
+            measure_next=Text("Check the recorded card and precision."),
         ),
     }
 )
@@ -135,12 +137,25 @@ def sentence(row: Mapping[str, Any], catalog: Catalog) -> str | None:
     ]
     shares = f": {' and '.join(parts)}" if parts else ""
     refused = [
-        f"The share of {_peak(u)} cannot be computed from this run: {u.share.reason}. "
-        f"{u.share.measure_next}"
+        Text(
+            "The share of {peak} cannot be computed from this run. {reason} {measure_next}",
+            peak=_peak(u),
+            reason=u.share.reason,
+            measure_next=u.share.measure_next,
+        )
         for u in peaks
         if isinstance(u.share, Refusal)
     ]
-    return " ".join([f"The network's operations run at {_in_words(speed)}{shares}.", *refused])
+    return " ".join(
+        [
+            Text(
+                "The network's operations run at {in_words}{shares}.",
+                in_words=_in_words(speed),
+                shares=shares,
+            ),
+            *refused,
+        ]
+    )
 
 
 def _peak(used: Utilization) -> str:

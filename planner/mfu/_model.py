@@ -39,7 +39,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from planner.catalog import Accelerator
-from planner.core import Floats
+from planner.core import Floats, Text
 from planner.mfu._questions import (
     Domain,
     Question,
@@ -228,8 +228,11 @@ def shared_of(fit: Fit, sd: float) -> dict[str, float]:
 def sharing_names(accelerator: Accelerator) -> Mapping[str, str]:
     """Return the words for the keys of `Efficiency.shared`."""
     return {
-        "generation": f"Efficiency on {generation_name(accelerator)} accelerators",
-        "maker": f"Efficiency on accelerators by {accelerator.maker}",
+        "generation": Text(
+            "Efficiency on {generation_name} accelerators",
+            generation_name=generation_name(accelerator),
+        ),
+        "maker": Text("Efficiency on accelerators by {maker}", maker=accelerator.maker),
         "workload": "Efficiency of the workload's software",
     }
 

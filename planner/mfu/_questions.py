@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, get_args
 
 from planner.catalog import Accelerator
-from planner.core import sentence_case
+from planner.core import Text, sentence_case
 from planner.networks import attention_flops, layers_width_of
 from planner.published import group_of, half_peak, own_peak
 
@@ -175,8 +175,11 @@ def traits_of(question: Question) -> Traits:
     domain = question.domain
     if domain is None:
         raise ValueError(
-            f"No efficiency of the family {question.family!r} is fitted. Give one of "
-            f"{', '.join(DOMAIN_OF)}."
+            Text(
+                "No efficiency of the family {family!r} is fitted. Give one of {domain_of}.",
+                family=question.family,
+                domain_of=", ".join(DOMAIN_OF),
+            )
         )
     build = {"language": _language, "encoder": _encoder, "vision": _vision}.get(domain, _fixed)
     offset = _machine_loss(question)

@@ -41,6 +41,7 @@ from typing import Final, Literal
 
 import numpy as np
 
+from planner.core import Text
 from planner.networks._table import OF_TOKENS, Network, Training
 
 FORWARD_PER_PARAMETER: Final = 2.0
@@ -122,7 +123,7 @@ def transformer_operations(
     model = forward_linear * (1.0 + backward) + attention
     again = forward_linear + attention / (1.0 + BACKWARD_PER_FORWARD)
     each = "6N" if training == "full" else "4N"
-    half = "" if halves == 1 else f" over {halves} halves"
+    half = "" if halves == 1 else Text(" over {halves} halves", halves=halves)
     more = "" if attention == 0.0 else " + 12 x layers x width x sequence"
     return Operations(
         model=model,
@@ -157,7 +158,7 @@ def image_operations(
         model=passes * forward,
         attention=0.0,
         hardware=(passes + recompute) * forward,
-        formula=f"{passes} x forward pass{sized}",
+        formula=Text("{passes} x forward pass{sized}", passes=passes, sized=sized),
     )
 
 

@@ -18,7 +18,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Final, Literal, cast, get_args
 
-from planner.core import Refusal
+from planner.core import Refusal, Text
 
 Family = Literal[
     "dense",
@@ -144,8 +144,14 @@ def network_named(text: str) -> Network | Refusal:
     near = [networks()[n].name for n in _near(text)]
     perhaps = f"Perhaps {_listed(near)}? " if near else ""
     return Refusal(
-        reason=f"{text[:80]!r} is not among the {len(networks())} named networks.",
-        measure_next=f"{perhaps}Or give its parameters and tokens, or its FLOPs per sample.",
+        reason=Text(
+            "{text!r} is not among the {networks} named networks.",
+            text=text[:80],
+            networks=len(networks()),
+        ),
+        measure_next=Text(
+            "{perhaps}Or give its parameters and tokens, or its FLOPs per sample.", perhaps=perhaps
+        ),
     )
 
 

@@ -26,6 +26,7 @@ from typing import Final
 
 import numpy as np
 
+from planner.core import Text
 from planner.published._rows import PublishedRow
 
 TRAIN_OVER_FORWARD: Final = 3.0
@@ -276,7 +277,7 @@ def workload_of(row: PublishedRow) -> NamedWorkload | str:
         return _transformer(
             row, network_key(row.model or ""), _Text(family="encoder", params=row.params), name
         )
-    return f"the operations of a sample of {row.model} are not stated."
+    return Text("the operations of a sample of {model} are not stated.", model=row.model)
 
 
 def benchmark_key(row: PublishedRow) -> str:
@@ -329,7 +330,7 @@ def _counts_images(row: PublishedRow) -> bool:
 def _benchmark(row: PublishedRow, key: str, name: str) -> NamedWorkload | str:
     facts = _BENCHMARKS.get(key)
     if facts is None:
-        return f"the operations of a sample of {row.model} are not stated."
+        return Text("the operations of a sample of {model} are not stated.", model=row.model)
     network, fact = facts
     if key == "ssd" and "resnet-34" in name:
         network, fact = "ssdresnet34", _OTHERS["ssdresnet34"]
@@ -352,14 +353,14 @@ def _decoder(row: PublishedRow, name: str) -> NamedWorkload | str:
     """Return a language model by its parameters, as the row or its name states them."""
     params = float(row.params or 0.0) or _size_in(name)
     if not params:
-        return f"the parameters of {row.model} are not stated."
+        return Text("the parameters of {model} are not stated.", model=row.model)
     moe = row.family == "moe" or bool(re.search(r"moe|\ba\d+(\.\d+)?b\b|_a\d+b", name))
     active = float(row.active_params or 0.0)
     if moe:
         match = re.search(r"[_ -]a(\d+(?:\.\d+)?)b", name)
         active = float(match[1]) * 1e9 if match else active
         if not active or active == params:
-            return f"the active parameters of {row.model} are not stated."
+            return Text("the active parameters of {model} are not stated.", model=row.model)
     text = _Text(family="moe" if moe else "dense", params=params, active=active or params)
     return _transformer(row, network_key(row.model or ""), text, name)
 
@@ -376,7 +377,7 @@ def _transformer(row: PublishedRow, network: str, text: _Text, name: str) -> Nam
     fixed = text.sequence if benchmark_key(row) else None
     sequence = float(row.seq_len or 0.0) or fixed or _usual_length(row, text, name)
     if not sequence:
-        return f"the sequence length of {row.model} is not stated."
+        return Text("the sequence length of {model} is not stated.", model=row.model)
     active = text.active or text.params
     by_width = text.layers_by_width or layers_by_width(active)
     family = _training(row, name, text.family)

@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from planner.catalog import Accelerator, Catalog, Words, accelerators_alike, words_of
-from planner.core import shown
+from planner.core import Text, shown
 
 CellKind = Literal["text", "whole", "number"]
 
@@ -138,7 +138,12 @@ def read_rows(folder: Path) -> tuple[list[PublishedRow], list[str]]:
     line that says so.
     """
     if not folder.is_dir():
-        return [], [f"{folder.name or folder}: is not a folder. Name one with *.tsv tables."]
+        return [], [
+            Text(
+                "{folder}: is not a folder. Name one with *.tsv tables.",
+                folder=folder.name or folder,
+            )
+        ]
     rows: list[PublishedRow] = []
     skipped: list[str] = []
     for path in sorted(p for p in folder.rglob("*") if p.suffix.lower() == ".tsv"):
@@ -165,27 +170,37 @@ def rows_of(text: str, file: str) -> tuple[list[PublishedRow], list[str]]:
     lines = _lines(text)
     header = next(lines, None)
     if header is None:
-        return [], [f"{file}: is empty."]
+        return [], [Text("{file}: is empty.", file=file)]
     names = [name.strip().casefold() for name in header[1]]
     if "model" not in names or not {"accelerator", "source_id"} & set(names):
-        problem = (
-            f"{file}: has no columns `model` and `accelerator`; it is not a table of the library."
+        problem = Text(
+            "{file}: has no columns `model` and `accelerator`; it is not a table of the library.",
+            file=file,
         )
         return [], [problem]
     twice = sorted({n for n in names if n in COLUMNS and names.count(n) > 1})
     if twice:
-        return [], [f"{file}: has the column {twice[0]} twice. Keep one."]
+        return [], [
+            Text("{file}: has the column {twice} twice. Keep one.", file=file, twice=twice[0])
+        ]
     rows: list[PublishedRow] = []
     skipped = _missing(file, names)
     line = 0
     for line, cells in lines:
         parsed = _row(file, line, names, cells, skipped)
         if isinstance(parsed, str):
-            skipped.append(f"{file}, line {line}: {parsed} The row is skipped.")
+            skipped.append(
+                Text(
+                    "{file}, line {line}: {parsed} The row is skipped.",
+                    file=file,
+                    line=line,
+                    parsed=parsed,
+                )
+            )
         elif parsed is not None:
             rows.append(parsed)
     if not line:
-        skipped.append(f"{file}: has no row below its column names.")
+        skipped.append(Text("{file}: has no row below its column names.", file=file))
     return rows, skipped
 
 
@@ -194,7 +209,13 @@ def _missing(file: str, names: Sequence[str]) -> list[str]:
     if not missing:
         return []
     listed = ", ".join(missing)
-    return [f"{file}: lacks the columns {listed}; they count as not stated."]
+    return [
+        Text(
+            "{file}: lacks the columns {listed}; they count as not stated.",
+            file=file,
+            listed=listed,
+        )
+    ]
 
 
 def _row(
@@ -204,7 +225,9 @@ def _row(
     if not any(cell.strip() for cell in cells):
         return None
     if any(cell.strip() for cell in cells[len(names) :]):
-        return f"has {len(cells)} cells below {len(names)} column names."
+        return Text(
+            "has {cells} cells below {names} column names.", cells=len(cells), names=len(names)
+        )
     values: dict[str, Any] = {}
     left_out: list[str] = []
     stated = [(n, cell.strip()) for n, cell in zip(names, cells, strict=False) if n in COLUMNS]
@@ -230,23 +253,53 @@ def _value(name: str, cell: str) -> Any:  # noqa: ANN401 - text, whole or number
     """Return the value of a cell; ValueError states its problem."""
     kind = COLUMNS[name]
     if len(cell) > MOST_CELL:
-        raise ValueError(f"{name} has {len(cell):,} characters; at most {MOST_CELL:,} are read.")
+        raise ValueError(
+            Text(
+                "{name} has {cell:,} characters; at most {most_cell:,} are read.",
+                name=name,
+                cell=len(cell),
+                most_cell=MOST_CELL,
+            )
+        )
     if kind == "text":
         return _printable(cell) or None
     if cell.casefold() in _NOTHING or _RANGE.fullmatch(cell):
         return None  # a range is not a single number
     number = _number(cell)
     if number is None:
-        raise ValueError(f"{name} is {quoted(cell)}, which is not a number.")
+        raise ValueError(
+            Text("{name} is {quoted}, which is not a number.", name=name, quoted=quoted(cell))
+        )
     if not math.isfinite(number) or number <= 0.0:
-        raise ValueError(f"{name} is {quoted(cell)}. It must be above 0 and finite.")
+        raise ValueError(
+            Text(
+                "{name} is {quoted}. It must be above 0 and finite.", name=name, quoted=quoted(cell)
+            )
+        )
     if not SMALLEST <= number <= LARGEST:
-        raise ValueError(f"{name} is {quoted(cell)}, outside {SMALLEST:g} to {LARGEST:g}.")
+        raise ValueError(
+            Text(
+                "{name} is {quoted}, outside {smallest:g} to {largest:g}.",
+                name=name,
+                quoted=quoted(cell),
+                smallest=SMALLEST,
+                largest=LARGEST,
+            )
+        )
     most = MOST_DEVICES if name in _DEVICES else MOST_WHOLE
     if kind == "whole" and number > most:
-        raise ValueError(f"{name} is {quoted(cell)}; at most {most:g} is read.")
+        raise ValueError(
+            Text(
+                "{name} is {quoted}; at most {most:g} is read.",
+                name=name,
+                quoted=quoted(cell),
+                most=most,
+            )
+        )
     if kind == "whole" and number != math.floor(number):
-        raise ValueError(f"{name} is {quoted(cell)}, which is not a whole number.")
+        raise ValueError(
+            Text("{name} is {quoted}, which is not a whole number.", name=name, quoted=quoted(cell))
+        )
     return int(number) if kind == "whole" else number
 
 
@@ -285,10 +338,14 @@ def _content(path: Path) -> bytes | str:
         if not path.is_file():  # a pipe would wait for ever
             return "is not a plain file. It is skipped."
         if (size := path.stat().st_size) > MOST_BYTES:
-            return f"has {size:,} bytes; at most {MOST_BYTES:,} are read. It is skipped."
+            return Text(
+                "has {size:,} bytes; at most {most_bytes:,} are read. It is skipped.",
+                size=size,
+                most_bytes=MOST_BYTES,
+            )
         return path.read_bytes()
     except OSError as error:
-        return f"cannot be read ({error.strerror or error}). It is skipped."
+        return Text("cannot be read ({strerror}). It is skipped.", strerror=error.strerror or error)
 
 
 def _decoded(content: bytes) -> str:
@@ -341,10 +398,17 @@ def unknown_accelerators(rows: Sequence[PublishedRow], catalog: Catalog) -> list
             places.setdefault((row.file, row.accelerator or ""), []).append(row.line)
     return [
         f"{file}, {lines_in_words(lines)}: "
-        + (f"{shown(name)} is not in the catalogue. {_OWN_SERIES}" if name else
-           f"no accelerator is named. {_OWN_SERIES}")
+        + (
+            Text(
+                "{name} is not in the catalogue. {own_series}",
+                name=shown(name),
+                own_series=_OWN_SERIES,
+            )
+            if name
+            else Text("no accelerator is named. {own_series}", own_series=_OWN_SERIES)
+        )
         for (file, name), lines in places.items()
-    ]  # fmt: skip
+    ]
 
 
 def lines_in_words(lines: Iterable[int]) -> str:

@@ -30,6 +30,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from planner.catalog import Accelerator, Catalog
+from planner.core import Text, plural
 from planner.networks import Network, network_known, states_no_size
 from planner.published._named_workloads import (
     COCO,
@@ -560,7 +561,10 @@ def _suspect(
         if why := implausible(question):
             return why
     if step_s > LONGEST_STEP_S:
-        return f"A step of {step_s:,.0f} s is unusually long: the unit of its speed may be wrong."
+        return Text(
+            "A step of {step_s:,.0f} s is unusually long: the unit of its speed may be wrong.",
+            step_s=step_s,
+        )
     return ""
 
 
@@ -624,7 +628,11 @@ def _last(members: Sequence[tuple[PublishedRow, RunRow]]) -> RunRow:
     if len(members) == 1:
         return newest
     count = len(members) - 1
-    more = f"{count} earlier release{'s' if count > 1 else ''} of the same configuration left out"
+    more = plural(
+        count,
+        "{count} earlier release of the same configuration left out",
+        "{count} earlier releases of the same configuration left out",
+    )
     return newest | {"note": "; ".join(p for p in (newest.get("note"), more) if p)}
 
 

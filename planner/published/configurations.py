@@ -28,6 +28,7 @@ from typing import Final
 import numpy as np
 
 from planner.catalog import Accelerator, Catalog
+from planner.core import Text
 from planner.published._named_workloads import (
     LANGUAGE,
     NamedWorkload,
@@ -172,24 +173,35 @@ def _faults(row: PublishedRow, accelerator: Accelerator) -> Iterator[tuple[str, 
         yield "precision", "no number format. The usual one of the accelerator is assumed."
     if isinstance(workload, str):
         if (row.family or "").casefold() not in FAMILIES:
-            yield "family", f"no family of the tables. {_LEFT_OUT}"
+            yield "family", Text("no family of the tables. {left_out}", left_out=_LEFT_OUT)
         for column, word in (("params", "parameters"), ("seq_len", "sequence length")):
             if column in odd and word in workload:
-                yield column, f"no single number. {_LEFT_OUT}"
+                yield column, Text("no single number. {left_out}", left_out=_LEFT_OUT)
         return
     devices = _devices(row)
     assumed = row.n_accelerators is None and "n_accelerators" in odd
     if (devices is None or assumed) and row.device_hours is None:
-        cost = _LEFT_OUT if devices is None else f"{devices} accelerators are assumed."
-        yield "n_accelerators", f"no single number. {cost}"
+        cost = (
+            _LEFT_OUT
+            if devices is None
+            else Text("{devices} accelerators are assumed.", devices=devices)
+        )
+        yield "n_accelerators", Text("no single number. {cost}", cost=cost)
     if devices is None:
         return
     speed = _samples_per_s(row, workload, accelerator, devices)
     if isinstance(speed, str):
-        yield from ((name, f"no single number. {_LEFT_OUT}") for name in SPEEDS if name in odd)
+        yield from (
+            (name, Text("no single number. {left_out}", left_out=_LEFT_OUT))
+            for name in SPEEDS
+            if name in odd
+        )
     elif implausible(as_question(row, workload, accelerator, devices, speed)):
         column = next((name for name in SPEEDS if getattr(row, name)), SPEEDS[0])
-        yield column, f"an implausible speed of its accelerator. {_LEFT_OUT}"
+        yield (
+            column,
+            Text("an implausible speed of its accelerator. {left_out}", left_out=_LEFT_OUT),
+        )
 
 
 def _shown(stated: object) -> str:
@@ -246,7 +258,10 @@ _PLAIN_FRAMEWORKS: Final = re.compile(r"detectron2|pycls|mmdet|simpledet|tensorp
 
 def _configuration(row: PublishedRow, accelerator: Accelerator | None) -> Configuration | str:
     if accelerator is None:
-        return f"{row.accelerator or 'no accelerator'} is not in the catalogue."
+        return Text(
+            "{accelerator} is not in the catalogue.",
+            accelerator=row.accelerator or "no accelerator",
+        )
     if reason := _unusable(row, accelerator):
         return reason
     workload, devices = workload_of(row), _devices(row)
@@ -311,7 +326,9 @@ def node_size(accelerator: Accelerator) -> int:
 def _unusable(row: PublishedRow, accelerator: Accelerator) -> str:
     """Return why a row measures something else, "" where it does not."""
     if half_peak(accelerator) is None:
-        return f"the data sheet of the {accelerator.name} lists no peak."
+        return Text(
+            "the data sheet of the {accelerator} lists no peak.", accelerator=accelerator.name
+        )
     if accelerator.kind == "cpu":
         return "it was measured on processors alone."
     words = f"{row.model} {row.framework or ''} {row.note or ''} {row.path or ''}".casefold()
@@ -519,14 +536,20 @@ def implausible(configuration: Configuration) -> str:
         return ""
     rate = configuration.achieved_flops_per_s
     if rate > MOST_SHARE * own:
-        return (
-            f"{rate / 1e12:.3g} TFLOP/s an accelerator exceed the peak of the {card.name} in "
-            f"{configuration.precision}, {own / 1e12:.3g} TFLOP/s."
+        return Text(
+            "{rate:.3g} TFLOP/s an accelerator exceed the peak of the {card} in "
+            "{precision}, {own:.3g} TFLOP/s.",
+            rate=rate / 1000000000000.0,
+            card=card.name,
+            precision=configuration.precision,
+            own=own / 1000000000000.0,
         )
     if 0.0 < rate < LEAST_SHARE[configuration.family in LANGUAGE] * half:
-        return (
-            f"{100.0 * rate / half:.2g} % of the peak of the {card.name} is unusually low: "
-            "the unit of its speed may be wrong."
+        return Text(
+            "{rate:.2g} % of the peak of the {card} is unusually low: the unit of "
+            "its speed may be wrong.",
+            rate=100.0 * rate / half,
+            card=card.name,
         )
     return ""
 

@@ -12,10 +12,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
+from planner.core import Text
 from planner.core.slugs import slug
 from planner.record._surroundings import peak_memory, surroundings, wait_for_device
 from planner.runs import table_from_rows
 from planner.store.disk.files import write_once
+from planner.store.disk.mirrors import set_folder
 from planner.store.sealed.commit import commit_runs
 from planner.store.sealed.result_set import NAME, set_text
 
@@ -32,7 +34,8 @@ class EpochTimes:
     this needs `with EpochTimes(...) as times:` around the training.
 
     Args:
-        folder: of the result set, as "results/mine"; it is made if absent.
+        folder: of the result set, as "results/mine" or "s3://bucket/prefix/mine"; it is made if
+            absent.
         model: the network, as "ResNet-50".
         global_batch_size: samples of one step over all devices.
         samples_per_epoch: training samples that an epoch really processes.
@@ -58,7 +61,7 @@ class EpochTimes:
         say: Callable[[str], None] | None = print,
         **columns: Any,  # noqa: ANN401 - of several types
     ) -> None:
-        self.folder = Path(folder)
+        self.folder = set_folder(folder)
         self.path: Path | None = None
         """File of the run once it is written."""
         self._title = title
@@ -143,12 +146,20 @@ class EpochTimes:
         self.path = kept.path
         title = self._title or f"{self._columns['model']} on {self._columns['system_name']}"
         about = {
-            "title": title, "basis": "measured", "licence": self._columns["licence"],
-            "source": f"Recorded with Epochwise, {_STARTED:%Y-%m-%d}",
-        }  # fmt: skip
+            "title": title,
+            "basis": "measured",
+            "licence": self._columns["licence"],
+            "source": Text("Recorded with Epochwise, {started:%Y-%m-%d}", started=_STARTED),
+        }
         write_once(self.folder / NAME, set_text(about))
         if self._say is not None:
-            self._say(f"Epochwise: {len(self._epochs)} epochs are in {self.path}.")
+            self._say(
+                Text(
+                    "Epochwise: {epochs} epochs are in {path}.",
+                    epochs=len(self._epochs),
+                    path=self.path,
+                )
+            )
         return self.path
 
     # -- Keras ------------------------------------------------------------------------------------
@@ -191,7 +202,7 @@ class EpochTimes:
     def __getattr__(self, name: str) -> Callable[..., None]:
         """Return Keras's other hooks, which do nothing and are marked so that it skips them."""
         if not name.startswith("on_"):
-            raise AttributeError(f"EpochTimes has no attribute {name!r}")
+            raise AttributeError(Text("EpochTimes has no attribute {name!r}", name=name))
         return _nothing
 
     # -- the run ----------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 
 from planner import figures
 from planner.capacity import STANDING, CapacityAnswer, CostLine, CostLines, Machine, Term
-from planner.core import Estimate, percent
+from planner.core import Estimate, Text, percent
 from planner.cost import Display, shown
 from planner.figures import ChartSpec, Tile
 from planner.figures.frame import LIGHT, Theme
@@ -71,7 +71,7 @@ def _few(lines: CostLines | None) -> Sequence[CostLine]:
     """Return the lines with the smallest cost at the end; those of the break-even are there."""
     if lines is None:
         return ()
-    named = [x for x in lines.lines if x.name in lines.sentence]
+    named = [x for x in lines.lines if x.name in lines.named]
     others = sorted((x for x in lines.lines if x not in named), key=lambda x: x.net)
     return [*named, *others][:MOST_LINES]
 
@@ -163,5 +163,10 @@ def matters(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec
             for i in answer.sensitivity]  # fmt: skip
     least = answer.sensitivity[-1] if answer.sensitivity else None
     base = 0.0 if least is None else 0.5 * (least.low + least.high) * factor
-    return figures.tornado(bars, base, f"cost of a month ({display.currency})", theme,
-                           compared=False)  # fmt: skip
+    return figures.tornado(
+        bars,
+        base,
+        Text("cost of a month ({currency})", currency=display.currency),
+        theme,
+        compared=False,
+    )

@@ -6,7 +6,7 @@ import math
 from typing import Final
 
 from planner.capacity import STANDING, CapacityAnswer, CostLines
-from planner.core import Estimate, Record, Refusal, percent, plain
+from planner.core import Estimate, Record, Refusal, Text, percent, plain
 from planner.cost import Display, shown
 
 HOUR_S: Final = 3600.0
@@ -36,7 +36,9 @@ def fleet_rows(answer: CapacityAnswer, display: Display) -> list[Record]:
     return [
         {
             "Machines": row.machine.label,
-            "Count": row.count if row.machine.term in STANDING else f"up to {row.count}",
+            "Count": row.count
+            if row.machine.term in STANDING
+            else Text("up to {count}", count=row.count),
             "From month": row.from_month,
             f"{display.currency} a month": plain(shown(row.cost_a_month, display), 3),
             "Hours a month": plain(row.hours_a_month, 3),
@@ -54,7 +56,7 @@ def line_rows(lines: CostLines, display: Display) -> list[Record]:
         {
             "Way": line.name,
             f"Spent ({money})": _ends(line.usd[-1], line.low[-1], line.high[-1], display),
-            f"Resale value ({money})": _money(line.resale, display),
+            Text("Resale value ({money})", money=money): _money(line.resale, display),
             f"Net ({money})": _money(line.net, display),
             "Energy (MWh)": None if not line.energy_kwh else plain(line.energy_kwh / 1e3, 3),
             "CO2 (t)": None if not line.co2_kg else plain(line.co2_kg / 1e3, 3),

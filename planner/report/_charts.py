@@ -12,7 +12,7 @@ import numpy as np
 from planner.compare import RentOrBuy, monthly_cost, tornado
 from planner.compare.evaluation import Comparison, Row
 from planner.compare.rent_or_buy import rent_or_buy
-from planner.core import Estimate, percent, plain, sentence_case
+from planner.core import Estimate, Text, joined, percent, plain
 from planner.cost import HOURS_PER_MONTH, BreakEven, Display, money, shown
 from planner.figures.frame import LIGHT
 from planner.report._page import escaped, section
@@ -233,7 +233,7 @@ def _time_cost(comparison: Comparison, display: Display) -> str:
     chart = plane(
         around([v for own in hours.values() for v in own]),
         around([v for own in costs.values() for v in own]),
-        ("time of a run (h)", f"cost of a run ({display.currency})"),
+        ("time of a run (h)", Text("cost of a run ({currency})", currency=display.currency)),
         "Cost against time of every option, with 90 % intervals",
     )
     front = sorted((hours[n][0], costs[n][0]) for n, r, _, _ in priced if r.on_frontier)
@@ -245,8 +245,11 @@ def _time_cost(comparison: Comparison, display: Display) -> str:
         chart.disc(hours[n][0], costs[n][0], WAYS[row.candidate.way], str(n))
     return _figure(
         chart.svg(),
-        "Cost against time; bars are 90 % intervals, numbers those of the table. "
-        f"{_key(comparison)} The dashed line joins the options that no other beats in both.",
+        Text(
+            "Cost against time; bars are 90 % intervals, numbers those of the table. "
+            "{key} The dashed line joins the options that no other beats in both.",
+            key=_key(comparison),
+        ),
     )
 
 
@@ -262,7 +265,7 @@ def _rent_or_buy(comparison: Comparison, display: Display) -> str:
     chart = plane(
         (runs[0], runs[-1]),
         around(values, 1.1),
-        ("runs a month", f"cost of a month ({display.currency})"),
+        ("runs a month", Text("cost of a month ({currency})", currency=display.currency)),
         "Cost of a month against runs a month, rented and bought",
     )
     for row, (value, low, high) in drawn:
@@ -270,7 +273,9 @@ def _rent_or_buy(comparison: Comparison, display: Display) -> str:
         chart.line(list(zip(runs, value, strict=True)), WAYS[row.candidate.way])
     chart.upright(comparison.question.assumed.runs_per_month, "requested")
     names = " and ".join(f"{r.candidate.label} ({_colour(r)})" for r, _ in drawn)
-    return _figure(chart.svg(), f"What a month costs: {names}. Bands are 90 % intervals.")
+    return _figure(
+        chart.svg(), Text("What a month costs: {names}. Bands are 90 % intervals.", names=names)
+    )
 
 
 def _rent_or_buy_by_use(comparison: Comparison, display: Display) -> str:
@@ -289,7 +294,10 @@ def _rent_or_buy_by_use(comparison: Comparison, display: Display) -> str:
     chart = plane(
         (1.0, 100.0),
         around([v for _, ends in drawn for end in ends for v in end], 1.1),
-        (f"share of the time {name} works (%)", f"cost of a run ({display.currency})"),
+        (
+            Text("share of the time {name} works (%)", name=name),
+            Text("cost of a run ({currency})", currency=display.currency),
+        ),
         "Cost of a run against the utilisation of the machine, rented and bought",
     )
     for row, (value, low, high) in drawn:
@@ -297,7 +305,13 @@ def _rent_or_buy_by_use(comparison: Comparison, display: Display) -> str:
         chart.line(list(zip(100.0 * shares, value, strict=True)), WAYS[row.candidate.way])
     share = pair.requested_per_month / full
     if 0.01 <= share <= 1.0:
-        chart.upright(100.0 * share, f"{plain(pair.requested_per_month, 4)} runs a month")
+        chart.upright(
+            100.0 * share,
+            Text(
+                "{requested_per_month} runs a month",
+                requested_per_month=plain(pair.requested_per_month, 4),
+            ),
+        )
     even = pair.use.utilisation if isinstance(pair.use, BreakEven) else None
     pays = ""
     if even is not None and 0.01 <= float(even.value) <= 1.0:
@@ -305,7 +319,10 @@ def _rent_or_buy_by_use(comparison: Comparison, display: Display) -> str:
         ends = (percent(float(end)) for end in (even.value, even.low, even.high))
         pays = " Buying pays off from {} (90 %: {} to {}).".format(*ends)
     names = " and ".join(f"{r.candidate.label} ({_colour(r)})" for r, _ in drawn)
-    return _figure(chart.svg(), f"What a run costs: {names}. Bands are 90 % intervals.{pays}")
+    return _figure(
+        chart.svg(),
+        Text("What a run costs: {names}. Bands are 90 % intervals.{pays}", names=names, pays=pays),
+    )
 
 
 def _runs(comparison: Comparison, pair: RentOrBuy) -> list[float]:
@@ -342,8 +359,12 @@ def _tornado(comparison: Comparison, display: Display) -> str:
         parts.append(rule(scale(0.0), 0, scale(0.0), bottom, LIGHT[1]))
     return _figure(
         frame(influence.title, height, parts),
-        f"{influence.title}: {money(influence.base, display)}. Bars: one input from its 5 % to its "
-        "95 %. A bar crossing 0 means this input can reverse the ranking.",
+        Text(
+            "{title}: {base}. Bars: one input from its 5 % to its 95 %. A bar crossing "
+            "0 means this input can reverse the ranking.",
+            title=influence.title,
+            base=money(influence.base, display),
+        ),
     )
 
 
@@ -364,8 +385,18 @@ def _ends(estimate: Estimate) -> list[float]:
 def _key(comparison: Comparison) -> str:
     """Return the legend of the colours that occur."""
     ways: Sequence[str] = list(dict.fromkeys(r.candidate.way for r in comparison.rows))
-    names = {"rent": "blue rented", "buy": "orange bought", "own": "green already owned"}
-    return f"{sentence_case(', '.join(names[w] for w in ways))}."
+    first = {
+        "rent": Text("Blue rented"),
+        "buy": Text("Orange bought"),
+        "own": Text("Green already owned"),
+    }
+    others = {
+        "rent": Text("blue rented"),
+        "buy": Text("orange bought"),
+        "own": Text("green already owned"),
+    }
+    names = [*(first[way] for way in ways[:1]), *(others[way] for way in ways[1:])]
+    return Text("{names}.", names=joined(", ", names))
 
 
 def _colour(row: Row) -> str:

@@ -16,14 +16,14 @@ from planner.compare import (
     buying,
     electricity_lines,
     electricity_pages,
-    limits_phrase,
     limits_sentence,
+    limits_title,
     sentence,
 )
 from planner.compare.evaluation import Comparison
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.compare.undecided import undecided
-from planner.core import large, plain, sentence_case
+from planner.core import Text, large, plain, plural
 from planner.cost import DOLLARS, Display, shown
 from planner.figures import card, number_tile, share_tile, time_tile
 from planner.figures.frame import LIGHT_THEME
@@ -66,7 +66,9 @@ def job_lines(comparison: Comparison) -> list[tuple[str, str]]:
         ("Tokens in a sample", _counted(job.tokens_per_sample)),
         (
             "Work of a sample",
-            "" if flops is None else f"{large(flops, 3)} FLOPs, forward and backward",
+            ""
+            if flops is None
+            else Text("{flops} FLOPs, forward and backward", flops=large(flops, 3)),
         ),
         ("Precision", job.precision if job.precision_stated else "not stated"),
         ("Optimiser", job.optimizer),
@@ -78,7 +80,7 @@ def _caption(comparison: Comparison, described: str) -> str:
     if job.described:
         return described
     systems = len({m.run.system for m in job.measured})
-    return f"Measured on {systems} system{'s' if systems > 1 else ''}."
+    return plural(systems, "Measured on {count} system.", "Measured on {count} systems.")
 
 
 def _counted(value: float | None) -> str:
@@ -171,7 +173,7 @@ def _tiles(comparison: Comparison, display: Display) -> str:
         number_tile("Cost of a run", best.cost, display.currency, factor=factor),
     ]
     if best.in_time is not None:
-        tiles.append(share_tile(sentence_case(limits_phrase(limits)), best.in_time))
+        tiles.append(share_tile(limits_title(limits), best.in_time))
     return str(card(best.candidate.label, tiles, LIGHT_THEME))
 
 
@@ -184,17 +186,32 @@ def question(comparison: Comparison, display: Display = DOLLARS, by: datetime | 
     )
     using = f" with {goal.optimizer}" if goal.optimizer else ""
     what = "finishes" if goal.epochs is not None else "reaches"
-    heading = f"Which hardware {what} {goal.words} of {job.name}{using}"
+    heading = Text(
+        "Which hardware {what} {words} of {job}{using}",
+        what=what,
+        words=goal.words,
+        job=job.name,
+        using=using,
+    )
     parts = []
     if limits.deadline_s is not None:
         hours = f"{_hours(limits.deadline_s / HOUR_S)} h"
         parts.append(f"by {moment_words(by)} ({hours})" if by else f"within {hours}")
     if limits.budget_usd is not None:
-        parts.append(f"for at most {budget_words(limits.budget_usd, display)}")
+        parts.append(
+            Text(
+                "for at most {budget_words}", budget_words=budget_words(limits.budget_usd, display)
+            )
+        )
     if limits.cost_limit_usd is not None:
-        parts.append(f"at a cost of at most {budget_words(limits.cost_limit_usd, display)} a run")
+        parts.append(
+            Text(
+                "at a cost of at most {budget_words} a run",
+                budget_words=budget_words(limits.cost_limit_usd, display),
+            )
+        )
     best = "cheapest" if limits.order == "cost" else "soonest"
-    return f"{' '.join([heading, *parts])}, {best}?"
+    return Text("{names}, {best}?", names=" ".join([heading, *parts]), best=best)
 
 
 def _hours(hours: float) -> str:

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from typing import Final
 from xml.parsers import expat
 
+from planner.core import Text
+
 MOST_BYTES: Final = 1024 * 1024
 MOST_PARTS: Final = 5000
 """Most drawn elements of an SVG; elements drawn by reference count each time."""
@@ -76,7 +78,13 @@ def logo_uri(picture: bytes) -> str:
         ValueError: too large, no PNG, JPEG or SVG, or an SVG that runs or fetches something.
     """
     if len(picture) > MOST_BYTES:
-        raise ValueError(f"The logo has {len(picture):,} bytes. Use one of at most {MOST_BYTES:,}.")
+        raise ValueError(
+            Text(
+                "The logo has {picture:,} bytes. Use one of at most {most_bytes:,}.",
+                picture=len(picture),
+                most_bytes=MOST_BYTES,
+            )
+        )
     return f"data:{_kind(picture)};base64,{base64.b64encode(picture).decode('ascii')}"
 
 
@@ -121,21 +129,35 @@ def _check_svg(picture: bytes) -> None:
     try:
         parser.Parse(picture, True)
     except expat.ExpatError as error:
-        raise ValueError(f"The logo is not a valid SVG ({error}). Save it again.") from None
+        raise ValueError(
+            Text("The logo is not a valid SVG ({error}). Save it again.", error=error)
+        ) from None
     if drawing.faults:
         faults = ", ".join(drawing.faults[:3])
         raise ValueError(
-            f"The SVG contains more than a drawing: {faults}. Save it as plain SVG or as PNG."
+            Text(
+                "The SVG contains more than a drawing: {faults}. Save it as plain SVG or as PNG.",
+                faults=faults,
+            )
         )
     if _drawn(drawing) > MOST_PARTS:
-        raise ValueError(f"The SVG draws more than {MOST_PARTS:,} parts. Save it simpler.")
+        raise ValueError(
+            Text(
+                "The SVG draws more than {most_parts:,} parts. Save it simpler.",
+                most_parts=MOST_PARTS,
+            )
+        )
 
 
 def _begin(drawing: _Drawing, name: str, attributes: dict[str, str]) -> None:
     place, (space, local) = len(drawing.parents), _of(name)
     if place >= MOST_PARTS or len(drawing.open) >= MOST_DEEP:
-        limit = f"{MOST_PARTS:,} parts, or is nested more than {MOST_DEEP} deep"
-        raise ValueError(f"The SVG has more than {limit}. Save it simpler.")
+        limit = Text(
+            "{most_parts:,} parts, or is nested more than {most_deep} deep",
+            most_parts=MOST_PARTS,
+            most_deep=MOST_DEEP,
+        )
+        raise ValueError(Text("The SVG has more than {limit}. Save it simpler.", limit=limit))
     allowed = space == _SVG and local in ELEMENTS
     if not allowed or (local == "svg") != (place == 0) or _within_style(drawing):
         drawing.faults.append(f"<{local[:40]}>")

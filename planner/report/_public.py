@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
+from planner.core import Text
+
 SETTING: Final = "EPOCHWISE_PUBLIC_URL"
 _MOST: Final = 300
 _NEXT: Final = "Give an address such as https://plan.example.org."
@@ -22,7 +24,9 @@ def public_url(environment: Mapping[str, str]) -> str:
         return ""
     fault = _fault(text)
     if fault:
-        raise ValueError(f"{SETTING} {fault}. {_NEXT}")
+        raise ValueError(
+            Text("{setting} {fault}. {next}", setting=SETTING, fault=fault, next=_NEXT)
+        )
     return text.rstrip("/")
 
 

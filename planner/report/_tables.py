@@ -21,7 +21,17 @@ from planner.compare import (
     session_note,
 )
 from planner.compare.evaluation import Comparison, Row
-from planner.core import Basis, Estimate, Refusal, between, percent, plain, with_ends
+from planner.core import (
+    Basis,
+    Estimate,
+    Refusal,
+    Text,
+    between,
+    paragraph,
+    percent,
+    plain,
+    with_ends,
+)
 from planner.cost import Display, money_about, money_ends
 from planner.report._page import (
     escaped,
@@ -60,19 +70,39 @@ def ranked(comparison: Comparison, display: Display, begins: datetime | None = N
     With `begins`, each option has its end.
     """
     timely = any(r.in_time is not None for r in comparison.rows)
-    head = ["No.", "Rank", "Option", "Time", f"Cost of a run ({display.currency})",
-            *probability_titles(comparison), *(["Meets limits"] if timely else []),
-            "Basis"]  # fmt: skip
+    head = [
+        "No.",
+        "Rank",
+        "Option",
+        "Time",
+        Text("Cost of a run ({currency})", currency=display.currency),
+        *probability_titles(comparison),
+        *(["Meets limits"] if timely else []),
+        "Basis",
+    ]
     rows = [
         [*_ranked(n, r, display, begins, timely=timely), _basis(r, comparison)]
         for n, r in enumerate(comparison.rows, 1)
     ]
-    ends = f" Ends: if work begins {begins:%-d %b %Y, %H:%M} {begins.tzname()}." if begins else ""
+    ends = (
+        Text(
+            " Ends: if work begins {begins:%-d %b %Y, %H:%M} {tzname}.",
+            begins=begins,
+            tzname=begins.tzname(),
+        )
+        if begins
+        else ""
+    )
     within = limits_phrase(comparison.question.limits)
-    meets = f" Meets limits: probability of finishing {within}." if within else ""
-    caption = (
-        f"In brackets: 90 % intervals. {probability_help(comparison)}{meets} Equal ranks are tied: "
-        f"the intervals overlap too much to rank.{ends}"
+    meets = (
+        Text(" Meets limits: probability of finishing {within}.", within=within) if within else ""
+    )
+    caption = Text(
+        "In brackets: 90 % intervals. {probability_help}{meets} Equal ranks are "
+        "tied: the intervals overlap too much to rank.{ends}",
+        probability_help=probability_help(comparison),
+        meets=meets,
+        ends=ends,
     )
     return section("The options, ranked", table(head, rows, caption))
 
@@ -80,23 +110,30 @@ def ranked(comparison: Comparison, display: Display, begins: datetime | None = N
 def best(comparison: Comparison, display: Display) -> str:
     """Return the best options in few columns, for the page of summary."""
     timely = any(r.in_time is not None for r in comparison.rows)
-    head = ["Rank", "Option", "Time", f"Cost of a run ({display.currency})",
-            *(["Meets limits"] if timely else [])]  # fmt: skip
+    head = [
+        "Rank",
+        "Option",
+        "Time",
+        Text("Cost of a run ({currency})", currency=display.currency),
+        *(["Meets limits"] if timely else []),
+    ]
     rows = [
         [_rank(r), f'<span class="name">{escaped(r.candidate.label)}</span>', _time(r),
          _cost(r, display), *([_share(r.in_time)] if timely else [])]
         for r in comparison.rows[:MOST_BEST]
     ]  # fmt: skip
     left = len(comparison.rows) - MOST_BEST
-    more = f" The other {left:,} are in the appendix." if left > 0 else ""
-    return section("Best options", table(head, rows, f"In brackets: 90 % intervals.{more}"))
+    more = Text(" The other {left:,} are in the appendix.", left=left) if left > 0 else ""
+    return section(
+        "Best options", table(head, rows, Text("In brackets: 90 % intervals.{more}", more=more))
+    )
 
 
 def details(comparison: Comparison, display: Display) -> str:
     """Return the section on each option: price, monthly cost, energy, memory, remarks."""
     blocks = [_details(n, r, display) for n, r in enumerate(comparison.rows, 1)]
     often = runs_a_month(comparison.question.assumed.runs_per_month)
-    note = f"{often}; energy and CO2e are of one run."
+    note = Text("{often}; energy and CO2e are of one run.", often=often)
     return section("Each option", f'<p class="note">{escaped(note)}</p>', *blocks)
 
 
@@ -111,9 +148,9 @@ def assumed(comparison: Comparison) -> str:
         why = words.why
         if own:
             reason = "" if field.name in _EMPTY else f"; {words.why}"
-            why = f"set for this question{reason}"
+            why = Text("set for this question{reason}", reason=reason)
         if used_country is not None and field.name in _of_country(used_country):
-            why = f"of {used_country.tariff.country}, see Electricity"
+            why = Text("of {country}, see Electricity", country=used_country.tariff.country)
         shown = NOT_KNOWN if value is None else plain(value)
         rows.append([escaped(words.words), shown, _unit(words.unit), escaped(why)])
     head = ["Assumption", "Value", "Unit", "Why"]
@@ -140,7 +177,9 @@ def bases(comparison: Comparison) -> str:
     """Return the table of the bases that occur, with their meaning."""
     used = dict(_meant(r, comparison) for r in comparison.rows if isinstance(r.time, Estimate))
     rows = [[escaped(basis), escaped(meaning)] for basis, meaning in used.items()]
-    caption = f"Values of the column Basis. {session_note(comparison)}".rstrip()
+    caption = Text(
+        "Values of the column Basis. {session_note}", session_note=session_note(comparison)
+    ).rstrip()
     meanings = table(["Basis", "Meaning"], rows, caption)
     return section("Basis of each number", meanings) if rows else ""
 
@@ -208,13 +247,13 @@ def _details(number: int, row: Row, display: Display) -> str:
         _paid(row, display),
         "" if row.timed.batch is None else f"batch {row.timed.batch:,.0f}",
         "" if energy is None else f"{plain(float(energy.value), 3)} kWh",
-        "" if carbon is None else f"{plain(float(carbon.value), 3)} kg CO2e",
+        "" if carbon is None else Text("{carbon} kg CO2e", carbon=plain(float(carbon.value), 3)),
         f"{row.machines} machines" if row.machines > 1 else "",
     ]
     line = " · ".join(escaped(f) for f in facts if f)
     fit, remarks = row.timed.fit, _to_know(row)
     way = "" if fit.way_out and fit.way_out in remarks else fit.way_out
-    room = f"{fit.sentence} {way}".strip()
+    room = paragraph(fit.sentence, way)
     return (
         f'<div class="option"><b>{number}. {escaped(row.candidate.label)}</b><br>{line}'
         f"<small>{escaped(room)} {escaped(remarks)}</small></div>"
@@ -225,7 +264,9 @@ def _paid(row: Row, display: Display) -> str:
     """Return the total to pay for the job, where a run costs only a part; else ""."""
     if row.to_pay is None or not pays_up_front(row):
         return ""
-    return f"{money_about(row.to_pay, display)} to be paid for the job"
+    return Text(
+        "{money_about} to be paid for the job", money_about=money_about(row.to_pay, display)
+    )
 
 
 def _ends(row: Row, begins: datetime | None) -> str:
@@ -260,7 +301,7 @@ def _to_know(row: Row) -> str:
         return row.time.measure_next
     run = row.timed.next_run
     lines = [*row.time.reasons, "" if run is None or run.stated else run.sentence()]
-    return " ".join(x if x.endswith(".") else f"{x}." for x in lines if x)
+    return paragraph(*lines)
 
 
 def _share(value: float | None) -> str:

@@ -21,7 +21,7 @@ from typing import Any, Final, TypeGuard
 
 import pyarrow as pa
 
-from planner.core import MAX_ENTRIES, MAX_TEXT, UNITS
+from planner.core import MAX_ENTRIES, MAX_TEXT, UNITS, Text
 from planner.runs._schema import (
     ARROW_SCHEMA,
     BY_NAME,
@@ -54,11 +54,21 @@ def _starts(row: Row) -> Iterator[tuple[str, str]]:
     alone = first is None or start is None  # `planner.runs._records` checks both against their sum
     for name, part in (("first_epoch_s", first), ("pre_train_s", start)):
         if until is not None and part is not None and alone and part > SLACK * until:
-            text = f"is {until} s, but {name}, which is part of it, is {part} s. Correct one."
+            text = Text(
+                "is {until} s, but {name}, which is part of it, is {part} s. Correct one.",
+                until=until,
+                name=name,
+                part=part,
+            )
             yield "until_first_epoch_end_s", text
     step = row.get("first_step_s")
     if step is not None and first is not None and step > SLACK * first:
-        yield "first_step_s", f"is {step} s, but first_epoch_s is {first} s. Correct one."
+        yield (
+            "first_step_s",
+            Text(
+                "is {step} s, but first_epoch_s is {first} s. Correct one.", step=step, first=first
+            ),
+        )
 
 
 def _later_epochs(row: Row) -> Iterator[tuple[str, str]]:
@@ -69,18 +79,34 @@ def _later_epochs(row: Row) -> Iterator[tuple[str, str]]:
     if mean is not None and sd is not None and later > 1:
         most = mean * math.sqrt(later - 1)  # one long epoch, the others next to nothing
         if sd > SLACK * most:
-            text = f"is {sd} s; {later} epochs of {mean} s on average reach {most:.6g} s at most."
+            text = Text(
+                "is {sd} s; {later} epochs of {mean} s on average reach {most:.6g} s at most.",
+                sd=sd,
+                later=later,
+                mean=mean,
+                most=most,
+            )
             yield "later_epoch_sd_s", text
     name = "later_epoch_mean_s" if mean is not None else "first_epoch_s"
     epoch = row.get(name)
     if check is not None and epoch is not None and check > SLACK * epoch:
-        text = f"is {check} s, but an epoch with its validation is {epoch} s ({name}). Correct one."
+        text = Text(
+            "is {check} s, but an epoch with its validation is {epoch} s ({name}). Correct one.",
+            check=check,
+            epoch=epoch,
+            name=name,
+        )
         yield "validation_s", text
     for entry in row.get("epochs") or ():
         check, epoch = entry.get("validation_s"), entry["epoch_s"]
         if check is not None and check > SLACK * epoch:
-            text = f"epoch {entry['epoch']} took {epoch} s, but its validation {check} s."
-            yield "epochs", f"{text} Correct one."
+            text = Text(
+                "epoch {epoch} took {epoch_2} s, but its validation {check} s.",
+                epoch=entry["epoch"],
+                epoch_2=epoch,
+                check=check,
+            )
+            yield "epochs", Text("{text} Correct one.", text=text)
             break
 
 
@@ -91,11 +117,27 @@ def _steps(row: Row) -> Iterator[tuple[str, str]]:
              ("step_p50_s", middle, "step_p90_s", high))  # fmt: skip
     for name, less, other, more in named:
         if less is not None and more is not None and less > more:
-            yield name, f"is {less} s, above {other} of {more} s. Correct one."
+            yield (
+                name,
+                Text(
+                    "is {less} s, above {other} of {more} s. Correct one.",
+                    less=less,
+                    other=other,
+                    more=more,
+                ),
+            )
     step, steps, mean = (row.get(n) for n in ("step_s", "steps_per_epoch", "later_epoch_mean_s"))
     if step is not None and steps and mean is not None and step * steps > SLACK * mean:
-        text = f"is {step} s, so {steps} steps take {step * steps:.6g} s, but an epoch "
-        yield "step_s", f"{text}takes {mean} s (later_epoch_mean_s). Correct one."
+        text = Text(
+            "is {step} s, so {steps} steps take {step_2:.6g} s, but an epoch ",
+            step=step,
+            steps=steps,
+            step_2=step * steps,
+        )
+        yield (
+            "step_s",
+            Text("{text}takes {mean} s (later_epoch_mean_s). Correct one.", text=text, mean=mean),
+        )
 
 
 def _samples(row: Row) -> Iterator[tuple[str, str]]:
@@ -107,13 +149,24 @@ def _samples(row: Row) -> Iterator[tuple[str, str]]:
         most, least = max(SLACK * steps * batch, (steps + 1) * batch - 1), (steps - 1) * batch
         if samples > most or SLACK * samples < least:
             processed = steps * batch
-            text = f"is {samples}, but {steps} steps of {batch} are {processed}. Correct one."
+            text = Text(
+                "is {samples}, but {steps} steps of {batch} are {processed}. Correct one.",
+                samples=samples,
+                steps=steps,
+                batch=batch,
+                processed=processed,
+            )
             yield "samples_per_epoch", text
     for entry in row.get("epochs") or ():
         timed = entry.get("samples")
         if samples and timed and not 1.0 / SLACK <= timed / samples <= SLACK:
-            text = f"epoch {entry['epoch']} has {timed} samples, but samples_per_epoch is {samples}"
-            yield "epochs", f"{text}. Correct one."
+            text = Text(
+                "epoch {epoch} has {timed} samples, but samples_per_epoch is {samples}",
+                epoch=entry["epoch"],
+                timed=timed,
+                samples=samples,
+            )
+            yield "epochs", Text("{text}. Correct one.", text=text)
             break
 
 
@@ -129,8 +182,14 @@ def _speed(row: Row) -> Iterator[tuple[str, str]]:
     fastest = samples / training if training > 0.0 else math.inf
     stated = check is not None or row.get("validation") is False
     if SLACK * speed < slowest or (stated and speed > OUTSIDE_STEPS * fastest):
-        text = f"is {speed} samples/s, but {samples} samples in {mean} s make {slowest:.6g}."
-        yield "throughput", f"{text} Correct one."
+        text = Text(
+            "is {speed} samples/s, but {samples} samples in {mean} s make {slowest:.6g}.",
+            speed=speed,
+            samples=samples,
+            mean=mean,
+            slowest=slowest,
+        )
+        yield "throughput", Text("{text} Correct one.", text=text)
 
 
 def _whole_run(row: Row) -> Iterator[tuple[str, str]]:
@@ -143,7 +202,11 @@ def _whole_run(row: Row) -> Iterator[tuple[str, str]]:
     parts = (row.get("startup_s") or 0.0) + (first if until is None else until)
     parts += (row.get("later_epoch_mean_s") or 0.0) * later
     if parts > SLACK * total:
-        text = f"is {total} s, but start-up and epochs add up to {parts:.6g} s. Correct one."
+        text = Text(
+            "is {total} s, but start-up and epochs add up to {parts:.6g} s. Correct one.",
+            total=total,
+            parts=parts,
+        )
         yield "total_s", text
 
 
@@ -170,8 +233,19 @@ class RecordError(ValueError):
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
         shown = "\n  ".join(str(p) for p in self.problems[:20])
-        more = f"\n  ... and {len(problems) - 20} more" if len(problems) > 20 else ""
-        super().__init__(f"{len(problems)} problem(s) in the rows:\n  {shown}{more}")
+        more = (
+            Text("\n  ... and {problems} more", problems=len(problems) - 20)
+            if len(problems) > 20
+            else ""
+        )
+        super().__init__(
+            Text(
+                "{problems} problem(s) in the rows:\n  {shown}{more}",
+                problems=len(problems),
+                shown=shown,
+                more=more,
+            )
+        )
 
 
 def run_id(row: Row) -> str:
@@ -253,9 +327,10 @@ def _duplicates(rows: Sequence[Row]) -> list[Problem]:
     for i, row in enumerate(rows):
         before = first.setdefault(row["run_id"], i)
         if before != i:
-            text = (
-                f"is the same run as row {before + 1} (all identity columns are equal). "
-                "Number the repeats in `repeat`, or drop one of the two."
+            text = Text(
+                "is the same run as row {before} (all identity columns are equal). "
+                "Number the repeats in `repeat`, or drop one of the two.",
+                before=before + 1,
             )
             problems.append(Problem(row=i, column="run_id", message=text))
     return problems
@@ -291,14 +366,22 @@ def _type_problem(column: Column, value: Any) -> str | None:  # noqa: ANN401 - a
     if pa.types.is_string(kind):
         return _text_problem(column, value)
     if pa.types.is_boolean(kind):
-        return None if isinstance(value, bool) else f"is {value!r}; it must be true or false."
+        return (
+            None
+            if isinstance(value, bool)
+            else Text("is {value!r}; it must be true or false.", value=value)
+        )
     if pa.types.is_integer(kind):
-        return None if _whole(value) else f"is {value!r}; it must be a whole number."
+        return (
+            None if _whole(value) else Text("is {value!r}; it must be a whole number.", value=value)
+        )
     if pa.types.is_timestamp(kind):
         good = isinstance(value, datetime) and value.tzinfo is not None
-        return None if good else f"is {value!r}; it must be a time with a time zone."
+        return (
+            None if good else Text("is {value!r}; it must be a time with a time zone.", value=value)
+        )
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return None if number else f"is {value!r}; it must be a number."
+    return None if number else Text("is {value!r}; it must be a number.", value=value)
 
 
 def _whole(value: Any) -> TypeGuard[int]:  # noqa: ANN401 - any cell
@@ -314,15 +397,23 @@ def _finite(value: float) -> bool:
 
 def _text_problem(column: Column, value: Any) -> str | None:  # noqa: ANN401 - any cell
     if not isinstance(value, str):
-        return f"is {value!r}; it must be text."
+        return Text("is {value!r}; it must be text.", value=value)
     if len(value) > MAX_TEXT:
-        return f"has {len(value)} characters; at most {MAX_TEXT} are kept. Shorten it."
+        return Text(
+            "has {value} characters; at most {max_text} are kept. Shorten it.",
+            value=len(value),
+            max_text=MAX_TEXT,
+        )
     if _HALF_A_CHARACTER.search(value):
         return "holds half a character (a lone surrogate). Read the text again as UTF-8."
     if not value.strip():
         return "is empty. Leave it out instead: missing is NULL."
     if column.choices and value not in column.choices:
-        return f"is {value!r}; it must be one of {', '.join(column.choices)}."
+        return Text(
+            "is {value!r}; it must be one of {choices}.",
+            value=value,
+            choices=", ".join(column.choices),
+        )
     return _json_problem(value) if column.name == "extra" else None
 
 
@@ -330,12 +421,12 @@ def _json_problem(value: str) -> str | None:
     try:
         parsed = json.loads(value, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        return f"is not JSON ({error}). Write a JSON object."
+        return Text("is not JSON ({error}). Write a JSON object.", error=error)
     return None if isinstance(parsed, dict) else "is JSON but not an object. Write {...}."
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON value")
+    raise ValueError(Text("{name} is not a JSON value", name=name))
 
 
 def _range_problem(column: Column, value: Any) -> str | None:  # noqa: ANN401 - any cell
@@ -343,14 +434,25 @@ def _range_problem(column: Column, value: Any) -> str | None:  # noqa: ANN401 - 
         return None
     unit = f" {column.unit}" if column.unit else ""
     if not _finite(value):
-        return f"is {value}. A number must be finite; leave it out where it is not known."
+        return Text(
+            "is {value}. A number must be finite; leave it out where it is not known.", value=value
+        )
     if column.rule == "positive" and value <= 0:
-        return f"is {value}{unit}. It must be above 0; leave it out where it is not known."
+        return Text(
+            "is {value}{unit}. It must be above 0; leave it out where it is not known.",
+            value=value,
+            unit=unit,
+        )
     if column.rule == "not negative" and value < 0:
-        return f"is {value}{unit}. It must not be negative."
+        return Text("is {value}{unit}. It must not be negative.", value=value, unit=unit)
     if value not in column.span:
         words = column.span.words(column.unit)
-        return f"is {value}{unit}; it must be from {words}. Correct it or leave it out."
+        return Text(
+            "is {value}{unit}; it must be from {words}. Correct it or leave it out.",
+            value=value,
+            unit=unit,
+            words=words,
+        )
     return None
 
 
@@ -361,18 +463,28 @@ def list_problem(name: str, value: Any) -> str | None:  # noqa: ANN401 - any cel
 
 def _nested_problem(column: Column, value: Any) -> str | None:  # noqa: ANN401 - any cell
     if not isinstance(value, Sequence) or isinstance(value, str):
-        return f"is {type(value).__name__}; it must be a list of records."
+        return Text("is {name}; it must be a list of records.", name=type(value).__name__)
     if len(value) > MAX_ENTRIES:
-        return f"has {len(value):,} entries; at most {MAX_ENTRIES:,} are stored. Shorten it."
+        return Text(
+            "has {value:,} entries; at most {max_entries:,} are stored. Shorten it.",
+            value=len(value),
+            max_entries=MAX_ENTRIES,
+        )
     names = {field.name for field in column.type.value_type}
     key = column.type.value_type.field(0).name
     before = 0
     for n, item in enumerate(value):
         if not isinstance(item, Mapping) or set(item) - names:
-            return f"item {n + 1} must be a record with only {', '.join(sorted(names))}."
+            return Text(
+                "item {number} must be a record with only {names}.",
+                number=n + 1,
+                names=", ".join(sorted(names)),
+            )
         at = item.get(key)
         if not _whole(at) or at <= before:
-            return f"item {n + 1}: {key} is {at!r}; it must grow from 1."
+            return Text(
+                "item {number}: {key} is {at!r}; it must grow from 1.", number=n + 1, key=key, at=at
+            )
         before = at
         if bad := _item_problem(column, item):
             return f"{key} {at} {bad}"
@@ -395,52 +507,100 @@ def _item_problem(column: Column, item: Row) -> str | None:
         if number is None or _is_usual(name, number):
             continue
         if isinstance(number, bool) or not isinstance(number, int | float):
-            return f"has {name} {number!r}; it must be a number."
+            return Text("has {name} {number!r}; it must be a number.", name=name, number=number)
         if name in _WHOLE_ITEMS and (not _whole(number) or number < 0):
-            return f"has {name} {number!r}; it must be a whole number, not negative."
+            return Text(
+                "has {name} {number!r}; it must be a whole number, not negative.",
+                name=name,
+                number=number,
+            )
         diverged = name in _MAY_DIVERGE and isinstance(number, float)
         if not diverged and not _finite(number):  # a diverged loss is a fact
-            return f"took {name}={number}. A time must be finite."
+            return Text("took {name}={number}. A time must be finite.", name=name, number=number)
         if name.endswith("_s") and (number < 0 or (number == 0 and name in {"epoch_s", "step_s"})):
-            return f"took {number} s ({name}). A time must be above 0. Fix it or mark the run."
+            return Text(
+                "took {number} s ({name}). A time must be above 0. Fix it or mark the run.",
+                number=number,
+                name=name,
+            )
         unit = "s" if name.endswith("_s") else "steps" if name in _WHOLE_ITEMS else None
         if unit and number not in UNITS[unit]:
-            return f"has {name} {number!r}; it must be from {UNITS[unit].words('')}. Correct it."
+            return Text(
+                "has {name} {number!r}; it must be from {words}. Correct it.",
+                name=name,
+                number=number,
+                words=UNITS[unit].words(""),
+            )
     needed = {"epochs": "epoch_s", "steps": "step_s"}.get(column.name)
-    return f"has no {needed}." if needed and item.get(needed) is None else None
+    return Text("has no {needed}.", needed=needed) if needed and item.get(needed) is None else None
 
 
 def _cross_problems(i: int, row: Row) -> list[Problem]:
     """Return problems between columns; checked only if every single value is sound."""
-    problems = []
+    problems: list[tuple[str, str]] = []
     if row["status"] != "ok" and row.get("status_reason") is None:
-        problems.append(("status_reason", f"is missing. Say why the run ended as {row['status']}."))
+        problems.append(
+            (
+                "status_reason",
+                Text("is missing. Say why the run ended as {status}.", status=row["status"]),
+            )
+        )
     epochs, count = row.get("epochs"), row.get("epochs_measured")
     if epochs is not None and count is not None and len(epochs) != count:
-        problems.append(("epochs", f"has {len(epochs)} entries but epochs_measured is {count}."))
+        problems.append(
+            (
+                "epochs",
+                Text(
+                    "has {epochs} entries but epochs_measured is {count}.",
+                    epochs=len(epochs),
+                    count=count,
+                ),
+            )
+        )
     if row.get("later_epoch_mean_s") is not None and (count or 0) < 2:
         problems.append(("epochs_measured", "must be at least 2 where later epochs are given."))
     if row["schema_version"] > SCHEMA_VERSION:
-        problems.append(("schema_version", f"is newer than {SCHEMA_VERSION}. Update Epochwise."))
+        problems.append(
+            (
+                "schema_version",
+                Text(
+                    "is newer than {schema_version}. Update Epochwise.",
+                    schema_version=SCHEMA_VERSION,
+                ),
+            )
+        )
     problems += _batch_problem(row) + _epochs_problem(row)
     return [Problem(row=i, column=column, message=text) for column, text in problems]
 
 
 def _epochs_problem(row: Row) -> list[tuple[str, str]]:
     """Return a summary must be that of the epochs beside it: pages project from the summary."""
-    problems = []
+    problems: list[tuple[str, str]] = []
     until, start = row.get("until_first_epoch_end_s"), row.get("pre_train_s")
     first = row.get("first_epoch_s")
     parts = None if start is None or first is None else start + first
     if until is not None and parts is not None and not math.isclose(until, parts, rel_tol=0.01):
-        text = f"is {until} s, but pre_train_s and first_epoch_s make {parts:.6g} s."
+        text = Text(
+            "is {until} s, but pre_train_s and first_epoch_s make {parts:.6g} s.",
+            until=until,
+            parts=parts,
+        )
         problems.append(("until_first_epoch_end_s", text))
     times = [e["epoch_s"] for e in row.get("epochs") or ()]
     summary = {"first_epoch_s": times[:1], "later_epoch_mean_s": times[1:]}
     for name, of in summary.items():
         value, mean = row.get(name), sum(of) / len(of) if of else None
         if value is not None and mean is not None and not math.isclose(value, mean, rel_tol=0.01):
-            problems.append((name, f"is {value} s, but the epochs beside it give {mean:.6g} s."))
+            problems.append(
+                (
+                    name,
+                    Text(
+                        "is {value} s, but the epochs beside it give {mean:.6g} s.",
+                        value=value,
+                        mean=mean,
+                    ),
+                )
+            )
     return problems
 
 
@@ -460,4 +620,11 @@ def _batch_problem(row: Row) -> list[tuple[str, str]]:
     product = per_device * per_node * nodes * int(row.get("gradient_accumulation_steps") or 1)
     if product == whole:
         return []
-    return [("global_batch_size", f"is {whole}, but the devices together take {product}.")]
+    return [
+        (
+            "global_batch_size",
+            Text(
+                "is {whole}, but the devices together take {product}.", whole=whole, product=product
+            ),
+        )
+    ]

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from planner.core import Basis, Estimate, Floats, Refusal, or_refusal, t_quantile
+from planner.core import Basis, Estimate, Floats, Refusal, Text, message_of, or_refusal, t_quantile
 from planner.fits import TWICE, StepTimeCurve
 from planner.runs import Placement, Run
 from planner.scaling._terms import DOF, MOST, Places
@@ -73,7 +73,11 @@ class CountCurve:
     @property
     def limit(self) -> str:
         """Why there is no answer beyond."""
-        return f"{self.scaling.limit} (Of batches per device, here on {self.devices} devices.)"
+        return Text(
+            "{limit} (Of batches per device, here on {devices} devices.)",
+            limit=self.scaling.limit,
+            devices=self.devices,
+        )
 
     @property
     def law(self) -> CountCurve:
@@ -146,7 +150,9 @@ def at_place(
         )
     if devices is None:
         if nodes is not None:
-            raise ValueError(f"nodes is {nodes}, but devices is missing. Give both.")
+            raise ValueError(
+                Text("nodes is {nodes}, but devices is missing. Give both.", nodes=nodes)
+            )
         return _at_most(curve, launch)
     over = -(-devices // curve.devices_per_node) if nodes is None else nodes
     return at_count(curve, devices, max(over, 1), launch)
@@ -196,8 +202,12 @@ def _at_most(curve: ScalingCurve, launch: str | None) -> CountCurve | Refusal:
     devices = int(runs.devices.max())
     nodes = int(runs.nodes[runs.devices == devices].min())
     at_largest = at_count(curve, devices, nodes, launch)
-    over = f" over {nodes} nodes" if nodes > 1 else ""
-    note = f"On {devices} devices{over}, the largest measured count; choose another one if needed."
+    over = Text(" over {nodes} nodes", nodes=nodes) if nodes > 1 else ""
+    note = Text(
+        "On {devices} devices{over}, the largest measured count; choose another one if needed.",
+        devices=devices,
+        over=over,
+    )
     if isinstance(at_largest, Refusal):
         return at_largest
     half = replace(
@@ -358,7 +368,7 @@ def _fitted(
             launches,
         )
     except ValueError as problem:
-        return Refusal(reason=str(problem), measure_next="Measure these runs again.")
+        return Refusal(reason=message_of(problem), measure_next="Measure these runs again.")
 
 
 def _linked_alike(place: Placement, like: Placement) -> bool:

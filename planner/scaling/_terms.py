@@ -36,6 +36,7 @@ from planner.core import (
     Estimate,
     Floats,
     Refusal,
+    Text,
     check_flat,
     listed,
     t_quantile,
@@ -66,7 +67,9 @@ COLUMNS: Final = {
     "step_s": "the seconds of one step, one number per run",
 }
 """Meaning of the columns of runs."""
-WITHIN: Final = f"Each must be finite and from {SMALLEST:g} to {LARGEST:g}."
+WITHIN: Final = Text(
+    "Each must be finite and from {smallest:g} to {largest:g}.", smallest=SMALLEST, largest=LARGEST
+)
 
 
 def growth(devices: ArrayLike, fading: float) -> Floats:
@@ -252,7 +255,12 @@ def _bad_places(batch: Floats, devices: Floats, nodes: Floats) -> list[str]:
     spread = (nodes >= 1.0) & (nodes == np.floor(nodes)) & ((nodes <= devices) | ~whole)
     return [
         *_bad("per_device_batch_size", batch, (batch >= SMALLEST) & (batch <= LARGEST), WITHIN),
-        *_bad("devices", devices, whole, f"Devices are counted 1, 2, 3 ... up to {MOST:g}."),
+        *_bad(
+            "devices",
+            devices,
+            whole,
+            Text("Devices are counted 1, 2, 3 ... up to {most:g}.", most=MOST),
+        ),
         *_bad("nodes", nodes, spread, "Nodes are counted 1, 2, 3 ... up to the devices."),
     ]
 
@@ -270,14 +278,27 @@ def _bad_times(batch: Floats, step_s: Floats) -> list[str]:
 def _bad(name: str, values: Floats, good: NDArray[np.bool_], limit: str) -> list[str]:
     if good.all():
         return []
-    return [f"{name}: {listed(values, good)}. {limit} Fix them or leave them out."]
+    return [
+        Text(
+            "{name}: {listed}. {limit} Fix them or leave them out.",
+            name=name,
+            listed=listed(values, good),
+            limit=limit,
+        )
+    ]
 
 
 def _bad_launch(names: Sequence[str], *, named: bool) -> list[str]:
     missing = [i for i, name in enumerate(names, start=1) if not name]
     if not (named and missing):
         return []
-    return [f"launch: value {missing[0]} of {len(names)} is empty. Name every mode, or give None."]
+    return [
+        Text(
+            "launch: value {missing} of {names} is empty. Name every mode, or give None.",
+            missing=missing[0],
+            names=len(names),
+        )
+    ]
 
 
 def _speak_once(problems: list[str]) -> None:

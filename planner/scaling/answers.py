@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from planner.core import Basis, Estimate, Floats, Refusal, plain, t_quantile
+from planner.core import Basis, Estimate, Floats, Refusal, Text, paragraph, plain, t_quantile
 from planner.fits import BASES, TWICE, Limited, answered_range, estimate_of
 from planner.fits import KAPPA as KAPPA_BATCH
 from planner.scaling._terms import DOF, LINKS, WHERE, Places, check_places
@@ -54,9 +54,19 @@ def reasons_at(curve: ScalingCurve, at: Places) -> list[str]:
     reasons = [reason for link in (1, 2) for reason in _link_reasons(curve, link, at)]
     smallest, largest = curve.runs.batch.min(), curve.runs.batch.max()
     if (at.batch > largest).any():
-        reasons.append(f"Above the measured range: the largest batch per device was {largest:g}.")
+        reasons.append(
+            Text(
+                "Above the measured range: the largest batch per device was {largest:g}.",
+                largest=largest,
+            )
+        )
     if (at.batch < smallest).any():
-        reasons.append(f"Below the measured range: the smallest batch per device was {smallest:g}.")
+        reasons.append(
+            Text(
+                "Below the measured range: the smallest batch per device was {smallest:g}.",
+                smallest=smallest,
+            )
+        )
     return reasons
 
 
@@ -65,22 +75,43 @@ def _link_reasons(curve: ScalingCurve, link: int, at: Places) -> list[str]:
     fewest, most = curve.fewest_devices[link], curve.most_devices[link]
     if not counts.size:
         return []
-    reasons = []
+    reasons: list[str] = []
     if counts.max() > TWICE * most:
         reasons.append(
-            f"Low confidence: {counts.max():g} devices {place} are more than twice the "
-            f"{most:g} measured. "
-            "On a quarter of public clusters every scaling law we tested was off by 22 % or more "
-            "at this distance. Measure one run at that count."
+            Text(
+                "Low confidence: {max:g} devices {place} are more than twice the "
+                "{most:g} measured. On a quarter of public clusters every scaling law "
+                "we tested was off by 22 % or more at this distance. Measure one run at "
+                "that count.",
+                max=counts.max(),
+                place=place,
+                most=most,
+            )
         )
     elif counts.max() > most:
-        reasons.append(f"Above the measured range: at most {most:g} devices {place}.")
+        reasons.append(
+            Text(
+                "Above the measured range: at most {most:g} devices {place}.",
+                most=most,
+                place=place,
+            )
+        )
     if counts.min() < fewest:
-        reasons.append(f"Below the measured range: at least {fewest:g} devices {place}.")
+        reasons.append(
+            Text(
+                "Below the measured range: at least {fewest:g} devices {place}.",
+                fewest=fewest,
+                place=place,
+            )
+        )
     if fewest == most and (counts != most).any():
         reasons.append(
-            f"Only {most:g} devices were measured {place}: the growth of that cost with their "
-            "number is assumed."
+            Text(
+                "Only {most:g} devices were measured {place}: the growth of that cost "
+                "with their number is assumed.",
+                most=most,
+                place=place,
+            )
         )
     return reasons
 
@@ -93,27 +124,49 @@ def law_reasons(published: LargestCount) -> list[str]:
     loss = -np.expm1(published.law.log_factor(step_s, unit, zero))[0]
     fewer = -np.expm1(published.law.log_factor(step_s, zero, unit))[0]
     return [
-        "Published scaling law, starting from the run on "
-        f"{published.devices:g} device{several}: these runs do not determine it.",
-        f"In published runs each device loses {100 * loss:.1f} % per doubling of the devices and "
-        f"{100 * fewer:.0f} % per halving of its batch at steps as long as these.",
+        Text(
+            "Published scaling law, starting from the run on {devices:g} "
+            "device{several}: these runs do not determine it.",
+            devices=published.devices,
+            several=several,
+        ),
+        Text(
+            "In published runs each device loses {loss:.1f} % per doubling of the "
+            "devices and {fewer:.0f} % per halving of its batch at steps as long as "
+            "these.",
+            loss=100 * loss,
+            fewer=100 * fewer,
+        ),
     ]
 
 
 def refuse_launch(modes: tuple[str, ...], launch: str | None) -> Refusal:
     """Return why a launch mode has no answer, where others were measured."""
-    problem = "No launch mode was named" if launch is None else f"Launch {launch} was not measured"
+    problem = (
+        "No launch mode was named"
+        if launch is None
+        else Text("Launch {launch} was not measured", launch=launch)
+    )
     named = ", ".join(mode or "(without a name)" for mode in modes)
     return Refusal(
-        reason=f"{problem}; each has its own cost per step. Measured: {named}.",
-        measure_next=f"Choose one of these, or measure one run with {launch or 'another'}.",
+        reason=Text(
+            "{problem}; each has its own cost per step. Measured: {named}.",
+            problem=problem,
+            named=named,
+        ),
+        measure_next=Text(
+            "Choose one of these, or measure one run with {launch}.", launch=launch or "another"
+        ),
     )
 
 
 def refuse_link(link: int) -> Refusal:
     """Return why an unmeasured link class has no answer, by its number."""
     return Refusal(
-        reason=f"Nothing was measured on {LINKS[link]}, and other links do not show that cost.",
+        reason=Text(
+            "Nothing was measured on {links}, and other links do not show that cost.",
+            links=LINKS[link],
+        ),
         measure_next=(
             "Measure a single device.",
             "Measure two devices of one node.",
@@ -125,9 +178,16 @@ def refuse_link(link: int) -> Refusal:
 def refuse_batch(curve: Limited, batch: float) -> Refusal:
     """Return why a curve has no answer for `batch` [samples per device]."""
     return Refusal(
-        reason=f"Batch {plain(batch)} per device is outside {answered_range(curve)}, where this "
-        f"curve answers: {curve.limit}",
-        measure_next=f"Measure batch {plain(batch)} per device, or the nearest one that fits.",
+        reason=Text(
+            "Batch {batch} per device is outside {answered_range}, where this curve "
+            "answers: {limit}",
+            batch=plain(batch),
+            answered_range=answered_range(curve),
+            limit=curve.limit,
+        ),
+        measure_next=Text(
+            "Measure batch {batch} per device, or the nearest one that fits.", batch=plain(batch)
+        ),
     )
 
 
@@ -354,7 +414,7 @@ def grid(
     mode, terms = _mode(curve, launch), curve.terms
     if mode is None:
         refusal = refuse_launch(curve.modes, launch)
-        raise ValueError(f"{refusal.reason} {refusal.measure_next}")
+        raise ValueError(paragraph(refusal.reason, refusal.measure_next))
     check_places(batch, count, nodes)
     numbers = np.full(count.shape, mode, dtype=np.int64)
     at = Places(batch=np.zeros(count.shape), devices=count, nodes=nodes, mode=numbers)
@@ -396,7 +456,9 @@ def _answer(
     if lawful and curve.published is not None:
         stated += law_reasons(curve.published)
         bases.append("similar workload")
-    stated += [f"Not available everywhere: {refusal.reason}" for _, refusal in withheld]
+    stated += [
+        Text("Not available everywhere: {reason}", reason=refusal.reason) for _, refusal in withheld
+    ]
     reasons = (*(curve.warnings if by_form else ()), *dict.fromkeys(stated))
     return estimate_of((value, low, high), curve.level, max(bases, key=BASES.index), reasons)
 

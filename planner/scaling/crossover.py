@@ -22,7 +22,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.core import LEVEL, Basis, Estimate, Floats, Refusal, t_quantile
+from planner.core import LEVEL, Basis, Estimate, Floats, Refusal, Text, t_quantile
 from planner.fits import ROUNDING, parameters, scalar_estimate, scatter_variance
 from planner.scaling._runs import CountCurve
 from planner.scaling._terms import DOF, Places
@@ -44,8 +44,11 @@ ALWAYS: Refusal = Refusal(
 )
 
 TOO_WIDE: Refusal = Refusal(
-    reason=f"The crossover is uncertain by more than a factor of {WIDE:,.0f}: the step times are "
-    "too close together.",
+    reason=Text(
+        "The crossover is uncertain by more than a factor of {wide:,.0f}: the step "
+        "times are too close together.",
+        wide=WIDE,
+    ),
     measure_next="Measure both at a small and at a large batch, several times.",
 )
 

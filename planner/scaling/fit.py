@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from planner.core import LEVEL, Estimate, Floats, Refusal, plain
+from planner.core import LEVEL, Estimate, Floats, Refusal, Text, plain, plural
 from planner.scaling._terms import (
     LINKS,
     LargestCount,
@@ -235,7 +235,12 @@ class ScalingCurve:
         count = np.asarray(devices, dtype=np.float64)
         per_node = self.devices_per_node if devices_per_node is None else devices_per_node
         if per_node < 1:
-            raise ValueError(f"devices_per_node is {per_node}. A node has at least one device.")
+            raise ValueError(
+                Text(
+                    "devices_per_node is {per_node}. A node has at least one device.",
+                    per_node=per_node,
+                )
+            )
         nodes = np.ceil(count / per_node)
         return grid(self, np.asarray(batch, dtype=np.float64), count, nodes, launch)
 
@@ -290,7 +295,9 @@ def fit_scaling(
             names them all.
     """
     if not 0.0 < fading <= 1.0:
-        raise ValueError(f"fading is {fading:g}. Give a share above 0 and at most 1.")
+        raise ValueError(
+            Text("fading is {fading:g}. Give a share above 0 and at most 1.", fading=fading)
+        )
     runs, times, modes = runs_in_order(per_device_batch_size, devices, nodes, step_s, launch)
     if np.unique(runs.devices).size == 1:
         return _refuse_one_count(int(runs.devices[0]))
@@ -396,9 +403,14 @@ def _limits(batches: Floats) -> tuple[float, float, str]:
         why = "only one batch per device was measured, and one size shows no curve."
         return smallest, largest, why
     if batches.size == 2 and largest < NARROW * smallest:
-        why = f"two batch sizes less than a factor {NARROW:g} apart reach only to twice away."
+        why = Text(
+            "two batch sizes less than a factor {narrow:g} apart reach only to twice away.",
+            narrow=NARROW,
+        )
         return smallest / FAR, largest * FAR, why
-    why = f"errors beyond {TOO_FAR:g} times the largest measured batch are unknown."
+    why = Text(
+        "errors beyond {too_far:g} times the largest measured batch are unknown.", too_far=TOO_FAR
+    )
     return 0.0, largest * TOO_FAR, why
 
 
@@ -408,26 +420,46 @@ def _warnings(terms: Terms) -> tuple[str, ...]:
     if terms.scatter <= MAX_SCATTER:
         return ()
     return (
-        f"The runs scatter {100 * terms.scatter:.0f} % around this form: another factor changes "
-        "between them.",
+        Text(
+            "The runs scatter {scatter:.0f} % around this form: another factor changes "
+            "between them.",
+            scatter=100 * terms.scatter,
+        ),
     )
 
 
 def _refuse_scatter(scatter: float, worst: Places) -> Refusal:
     batch, devices, nodes = (float(v[0]) for v in (worst.batch, worst.devices, worst.nodes))
     several = f"{devices:g} device{'s' if devices > 1 else ''}"
-    over = f" over {nodes:g} nodes" if nodes > 1 else ""
+    over = Text(" over {nodes:g} nodes", nodes=nodes) if nodes > 1 else ""
     return Refusal(
-        reason=f"The runs scatter {100 * scatter:.0f} % around this form; 15 public workloads "
-        "scatter 4 to 29 %, so throughput, overhead and link cost would be meaningless.",
-        measure_next=f"Measure batch {plain(batch)} per device on {several}{over} again in a fresh "
-        "process; it fits worst. If it repeats, fit the differing runs separately.",
+        reason=Text(
+            "The runs scatter {scatter:.0f} % around this form; 15 public workloads "
+            "scatter 4 to 29 %, so throughput, overhead and link cost would be "
+            "meaningless.",
+            scatter=100 * scatter,
+        ),
+        measure_next=Text(
+            "Measure batch {batch} per device on {several}{over} again in a fresh "
+            "process; it fits worst. If it repeats, fit the differing runs separately.",
+            batch=plain(batch),
+            several=several,
+            over=over,
+        ),
     )
 
 
 def _refuse_one_count(count: int) -> Refusal:
     alone = " and a single one" if count > 1 else ""
     return Refusal(
-        reason=f"Every run had {count} device{'s' if count > 1 else ''}, which shows no scaling.",
-        measure_next=f"Measure the same batch per device on {2 * count} devices{alone}.",
+        reason=plural(
+            count,
+            "Every run had {count} device, which shows no scaling.",
+            "Every run had {count} devices, which shows no scaling.",
+        ),
+        measure_next=Text(
+            "Measure the same batch per device on {count} devices{alone}.",
+            count=2 * count,
+            alone=alone,
+        ),
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from planner.core import Text
+
 
 def ring_traffic_bytes(devices: int, gradient_bytes: float) -> float:
     """Return the bytes that each link of a ring carries in an all-reduce: 2(n - 1)/n * G.
@@ -43,7 +45,19 @@ def ring_step_s(
               "latency_s": latency_s}  # fmt: skip
     for name, value in values.items():
         if not (math.isfinite(value) and value >= least[name]):
-            raise ValueError(f"{name} is {value:g}; it must be a number of at least {least[name]}.")
+            raise ValueError(
+                Text(
+                    "{name} is {value:g}; it must be a number of at least {least}.",
+                    name=name,
+                    value=value,
+                    least=least[name],
+                )
+            )
     if not rate_bits_per_s > 0.0:
-        raise ValueError(f"rate_bits_per_s is {rate_bits_per_s:g}; it must be above 0.")
+        raise ValueError(
+            Text(
+                "rate_bits_per_s is {rate_bits_per_s:g}; it must be above 0.",
+                rate_bits_per_s=rate_bits_per_s,
+            )
+        )
     return step_s + 8.0 * ring_traffic_bytes(devices, gradient_bytes) / rate_bits_per_s + latency_s

@@ -20,7 +20,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from planner.core import HOUR_S, LEVEL, Estimate, Refusal, plain, t_quantile
+from planner.core import HOUR_S, LEVEL, Estimate, Refusal, Text, plain, t_quantile
 from planner.fits import SD0, ratio
 from planner.scaling import (
     DOF,
@@ -329,8 +329,12 @@ def _contradiction(series: Series, batch: float, hold: Hold) -> Refusal | None:
     if float(fit.low) <= seen <= float(fit.high):
         return None
     return Refusal(
-        reason=f"The fit contradicts the run on {most:,} devices: {plain(float(fit.value), 3)} s, "
-        f"measured {plain(seen, 3)} s.",
+        reason=Text(
+            "The fit contradicts the run on {most:,} devices: {fit} s, measured {seen} s.",
+            most=most,
+            fit=plain(float(fit.value), 3),
+            seen=plain(seen, 3),
+        ),
         measure_next="Measure more devices.",
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.core import Estimate, Refusal, in_words, interval, percent, plain
+from planner.core import Estimate, Refusal, Text, in_words, interval, percent, plain
 from planner.scaling_out._answer import Answer, CountAnswer, Crossing, UnevenAnswer
 from planner.throughput import interval_text, size
 
@@ -69,18 +69,48 @@ def _headline(answer: Answer) -> str:
     if best is None:
         refused = next((r.step for r in answer.shown if isinstance(r.step, Refusal)), None)
         why = "" if refused is None else f" {refused.reason} {refused.measure_next}"
-        return f"No answer {where}.{why}"
+        return Text("No answer {where}.{why}", where=where, why=why)
     host = _host(answer)
     if isinstance(best.speed_up, Refusal):
         missing = best.speed_up
-        return f"No comparison {where}. {missing.reason} {missing.measure_next}"
+        return Text(
+            "No comparison {where}. {reason} {measure_next}",
+            where=where,
+            reason=missing.reason,
+            measure_next=missing.measure_next,
+        )
     if best.devices == base:
-        return f"No: {where}, {devices(base)} {_are(base)} fastest.{_slower(answer)}{host}"
+        return Text(
+            "No: {where}, {devices} {are} fastest.{slower}{host}",
+            where=where,
+            devices=devices(base),
+            are=_are(base),
+            slower=_slower(answer),
+            host=host,
+        )
     gain = best.speed_up
-    words = f"{plain(float(gain.value), 3)} times as fast as {base}{_ends(gain)}"
+    words = Text(
+        "{gain} times as fast as {base}{ends}",
+        gain=plain(float(gain.value), 3),
+        base=base,
+        ends=_ends(gain),
+    )
     if float(gain.low) <= 1.0 <= float(gain.high):  # never of a published law, without interval
-        return f"Too close to call: {where}, {devices(best.devices)} are {words}.{host}"
-    return f"Yes{_from(answer, best)}: {where}, {devices(best.devices)} are {words}.{host}"
+        return Text(
+            "Too close to call: {where}, {devices} are {words}.{host}",
+            where=where,
+            devices=devices(best.devices),
+            words=words,
+            host=host,
+        )
+    return Text(
+        "Yes{from_}: {where}, {devices} are {words}.{host}",
+        from_=_from(answer, best),
+        where=where,
+        devices=devices(best.devices),
+        words=words,
+        host=host,
+    )
 
 
 def _from(answer: Answer, best: CountAnswer) -> str:
@@ -90,7 +120,7 @@ def _from(answer: Answer, best: CountAnswer) -> str:
     )
     if answer.hold == "device" or not isinstance(crossing, Estimate):
         return ""
-    return f", from batch {size(crossing.value)} on"
+    return Text(", from batch {crossing} on", crossing=size(crossing.value))
 
 
 def _ends(estimate: Estimate) -> str:
@@ -109,7 +139,11 @@ def _slower(answer: Answer) -> str:
     gain = float(last.speed_up.value)
     if gain >= 1.0 or gain <= 0.0:
         return ""
-    return f" {devices(last.devices)} take {plain(1.0 / gain, 3)} times as long per sample."
+    return Text(
+        " {devices} take {gain} times as long per sample.",
+        devices=devices(last.devices),
+        gain=plain(1.0 / gain, 3),
+    )
 
 
 def _host(answer: Answer) -> str:
@@ -117,15 +151,19 @@ def _host(answer: Answer) -> str:
     share = host_share(answer)
     if share is None or share < HOST_SHARE:
         return ""
-    return (
-        " Too small for this device: the host sets the pace, as overhead is "
-        f"{percent(share)} of a step."
+    return Text(
+        " Too small for this device: the host sets the pace, as overhead is {share} of a step.",
+        share=percent(share),
     )
 
 
 def _where(answer: Answer) -> str:
     batch = batch_text(answer.batches[-1])
-    return f"at global batch {batch}" if answer.hold == "global" else f"at batch {batch} per device"
+    return (
+        Text("at global batch {batch}", batch=batch)
+        if answer.hold == "global"
+        else Text("at batch {batch} per device", batch=batch)
+    )
 
 
 def _crossings(answer: Answer) -> list[str]:
@@ -138,22 +176,35 @@ def _crossings(answer: Answer) -> list[str]:
 def crossing_sentence(crossing: Crossing) -> str:
     """Return from which global batch a device count wins; "" where the runs show none."""
     other = devices(crossing.other_devices)
-    other = f"the driver's {other}" if crossing.is_driver else other
+    other = Text("the driver's {other}", other=other) if crossing.is_driver else other
     if isinstance(crossing.batch, Refusal):
         return f"{devices(crossing.devices)} against {other}: {crossing.batch.reason}"
     batch = crossing.batch
-    return (
-        f"{devices(crossing.devices)} {_are(crossing.devices)} faster than {other} from global "
-        f"batch {size(batch.value)} on{interval_text(batch, size)}.{_runs(crossing)}"
+    return Text(
+        "{devices} {are} faster than {other} from global batch {batch} on{interval_text}.{runs}",
+        devices=devices(crossing.devices),
+        are=_are(crossing.devices),
+        other=other,
+        batch=size(batch.value),
+        interval_text=interval_text(batch, size),
+        runs=_runs(crossing),
     )
 
 
 def _runs(crossing: Crossing) -> str:
     """Return what runs at the same batch show."""
-    lost = "" if crossing.slower_at is None else f"slower at {size(crossing.slower_at)}"
-    won = "" if crossing.faster_at is None else f"faster at {size(crossing.faster_at)}"
+    lost = (
+        ""
+        if crossing.slower_at is None
+        else Text("slower at {slower_at}", slower_at=size(crossing.slower_at))
+    )
+    won = (
+        ""
+        if crossing.faster_at is None
+        else Text("faster at {faster_at}", faster_at=size(crossing.faster_at))
+    )
     both = " and ".join(text for text in (lost, won) if text)
-    return f" Measured runs are {both}." if both else ""
+    return Text(" Measured runs are {both}.", both=both) if both else ""
 
 
 def _efficiency(answer: Answer) -> str:
@@ -162,9 +213,14 @@ def _efficiency(answer: Answer) -> str:
     if row is None or isinstance(row.efficiency, Refusal) or row.devices == answer.series.base:
         return ""
     share = float(row.efficiency.value)
-    return (
-        f"Efficiency of {devices(row.devices)}: {percent(share)}{_percents(row.efficiency)}; a "
-        f"sample costs {plain(1.0 / share, 3)} times as much as on {answer.series.base}."
+    return Text(
+        "Efficiency of {devices}: {share}{percents}; a sample costs {share_2} times "
+        "as much as on {base}.",
+        devices=devices(row.devices),
+        share=percent(share),
+        percents=_percents(row.efficiency),
+        share_2=plain(1.0 / share, 3),
+        base=answer.series.base,
     )
 
 
@@ -182,9 +238,10 @@ def _link(answer: Answer) -> str:
         return _link_share(answer)
     if overhead < SLOW_LINK:
         return ""
-    return (
-        f"The interconnect is slow: with it a step's overhead is {plain(overhead, 2)} times that "
-        "of one device."
+    return Text(
+        "The interconnect is slow: with it a step's overhead is {overhead} times "
+        "that of one device.",
+        overhead=plain(overhead, 2),
     )
 
 
@@ -194,7 +251,11 @@ def _link_share(answer: Answer) -> str:
     if last is None or last.parts is None or last.parts.link_s < HOST_SHARE * last.parts.total_s:
         return ""
     share = percent(last.parts.link_s / last.parts.total_s)
-    return f"The interconnect is slow: it takes {share} of a step of {devices(last.devices)}."
+    return Text(
+        "The interconnect is slow: it takes {share} of a step of {devices}.",
+        share=share,
+        devices=devices(last.devices),
+    )
 
 
 def _limits(answer: Answer) -> list[str]:
@@ -204,10 +265,18 @@ def _limits(answer: Answer) -> list[str]:
         row = answer.best_in_time
         limit = in_words(question.deadline_s)
         texts.append(
-            _unmet(answer, f"No count finishes within {limit}", f"Deadline of {limit}")
+            _unmet(
+                answer,
+                Text("No count finishes within {limit}", limit=limit),
+                Text("Deadline of {limit}", limit=limit),
+            )
             if row is None or row.total is None
-            else f"{devices(row.devices)}: the fewest that finish within {limit}, in "
-            f"{_time(row.total.total)}."
+            else Text(
+                "{devices}: the fewest that finish within {limit}, in {time}.",
+                devices=devices(row.devices),
+                limit=limit,
+                time=_time(row.total.total),
+            )
         )
     if question.budget_usd is not None:
         row = answer.best_in_budget
@@ -215,8 +284,13 @@ def _limits(answer: Answer) -> list[str]:
         texts.append(
             _no_cost(answer, money)
             if row is None or row.total is None
-            else f"{devices(row.devices)}: the fastest for at most {money}, "
-            f"{_time(row.total.total)} at {row.total.cost_usd:,.2f} USD."
+            else Text(
+                "{devices}: the fastest for at most {money}, {time} at {cost_usd:,.2f} USD.",
+                devices=devices(row.devices),
+                money=money,
+                time=_time(row.total.total),
+                cost_usd=row.total.cost_usd,
+            )
         )
     return texts
 
@@ -224,17 +298,24 @@ def _limits(answer: Answer) -> list[str]:
 def _unmet(answer: Answer, unmet: str, limit: str) -> str:
     """Return that no count meets a limit, or which number is missing to compare with it."""
     if answer.question.samples_per_epoch is None:
-        return f"{limit}: samples per epoch are missing. Enter them."
+        return Text("{limit}: samples per epoch are missing. Enter them.", limit=limit)
     if not any(r.total for r in answer.shown):
-        return f"{limit}: no device count has a step time."
-    return f"{unmet}."
+        return Text("{limit}: no device count has a step time.", limit=limit)
+    return Text("{unmet}.", unmet=unmet)
 
 
 def _no_cost(answer: Answer, money: str) -> str:
     """Return that no count costs as little, or which number is missing."""
     if answer.question.price_usd_per_hour is None:
-        return f"Budget of {money}: the price is missing. Enter the price of a device-hour."
-    return _unmet(answer, f"No count costs at most {money}", f"Budget of {money}")
+        return Text(
+            "Budget of {money}: the price is missing. Enter the price of a device-hour.",
+            money=money,
+        )
+    return _unmet(
+        answer,
+        Text("No count costs at most {money}", money=money),
+        Text("Budget of {money}", money=money),
+    )
 
 
 def _time(total: Estimate) -> str:
@@ -256,35 +337,57 @@ def uneven_sentence(row: UnevenAnswer) -> str:
     limit = "; the parameter server sets the pace" if row.free.server_limits else ""
     if row.is_asynchronous:
         left = row.free.samples_per_s * row.even_step_s / row.batch
-        return (
-            f"{_cause(row)}, {devices(row.devices)} without waiting have {plain(left, 3)} times "
-            f"their samples/s{limit}. Synchronous steps would have {plain(1.0 / slower, 3)} times."
+        return Text(
+            "{cause}, {devices} without waiting have {left} times their "
+            "samples/s{limit}. Synchronous steps would have {slower} times.",
+            cause=_cause(row),
+            devices=devices(row.devices),
+            left=plain(left, 3),
+            limit=limit,
+            slower=plain(1.0 / slower, 3),
         )
-    return (
-        f"{_cause(row)} a synchronous step of {devices(row.devices)} takes {plain(slower, 3)} "
-        f"times as long. Asynchronous training has {plain(faster, 3)} times its samples/s{limit}."
+    return Text(
+        "{cause} a synchronous step of {devices} takes {slower} times as long. "
+        "Asynchronous training has {faster} times its samples/s{limit}.",
+        cause=_cause(row),
+        devices=devices(row.devices),
+        slower=plain(slower, 3),
+        faster=plain(faster, 3),
+        limit=limit,
     )
 
 
 def _cause(row: UnevenAnswer) -> str:
     """Return how the workers are uneven: one stopped, scatter, both or neither."""
-    scatter = f"a scatter of {percent(row.spread)}" if row.spread else ""
+    scatter = Text("a scatter of {spread}", spread=percent(row.spread)) if row.spread else ""
     if not row.slow:
         return f"With {scatter}" if scatter else "With even workers"
     also = f" and {scatter}" if scatter else ""
-    return f"With one worker stopped {percent(row.slow)} of the time{also}"
+    return Text(
+        "With one worker stopped {slow} of the time{also}", slow=percent(row.slow), also=also
+    )
 
 
 def _guess(answer: Answer) -> str:
     """Return that the headline's step was not measured, or which counts are far from measured."""
     best, most = best_of(answer), answer.series.counts[-1]
     if best is not None and isinstance(best.step, Estimate) and not best.measured_s:
-        where = f"No run of {devices(best.devices)} was {_where(answer)}"
-        return "" if answer.series.is_published else f"{where}: the step is {best.step.basis}."
+        where = Text(
+            "No run of {devices} was {where}", devices=devices(best.devices), where=_where(answer)
+        )
+        return (
+            ""
+            if answer.series.is_published
+            else Text("{where}: the step is {basis}.", where=where, basis=best.step.basis)
+        )
     far = [r.devices for r in answer.shown if r.devices > 2 * most]
     if not far:
         return ""
-    return f"Low confidence: {far[-1]} devices are more than twice the {most} measured."
+    return Text(
+        "Low confidence: {far} devices are more than twice the {most} measured.",
+        far=far[-1],
+        most=most,
+    )
 
 
 def batch_text(batch: float) -> str:

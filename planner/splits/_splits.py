@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from planner.catalog import Accelerator
-from planner.core import Refusal, percent, plain
+from planner.core import Refusal, Text, percent, plain
 from planner.job import (
     PER_NODE,
     Hardware,
@@ -239,27 +239,68 @@ def split_sentences(
     chosen = advice(found)
     if chosen is None:
         least = min(found, key=lambda s: s.need_bytes, default=None)
-        need = "" if least is None else (
-            f" The leanest cut, {least.cut.words}, needs {gigabytes(least.need_bytes)} on each of "
-            f"{gigabytes(least.have_bytes)}."
-        )  # fmt: skip
-        return [f"No: {job.workload} does not fit {where}.{need}"]
+        need = (
+            ""
+            if least is None
+            else (
+                Text(
+                    " The leanest cut, {words}, needs {need_bytes} on each of {have_bytes}.",
+                    words=least.cut.words,
+                    need_bytes=gigabytes(least.need_bytes),
+                    have_bytes=gigabytes(least.have_bytes),
+                )
+            )
+        )
+        return [
+            Text(
+                "No: {workload} does not fit {where}.{need}",
+                workload=job.workload,
+                where=where,
+                need=need,
+            )
+        ]
     recompute = ", with recomputed activations" if chosen.recomputes else ""
-    texts = [
-        f"Yes: {job.workload} fits {where} as tensor x pipeline x data = {chosen.cut.words}"
-        f"{recompute}.",
-        f"A device holds {gigabytes(chosen.state_bytes)} of state and "
-        f"{gigabytes(chosen.activation_bytes)} of activations, of {gigabytes(chosen.have_bytes)}.",
+    texts: list[str] = [
+        Text(
+            "Yes: {workload} fits {where} as tensor x pipeline x data = {words}{recompute}.",
+            workload=job.workload,
+            where=where,
+            words=chosen.cut.words,
+            recompute=recompute,
+        ),
+        Text(
+            "A device holds {state_bytes} of state and {activation_bytes} of "
+            "activations, of {have_bytes}.",
+            state_bytes=gigabytes(chosen.state_bytes),
+            activation_bytes=gigabytes(chosen.activation_bytes),
+            have_bytes=gigabytes(chosen.have_bytes),
+        ),
     ]
     if chosen.cut.pipeline > 1:
         texts.append(
-            f"The bubble of {chosen.cut.pipeline} stages and {chosen.micro_batches:,} "
-            f"micro-batches is {percent(chosen.bubble, 1)} of a step."
+            Text(
+                "The bubble of {pipeline} stages and {micro_batches:,} micro-batches is "
+                "{bubble} of a step.",
+                pipeline=chosen.cut.pipeline,
+                micro_batches=chosen.micro_batches,
+                bubble=percent(chosen.bubble, 1),
+            )
         )
     if chosen.cut.tensor > 1:
-        texts.append(f"Tensor communication is {percent(chosen.tensor_share, 1)} of a step.")
+        texts.append(
+            Text(
+                "Tensor communication is {tensor_share} of a step.",
+                tensor_share=percent(chosen.tensor_share, 1),
+            )
+        )
     fastest = max((s for s in found if s.fits), key=lambda s: s.samples_per_s)
     if fastest.samples_per_s > 1.02 * chosen.samples_per_s:
         gain = plain(fastest.samples_per_s / chosen.samples_per_s, 3)
-        texts.append(f"The fastest cut by this model is {fastest.cut.words}, {gain} times as fast.")
+        texts.append(
+            Text(
+                "The fastest cut by this model is {words}, {gain} times as fast.",
+                words=fastest.cut.words,
+                gain=gain,
+            )
+        )
     return texts

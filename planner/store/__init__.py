@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from planner.core import Text
 from planner.store.disk.folders import Folder, folders_from_environment
 from planner.store.sealed.commit import CommitError, commit_runs
 
@@ -29,4 +30,6 @@ def __getattr__(name: str) -> object:
         from planner.store import reader
 
         return getattr(reader, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(
+        Text("module {name!r} has no attribute {name_2!r}", name=__name__, name_2=name)
+    )

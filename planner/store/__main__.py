@@ -9,9 +9,12 @@ from pathlib import Path
 
 import duckdb
 
+from planner.core import Text
 from planner.store.disk.folders import Folder, folders_from_environment
+from planner.store.disk.mirrors import named, results_folder
 from planner.store.export import export_duckdb
 from planner.store.reader import Refused, Store
+from planner.store.sealed.accept import fetch
 from planner.store.sealed.commit import CommitError, sweep_temporaries
 from planner.store.sealed.compact import compact_set
 from planner.store.verify import contradictions_between, verify_folder
@@ -29,7 +32,8 @@ def main(arguments: list[str]) -> int:
             _say(wrong)
             return 1
         folders = tuple(
-            Folder(path=p.resolve(), label=str(p), kind="further") for p in options.folder
+            Folder(path=results_folder(p).resolve(), label=p, kind="further")
+            for p in options.folder
         )
     if options.command == "compact":
         return _compact(tuple(f for f in folders if f.kind != "shipped"))
@@ -40,10 +44,11 @@ def main(arguments: list[str]) -> int:
 
 def _folder_problem(options: argparse.Namespace) -> str | None:
     for path in options.folder:
-        if not path.is_dir():
-            return f"{path} is not a folder. Name a folder with result sets."
-        if options.command == "compact" and path.resolve() == SHIPPED:
-            return f"{path} is shipped with the product and is not changed."
+        folder = results_folder(path)
+        if not folder.is_dir():
+            return Text("{path} is not a folder. Name a folder with result sets.", path=path)
+        if options.command == "compact" and folder.resolve() == SHIPPED:
+            return Text("{path} is shipped with the product and is not changed.", path=path)
     return None
 
 
@@ -59,8 +64,8 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--folder",
             action="append",
-            type=Path,
-            help="folder with result sets (repeatable); default: those of the app",
+            help="folder with result sets, or s3://bucket/prefix (repeatable); default: those of "
+            "the app",
         )
         if name == "export":
             command.add_argument("out", type=Path, help="file to write, for example runs.duckdb")
@@ -73,16 +78,30 @@ def _compact(folders: tuple[Folder, ...]) -> int:
         try:
             done = compact_set(place)
         except (CommitError, OSError) as error:
-            _say(f"{place}: {error}")
+            _say(f"{named(place)}: {error}")
             wrong += 1
             continue
         for text in done.left:
-            _say(f"{place}: left alone: {text}")
+            _say(Text("{place}: left alone: {text}", place=named(place), text=text))
         wrong += len(done.left)
         if done.merged:
-            _say(f"{place}: {done.files} files -> 1 ({done.runs} runs, {done.merged.name})")
+            _say(
+                Text(
+                    "{place}: {files} files -> 1 ({runs} runs, {merged})",
+                    place=named(place),
+                    files=done.files,
+                    runs=done.runs,
+                    merged=done.merged.name,
+                )
+            )
         else:
-            _say(f"{place}: nothing to merge ({done.files} good files)")
+            _say(
+                Text(
+                    "{place}: nothing to merge ({files} good files)",
+                    place=named(place),
+                    files=done.files,
+                )
+            )
     return 1 if wrong else 0
 
 
@@ -101,8 +120,15 @@ def _verify(folders: tuple[Folder, ...], app: tuple[Folder, ...]) -> int:
     for contradiction in contradictions_between(folders, others):
         problems.setdefault(contradiction.path, contradiction)
     for problem in problems.values():
-        _say(f"{problem.path}: {problem.reason}")
-    _say(f"{files} files, {runs} runs, {len(problems)} problems")
+        _say(f"{named(Path(problem.path))}: {problem.reason}")
+    _say(
+        Text(
+            "{files} files, {runs} runs, {problems} problems",
+            files=files,
+            runs=runs,
+            problems=len(problems),
+        )
+    )
     return 1 if problems else 0
 
 
@@ -117,6 +143,7 @@ def _export(folders: tuple[Folder, ...], out: Path) -> int:
 
 
 def _set_folders(folder: Folder) -> list[Path]:
+    fetch(folder.path)
     try:
         return sorted(p for p in folder.path.iterdir() if p.is_dir() and p.name[0] != ".")
     except OSError:  # `accept.listing` says why

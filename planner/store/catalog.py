@@ -33,7 +33,9 @@ from planner.catalog import (
     parse_csv,
     with_known_accelerators,
 )
-from planner.store.disk.files import locked, write_whole
+from planner.core import Text
+from planner.store.disk.files import write_whole
+from planner.store.disk.locks import locked
 
 OWN: Final = "EPOCHWISE_CATALOG"
 
@@ -141,7 +143,7 @@ def _parsed(folder: Path, table: TableName, origin: Origin, today: date | None =
     except FileNotFoundError:
         return Parsed(table=table, file=path.name)
     except OSError as error:
-        message = f"cannot be read ({error.strerror or error})."
+        message = Text("cannot be read ({strerror}).", strerror=error.strerror or error)
         problem = Problem(file=path.name, row=None, column="", message=message)
         return Parsed(table=table, file=path.name, problems=(problem,))
     return _parsed_text(table, content, origin, today)
@@ -156,7 +158,7 @@ def _parsed_text(table: TableName, content: bytes, origin: Origin, today: date |
 def _content(path: Path) -> bytes:
     """Return the file's content up to one byte above the limit; OSError for special files."""
     if not stat.S_ISREG(path.stat().st_mode):  # a pipe would wait for ever
-        raise OSError(f"{path.name} is not a plain file")
+        raise OSError(Text("{path} is not a plain file", path=path.name))
     with path.open("rb") as file:
         return file.read(LIMITS["file"].value + 1)
 
@@ -200,8 +202,13 @@ def _changing(folder: Path) -> Iterator[None]:
         raise
     except OSError as error:
         raise CatalogError(
-            f"Your rows could not be saved in {folder} ({error.strerror or error}). "
-            f"Free disk space, or set {OWN} to a writable folder."
+            Text(
+                "Your rows could not be saved in {folder} ({strerror}). Free disk "
+                "space, or set {own} to a writable folder.",
+                folder=folder,
+                strerror=error.strerror or error,
+                own=OWN,
+            )
         ) from error
 
 
@@ -211,8 +218,12 @@ def _own(folder: Path) -> Catalog:
     problems = [p for parsed in tables.values() for p in parsed.problems]
     if problems:
         raise CatalogError(
-            f"Nothing was changed, because one of your rows cannot be read and would be lost: "
-            f"{problems[0]} Fix it in {folder} first."
+            Text(
+                "Nothing was changed, because one of your rows cannot be read and would "
+                "be lost: {problem} Fix it in {folder} first.",
+                problem=problems[0],
+                folder=folder,
+            )
         )
     return _catalog(tables)
 

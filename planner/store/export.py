@@ -13,7 +13,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from planner.core import Cell, Record
+from planner.core import Cell, Record, Text
 from planner.store import sql
 from planner.store.disk.files import publish
 from planner.store.reader import Store
@@ -40,12 +40,16 @@ def export_duckdb(store: Store, target: Path) -> int:
     The file appears whole or not at all. FileExistsError if `target` exists.
     """
     if target.exists():
-        raise FileExistsError(f"{target} exists. Name another file or remove it first.")
+        raise FileExistsError(
+            Text("{target} exists. Name another file or remove it first.", target=target)
+        )
     temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.tmp")
     try:
         runs = _write_settled(store, temporary)
         if not publish(temporary, target):
-            raise FileExistsError(f"{target} exists. Name another file or remove it first.")
+            raise FileExistsError(
+                Text("{target} exists. Name another file or remove it first.", target=target)
+            )
     finally:
         temporary.unlink(missing_ok=True)
         temporary.with_name(temporary.name + ".wal").unlink(missing_ok=True)

@@ -17,6 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from planner.core import Text
+
 NAMES: Final = (
     "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome",
     "microsoft-edge",
@@ -71,12 +73,22 @@ def pdf_of(html: str) -> bytes:
     browser = chromium()
     if browser is None:
         raise PdfError(
-            "A PDF needs Chromium or Chrome, and none was found. Install one so that it is on "
-            f"PATH, set {SETTING} to its program, or open the HTML report and print it."
+            Text(
+                "A PDF needs Chromium or Chrome, and none was found. Install one so "
+                "that it is on PATH, set {setting} to its program, or open the HTML "
+                "report and print it.",
+                setting=SETTING,
+            )
         )
     content = html.encode()
     if len(content) > MOST_BYTES:
-        raise PdfError(f"The page has {len(content):,} bytes; {MOST_BYTES:,} at most are printed.")
+        raise PdfError(
+            Text(
+                "The page has {content:,} bytes; {most_bytes:,} at most are printed.",
+                content=len(content),
+                most_bytes=MOST_BYTES,
+            )
+        )
     if not _AT_ONCE.acquire(timeout=PATIENCE_S):
         raise PdfError("Too many PDFs are being made at once. Try again in a moment.")
     try:
@@ -102,8 +114,10 @@ def _printed(browser: Path, folder: Path) -> bytes:
     content = made.read_bytes() if made.is_file() else b""
     if not content.startswith(b"%PDF-"):
         raise PdfError(
-            f"Chromium made no PDF ({message or 'without a message'}). "
-            "Open the HTML report and print it."
+            Text(
+                "Chromium made no PDF ({message}). Open the HTML report and print it.",
+                message=message or "without a message",
+            )
         )
     return content
 
@@ -121,7 +135,7 @@ def _run(command: list[str], folder: Path) -> str:
             start_new_session=True,
         )
     except OSError as error:
-        return f"it does not start: {error.strerror}"
+        return Text("it does not start: {strerror}", strerror=error.strerror)
     late = False
     try:
         output = process.communicate(timeout=PATIENCE_S)[1]
@@ -132,7 +146,11 @@ def _run(command: list[str], folder: Path) -> str:
     if late:
         process.communicate()  # closes the pipe; the output is not needed
         raise PdfError(
-            f"Chromium did not finish within {PATIENCE_S:g} s. Try again, or print the HTML report."
+            Text(
+                "Chromium did not finish within {patience_s:g} s. Try again, or print "
+                "the HTML report.",
+                patience_s=PATIENCE_S,
+            )
         )
     lines = output.decode(errors="replace").strip().splitlines()
     last = _PATH.sub("...", lines[-1][-200:]) if lines else ""

@@ -19,7 +19,7 @@ from typing import Any, Final, NoReturn
 
 import pyarrow as pa
 
-from planner.core import MAX_SET_TEXT, Problem
+from planner.core import MAX_SET_TEXT, Problem, Text
 from planner.runs import BY_NAME, RecordError, Row, run_id
 from planner.store.disk.files import write_once
 from planner.store.sealed.commit import Committed, commit_runs
@@ -71,7 +71,7 @@ def read_body(data: bytes) -> Pushed:
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise PushError(
-            [Problem(parameter="", message=f"The body is no JSON: {reason}.")]
+            [Problem(parameter="", message=Text("The body is no JSON: {reason}.", reason=reason))]
         ) from None
     if not isinstance(body, dict) or set(body) != _KEYS:
         text = "The body must be an object with the fields set and runs."
@@ -117,7 +117,10 @@ def _set_problems(about: object) -> list[Problem]:
     if not isinstance(about, dict):
         return [Problem(parameter="set", message="must be an object.")]
     problems = [
-        Problem(parameter=f"set.{_short(name)}", message=f"is unknown. Use {', '.join(FIELDS)}.")
+        Problem(
+            parameter=f"set.{_short(name)}",
+            message=Text("is unknown. Use {fields}.", fields=", ".join(FIELDS)),
+        )
         for name in about
         if name not in {"slug", *FIELDS}
     ]
@@ -126,7 +129,12 @@ def _set_problems(about: object) -> list[Problem]:
         text = "must be small letters, digits and hyphens, at most 80 of them."
         problems.append(Problem(parameter="set.slug", message=text))
     problems += [
-        Problem(parameter=f"set.{name}", message=f"must be text of at most {MAX_SET_TEXT} letters.")
+        Problem(
+            parameter=f"set.{name}",
+            message=Text(
+                "must be text of at most {max_set_text} letters.", max_set_text=MAX_SET_TEXT
+            ),
+        )
         for name in FIELDS
         if name in about and not (isinstance(about[name], str) and len(about[name]) <= MAX_SET_TEXT)
     ]
@@ -136,7 +144,12 @@ def _set_problems(about: object) -> list[Problem]:
 def _runs_problems(runs: object) -> list[Problem]:
     if isinstance(runs, list) and 0 < len(runs) <= MOST_RUNS:
         return []
-    return [Problem(parameter="runs", message=f"must be a list of 1 to {MOST_RUNS:,} runs.")]
+    return [
+        Problem(
+            parameter="runs",
+            message=Text("must be a list of 1 to {most_runs:,} runs.", most_runs=MOST_RUNS),
+        )
+    ]
 
 
 def _row(at: int, run: object) -> tuple[dict[str, Any], list[Problem]]:
@@ -174,7 +187,7 @@ def _written(value: Any) -> Any:  # noqa: ANN401 - any cell
 
 
 def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number of JSON")
+    raise ValueError(Text("{name} is not a number of JSON", name=name))
 
 
 def _short(name: str) -> str:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from planner.core import UNITS, Floats
+from planner.core import UNITS, Floats, Text
 from planner.networks import Kind, kind_of
 from planner.runs import (
     CheckedRun,
@@ -225,7 +225,9 @@ def _unreadable(store: Store, of: TrialSet, file: str) -> str | None:
     try:
         _trials(of, store.arrow(sql.TRIALS, _place(replace(of, files=(file,)), MOST_TRIALS)))
     except Exception as error:  # noqa: BLE001 - whatever is wrong is in that file
-        return f"holds evaluations that cannot be read ({first_line(error)})."
+        return Text(
+            "holds evaluations that cannot be read ({first_line}).", first_line=first_line(error)
+        )
     return None
 
 

@@ -14,7 +14,7 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,7 +23,7 @@ from typing import Any, Final, TypeVar
 import duckdb
 import pyarrow as pa
 
-from planner.core import MAX_REASON, MAX_TEXT
+from planner.core import MAX_REASON, MAX_TEXT, Text
 from planner.networks import kind_of
 from planner.runs import ARROW_SCHEMA, SCHEMA_VERSION, SUMMARY
 from planner.store import sql
@@ -56,6 +56,8 @@ _THREADS: Final = 1
 _TRIES: Final = 50
 MOST_KEPT: Final = 4_000
 """Answers that a store keeps; a workload has about ten, a filter three."""
+GENERATIONS_KEPT: Final = 3
+"""Generations of the store whose answers about all runs are kept."""
 _SERIAL: Final = itertools.count()
 _VANISHED: Final = 3
 """A file listed this often that cannot be opened is refused: it was not moved."""
@@ -124,12 +126,14 @@ class _Moment:
 class Store:
     """The runs of some folders. Thread-safe; call `refresh` before queries.
 
-    `kept` caches answers about these runs; `serial` identifies the store.
+    `kept` caches answers about some of these runs, `once` those about all of them; `serial`
+    identifies the store.
     """
 
     def __init__(self, folders: Sequence[Folder], memory_bytes: int | None = None) -> None:
         self.folders = tuple(folders)
         self.kept = Kept(MOST_KEPT)
+        self._about_all: dict[int, Kept] = {}
         self._looked_s = -math.inf
         self.serial = next(_SERIAL)
         self.memory_bytes = memory_bytes or memory_limit_bytes(os.environ)
@@ -169,6 +173,24 @@ class Store:
     def generation(self) -> int:
         """A number that grows with every change in the folders."""
         return self._moment.generation if self._moment else self._generation
+
+    def once(self, question: Hashable, work: Callable[[], Answer]) -> Answer:
+        """Return a result about all runs, cached until any of them changes.
+
+        Results of the last generations stay, for pages that are still being drawn. Those of older
+        ones are dropped: nobody asks for them, and each may hold a row for every run.
+        """
+        with self._state:
+            kept = self._about_all.setdefault(self.generation, Kept(MOST_KEPT))
+            for old in sorted(self._about_all)[:-GENERATIONS_KEPT]:
+                del self._about_all[old]
+        return kept.once(question, work)
+
+    def forget(self) -> None:
+        """Forget all cached answers."""
+        with self._state:
+            self._about_all.clear()
+        self.kept.clear()
 
     def version(self, *workloads: str) -> int:
         """Return a number that grows with every change of these workloads' runs.
@@ -293,7 +315,11 @@ class Store:
                 try:
                     return read(self.arrow(query, [sql.literal(file), run_id]))
                 except Exception as error:  # noqa: BLE001 - whatever is wrong is in that file
-                    reason = f"holds run {run_id}, which cannot be read ({first_line(error)})."
+                    reason = Text(
+                        "holds run {run_id}, which cannot be read ({first_line}).",
+                        run_id=run_id,
+                        first_line=first_line(error),
+                    )
             self.refuse(file, reason)
         raise KeyError(run_id)
 
@@ -303,7 +329,9 @@ class Store:
         stamp = None if listed is None else listed.get(file)
         if stamp is not None and accept.stamp_of(file) == stamp:
             with self._lock:
-                self._poison[file, stamp] = f"{reason} Restore it from a copy or delete it."
+                self._poison[file, stamp] = Text(
+                    "{reason} Restore it from a copy or delete it.", reason=reason
+                )
                 self._again.add(file)
         self.refresh(wait=True)
 
@@ -526,7 +554,10 @@ class Store:
             raise
         except Exception as error:  # noqa: BLE001 - one file must never stop the others
             if len(rows) == 1:
-                reason = f"does not have the columns of a run ({first_line(error)})."
+                reason = Text(
+                    "does not have the columns of a run ({first_line}).",
+                    first_line=first_line(error),
+                )
                 refused[rows[0]["file"]] = reason
                 return
             half = len(rows) // 2
@@ -570,11 +601,15 @@ class Store:
             self._poison[path, stamp] = "breaks the reader. Restore it from a copy or delete it."
             raise
         except duckdb.OutOfMemoryException:
-            return f"needs more memory than is left for runs. {_MORE_MEMORY}"
+            return Text(
+                "needs more memory than is left for runs. {more_memory}", more_memory=_MORE_MEMORY
+            )
         except Exception as error:  # noqa: BLE001 - one file must never stop the others
             if not os.path.lexists(path):
                 raise FileNotFoundError(errno.ENOENT, "gone", path) from None
-            return f"does not have the columns of a run ({first_line(error)})."
+            return Text(
+                "does not have the columns of a run ({first_line}).", first_line=first_line(error)
+            )
         if reason := _contents(seal, held, broken):
             self._base.execute(sql.DROP_INCOMING, [path])
         return reason
@@ -616,10 +651,17 @@ class Store:
         """Yield runs that are shown from another file, with other numbers."""
         for file, count, run, shown in self._base.execute(sql.CONTRADICTIONS).fetchall():
             where = f"{self._folder_of(shown)}: {'/'.join(shown.rsplit('/', 2)[-2:])}"
-            what = f"run {run}" if count == 1 else f"{count:,} runs, one of them {run}"
-            reason = (
-                f"same run, other numbers, in {where}. That file is shown; of this one not {what}. "
-                "Delete one of the two, or commit the run again under another `repeat`."
+            what = (
+                f"run {run}"
+                if count == 1
+                else Text("{count:,} runs, one of them {run}", count=count, run=run)
+            )
+            reason = Text(
+                "same run, other numbers, in {where}. That file is shown; of this "
+                "one not {what}. Delete one of the two, or commit the run again "
+                "under another `repeat`.",
+                where=where,
+                what=what,
             )
             yield self._refusal(file, reason)
 
@@ -627,9 +669,12 @@ class Store:
         """Yield the files that wait for memory, one entry per folder."""
         places = Counter(os.path.dirname(p) for p in self._waiting)  # noqa: PTH120 - many, fast
         for place, count in places.items():
-            reason = (
-                f"{count:,} of its files are not loaded: the memory for runs is full "
-                f"({self.memory_bytes / 1e9:.3g} GB). {_MORE_MEMORY}"
+            reason = Text(
+                "{count:,} of its files are not loaded: the memory for runs is full "
+                "({memory_bytes:.3g} GB). {more_memory}",
+                count=count,
+                memory_bytes=self.memory_bytes / 1000000000.0,
+                more_memory=_MORE_MEMORY,
             )
             yield self._refusal(place, reason)
 
@@ -680,17 +725,30 @@ def too_long(base: duckdb.DuckDBPyConnection, paths: list[str], version: int) ->
     lengths = base.execute(sql.LONGEST[version], [[sql.literal(p) for p in paths]]).fetchone() or ()
     for name, letters in zip(sql.TEXTS, lengths, strict=True):
         if (letters or 0) > MAX_TEXT:
-            kept = f"at most {MAX_TEXT:,} are kept"
-            return f"breaks the rules: {name} has {letters:,} characters; {kept}. Shorten it."
+            kept = Text("at most {max_text:,} are kept", max_text=MAX_TEXT)
+            return Text(
+                "breaks the rules: {name} has {letters:,} characters; {kept}. Shorten it.",
+                name=name,
+                letters=letters,
+                kept=kept,
+            )
     return None
 
 
 def _contents(seal: Seal, held: int, broken: tuple[str, str] | None) -> str | None:
     """Return why a loaded file is refused: its run count or a broken rule; None if fine."""
     if broken is not None:
-        return f"holds a run that breaks the rules: run {broken[0]}, {broken[1]}. Run `verify`."
+        return Text(
+            "holds a run that breaks the rules: run {broken}, {broken_2}. Run `verify`.",
+            broken=broken[0],
+            broken_2=broken[1],
+        )
     if held != seal.rows:
-        return f"says {seal.rows:,} runs but holds {held:,}. Restore it or delete it."
+        return Text(
+            "says {rows:,} runs but holds {held:,}. Restore it or delete it.",
+            rows=seal.rows,
+            held=held,
+        )
     return None
 
 

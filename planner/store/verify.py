@@ -11,6 +11,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from planner.core import Text
 from planner.runs import SUMMARY, as_current, check_rows, has_kinds, run_id
 from planner.store.disk.folders import Folder
 from planner.store.reader import Refused, Store, too_long, version_of
@@ -86,7 +87,10 @@ def _deep(path: Path) -> tuple[int, str | None]:
     except FileNotFoundError:
         return 0, "has gone while it was read."
     except Exception as error:  # noqa: BLE001 - one file must never stop the others
-        return 0, f"cannot be read ({first_line(error)}). Restore it from a copy or delete it."
+        return 0, Text(
+            "cannot be read ({first_line}). Restore it from a copy or delete it.",
+            first_line=first_line(error),
+        )
 
 
 def _long_text(path: str, seal: Seal) -> str | None:
@@ -98,13 +102,17 @@ def _long_text(path: str, seal: Seal) -> str | None:
 
 def _rows_problem(seal: Seal, table: pa.Table) -> str | None:
     if seal.rows != table.num_rows:
-        return f"says {seal.rows} runs but holds {table.num_rows}."
+        return Text(
+            "says {rows} runs but holds {num_rows}.", rows=seal.rows, num_rows=table.num_rows
+        )
     for batch in table.to_batches(max_chunksize=4096):
         rows = batch.to_pylist()
         if problems := check_rows(rows):
-            return f"breaks the rules: {problems[0]}"
+            return Text("breaks the rules: {problem}", problem=problems[0])
         if renamed := [r["run_id"] for r in rows if run_id(r) != r["run_id"]]:
-            return f"holds run {renamed[0]}, whose id is not the hash of its identity."
+            return Text(
+                "holds run {renamed}, whose id is not the hash of its identity.", renamed=renamed[0]
+            )
     if seal.summary is not None and seal.summary != _present(table.to_pylist()[0]):
         return "has a seal with other numbers than its columns."
     return None

@@ -44,7 +44,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.core import LARGEST, SMALLEST, in_words, percent
+from planner.core import LARGEST, SMALLEST, Text, in_words, percent
 from planner.epochs import MAX_CV
 from planner.runs import CheckedRun, case_of, configuration_of, grouped, is_known
 from planner.suspects._curves import NEAR, against_other_batches, falling_flags, scaling_flags
@@ -117,7 +117,13 @@ def _computed(run: CheckedRun) -> tuple[tuple[float, str], ...]:
 def _evidence(run: CheckedRun, ratio: float, what: str) -> Flag:
     slip = _slip(ratio) or math.nan
     many = f"{ratio:,.0f} times" if ratio > 1.0 else f"1/{1.0 / ratio:,.0f}"
-    evidence = f"{what} is {many} as much, near {slip:g}: {SLIPS[slip]}?"
+    evidence = Text(
+        "{what} is {many} as much, near {slip:g}: {slips}?",
+        what=what,
+        many=many,
+        slip=slip,
+        slips=SLIPS[slip],
+    )
     return flag("unit slip", run, evidence, ratio)
 
 
@@ -159,7 +165,14 @@ def _against_sum(
         for factor in (f**way for f in SLIPS for way in (1, -1)):
             corrected_sum = sum(parts.values()) + value * (1.0 / factor - 1.0)
             off = abs(math.log(total / corrected_sum))
-            candidates.append((off, math.log(EXACT), factor, f"{part} against {name} and the rest"))
+            candidates.append(
+                (
+                    off,
+                    math.log(EXACT),
+                    factor,
+                    Text("{part} against {name} and the rest", part=part, name=name),
+                )
+            )
     off, allowed, ratio, label = min(candidates, key=lambda candidate: candidate[0])
     return (ratio, label) if off < allowed else (math.nan, "")
 
@@ -192,8 +205,12 @@ def _too_scattered(run: CheckedRun) -> Iterator[Flag]:
     """
     mean, later, sd = run.later_epoch_mean_s, (run.epochs_measured or 1) - 1, run.later_epoch_sd_s
     if sd and mean and later > 1 and sd > math.sqrt(later) * mean:
-        lead = f"later_epoch_sd_s is {sd / mean:,.1f} times the mean, more than {later} epochs can "
-        yield flag("unit slip", run, f"{lead}scatter: another unit?", sd / mean)
+        lead = Text(
+            "later_epoch_sd_s is {sd:,.1f} times the mean, more than {later} epochs can ",
+            sd=sd / mean,
+            later=later,
+        )
+        yield flag("unit slip", run, Text("{lead}scatter: another unit?", lead=lead), sd / mean)
 
 
 def _slip(ratio: float) -> float | None:
@@ -236,11 +253,21 @@ def duplicate_flags(runs: Sequence[CheckedRun]) -> list[Flag]:
 
 
 def _copy(run: CheckedRun, original: CheckedRun, count: int) -> Flag:
-    all_of = "its one number is that" if count == 1 else f"all {count} measured times are those"
-    evidence = f"{all_of} of run {original.run_id} to the last digit. "
+    all_of = (
+        "its one number is that"
+        if count == 1
+        else Text("all {count} measured times are those", count=count)
+    )
+    evidence: str = Text(
+        "{all_of} of run {run_id} to the last digit. ", all_of=all_of, run_id=original.run_id
+    )
     if _factors(run) != _factors(original):
-        evidence += f"That run is of {original.label}, {original.pattern}. "
-    return flag("duplicate", run, f"{evidence}One is a copy.", count)
+        evidence += Text(
+            "That run is of {original}, {pattern}. ",
+            original=original.label,
+            pattern=original.pattern,
+        )
+    return flag("duplicate", run, Text("{evidence}One is a copy.", evidence=evidence), count)
 
 
 def _factors(run: CheckedRun) -> tuple[Hashable, ...]:
@@ -312,9 +339,14 @@ def neighbour_flags(runs: Sequence[CheckedRun]) -> list[Flag]:
     for run, ratio, z in zip(runs, compared.ratio, compared.z, strict=True):
         if abs(z) > UNLIKE:
             epoch = in_words(run.later_epoch_mean_s or math.nan)
-            evidence = f"{epoch} an epoch, {ratio:.2f} times that of "
-            evidence += f"its neighbours in batch and pattern; robust z is {z:.1f}, at most "
-            evidence += f"{UNLIKE:g} is scatter."
+            evidence = Text(
+                "{epoch} an epoch, {ratio:.2f} times that of its neighbours in batch and "
+                "pattern; robust z is {value:.1f}, at most {unlike:g} is scatter.",
+                epoch=epoch,
+                ratio=ratio,
+                value=z,
+                unlike=UNLIKE,
+            )
             flags.append(flag("unlike its neighbours", run, evidence, z))
     return flags
 
@@ -328,9 +360,11 @@ def epoch_flags(runs: Sequence[CheckedRun]) -> list[Flag]:
             continue
         variation = math.sqrt(later / (later - 1)) * sd / (run.later_epoch_mean_s or math.nan)
         if variation > MAX_CV:
-            evidence = (
-                f"its {later} later epochs vary by {percent(variation, 1)} (standard deviation "
-                "over mean); above 20 % they are not of one kind."
+            evidence = Text(
+                "its {later} later epochs vary by {variation} (standard deviation "
+                "over mean); above 20 % they are not of one kind.",
+                later=later,
+                variation=percent(variation, 1),
             )
             flags.append(flag("unsteady epochs", run, evidence, variation))
     return flags
@@ -356,8 +390,9 @@ def zero_flags(runs: Sequence[CheckedRun]) -> list[Flag]:
         if run.later_epoch_sd_s == 0 and (run.epochs_measured or 0) > 2:
             zeros.append("later_epoch_sd_s")
         if zeros:
-            evidence = (
-                f"{', '.join(zeros)} is 0, which cannot be a measurement. Leave out unknown values."
+            evidence = Text(
+                "{zeros} is 0, which cannot be a measurement. Leave out unknown values.",
+                zeros=", ".join(zeros),
             )
             flags.append(flag("zero for missing", run, evidence, 0.0))
     return flags

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.core import Floats, percent
+from planner.core import Floats, Text, percent
 from planner.runs import CheckedRun, case_of, grouped, is_known
 from planner.suspects._flags import Flag, flag
 from planner.suspects.neighbours import FEWEST
@@ -94,8 +94,13 @@ def _fall(run: CheckedRun, batch: Floats, speed: Floats) -> Flag | None:
     most = float(speed[batch < (run.global_batch_size or 0)].max(initial=0.0))
     if not here < (1.0 - FALL) * most:
         return None
-    evidence = f"{count(here)} samples/s, {percent(1.0 - here / most)} less than a smaller batch "
-    evidence += f"reaches ({count(most)}). Something changed there."
+    evidence = Text(
+        "{count} samples/s, {here} less than a smaller batch reaches ({count_2}). Something "
+        "changed there.",
+        count=count(here),
+        here=percent(1.0 - here / most),
+        count_2=count(most),
+    )
     return flag("throughput falls", run, evidence, 1.0 - here / most)
 
 
@@ -108,8 +113,13 @@ def _peak(
     if not max(least, usual.get(size, 0.0)) < (1.0 - FALL) * here:
         return None
     lost = 1.0 - least / here
-    evidence = f"{count(here)} samples/s, of which a larger batch loses {percent(lost)} "
-    evidence += f"({count(least)}), and the other batches agree. Something was different here."
+    evidence = Text(
+        "{count} samples/s, of which a larger batch loses {lost} ({count_2}), and the other "
+        "batches agree. Something was different here.",
+        count=count(here),
+        lost=percent(lost),
+        count_2=count(least),
+    )
     return flag("throughput falls", run, evidence, lost)
 
 
@@ -146,12 +156,21 @@ def _scaling(run: CheckedRun, over_fewer: Floats, over_it: Floats) -> Flag | Non
     """
     ratio = _least(over_fewer)
     if ratio > TOO_FAST:
-        evidence = f"{run.devices} devices reach {ratio:.2f} times perfect scaling from fewer; "
-        evidence += f"above {TOO_FAST} one of the two runs is wrong."
+        evidence = Text(
+            "{devices} devices reach {ratio:.2f} times perfect scaling from fewer; above "
+            "{too_fast} one of the two runs is wrong.",
+            devices=run.devices,
+            ratio=ratio,
+            too_fast=TOO_FAST,
+        )
         return flag("impossible scaling", run, evidence, ratio)
     ratio = float(over_it.max(initial=0.0))
-    evidence = f"more devices reach up to {ratio:.2f} times perfect scaling from this run, "
-    evidence += f"and agree among themselves; above {TOO_FAST} a run is wrong."
+    evidence = Text(
+        "more devices reach up to {ratio:.2f} times perfect scaling from this run, and agree "
+        "among themselves; above {too_fast} a run is wrong.",
+        ratio=ratio,
+        too_fast=TOO_FAST,
+    )
     return flag("impossible scaling", run, evidence, ratio) if ratio > TOO_FAST else None
 
 

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.core import Estimate, Refusal, t_quantile
+from planner.core import Estimate, Refusal, Text, t_quantile
 from planner.fits import (
     BASES,
     NO_INTERVAL,
@@ -84,9 +84,11 @@ def _refuse(later: float, slower: float, names: tuple[str, str]) -> Refusal:
         comparison = "the two are the same"
     else:
         faster = names[0] if later >= 0.0 and slower <= 0.0 else names[1]
-        comparison = f"{faster} is at least as fast at every batch"
+        comparison = Text("{faster} is at least as fast at every batch", faster=faster)
     return Refusal(
-        reason=f"The curves do not cross at a batch above 0: {comparison}.",
+        reason=Text(
+            "The curves do not cross at a batch above 0: {comparison}.", comparison=comparison
+        ),
         measure_next="Measure both at the batch you mean to use; that ratio is the answer.",
     )
 
@@ -133,6 +135,10 @@ def _drawn_apart(
     if by <= VISIBLE:
         return ()
     return (
-        f"It is that of the two laws; measured points bend about them, and by these {faster} is "
-        f"{100.0 * by:.0f} % faster there.",
+        Text(
+            "It is that of the two laws; measured points bend about them, and by these "
+            "{faster} is {by:.0f} % faster there.",
+            faster=faster,
+            by=100.0 * by,
+        ),
     )

@@ -18,7 +18,10 @@ from planner.core import (
     Floats,
     Record,
     Refusal,
+    Text,
+    message_of,
     or_refusal,
+    paragraph,
     percent,
     plain,
     rounded_ends,
@@ -100,7 +103,12 @@ def _sentence(system: SystemCurve) -> str:
     v0, half = system.curve.asymptotic_throughput, system.curve.half_saturation_batch
     if not np.isfinite(float(v0.value)):
         return f"{system.label}: {v0.reasons[0]}{without(system)}"
-    text = f"{system.label} saturates at {count(v0.value)} samples/s{interval_text(v0)}; "
+    text: str = Text(
+        "{system} saturates at {count} samples/s{interval_text}; ",
+        system=system.label,
+        count=count(v0.value),
+        interval_text=interval_text(v0),
+    )
     if float(half.value) == 0.0:
         text += (
             "no overhead a step was seen: full speed at every measured batch."
@@ -109,14 +117,18 @@ def _sentence(system: SystemCurve) -> str:
         )
         return f"{text}{without(system)}"
     ninety = system.curve.batch_for(0.9)
-    text += (
-        f"half of that is reached at batch {size(half.value)}, 90 % at batch {size(ninety.value)}"
+    text += Text(
+        "half of that is reached at batch {half}, 90 % at batch {ninety}",
+        half=size(half.value),
+        ninety=size(ninety.value),
     )
     if system.batch.size and float(ninety.value) > float(system.batch.max()):
         most = float(system.batch.max())
         share = most / (most + float(half.value))
-        text += (
-            f", beyond the largest measured batch ({size(most)}), which reaches {percent(share)}"
+        text += Text(
+            ", beyond the largest measured batch ({most}), which reaches {share}",
+            most=size(most),
+            share=percent(share),
         )
     return f"{text}.{without(system)}"
 
@@ -128,9 +140,9 @@ def without(curve: SystemCurve) -> str:
     many = (
         "1 suspect run is"
         if len(curve.left_out) == 1
-        else f"{len(curve.left_out)} suspect runs are"
+        else Text("{left_out} suspect runs are", left_out=len(curve.left_out))
     )
-    return f" {many} left out of this fit."
+    return Text(" {many} left out of this fit.", many=many)
 
 
 def crossover_sentence(a: SystemCurve, b: SystemCurve) -> str:
@@ -139,11 +151,21 @@ def crossover_sentence(a: SystemCurve, b: SystemCurve) -> str:
         return "No crossover without both curves."
     crossing = crossover_batch(a.curve, b.curve, names=(a.label, b.label))
     if isinstance(crossing, Refusal):
-        return f"{crossing.reason} {crossing.measure_next}"
+        return paragraph(crossing.reason, crossing.measure_next)
     v0 = [float(c.asymptotic_throughput.value) for c in (a.curve, b.curve)]
     fast, slow = (a, b) if v0[0] > v0[1] else (b, a)
-    text = f"{fast.label} is faster than {slow.label} above batch {size(crossing.value)}"
-    return f"{text}{interval_text(crossing, size)}. {' '.join(crossing.reasons)}".strip()
+    text = Text(
+        "{fast} is faster than {slow} above batch {crossing}",
+        fast=fast.label,
+        slow=slow.label,
+        crossing=size(crossing.value),
+    )
+    return Text(
+        "{text}{interval_text}. {reasons}",
+        text=text,
+        interval_text=interval_text(crossing, size),
+        reasons=" ".join(crossing.reasons),
+    ).strip()
 
 
 def crossover_line(a: SystemCurve, b: SystemCurve) -> str:
@@ -156,7 +178,12 @@ def crossover_line(a: SystemCurve, b: SystemCurve) -> str:
     fast, slow = sorted((a, b), key=_limit, reverse=True)
     ends = float(crossing.value), float(crossing.low), float(crossing.high)
     value, _, _ = rounded_ends(*ends)
-    return f"{fast.label} is faster than {slow.label} above batch {plain(value)}."
+    return Text(
+        "{fast} is faster than {slow} above batch {value}.",
+        fast=fast.label,
+        slow=slow.label,
+        value=plain(value),
+    )
 
 
 def _limit(curve: SystemCurve) -> float:
@@ -233,7 +260,7 @@ def interval_text(e: Estimate, write: Callable[[float | Floats], str] = count) -
     if not np.isfinite(low):
         return ""
     if not np.isfinite(high):
-        return f" ({percent(e.level)}: at least {write(low)})"
+        return Text(" ({level}: at least {write})", level=percent(e.level), write=write(low))
     return f" ({percent(e.level)}: {write(low)} to {write(high)})"
 
 
@@ -251,7 +278,7 @@ def rounded_cell(row: Record, name: str) -> str:
     """Return a cell with its interval for a page's table, rounded to it: 258 (250 to 266)."""
     value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
     if value is None and low is not None:
-        return f"no limit (from {plain(float(low), 2)})"
+        return Text("no limit (from {low})", low=plain(float(low), 2))
     if value is None or low is None:
         return "no limit" if value is None else plain(float(value), 4)
     return with_range(float(value), float(low), np.inf if high is None else float(high))
@@ -295,7 +322,7 @@ def _fitted(batch: Floats, step: Floats, runs: Sequence[Run]) -> ThroughputCurve
         try:
             return fit_throughput(batch, step)
         except ValueError as problem:  # a file may have any number: the page stays
-            return Refusal(reason=str(problem), measure_next="Measure these batches again.")
+            return Refusal(reason=message_of(problem), measure_next="Measure these batches again.")
     published = next((r for r in runs if r.asymptotic_throughput is not None), None)
     if published is None:
         return NOTHING_LEFT
@@ -434,9 +461,16 @@ def with_step_times(runs: Sequence[Run], size: EpochSize) -> TimedSteps:
             lacking.setdefault(refusal, []).append(system)
     return TimedSteps(
         runs=tuple(filled_runs),
-        note=f"Step times follow from epoch times. {size.sentence}" if filled else "",
+        note=Text("Step times follow from epoch times. {sentence}", sentence=size.sentence)
+        if filled
+        else "",
         missing=tuple(
-            f"No curve for {', '.join(systems)}. {refusal.reason} {refusal.measure_next}"
+            Text(
+                "No curve for {systems}. {reason} {measure_next}",
+                systems=", ".join(systems),
+                reason=refusal.reason,
+                measure_next=refusal.measure_next,
+            )
             for refusal, systems in lacking.items()
         ),
         refused=None if has else next(iter(lacking), NO_GOOD_RUN),

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from planner.core import LEVEL, Basis, Estimate, Floats, Refusal, check_pairs, listed, plain
+from planner.core import LEVEL, Basis, Estimate, Floats, Refusal, Text, check_pairs, listed, plain
 from planner.core.points import numbers
 from planner.fits import (
     NARROW,
@@ -79,17 +79,25 @@ def asymptotic_throughput(lines: Lines, level: float) -> Estimate:
     low, high = slope_interval(lines, level)
     largest = float(lines.x_max[0])
     reached = largest * c / (t + largest * c)
-    reasons = []
+    reasons: list[str] = []
     if c == 0.0:
         reasons.append(
-            f"No batch effect seen up to batch {plain(largest)}: a step takes as long as at the "
-            "smallest batch, so throughput grows in proportion and its limit is unknown."
+            Text(
+                "No batch effect seen up to batch {largest}: a step takes as long as at "
+                "the smallest batch, so throughput grows in proportion and its limit is "
+                "unknown.",
+                largest=plain(largest),
+            )
         )
     elif low[0] == 0.0:
         reasons.append("No upper limit: the interval allows steps that do not grow with the batch.")
     if 0.0 < reached < 0.9:
         reasons.append(
-            f"The largest measured batch ({largest:g}) reaches {100 * reached:.0f} % of it."
+            Text(
+                "The largest measured batch ({largest:g}) reaches {reached:.0f} % of it.",
+                largest=largest,
+                reached=100 * reached,
+            )
         )
     with np.errstate(divide="ignore"):  # a slope of 0 is a throughput without limit
         value, interval = float(np.divide(1.0, c)), (1.0 / high, 1.0 / low)
@@ -107,7 +115,11 @@ def overhead(lines: Lines, level: float) -> Estimate:
         reasons = ("No overhead seen: the step time grows in proportion to the batch.",)
     elif share < 0.5:
         reasons = (
-            f"Even at the smallest batch ({smallest:g}) it is {100 * share:.0f} % of a step.",
+            Text(
+                "Even at the smallest batch ({smallest:g}) it is {share:.0f} % of a step.",
+                smallest=smallest,
+                share=100 * share,
+            ),
         )
     basis: Basis = "interpolated" if share >= 0.5 else "extrapolated"
     return scalar_estimate(t, intercept_interval(lines, level), level, basis, reasons)
@@ -202,8 +214,11 @@ class ThroughputCurve:
         good = (shares > 0.0) & (shares < 1.0)
         if not good.all():
             raise ValueError(
-                f"share: {listed(shares, good)}. A share of the asymptotic throughput is above "
-                "0 and below 1. Use 0.9, not 90."
+                Text(
+                    "share: {listed}. A share of the asymptotic throughput is above 0 "
+                    "and below 1. Use 0.9, not 90.",
+                    listed=listed(shares, good),
+                )
             )
         factor, (low, high) = shares / (1.0 - shares), ratio_interval(self.lines, self.level)
         batch = factor * float(self.half_saturation_batch.value)
@@ -234,8 +249,13 @@ def published_curve(asymptotic_throughput: float, overhead_s: float) -> Throughp
     v0, t = float(asymptotic_throughput), float(overhead_s)
     if not (0.0 < v0 < np.inf and 0.0 <= t < np.inf):
         raise ValueError(
-            f"asymptotic_throughput is {v0:g} samples/s and overhead_s is {t:g} s. The first must "
-            "be above 0, the second at least 0, both finite. Copy them again from the source."
+            Text(
+                "asymptotic_throughput is {v0:g} samples/s and overhead_s is {text:g} "
+                "s. The first must be above 0, the second at least 0, both finite. Copy "
+                "them again from the source.",
+                v0=v0,
+                text=t,
+            )
         )
     nothing = np.empty(0)
     return ThroughputCurve(
@@ -314,7 +334,12 @@ def fit_throughput(
         step_s=times,
         residuals=residuals,
         scatter=scatter,
-        warnings=tuple(f"{sentence} Trust the curve up to {trusted:g}." for sentence in change)
+        warnings=tuple(
+            Text(
+                "{sentence} Trust the curve up to {trusted:g}.", sentence=sentence, trusted=trusted
+            )
+            for sentence in change
+        )
         + ((UNCHECKED,) if distinct.size == 2 else ()),
         trusted_up_to_batch=trusted,
         answers_from_batch=start,
@@ -335,31 +360,44 @@ def _change(sizes: Floats, times: Floats) -> tuple[tuple[str, ...], float]:
         return (), float(distinct[-1])
     first = int(fallen[0])
     lost = 100.0 * (1.0 - float(share[first]))
-    lead = (
-        f"Something changed at b={distinct[first]:g}: throughput is {lost:.0f} % below that of a "
-        "smaller batch."
+    lead = Text(
+        "Something changed at b={distinct:g}: throughput is {lost:.0f} % below that "
+        "of a smaller batch.",
+        distinct=distinct[first],
+        lost=lost,
     )
     return (lead,), float(distinct[first - 1])
 
 
 def _refuse_one_batch(batch: float) -> Refusal:
     return Refusal(
-        reason=f"Only batch {plain(batch)} was measured, and one size shows no curve: taking its "
-        "throughput for other batches was 32 to 137 % wrong in the median.",
-        measure_next=f"Measure a batch at most {batch / NARROW:g} or at least {batch * NARROW:g}, "
-        "best the smallest, the largest that fits and one between.",
+        reason=Text(
+            "Only batch {batch} was measured, and one size shows no curve: taking its "
+            "throughput for other batches was 32 to 137 % wrong in the median.",
+            batch=plain(batch),
+        ),
+        measure_next=Text(
+            "Measure a batch at most {batch:g} or at least {batch_2:g}, best the "
+            "smallest, the largest that fits and one between.",
+            batch=batch / NARROW,
+            batch_2=batch * NARROW,
+        ),
     )
 
 
 def _refuse_scatter(scatter: float, worst: float, change: tuple[str, ...]) -> Refusal:
-    lead = (
-        f"The points scatter {100 * scatter:.0f} % around the law; healthy sweeps scatter 2 to "
-        "9 %, so the asymptotic throughput and the overhead would mean nothing."
+    lead = Text(
+        "The points scatter {scatter:.0f} % around the law; healthy sweeps scatter "
+        "2 to 9 %, so the asymptotic throughput and the overhead would mean nothing.",
+        scatter=100 * scatter,
     )
     return Refusal(
         reason=" ".join((lead, *change)),
-        measure_next=f"Measure batch {plain(worst)} again in a fresh process; it fits worst. "
-        "If it repeats, split the sweep where the behaviour changes.",
+        measure_next=Text(
+            "Measure batch {worst} again in a fresh process; it fits worst. If it "
+            "repeats, split the sweep where the behaviour changes.",
+            worst=plain(worst),
+        ),
     )
 
 
@@ -386,8 +424,14 @@ def fit_in_throughput_space(batch: ArrayLike, throughput: ArrayLike) -> tuple[fl
     t, c = parameters(fit_lines(np.zeros(b.shape, dtype=np.int64), b, b / v))
     if not (t > 0.0 and c > 0.0):
         raise ValueError(
-            f"The {b.size} points show no bend (overhead {t:g} s, slope {c:g} s per sample). Both "
-            "must be above 0 to be refined. Measure a smaller and a larger batch."
+            Text(
+                "The {size} points show no bend (overhead {text:g} s, slope {name:g} s "
+                "per sample). Both must be above 0 to be refined. Measure a smaller and "
+                "a larger batch.",
+                size=b.size,
+                text=t,
+                name=c,
+            )
         )
 
     def errors(log: Floats) -> Floats:

@@ -42,7 +42,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from planner.convergence import ConvergenceCurve, fit_convergence, group_medians
-from planner.core import Floats, Record, Refusal
+from planner.core import Floats, Record, Refusal, Text, message_of, plural
 from planner.runs import NO_OPTIMIZER
 from planner.time_to_target.goodput import Comparison, OptimizerCurve
 from planner.time_to_target.sentences import Goal
@@ -263,7 +263,7 @@ class Edition:
     @property
     def name(self) -> str:
         """Name as a workload: ResNet-50 on ImageNet (MLPerf reference)."""
-        return f"{self.benchmark.trained} (MLPerf reference)"
+        return Text("{trained} (MLPerf reference)", trained=self.benchmark.trained)
 
     @property
     def rounds_text(self) -> str:
@@ -358,13 +358,13 @@ def _law(batch: Floats, samples: Floats) -> ConvergenceCurve | Refusal:
     try:
         return fit_convergence(batch, samples)
     except ValueError as problem:  # a file may hold any number: the page stays
-        return Refusal(reason=str(problem), measure_next="Check the package's files.")
+        return Refusal(reason=message_of(problem), measure_next="Check the package's files.")
 
 
 def _resolution(edition: Edition, medians: Floats) -> str:
     """Return the count of runs, and the resolution of lists in whole epochs, in words."""
     runs, benchmark = sum(map(len, edition.samples)), edition.benchmark
-    lead = f"{runs:,} reference runs at {edition.batch.size} batch sizes"
+    lead = Text("{runs:,} reference runs at {size} batch sizes", runs=runs, size=edition.batch.size)
     per_epoch = benchmark.per_unit or 0.0
     in_epochs = benchmark.unit == "epochs" and per_epoch > 0.0
     whole = in_epochs and all(
@@ -372,18 +372,21 @@ def _resolution(edition: Edition, medians: Floats) -> str:
     )
     finite = medians[np.isfinite(medians)]
     if not whole or not finite.size:
-        return f"{lead}."
+        return Text("{lead}.", lead=lead)
     coarse = 100.0 * per_epoch / np.array([finite.max(), finite.min()])
-    return (
-        f"{lead}, stated in whole epochs: each is {coarse[0]:.2g} to {coarse[1]:.2g} % of the "
-        "steps."
+    return Text(
+        "{lead}, stated in whole epochs: each is {coarse:.2g} to {coarse_2:.2g} % of the steps.",
+        lead=lead,
+        coarse=coarse[0],
+        coarse_2=coarse[1],
     )
 
 
 PACKAGE: Final = "mlperf-logging"
-MISSING: Final = (
-    f"MLPerf's reference convergence points are unavailable: the package {PACKAGE} is not "
-    f"installed. Run pip install {PACKAGE}."
+MISSING: Final = Text(
+    "MLPerf's reference convergence points are unavailable: the package {package} "
+    "is not installed. Run pip install {package}.",
+    package=PACKAGE,
 )
 _FOLDER: Final = re.compile(r"(training|hpc)_(\d+)\.(\d+)\.\d+")
 _LISTS: Final = ("Epochs to converge", "samples to converge")
@@ -411,7 +414,15 @@ def _read(place: Path, version: str, licence: str, source: str) -> ReferencePoin
             points += _points(path)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as fault:
             unreadable.append(f"{path.parent.name}/{path.name}: {fault}")
-    problem = "" if points else f"{PACKAGE} {version} has no reference convergence points."
+    problem = (
+        ""
+        if points
+        else Text(
+            "{package} {version} has no reference convergence points.",
+            package=PACKAGE,
+            version=version,
+        )
+    )
     return ReferencePoints(
         points=tuple(points),
         version=version,
@@ -458,7 +469,7 @@ UNKNOWN: Final = "unknown benchmark: unit and target are missing"
 
 def goal_of_reference(edition: Edition) -> Goal:
     """Return model, data set and target of an edition, for sentences."""
-    when = f"MLPerf reference points, round {edition.rounds_text}"
+    when = Text("MLPerf reference points, round {rounds_text}", rounds_text=edition.rounds_text)
     return Goal(trained=edition.benchmark.trained, target=f"{edition.benchmark.target} ({when})")
 
 
@@ -476,9 +487,14 @@ def point_rows(points: Iterable[Point]) -> list[Record]:
 def summary_of(points: Sequence[Point]) -> str:
     """Return how many lists there are, are repeats, corrected or left out, in words."""
     rows = point_rows(points)
-    parts = [
-        f"{len(points):,} lists are in the package's files; {len(points) - len(rows):,} repeat "
-        f"another list of the same benchmark, so {len(rows):,} differ"
+    parts: list[str] = [
+        Text(
+            "{points:,} lists are in the package's files; {points_2:,} repeat another "
+            "list of the same benchmark, so {rows:,} differ",
+            points=len(points),
+            points_2=len(points) - len(rows),
+            rows=len(rows),
+        )
     ]
     for use, words in (
         ("in the latest round", "{} are in force in the latest round of their benchmark"),
@@ -487,7 +503,12 @@ def summary_of(points: Sequence[Point]) -> str:
     ):
         parts.append(words.format(f"{sum(str(r['use']).startswith(use) for r in rows):,}"))
     slips = sum(len(split_errors(p[0].values)[1]) for p in _different(points))
-    return f"{'; '.join(parts)}; {slips} value{' is' if slips == 1 else 's are'} corrected."
+    return plural(
+        slips,
+        "{parts}; {count} value is corrected.",
+        "{parts}; {count} values are corrected.",
+        parts="; ".join(parts),
+    )
 
 
 def _different(points: Iterable[Point]) -> list[list[Point]]:
@@ -515,7 +536,11 @@ def _row(members: Sequence[Point], latest: set[tuple[str, float, tuple[float, ..
         "samples_to_target": None,
     }
     if benchmark is None or benchmark.left_out:
-        return row | {"use": f"left out: {benchmark.left_out if benchmark else UNKNOWN}"}
+        return row | {
+            "use": Text(
+                "left out: {left_out}", left_out=benchmark.left_out if benchmark else UNKNOWN
+            )
+        }
     samples = samples_of(benchmark, first)
     row["samples_to_target"] = float(np.median(samples))
     now = (benchmark.key, float(first.batch), samples) in latest
@@ -529,4 +554,8 @@ def _corrections(point: Point) -> str:
         return ""
     values = ", ".join(f"{v:,.0f}" for v in slips)
     times = slips[0] / float(np.median(point.values))
-    return f"; corrected: {values} is {times:.2g} times the median of its list and left out"
+    return Text(
+        "; corrected: {values} is {times:.2g} times the median of its list and left out",
+        values=values,
+        times=times,
+    )

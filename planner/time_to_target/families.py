@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from planner.convergence import ConvergenceCurve, set_labels
-from planner.core import Estimate, Record
+from planner.core import Estimate, Record, Text
 from planner.runs import TrialSet
 from planner.throughput import count, interval_text, size
 from planner.time_to_target.goodput import Comparison, OptimizerCurve
@@ -106,18 +106,30 @@ def families_of(
 def family_sentences(of: Families) -> list[str]:
     """Return which network scales to the largest batch, and which needs the fewest steps."""
     fitted = of.fitted
-    where = f"on {of.dataset} with {of.optimizer} to {of.goal.target}"
+    where = Text(
+        "on {dataset} with {optimizer} to {target}",
+        dataset=of.dataset,
+        optimizer=of.optimizer,
+        target=of.goal.target,
+    )
     if len(fitted) < 2:
-        only = f"only {fitted[0][0].name} has" if fitted else "no network has"
+        only = Text("only {fitted} has", fitted=fitted[0][0].name) if fitted else "no network has"
         hint = "" if of.easiest == of.goal.target else f", as {of.easiest}"
-        return [f"No comparison {where}: {only} a fitted law. Choose an easier target{hint}."]
+        return [
+            Text(
+                "No comparison {where}: {only} a fitted law. Choose an easier target{hint}.",
+                where=where,
+                only=only,
+                hint=hint,
+            )
+        ]
     critical = [(f.name, c.critical_batch_size) for f, c in fitted]
     least = [(f.name, c.min_steps) for f, c in fitted]
     return [
         _first(
             sorted(critical, key=lambda x: -_number(x[1])),
-            f"scales to the largest batch {where}: Bcrit is",
-            f"are tied for the largest critical batch size {where}:",
+            Text("scales to the largest batch {where}: Bcrit is", where=where),
+            Text("are tied for the largest critical batch size {where}:", where=where),
             size,
         ),
         _first(
@@ -154,9 +166,13 @@ def _first(
     equal = [other for other, e in others if _meet(best, e)]
     if not equal:
         (second, next_best) = others[0]
-        return (
-            f"{name} {leads} {_written(best, write)}, against {_written(next_best, write)} of "
-            f"{second}."
+        return Text(
+            "{name} {leads} {written}, against {written_2} of {second}.",
+            name=name,
+            leads=leads,
+            written=_written(best, write),
+            written_2=_written(next_best, write),
+            second=second,
         )
     if len(equal) == len(others):
         names = "All networks" if len(ranked) > 2 else f"{name} and {equal[0]}"
@@ -164,7 +180,13 @@ def _first(
         *before, last = [name, *equal]
         comma = "; " if any(", " in each for each in before) else ", "
         names = f"{comma.join(before)} and {last}"
-    return f"{names} {tied} their intervals overlap, led by {name} with {_written(best, write)}."
+    return Text(
+        "{names} {tied} their intervals overlap, led by {name} with {written}.",
+        names=names,
+        tied=tied,
+        name=name,
+        written=_written(best, write),
+    )
 
 
 def _written(estimate: Estimate, write: Callable[[float], str]) -> str:

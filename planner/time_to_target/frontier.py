@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import numpy as np
 
 from planner.convergence import ConvergenceCurve
-from planner.core import Estimate, Floats, Refusal, listed
+from planner.core import Estimate, Floats, Refusal, Text, listed
 from planner.fits import TWICE, StepTimeCurve
 from planner.scaling import CountCurve, Launched, Scaled, ScalingCurve, SpeedUp
 from planner.throughput import ThroughputCurve
@@ -176,9 +176,15 @@ def _non_dominated(time_s: Floats, cost: Floats) -> NDArray[np.bool_]:
 
 def _refuse_grid(counts: Floats, sizes: Floats) -> Refusal:
     return Refusal(
-        reason=f"No point of the grid has an answer: {counts.size} device counts from "
-        f"{counts.min():g} to {counts.max():g}, batches from {sizes.min():g} to "
-        f"{sizes.max():g}.",
+        reason=Text(
+            "No point of the grid has an answer: {size} device counts from {min:g} to "
+            "{max:g}, batches from {min_2:g} to {max_2:g}.",
+            size=counts.size,
+            min=counts.min(),
+            max=counts.max(),
+            min_2=sizes.min(),
+            max_2=sizes.max(),
+        ),
         measure_next="Choose measured batches and device counts, or measure these.",
     )
 
@@ -193,8 +199,11 @@ def _step_times(
         return Launched(curve=scaling, launch=launch, devices_per_node=per_node)
     if launch is not None:
         raise ValueError(
-            f"launch is {launch}, but these step times have no launch modes. Leave it out, or pass "
-            "a scaling curve (planner.fit_scaling)."
+            Text(
+                "launch is {launch}, but these step times have no launch modes. Leave "
+                "it out, or pass a scaling curve (planner.fit_scaling).",
+                launch=launch,
+            )
         )
     if isinstance(scaling, CountCurve):
         return OneDeviceCount(curve=scaling, devices=float(scaling.devices))
@@ -202,8 +211,11 @@ def _step_times(
         return scaling
     if counts.size != 1:
         raise ValueError(
-            f"A throughput curve has one device count; {counts.size} were requested. Pass the "
-            "measured count, or step times fitted over several."
+            Text(
+                "A throughput curve has one device count; {size} were requested. Pass "
+                "the measured count, or step times fitted over several.",
+                size=counts.size,
+            )
         )
     return OneDeviceCount(curve=scaling, devices=float(counts[0]))
 
@@ -222,15 +234,25 @@ def _axes(
         f"{name}: {listed(values, good)}" for name, values, good in checks if not good.all()
     ]
     problems += [
-        f"{name} has shape {values.shape}" for name, values, _ in checks
+        Text("{name} has shape {shape}", name=name, shape=values.shape)
+        for name, values, _ in checks
         if values.ndim > 1 or not values.size
-    ]  # fmt: skip
+    ]
     if prices.ndim and prices.shape != counts.shape:
-        problems.append(f"there are {prices.size} prices for {counts.size} device counts")
+        problems.append(
+            Text(
+                "there are {size} prices for {size_2} device counts",
+                size=prices.size,
+                size_2=counts.size,
+            )
+        )
     if problems:
         raise ValueError(
-            f"{'; '.join(problems)}. Devices are whole numbers from 1, batches above 0, prices 0 "
-            "or more, one or as many as devices; each a number or a flat list."
+            Text(
+                "{problems}. Devices are whole numbers from 1, batches above 0, prices "
+                "0 or more, one or as many as devices; each a number or a flat list.",
+                problems="; ".join(problems),
+            )
         )
     counts, sizes = np.atleast_1d(counts), np.atleast_1d(sizes)
     return counts, sizes, np.broadcast_to(prices, counts.shape)

@@ -39,9 +39,10 @@ from planner.convergence import (
     refusal_missed,
     steps_of,
 )
-from planner.core import Estimate, Floats, Refusal
+from planner.core import Estimate, Floats, Refusal, Text, message_of
 from planner.core.points import numbers
 from planner.fits import (
+    CURVES,
     NAMES,
     Limited,
     StepTimeCurve,
@@ -211,8 +212,11 @@ def _allowed(max_batch: float | None) -> float:
     allowed = numbers("max_batch", max_batch, "the largest batch that fits, at least 1, or None")
     if allowed.ndim or not allowed >= 1.0:
         raise ValueError(
-            f"max_batch is {max_batch!r:.40}. A batch is whole samples, at least 1. Give the "
-            "largest batch that fits, or None."
+            Text(
+                "max_batch is {max_batch!r:.40}. A batch is whole samples, at least 1. "
+                "Give the largest batch that fits, or None.",
+                max_batch=max_batch,
+            )
         )
     return float(allowed)
 
@@ -242,8 +246,7 @@ def _unanswered(
 ) -> Refusal | None:
     curves: tuple[Limited, Limited] = throughput, convergence
     refusals = (
-        refusal_outside(curve, batch, f"the curve of {name.lower()}")
-        for curve, name in zip(curves, NAMES, strict=True)
+        refusal_outside(curve, batch, name) for curve, name in zip(curves, CURVES, strict=True)
     )
     return next((refusal for refusal in refusals if refusal), refusal_missed(convergence, batch))
 
@@ -253,19 +256,30 @@ def _clipped(
 ) -> str:
     """Return the optimum of the two laws, why it was clipped, and the extra time."""
     smallest, largest = _measured_by_both(throughput, convergence)
-    why = f"the largest batch allowed is {batch:g}"
+    why = Text("the largest batch allowed is {batch:g}", batch=batch)
     if batch in {smallest, largest}:
-        end = f"from {batch:g} on" if batch == smallest else f"up to {batch:g}"
-        why = f"both curves were measured {end} only"
+        end = (
+            Text("from {batch:g} on", batch=batch)
+            if batch == smallest
+            else Text("up to {batch:g}", batch=batch)
+        )
+        why = Text("both curves were measured {end} only", end=end)
     if not 0.0 < optimum < np.inf:
-        return f"Time to target falls as the batch {'grows' if optimum else 'shrinks'}; {why}."
+        return (
+            Text("Time to target falls as the batch grows; {why}.", why=why)
+            if optimum
+            else Text("Time to target falls as the batch shrinks; {why}.", why=why)
+        )
     turns = float(throughput.half_saturation_batch.value) + float(
         convergence.critical_batch_size.value
     )
     longer = (turns + batch + optimum**2 / batch) / (turns + 2.0 * optimum) - 1.0
-    return (
-        f"The optimum of the two laws is batch {_rounded(optimum)}, but {why}: by these laws that "
-        f"takes {_per_cent(longer)} % longer."
+    return Text(
+        "The optimum of the two laws is batch {rounded}, but {why}: by these laws "
+        "that takes {per_cent} % longer.",
+        rounded=_rounded(optimum),
+        why=why,
+        per_cent=_per_cent(longer),
     )
 
 
@@ -283,7 +297,11 @@ def _refuse_flat(smallest: float, largest: float) -> Refusal:
     return Refusal(
         reason="Neither curve turns where it was measured, so every batch takes the same time to "
         "the target.",
-        measure_next=f"Measure both at a batch below {smallest:g} and at one above {largest:g}.",
+        measure_next=Text(
+            "Measure both at a batch below {smallest:g} and at one above {largest:g}.",
+            smallest=smallest,
+            largest=largest,
+        ),
     )
 
 
@@ -296,10 +314,16 @@ def _refuse_apart(throughput: StepTimeCurve, convergence: ConvergenceCurve) -> R
         )
     )
     return Refusal(
-        reason=f"No batch lies within both curves: step times cover {ours}, steps to "
-        f"target {theirs}.",
-        measure_next=f"Measure step times at a batch from {theirs}, or steps to target at one "
-        f"from {ours}.",
+        reason=Text(
+            "No batch lies within both curves: step times cover {ours}, steps to target {theirs}.",
+            ours=ours,
+            theirs=theirs,
+        ),
+        measure_next=Text(
+            "Measure step times at a batch from {theirs}, or steps to target at one from {ours}.",
+            theirs=theirs,
+            ours=ours,
+        ),
     )
 
 
@@ -486,7 +510,7 @@ def _unreadable(optimizer: str, problem: ValueError) -> OptimizerCurve:
     return OptimizerCurve(
         optimizer=optimizer, batch=_NOTHING, learning_rate=_NOTHING, median_steps=_NOTHING,
         reached=none, seeds=none, noise_scale=_NOTHING, seed_batch=_NOTHING, seed_steps=_NOTHING,
-        curve=Refusal(reason=str(problem), measure_next="Measure these trials again."),
+        curve=Refusal(reason=message_of(problem), measure_next="Measure these trials again."),
     )  # fmt: skip
 
 
@@ -510,7 +534,13 @@ class Place:
     def phrase(self) -> str:
         """The system in words, with the source of the step times if it is another workload."""
         whose = (
-            f"with the step times of {self.stand_in} ({self.workload}) " if self.stand_in else ""
+            Text(
+                "with the step times of {stand_in} ({workload}) ",
+                stand_in=self.stand_in,
+                workload=self.workload,
+            )
+            if self.stand_in
+            else ""
         )
         return f"{'as a guess, ' if self.guess else ''}{whose}on {self.system}"
 

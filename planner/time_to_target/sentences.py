@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from planner.convergence import ConvergenceCurve, goal_text, is_stricter, target_text
-from planner.core import Estimate, Floats, Refusal, in_words, percent
+from planner.core import Estimate, Floats, Refusal, Text, in_words, paragraph, percent
 from planner.runs import NO_OPTIMIZER, Trials, TrialSet
 from planner.throughput import interval_text, size
 from planner.time_to_target.goodput import (
@@ -112,9 +112,13 @@ def headline(goal: Goal, timings: Timings, times: Placed | None) -> str:
         return ""
     name, best, least = min(timed, key=lambda t: float(t[2].value))
     batch = f"{size(best.value)}{'' if best.low == best.high else interval_text(best, size)}"
-    return (
-        f"{goal.of(name)} is fastest at batch {batch}, {times[name].place.phrase}: "
-        f"{_seconds(least.value)}{interval_text(least, _seconds)}."
+    return Text(
+        "{of} is fastest at batch {batch}, {phrase}: {seconds}{interval_text}.",
+        of=goal.of(name),
+        batch=batch,
+        phrase=times[name].place.phrase,
+        seconds=_seconds(least.value),
+        interval_text=interval_text(least, _seconds),
     )
 
 
@@ -128,12 +132,17 @@ def convergence_sentence(
     """Return where larger batches give diminishing returns, and the best batch `where`."""
     limit = _limit(curve, goal.of(optimizer.optimizer))
     if timing is None or isinstance(timing.best, Refusal) or isinstance(timing.least_s, Refusal):
-        return f"{limit}."
+        return Text("{limit}.", limit=limit)
     best, least = timing.best, interval_text(timing.least_s, _seconds)
     ends = "" if best.low == best.high else interval_text(best, size)  # clipped: a note says so
-    return (
-        f"{limit}; {where} the best batch is {size(best.value)}{ends}, which takes "
-        f"{_seconds(timing.least_s.value)}{least}."
+    return Text(
+        "{limit}; {where} the best batch is {best}{ends}, which takes {seconds}{least}.",
+        limit=limit,
+        where=where,
+        best=size(best.value),
+        ends=ends,
+        seconds=_seconds(timing.least_s.value),
+        least=least,
     )
 
 
@@ -145,12 +154,23 @@ def fastest_sentence(timings: Timings) -> str:
     (first, a), (second, b) = sorted(least.items(), key=lambda x: float(x[1].value))[:2]
     times = f"{_seconds(a.value)} against {_seconds(b.value)}"
     if float(a.high) < float(b.low):
-        return f"{first} is fastest, each at its best batch: {times} with {second}."
+        return Text(
+            "{first} is fastest, each at its best batch: {times} with {second}.",
+            first=first,
+            times=times,
+            second=second,
+        )
     if np.isfinite(float(a.high)) and np.isfinite(float(b.low)):
         why = "within their intervals. More seeds at these batches would narrow both"
     else:
         why = "and published step times have no interval. Measure the step times"
-    return f"{first} and {second} are tied, each at its best batch: {times}, {why}."
+    return Text(
+        "{first} and {second} are tied, each at its best batch: {times}, {why}.",
+        first=first,
+        second=second,
+        times=times,
+        why=why,
+    )
 
 
 def fastest_two(timings: Timings) -> tuple[str, str, bool] | None:
@@ -171,11 +191,11 @@ def noise_sentence(comparison: Comparison) -> str:
     pairs = [
         f"{c.optimizer} {size(c.usual_noise_scale)} ({_bcrit(c)})"
         if c.usual_noise_scale is not None
-        else f"{c.optimizer} not measured ({_bcrit(c)})"
+        else Text("{optimizer} not measured ({bcrit})", optimizer=c.optimizer, bcrit=_bcrit(c))
         for c in curves
     ]
     lead = "Gradient noise scale in samples, median over the batches at their best rates (Bcrit): "
-    return f"{lead}{'; '.join(pairs)}."
+    return Text("{lead}{pairs}.", lead=lead, pairs="; ".join(pairs))
 
 
 def caution_of(comparison: Comparison, goal: Goal) -> str:
@@ -183,9 +203,11 @@ def caution_of(comparison: Comparison, goal: Goal) -> str:
     missed = sum(int((c.reached < c.seeds).any()) for c in comparison.curves)
     if not goal.stricter_than or not missed:
         return ""
-    return (
-        f"Stricter than the {goal.stricter_than} these trials were trained for: they stopped soon "
-        "after it, so a trial that missed this target may only have stopped too early."
+    return Text(
+        "Stricter than the {stricter_than} these trials were trained for: they "
+        "stopped soon after it, so a trial that missed this target may only have "
+        "stopped too early.",
+        stricter_than=goal.stricter_than,
     )
 
 
@@ -208,7 +230,7 @@ def note_lines(notes: Mapping[str, Sequence[str]]) -> list[str]:
 
 def refused_text(why: Refusal) -> str:
     """Return a refusal as one text: the reason, and what to measure next."""
-    return f"{why.reason} {why.measure_next}"
+    return paragraph(why.reason, why.measure_next)
 
 
 def _refusals(comparison: Comparison, goal: Goal) -> list[str]:
@@ -227,13 +249,19 @@ def _untimed(comparison: Comparison, goal: Goal, timings: Timings, times: Placed
     for name in (n for n in names if n in times):
         if refusal := _no_best(times[name], timings.get(name)):
             why.setdefault((times[name].place.phrase, refused_text(refusal)), []).append(name)
-    sentences = [
-        f"No best batch{_for(those, names)} {where}: {text}" for (where, text), those in why.items()
+    sentences: list[str] = [
+        Text("No best batch{for_} {where}: {text}", for_=_for(those, names), where=where, text=text)
+        for (where, text), those in why.items()
     ]
     if times and (missing := [n for n in names if n not in times]):
         sentences.append(
-            f"No best batch{_for(missing, names)} there: {goal.trained} with {_listed(missing)} "
-            "was not timed on that system under that input pattern."
+            Text(
+                "No best batch{for_} there: {trained} with {listed} was not timed on "
+                "that system under that input pattern.",
+                for_=_for(missing, names),
+                trained=goal.trained,
+                listed=_listed(missing),
+            )
         )
     return sentences
 
@@ -245,9 +273,11 @@ def _no_best(times: PlacedTimes, timing: Timing | None) -> Refusal | None:
 
 
 def _unmeasured(trained: str) -> str:
-    return (
-        f"No best batch: steps of {trained} were not timed. Measure it on this system at two or "
-        "more batch sizes, or choose the step times of another workload below."
+    return Text(
+        "No best batch: steps of {trained} were not timed. Measure it on this "
+        "system at two or more batch sizes, or choose the step times of another "
+        "workload below.",
+        trained=trained,
     )
 
 
@@ -264,15 +294,28 @@ def _limit(curve: ConvergenceCurve, goal: str) -> str:
         if float(critical.value) > 0.0:
             why = "the intervals allow a constant number of steps"
         first = size(curve.batch[0])
-        return f"Batches above {first} showed no gain for {goal}: {why}"
+        return Text(
+            "Batches above {first} showed no gain for {goal}: {why}",
+            first=first,
+            goal=goal,
+            why=why,
+        )
     if not np.isfinite(float(critical.high)):
         level = percent(critical.level)
-        return (
-            f"Larger batches still save steps at the largest measured batch ({size(largest)}) for "
-            f"{goal}: the limit is above batch {size(critical.low)} ({level})"
+        return Text(
+            "Larger batches still save steps at the largest measured batch "
+            "({largest}) for {goal}: the limit is above batch {low} ({level})",
+            largest=size(largest),
+            goal=goal,
+            low=size(critical.low),
+            level=level,
         )
     batch = f"{size(critical.value)}{interval_text(critical, size)}"
-    beyond = f"Beyond batch {batch} larger batches give diminishing returns for {goal}"
+    beyond = Text(
+        "Beyond batch {batch} larger batches give diminishing returns for {goal}",
+        batch=batch,
+        goal=goal,
+    )
     return f"{beyond}{_outside(curve)}"
 
 
@@ -280,9 +323,9 @@ def _outside(curve: ConvergenceCurve) -> str:
     """Return a remark on a critical batch size outside the measured batches."""
     value, smallest, largest = curve.critical_batch_size.value, curve.batch[0], curve.batch[-1]
     if value > largest:
-        return f" (the largest measured batch is {size(largest)})"
+        return Text(" (the largest measured batch is {largest})", largest=size(largest))
     if value < smallest:
-        return f" (the smallest measured batch is {size(smallest)})"
+        return Text(" (the smallest measured batch is {smallest})", smallest=size(smallest))
     return ""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from planner.core import Record, in_words
+from planner.core import Record, Text, in_words
 from planner.job import StatedTime, stated_interval
 from planner.throughput import cell
 from planner.time_to_target.frontier import SECONDS_PER_HOUR
@@ -21,10 +21,18 @@ def stated_sentences(goal: Goal, times: Sequence[StatedTime]) -> list[str]:
     fastest = min(times, key=lambda t: t.seconds[0])
     typical = max(times, key=lambda t: (len(t.seconds), -t.hardware.count))
     runs = sum(len(t.seconds) for t in times)
-    among = f"the fastest of {runs:,} published runs" if runs > 1 else "the only published run"
-    first = (
-        f"{goal.trained} reached {goal.target} in {in_words(fastest.seconds[0])} on "
-        f"{stated_name(fastest)}, {among}."
+    among = (
+        Text("the fastest of {runs:,} published runs", runs=runs)
+        if runs > 1
+        else "the only published run"
+    )
+    first = Text(
+        "{trained} reached {target} in {second} on {stated_name}, {among}.",
+        trained=goal.trained,
+        target=goal.target,
+        second=in_words(fastest.seconds[0]),
+        stated_name=stated_name(fastest),
+        among=among,
     )
     if typical is fastest:
         return [first]
@@ -80,13 +88,13 @@ def _with(row: Record, by_system: Mapping[str, StatedTime]) -> Record:
         "least_s": cell(time.median_s),
         "device_hours": _device_hours(time),
         "refused": None,
-        "stated": f"Stated, {_median_of(time)}.",
+        "stated": Text("Stated, {median_of}.", median_of=_median_of(time)),
     }
 
 
 def _median_of(time: StatedTime) -> str:
     runs = len(time.seconds)
-    return "1 run" if runs == 1 else f"median of {runs:,} runs"
+    return "1 run" if runs == 1 else Text("median of {runs:,} runs", runs=runs)
 
 
 def _device_hours(time: StatedTime) -> float | None:

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from planner.convergence import ConvergenceCurve
-from planner.core import Estimate, Record, Refusal
+from planner.core import Estimate, Record, Refusal, Text
 from planner.scaling import Scaled, SpeedUp
 from planner.throughput import SystemCurve, cell, interval_text
 from planner.time_to_target.frontier import SECONDS_PER_HOUR, Way, efficiencies, ways
@@ -191,14 +191,25 @@ def efficiency_sentence(
     batch = float(timing.best.value)
     strong, weak = efficiencies(scaled, batch, devices, nodes)
     parts = [
-        f"{kind} scaling efficiency ({what}) {_share(speed_up)}"
+        Text(
+            "{kind} scaling efficiency ({what}) {share}",
+            kind=kind,
+            what=what,
+            share=_share(speed_up),
+        )
         for kind, what, speed_up in (
             ("strong", "the same global batch on one device", strong),
             ("weak", "the same batch per device", weak),
         )
     ]
     guess = ", a guess" if scaled.is_guess(devices, nodes) else ""
-    return f"On {devices:,} devices at batch {batch:,.0f}{guess}: {'; '.join(parts)}."
+    return Text(
+        "On {devices:,} devices at batch {batch:,.0f}{guess}: {parts}.",
+        devices=devices,
+        batch=batch,
+        guess=guess,
+        parts="; ".join(parts),
+    )
 
 
 def _rows(optimizer: str, best: Sequence[Way]) -> list[Record]:
@@ -226,7 +237,7 @@ def _efficiency(speed_up: SpeedUp | Refusal) -> float | None:
 
 def _share(speed_up: SpeedUp | Refusal) -> str:
     if isinstance(speed_up, Refusal):
-        return f"not available: {speed_up.reason.rstrip('.')}"
+        return Text("not available: {reason}", reason=speed_up.reason)
     share: Estimate = speed_up.efficiency
     return f"{_per_cent(share.value)}{interval_text(share, _per_cent)}"
 

@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.core import LEVEL, Estimate, Refusal
+from planner.core import LEVEL, Estimate, Refusal, Text
 from planner.transfer._records import (
     BASIS_OF,
     SPECS,
@@ -105,8 +105,12 @@ def of_measurement(card: str, runs: int, half_width: float) -> tuple[str, ...]:
     """Return the number of runs, and by how much another session may differ."""
     off = np.expm1(half_width)
     return (
-        f"{counted(runs, 'run')} on {card}; another session or another card of this kind "
-        f"may differ by {percent(off)}.",
+        Text(
+            "{runs} on {card}; another session or another card of this kind may differ by {off}.",
+            runs=counted(runs, "run"),
+            card=card,
+            off=percent(off),
+        ),
     )
 
 
@@ -121,22 +125,44 @@ def of_rung(library: Library, answer: Answer) -> str:
     own = listing([names[i] for i in np.flatnonzero(used)])
     there = listing([_name(library.workloads[i]) for i in answer.evidence.benchmarks])
     if sheet:
-        return (
-            f"Not measured on {card}: scaled from {own} by the data sheets' "
-            f"{listing(SPECS, last=' and ')}, as throughput depends on them in the measurements."
+        return Text(
+            "Not measured on {card}: scaled from {own} by the data sheets' "
+            "{listing}, as throughput depends on them in the measurements.",
+            card=card,
+            own=own,
+            listing=listing(SPECS, last=" and "),
         )
     if answer.rung == "benchmarks of the card":
-        return f"Scaled by the workloads measured on {card} ({there}), by their relation on {own}."
-    return f"Scaled from {own} by the ratio to {card} of similar workloads ({there})."
+        return Text(
+            "Scaled by the workloads measured on {card} ({there}), by their relation on {own}.",
+            card=card,
+            there=there,
+            own=own,
+        )
+    return Text(
+        "Scaled from {own} by the ratio to {card} of similar workloads ({there}).",
+        own=own,
+        card=card,
+        there=there,
+    )
 
 
 def of_neighbours(neighbours: Sequence[Neighbour]) -> tuple[str, ...]:
     """Return the nearest library workloads with their ratios."""
     names = ", ".join(
-        f"{named(n.workload, n.precision)} {n.ratio:.2f} times (weight {percent(n.share)})"
+        Text(
+            "{named} {ratio:.2f} times (weight {share})",
+            named=named(n.workload, n.precision),
+            ratio=n.ratio,
+            share=percent(n.share),
+        )
         for n in neighbours
     )
-    return (f"Most similar, with their speed-up on this card: {names}.",) if names else ()
+    return (
+        (Text("Most similar, with their speed-up on this card: {names}.", names=names),)
+        if names
+        else ()
+    )
 
 
 def of_sheet_outside(library: Library, answer: Answer) -> tuple[str, ...]:
@@ -149,11 +175,21 @@ def of_sheet_outside(library: Library, answer: Answer) -> tuple[str, ...]:
     own = library.sheets[answer.cell]
     with_largest = zip(SPECS, np.exp(own - np.nanmax(sheets, axis=0)), strict=True)
     with_smallest = zip(SPECS, np.exp(own - np.nanmin(sheets, axis=0)), strict=True)
-    far = [f"{name} is {x:.1f} times the largest" for name, x in with_largest if x > OUTSIDE]
-    far += [
-        f"{name} is {percent(x)} of the smallest" for name, x in with_smallest if x < 1 / OUTSIDE
+    far = [
+        Text("{name} is {item:.1f} times the largest", name=name, item=x)
+        for name, x in with_largest
+        if x > OUTSIDE
     ]
-    return (f"Outside the range of the measured cards: its {', its '.join(far)}.",) if far else ()
+    far += [
+        Text("{name} is {item} of the smallest", name=name, item=percent(x))
+        for name, x in with_smallest
+        if x < 1 / OUTSIDE
+    ]
+    return (
+        (Text("Outside the range of the measured cards: its {far}.", far=", its ".join(far)),)
+        if far
+        else ()
+    )
 
 
 def of_interval(answer: Answer, level: float) -> str:
@@ -162,19 +198,33 @@ def of_interval(answer: Answer, level: float) -> str:
     n, groups = learnt.residuals, _groups(learnt)
     if not learnt.checked:
         cases = f"only {counted(n, 'measured case')} ({groups})" if n else "no measured cases"
-        return (
-            f"The error of this method cannot be measured: there are {cases}, and an interval at "
-            f"{percent(level)} needs {_least(level)}, of at least {GROUPS} workloads and {GROUPS} "
-            "cards. A wide interval is assumed instead."
+        return Text(
+            "The error of this method cannot be measured: there are {cases}, and an "
+            "interval at {level} needs {least}, of at least {groups} workloads and "
+            "{groups} cards. A wide interval is assumed instead.",
+            cases=cases,
+            level=percent(level),
+            least=_least(level),
+            groups=GROUPS,
         )
-    tried = f"Tested on {counted(n, 'measured case')} ({groups}), each left out in turn,"
+    tried = Text(
+        "Tested on {number} ({groups}), each left out in turn,",
+        number=counted(n, "measured case"),
+        groups=groups,
+    )
     held = rank_of(level, n)
     if answer.surer_than_measured:
-        return (
-            f"{tried} this method was off by less than two sessions differ in {held}: the interval "
-            "is the variation between sessions."
+        return Text(
+            "{tried} this method was off by less than two sessions differ in "
+            "{held}: the interval is the variation between sessions.",
+            tried=tried,
+            held=held,
         )
-    return f"{tried} this method was off by no more than the interval in {held}."
+    return Text(
+        "{tried} this method was off by no more than the interval in {held}.",
+        tried=tried,
+        held=held,
+    )
 
 
 def _groups(learnt: Calibration) -> str:
@@ -185,7 +235,11 @@ def of_next_runs(library: Library, runs: Sequence[NextRun]) -> tuple[str, ...]:
     """Return the proposed runs as sentences."""
     heads = ("Next measurement", "If that cannot be run")
     return tuple(
-        f"{head}: {_expected_interval(library, run)}."
+        Text(
+            "{head}: {expected_interval}.",
+            head=head,
+            expected_interval=_expected_interval(library, run),
+        )
         for head, run in zip(heads, proposed(runs), strict=False)
     )
 
@@ -195,20 +249,35 @@ def refusal(cell: Cell, evidence: Evidence, rung: Rung | None) -> Refusal:
     name, card = _name((cell.workload, cell.precision)), cell.card
     lacks = []
     if rung == "measured":
-        lacks.append(f"{name} was not measured on {card}.")
+        lacks.append(Text("{name} was not measured on {card}.", name=name, card=card))
     elif not evidence.cards.any():
-        lacks.append(f"{name} was measured on no other card.")
+        lacks.append(Text("{name} was measured on no other card.", name=name))
     if rung not in ("measured", "data sheet of the card"):
-        lacks.append(f"No workload was measured both on {card} and on a card with {name}.")
+        lacks.append(
+            Text(
+                "No workload was measured both on {card} and on a card with {name}.",
+                card=card,
+                name=name,
+            )
+        )
     if rung in (None, "data sheet of the card"):
         lacks.append(
-            f"{card}, or every card where {name} was measured, lacks a data sheet with "
-            f"{cell.precision} FLOP/s, bandwidth and memory."
+            Text(
+                "{card}, or every card where {name} was measured, lacks a data sheet "
+                "with {precision} FLOP/s, bandwidth and memory.",
+                card=card,
+                name=name,
+                precision=cell.precision,
+            )
         )
     return Refusal(
         reason=" ".join(lacks),
-        measure_next=f"Measure {cell}; or on {card} any workload that was measured elsewhere; or "
-        "add the data sheets.",
+        measure_next=Text(
+            "Measure {cell}; or on {card} any workload that was measured elsewhere; or "
+            "add the data sheets.",
+            cell=cell,
+            card=card,
+        ),
     )
 
 
@@ -226,13 +295,15 @@ def listing(names: Sequence[str], last: str = ", ") -> str:
     """Return the names joined, `last` before the last one, or the first and how many more."""
     if len(names) <= NAMED:
         return last.join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
-    return f"{', '.join(names[:NAMED])} and {len(names) - NAMED} more"
+    return Text(
+        "{names} and {names_2} more", names=", ".join(names[:NAMED]), names_2=len(names) - NAMED
+    )
 
 
 def _expected_interval(library: Library, run: NextRun) -> str:
     cell = replace(run.run, card=library.name_of(run.run.card))
     down, up = percent(1.0 - 1.0 / run.factor), percent(run.factor - 1.0)
-    return f"{cell} (then -{down} to +{up} or so)"
+    return Text("{cell} (then -{down} to +{up} or so)", cell=cell, down=down, up=up)
 
 
 def _name(workload: tuple[str, str]) -> str:
@@ -270,7 +341,11 @@ def transfer(
     """
     if rung is not None and rung not in BASIS_OF:
         raise ValueError(
-            f"{rung!r} is not a rung. Use one of {', '.join(BASIS_OF)}, or None for the best."
+            Text(
+                "{rung!r} is not a rung. Use one of {basis_of}, or None for the best.",
+                rung=rung,
+                basis_of=", ".join(BASIS_OF),
+            )
         )
     place = _place(library, cell)
     if isinstance(place, Refusal):
@@ -290,13 +365,19 @@ def _place(library: Library, cell: Cell) -> tuple[int, int] | Refusal:
     if workload not in library.workloads:
         best = library.cards[int(library.measured.sum(axis=0).argmax())]
         return Refusal(
-            reason=f"{name} was measured on no card, so its speed cannot be estimated.",
-            measure_next=f"Measure {name} on any measured card, best on {best}.",
+            reason=Text(
+                "{name} was measured on no card, so its speed cannot be estimated.", name=name
+            ),
+            measure_next=Text(
+                "Measure {name} on any measured card, best on {best}.", name=name, best=best
+            ),
         )
     if cell.card not in library.cards:
         return Refusal(
-            reason=f"{cell.card} has no measurements and no data sheet.",
-            measure_next=f"Measure {cell}, or add the data sheet of {cell.card}.",
+            reason=Text("{card} has no measurements and no data sheet.", card=cell.card),
+            measure_next=Text(
+                "Measure {cell}, or add the data sheet of {card}.", cell=cell, card=cell.card
+            ),
         )
     return library.workloads.index(workload), library.cards.index(cell.card)
 

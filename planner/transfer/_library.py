@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.core import LARGEST, SMALLEST, Floats, check_flat, listed
+from planner.core import LARGEST, SMALLEST, Floats, Text, check_flat, listed
 from planner.transfer._records import (
     SPECS,
     DataSheet,
@@ -107,11 +107,18 @@ def _names(columns: Mapping[str, ArrayLike]) -> list[NDArray[np.str_]]:
         texts = np.asarray(values, dtype=object).reshape(-1)
         wrong = [i for i, name in enumerate(texts) if not isinstance(name, str) or not name]
         problems += [f"{column}[{i}] is {texts[i]!r}" for i in wrong[:NAMED]]
-        problems += [f"{len(wrong) - NAMED} more of {column}"] if len(wrong) > NAMED else []
+        problems += (
+            [Text("{wrong} more of {column}", wrong=len(wrong) - NAMED, column=column)]
+            if len(wrong) > NAMED
+            else []
+        )
     if problems:
         raise ValueError(
-            f"{'; '.join(problems)}. Each must be a name, a text that is not empty. Leave out runs "
-            "with an unknown workload, precision or card."
+            Text(
+                "{problems}. Each must be a name, a text that is not empty. Leave out "
+                "runs with an unknown workload, precision or card.",
+                problems="; ".join(problems),
+            )
         )
     return [np.asarray(values, dtype=np.str_) for values in columns.values()]
 
@@ -188,24 +195,35 @@ def _check(samples_per_s: Floats, sheets: Sequence[DataSheet]) -> None:
     good = (samples_per_s >= SMALLEST) & (samples_per_s <= LARGEST)
     problems = [] if good.all() else [f"samples_per_s: {listed(samples_per_s, good)}"]
     for sheet in sheets:
-        problems += [f"the data sheet of {sheet.card}: {name} is {x}" for name, x in _bad(sheet)]
+        problems += [
+            Text("the data sheet of {card}: {name} is {item}", card=sheet.card, name=name, item=x)
+            for name, x in _bad(sheet)
+        ]
     if problems:
         raise ValueError(
-            f"{'; '.join(problems)}. Each must be finite and above 0, from {SMALLEST:g} to "
-            f"{LARGEST:g}. Leave out unknown values."
+            Text(
+                "{problems}. Each must be finite and above 0, from {smallest:g} to "
+                "{largest:g}. Leave out unknown values.",
+                problems="; ".join(problems),
+                smallest=SMALLEST,
+                largest=LARGEST,
+            )
         )
     twice = [card for card, count in Counter(s.card for s in sheets).items() if count > 1]
     if twice:
         raise ValueError(
-            f"{', '.join(sorted(twice))} has more than one data sheet. A card is one variant with "
-            "one memory. Give each variant its own name, in the measurements too."
+            Text(
+                "{twice} has more than one data sheet. A card is one variant with one "
+                "memory. Give each variant its own name, in the measurements too.",
+                twice=", ".join(sorted(twice)),
+            )
         )
 
 
 def _bad(sheet: DataSheet) -> list[tuple[str, str]]:
     """Return the numbers of a sheet outside the limits, and a missing card name."""
     numbers: dict[str, object] = {
-        f"peak FLOP/s ({p})": flops for p, flops in sheet.peak_flops_per_s.items()
+        Text("peak FLOP/s ({part})", part=p): flops for p, flops in sheet.peak_flops_per_s.items()
     }
     numbers["memory bandwidth [bytes/s]"] = sheet.memory_bandwidth_bytes_per_s
     numbers["memory [bytes]"] = sheet.memory_bytes

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from planner.core import Estimate, Refusal
+from planner.core import Estimate, Refusal, Text
 from planner.fits import excludes_one, log_half_widths, ratio
 from planner.transfer._records import Decision, NextRun, Transferred
 
@@ -39,11 +39,18 @@ def decide(first: Transferred | Refusal, second: Transferred | Refusal) -> Decis
     if first.cell == second.cell:
         return _one_option(first)
     speeds, names = ratio(first.estimate, second.estimate), _names(first, second)
-    words = f"{names[0]} trains {_words(speeds)} as fast as {names[1]}"
+    words = Text(
+        "{name} trains {words} as fast as {name_2}",
+        name=names[0],
+        words=_words(speeds),
+        name_2=names[1],
+    )
     if excludes_one(speeds):
         faster = names[0] if float(speeds.value) > 1.0 else names[1]
-        return Decision(faster=faster, ratio=speeds, sentence=f"{words}.")
-    return _not_decided(speeds, f"{words}; the interval includes 1.", _next(first, second))
+        return Decision(faster=faster, ratio=speeds, sentence=Text("{words}.", words=words))
+    return _not_decided(
+        speeds, Text("{words}; the interval includes 1.", words=words), _next(first, second)
+    )
 
 
 def _not_decided(ratio: Estimate | None, why: str, measure: str) -> Decision:
@@ -55,7 +62,7 @@ def _one_option(of: Transferred) -> Decision:
     return Decision(
         faster=None,
         ratio=None,
-        sentence=f"Both options are the same: {of.cell}.",
+        sentence=Text("Both options are the same: {cell}.", cell=of.cell),
     )
 
 
@@ -71,8 +78,12 @@ def _next(first: Transferred, second: Transferred) -> str:
         return "Measure both side by side, three times each; if still tied, they are equally fast."
     half_width, best = min(sides, key=lambda side: side[0])
     if half_width < gap or not (first.next_runs and second.next_runs):
-        return f"Measure {best.run}."
-    return f"Measure {_first(first.next_runs)} and {_first(second.next_runs)}."
+        return Text("Measure {run}.", run=best.run)
+    return Text(
+        "Measure {first} and {first_2}.",
+        first=_first(first.next_runs),
+        first_2=_first(second.next_runs),
+    )
 
 
 def _first(runs: tuple[NextRun, ...]) -> str:
@@ -89,17 +100,31 @@ def _names(first: Transferred, second: Transferred) -> tuple[str, str]:
 
 def _words(ratio: Estimate) -> str:
     low, high = float(ratio.low), float(ratio.high)
-    return f"{float(ratio.value):.2f} times ({100.0 * ratio.level:.0f} %: {low:.2f} to {high:.2f})"
+    return Text(
+        "{ratio:.2f} times ({level:.0f} %: {low:.2f} to {high:.2f})",
+        ratio=float(ratio.value),
+        level=100.0 * ratio.level,
+        low=low,
+        high=high,
+    )
 
 
 def _check(first: Transferred, second: Transferred) -> None:
     if first.cell.workload != second.cell.workload:
         raise ValueError(
-            f"{first.cell} and {second.cell} are different workloads; their samples/s have no "
-            "ratio. Compare one workload on two cards."
+            Text(
+                "{cell} and {cell_2} are different workloads; their samples/s have no "
+                "ratio. Compare one workload on two cards.",
+                cell=first.cell,
+                cell_2=second.cell,
+            )
         )
     if first.estimate.level != second.estimate.level:
         raise ValueError(
-            f"The levels are {first.estimate.level:g} and {second.estimate.level:g}. Intervals of "
-            "two levels do not add. Compute both at one level."
+            Text(
+                "The levels are {level:g} and {level_2:g}. Intervals of two levels do "
+                "not add. Compute both at one level.",
+                level=first.estimate.level,
+                level_2=second.estimate.level,
+            )
         )

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from planner.core import program
+from planner.store.disk.bucket import BucketError
+from planner.store.disk.mirrors import results_folder
 from planner.store.disk.sweeps import TICKET
 from planner.store.sealed.commit import CommitError
 from runners.commands import sweeps
@@ -61,7 +63,7 @@ def main(argv: Sequence[str]) -> int:
         return STOPPED
     except SpecError as error:
         return refuse(args, error.problems, str(error))
-    except CommitError as error:
+    except (CommitError, BucketError) as error:
         return refuse(args, [str(error.strerror)], str(error.strerror))
     except BrokenPipeError:  # the reader has closed the pipe, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -158,7 +160,7 @@ def _launch_options(sub: argparse.ArgumentParser) -> None:
 
 def _links_options(sub: argparse.ArgumentParser) -> None:
     add = sub.add_argument
-    add("--results", type=Path, help="folder of result sets to store the runs in")
+    add("--results", type=results_folder, help="folder of result sets to store the runs in")
     add("--name", help="name of the result set (default: links and system)")
     add("--licence", help="terms of the numbers (default: the owner decides)")
 
@@ -168,15 +170,17 @@ def _push_options(sub: argparse.ArgumentParser) -> None:
     add("spec", metavar="SET", help="name of a result set, or its folder")
     add("--to", metavar="URL", required=True, help="address of the server, as http://host:8501")
     add("--token-file", type=Path, help=_TOKEN_HELP)
-    add("--results", type=Path, default=_results(), help=_RESULTS_HELP)
+    add("--results", type=results_folder, default=_results(), help=_RESULTS_HELP)
 
 
 _TOKEN_HELP: Final = f"file with the token (default: the variable {TOKEN})"
-_RESULTS_HELP: Final = "folder of result sets (default: EPOCHWISE_RESULTS, else results)"
+_RESULTS_HELP: Final = (
+    "folder of result sets, or s3://bucket/prefix (default: EPOCHWISE_RESULTS, else results)"
+)
 
 
 def _results() -> Path:
-    return Path(os.environ.get("EPOCHWISE_RESULTS") or "results")
+    return results_folder(os.environ.get("EPOCHWISE_RESULTS") or "results")
 
 
 def _options(name: str, sub: argparse.ArgumentParser) -> None:
@@ -189,7 +193,7 @@ def _options(name: str, sub: argparse.ArgumentParser) -> None:
     if name in {*own, "sweeps"}:
         return
     add("spec", metavar="SPEC", nargs="?" if name == "status" else None)
-    add("--results", type=Path, default=_results(), help=_RESULTS_HELP)
+    add("--results", type=results_folder, default=_results(), help=_RESULTS_HELP)
     add("--name", help="name of the result set (default: sweep and system)")
     add("--python", action="append", default=[], metavar="BACKEND=PATH",
         help="Python interpreter of a backend, as jax=.venv-jax/bin/python")  # fmt: skip

@@ -15,6 +15,7 @@ from planner.runs import Row
 from planner.store.disk.files import write_once
 from planner.store.disk.folders import folders_from_environment
 from planner.store.disk.sweeps import state_folder
+from planner.store.sealed.accept import fetch
 from planner.store.summaries import summaries
 from runners.launch.launcher import FIELDS, LOCAL, Launcher, from_table
 from runners.machine import facts as machine
@@ -232,6 +233,8 @@ def own_rows(context: Context) -> list[Row]:
     """
     own = [f for f in folders_from_environment(ROOT, context.environ) if f.kind != "shipped"]
     places = [*(f.path for f in own), context.results]
+    for place in places:
+        fetch(place)
     folders = {p for place in dict.fromkeys(places) if place.is_dir() for p in place.iterdir()}
     return [row for folder in sorted(folders) if folder.is_dir() for row in summaries(folder)]
 

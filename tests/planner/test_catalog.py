@@ -82,7 +82,7 @@ def test_what_drivers_frameworks_and_clouds_write_is_understood(
 def test_an_ambiguous_text_says_what_it_could_be() -> None:
     answer = accelerator_named(CATALOG, "H100 80GB")
     assert isinstance(answer, Refusal)
-    assert answer.reason == "'H100 80GB' could be H100 SXM5 or H100 PCIe"
+    assert answer.reason == "'H100 80GB' could be H100 SXM5 or H100 PCIe."
     assert "SXM" in answer.measure_next
 
 
@@ -94,7 +94,7 @@ def test_another_model_is_never_taken_for_one_we_know(text: str) -> None:
 def test_an_unknown_text_is_told_what_is_like_it() -> None:
     answer = accelerator_named(CATALOG, "A41")
     assert isinstance(answer, Refusal)
-    assert answer.reason == "'A41' is not in the catalogue"
+    assert answer.reason == "'A41' is not in the catalogue."
     assert "Perhaps A40?" in answer.measure_next
 
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 
 import pytest
 
+from planner.store import commit_runs
 from planner.store.kept import MISSING, Kept
+from planner.store.reader import GENERATIONS_KEPT
+from tests.store.build import a_set, opened, row
 
 
 def test_an_answer_is_worked_out_once() -> None:
@@ -108,3 +112,35 @@ def test_a_finished_answer_is_found_without_waiting() -> None:
     go.set()
     thread.join()
     assert kept.found("a") == 7
+
+
+def test_answers_about_all_runs_are_dropped_with_their_generation(tmp_path: Path) -> None:
+    place = a_set(tmp_path, [row()])
+    store, asked = opened(tmp_path), 0
+
+    def work() -> int:
+        nonlocal asked
+        asked += 1
+        return asked
+
+    assert [store.once("all", work), store.once("all", work)] == [1, 1]
+    for repeat in range(1, 3 * GENERATIONS_KEPT):
+        commit_runs(place, [row(repeat=repeat)])
+        store.refresh()
+        assert store.once("all", work) == repeat + 1
+    assert len(store._about_all) == GENERATIONS_KEPT
+    store.forget()
+    assert store.once("all", work) == 3 * GENERATIONS_KEPT + 1
+
+
+def test_a_page_that_is_drawn_keeps_the_answers_of_its_moment(tmp_path: Path) -> None:
+    place = a_set(tmp_path, [row()])
+    store = opened(tmp_path)
+    with store.at_one_moment():
+        assert store.once("all", lambda: "before") == "before"
+        commit_runs(place, [row(repeat=1)])
+        other = threading.Thread(target=store.refresh)
+        other.start()
+        other.join()
+        assert store.once("all", lambda: "after") == "before"
+    assert store.once("all", lambda: "after") == "after"

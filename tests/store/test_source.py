@@ -16,8 +16,8 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 WRITERS: Final = {
     f"planner/store/{name}.py"
     for name in (
-        "export", "pdf", "disk/cache", "disk/files", "disk/ledger", "disk/sweeps", "sealed/commit",
-        "sealed/seal",
+        "export", "pdf", "disk/cache", "disk/files", "disk/ledger", "disk/mirrors", "disk/sweeps",
+        "sealed/commit", "sealed/seal",
     )
 }  # fmt: skip
 ASKING: Final = {"execute", "executemany", "sql", "query", "rows", "arrow", "in_place"}

@@ -36,7 +36,7 @@ def test_every_run_and_workload_is_there(store: Store) -> None:
 def test_all_workloads_are_checked_in_one_query(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store.kept.clear()
+    store.forget()
     asked, ask = [], queries.checked_runs
     monkeypatch.setattr(
         queries,
@@ -55,10 +55,10 @@ def test_read_together_or_one_by_one_the_flags_are_the_same(
     some = known if FULL else {w: n for i, (w, n) in enumerate(known.items()) if i % 10 == 0}
     monkeypatch.setattr(queries, "checked_workloads", lambda _: some)
     assert len(some) > _suspect_runs.APART
-    store.kept.clear()
+    store.forget()
     together_found = _suspect_runs.suspects_of(store)
     assert together_found.flags
-    store.kept.clear()
+    store.forget()
     monkeypatch.setattr(_suspect_runs, "APART", 10**9)
     assert _suspect_runs.suspects_of(store) == together_found
 

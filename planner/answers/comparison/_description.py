@@ -10,17 +10,22 @@ from typing import Any, Final
 
 from planner.catalog import PRECISIONS
 from planner.compare import MOST_COUNT
-from planner.core import Given, Parameter, Problem, Refusal
+from planner.core import Given, Parameter, Problem, Refusal, Text, paragraph
 from planner.job import Described, GivenStep, unknown_optimizer
 from planner.networks import FAMILIES, OF_TOKENS, TRAININGS, Network, network_named, operations_of
 
 RESNET_50_FLOPS: Final = 25e9
 """FLOPs per image of 224 px, forward and backward: 3 x 2 x 4.09e9 multiply-adds, by torchvision's
 count of v1.5; the first version has 3.8e9 (He et al. 2015, table 1)."""
-_RESNET_50: Final = f"ResNet-50 at 224 px takes about {RESNET_50_FLOPS / 1e9:g}e9"
-HOW_MANY_TOKENS: Final = (
-    "How many tokens has a sample? 1 for a fully connected network, the length of the sequence for "
-    f"a language model. For images give FLOPs per sample instead: {_RESNET_50} for training."
+_RESNET_50: Final = Text(
+    "ResNet-50 at 224 px takes about {resnet_50_flops:g}e9",
+    resnet_50_flops=RESNET_50_FLOPS / 1000000000.0,
+)
+HOW_MANY_TOKENS: Final = Text(
+    "How many tokens has a sample? 1 for a fully connected network, the length of "
+    "the sequence for a language model. For images give FLOPs per sample instead: "
+    "{resnet_50} for training.",
+    resnet_50=_RESNET_50,
 )
 TRAINED_IN: Final = tuple(p for p in PRECISIONS if p != "int8")
 """Number formats of a described job; int8 is for inference."""
@@ -32,9 +37,11 @@ FORMATS: Final = MappingProxyType(
     }
 )  # fmt: skip
 """Other common names of the number formats."""
-_INT8: Final = (
-    f"int8 is for inference; training in it is not estimated. Choose {', '.join(TRAINED_IN[:-1])} "
-    f"or {TRAINED_IN[-1]}."
+_INT8: Final = Text(
+    "int8 is for inference; training in it is not estimated. Choose {trained_in} or "
+    "{trained_in_2}.",
+    trained_in=", ".join(TRAINED_IN[:-1]),
+    trained_in_2=TRAINED_IN[-1],
 )
 _SINGLE: Final = frozenset({"", "recommender"})
 """Families trained in float32 by default; "" is an unknown one."""
@@ -58,59 +65,185 @@ OPENING: Final[Given] = MappingProxyType(
 )  # fmt: skip
 """The default question: full fine-tuning of Llama 3 8B on 100 million tokens."""
 DESCRIPTION: Final = (
-    Parameter(name="name", words="name of a described workload; without it that of its network",
-              default="your workload", longest=LONGEST_NAME),
-    Parameter(name="network", words="a named network, as Llama 3 8B, resnet50 or SDXL: it gives "
-              "family, params, active_params, layers, width, tokens, image_px and the operations "
-              "where these are not given", longest=LONGEST_NAME),
-    Parameter(name="samples", words="samples in an epoch", kind="number", unit="samples",
-              least=1.0, most=_LARGE, short=True),
-    Parameter(name="total_tokens", words="tokens of the whole run, as 100M; in place of samples "
-              "and epochs", kind="number", unit="tokens", least=1.0, most=1e18, short=True),
-    Parameter(name="params", words="parameters of the network, as 7B", kind="number", least=1.0,
-              most=_LARGE, short=True),
-    Parameter(name="active_params", words="parameters that take part in a token, of a mixture of "
-              "experts; else all of them", kind="number", least=1.0, most=_LARGE, short=True),
-    Parameter(name="layers", words="layers of a transformer, for its attention and memory, "
-              "beside width; default: estimated from its parameters", kind="whole", least=1,
-              most=MOST_LAYERS),
-    Parameter(name="width", words="width of the attention of a transformer: heads x width of a "
-              "head", kind="whole", least=1, most=MOST_WIDTH),
-    Parameter(name="tokens", words="tokens in a sample, needed beside params where flops is not "
-              "given: the length of a sequence, 1 for a fully connected network; for images give "
-              "flops instead", kind="number", least=1.0, most=1e12, short=True),
-    Parameter(name="image_px", words="side of a square image; of a named network its operations "
-              "grow with the pixels", kind="number", unit="px", least=1.0, most=MOST_PX),
-    Parameter(name="flops", words="operations of forward and backward pass of one sample, 6 for "
-              f"each multiply-add of the forward pass: {_RESNET_50}",
-              kind="number", unit="FLOP/sample", least=1.0, most=1e30, short=True),
-    Parameter(name="family", words="kind of network; without it that of the named network, or a "
-              "language model where tokens are given", kind="choice", choices=FAMILIES),
-    Parameter(name="training", words="what is trained: all weights, or adapters beside weights in "
-              "half precision (lora) or 4 bits (qlora)", kind="choice", choices=TRAININGS,
-              default="full"),
-    Parameter(name="recompute", words="activations are computed again in the backward pass, which "
-              "saves memory", kind="flag", default=False),
-    Parameter(name="assumed_mfu", words="share of the dense half-precision peak that it reaches on "
-              "every accelerator (MFU), 40 for 40 %; without it that of published runs of its "
-              "family", kind="number", unit="%", least=1.0, most=100.0),
-    Parameter(name="step_s", words="seconds of one training step that was timed: it narrows every "
-              "estimate", kind="number", unit="s", least=1e-6, most=1e6),
-    Parameter(name="step_batch", words="global batch size of the timed step; without it batch",
-              kind="number", unit="samples", least=1.0, most=1e12, short=True),
-    Parameter(name="step_accelerator", words="accelerator of the timed step, by id or name",
-              longest=LONGEST_NAME),
-    Parameter(name="step_count", words="accelerators of the timed step", kind="whole",
-              default=1, least=1, most=MOST_COUNT),
-    Parameter(name="precision", words="number format it is trained in; without it bfloat16, "
-              "or float32 for a recommender and where no family is known", kind="choice",
-              choices=TRAINED_IN, also=FORMATS),
-    Parameter(name="network_optimizer", words="optimiser, for its memory: SGD, AdamW, "
-              "AdamW 8-bit ...; without it Adam's two moments are assumed", longest=LONGEST_NAME),
-    Parameter(name="batch", words="global batch size; of a measured workload one that was "
-              "measured, without it the fastest on each system", kind="number", unit="samples",
-              least=1.0, most=1e12, short=True),
-)  # fmt: skip
+    Parameter(
+        name="name",
+        words="name of a described workload; without it that of its network",
+        default="your workload",
+        longest=LONGEST_NAME,
+    ),
+    Parameter(
+        name="network",
+        words="a named network, as Llama 3 8B, resnet50 or SDXL: it gives "
+        "family, params, active_params, layers, width, tokens, image_px and the operations "
+        "where these are not given",
+        longest=LONGEST_NAME,
+    ),
+    Parameter(
+        name="samples",
+        words="samples in an epoch",
+        kind="number",
+        unit="samples",
+        least=1.0,
+        most=_LARGE,
+        short=True,
+    ),
+    Parameter(
+        name="total_tokens",
+        words="tokens of the whole run, as 100M; in place of samples and epochs",
+        kind="number",
+        unit="tokens",
+        least=1.0,
+        most=1e18,
+        short=True,
+    ),
+    Parameter(
+        name="params",
+        words="parameters of the network, as 7B",
+        kind="number",
+        least=1.0,
+        most=_LARGE,
+        short=True,
+    ),
+    Parameter(
+        name="active_params",
+        words="parameters that take part in a token, of a mixture of experts; else all of them",
+        kind="number",
+        least=1.0,
+        most=_LARGE,
+        short=True,
+    ),
+    Parameter(
+        name="layers",
+        words="layers of a transformer, for its attention and memory, "
+        "beside width; default: estimated from its parameters",
+        kind="whole",
+        least=1,
+        most=MOST_LAYERS,
+    ),
+    Parameter(
+        name="width",
+        words="width of the attention of a transformer: heads x width of a head",
+        kind="whole",
+        least=1,
+        most=MOST_WIDTH,
+    ),
+    Parameter(
+        name="tokens",
+        words="tokens in a sample, needed beside params where flops is not "
+        "given: the length of a sequence, 1 for a fully connected network; for images give "
+        "flops instead",
+        kind="number",
+        least=1.0,
+        most=1e12,
+        short=True,
+    ),
+    Parameter(
+        name="image_px",
+        words="side of a square image; of a named network its operations grow with the pixels",
+        kind="number",
+        unit="px",
+        least=1.0,
+        most=MOST_PX,
+    ),
+    Parameter(
+        name="flops",
+        words=Text(
+            "operations of forward and backward pass of one sample, 6 for each multiply-add "
+            "of the forward pass: {resnet_50}",
+            resnet_50=_RESNET_50,
+        ),
+        kind="number",
+        unit="FLOP/sample",
+        least=1.0,
+        most=1e30,
+        short=True,
+    ),
+    Parameter(
+        name="family",
+        words="kind of network; without it that of the named network, or a "
+        "language model where tokens are given",
+        kind="choice",
+        choices=FAMILIES,
+    ),
+    Parameter(
+        name="training",
+        words="what is trained: all weights, or adapters beside weights in "
+        "half precision (lora) or 4 bits (qlora)",
+        kind="choice",
+        choices=TRAININGS,
+        default="full",
+    ),
+    Parameter(
+        name="recompute",
+        words="activations are computed again in the backward pass, which saves memory",
+        kind="flag",
+        default=False,
+    ),
+    Parameter(
+        name="assumed_mfu",
+        words="share of the dense half-precision peak that it reaches on "
+        "every accelerator (MFU), 40 for 40 %; without it that of published runs of its "
+        "family",
+        kind="number",
+        unit="%",
+        least=1.0,
+        most=100.0,
+    ),
+    Parameter(
+        name="step_s",
+        words="seconds of one training step that was timed: it narrows every estimate",
+        kind="number",
+        unit="s",
+        least=1e-6,
+        most=1e6,
+    ),
+    Parameter(
+        name="step_batch",
+        words="global batch size of the timed step; without it batch",
+        kind="number",
+        unit="samples",
+        least=1.0,
+        most=1e12,
+        short=True,
+    ),
+    Parameter(
+        name="step_accelerator",
+        words="accelerator of the timed step, by id or name",
+        longest=LONGEST_NAME,
+    ),
+    Parameter(
+        name="step_count",
+        words="accelerators of the timed step",
+        kind="whole",
+        default=1,
+        least=1,
+        most=MOST_COUNT,
+    ),
+    Parameter(
+        name="precision",
+        words="number format it is trained in; without it bfloat16, "
+        "or float32 for a recommender and where no family is known",
+        kind="choice",
+        choices=TRAINED_IN,
+        also=FORMATS,
+    ),
+    Parameter(
+        name="network_optimizer",
+        words="optimiser, for its memory: SGD, AdamW, "
+        "AdamW 8-bit ...; without it Adam's two moments are assumed",
+        longest=LONGEST_NAME,
+    ),
+    Parameter(
+        name="batch",
+        words="global batch size; of a measured workload one that was "
+        "measured, without it the fastest on each system",
+        kind="number",
+        unit="samples",
+        least=1.0,
+        most=1e12,
+        short=True,
+    ),
+)
 
 
 def with_int8_reason(problem: Problem, question: Given) -> Problem:
@@ -236,7 +369,7 @@ def _network(name: str, wrong: list[tuple[str, str]]) -> Network | None:
     """Return the named network, or None; adds a problem to `wrong` for an unknown name."""
     network = network_named(name) if name.strip() else None
     if isinstance(network, Refusal):
-        wrong.append(("network", f"{network.reason} {network.measure_next}"))
+        wrong.append(("network", paragraph(network.reason, network.measure_next)))
         return None
     return network
 
@@ -313,14 +446,28 @@ def _samples(
     if samples is not None:
         wrong.append(("samples", TOTAL_COUNTS))
     if tokens is None and network is not None and not network.of_tokens:
-        wrong.append(("total_tokens", f"{network.name} has no tokens. Give samples and epochs."))
+        wrong.append(
+            (
+                "total_tokens",
+                Text("{network} has no tokens. Give samples and epochs.", network=network.name),
+            )
+        )
         return None
     if tokens is None:
         wrong.append(("tokens", "The tokens of a sample are missing; total_tokens needs them."))
         return None
     if tokens > total:
-        wrong.append(("total_tokens", f"{total:,.15g} tokens are less than one sample of "
-                      f"{tokens:,.15g}. Give more, or shorter samples."))  # fmt: skip
+        wrong.append(
+            (
+                "total_tokens",
+                Text(
+                    "{total:,.15g} tokens are less than one sample of {tokens:,.15g}. Give "
+                    "more, or shorter samples.",
+                    total=total,
+                    tokens=tokens,
+                ),
+            )
+        )
         return None
     return float(total / tokens)
 
@@ -331,9 +478,11 @@ def _name(name: str, network: Network | None) -> str:
 
 
 def _too_large(batch: float, samples: float) -> str:
-    return (
-        f"A batch of {batch:,.15g} exceeds the {samples:,.15g} samples of an epoch. Give at most "
-        "an epoch."
+    return Text(
+        "A batch of {batch:,.15g} exceeds the {samples:,.15g} samples of an epoch. "
+        "Give at most an epoch.",
+        batch=batch,
+        samples=samples,
     )
 
 

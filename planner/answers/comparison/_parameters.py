@@ -33,7 +33,7 @@ from planner.answers.comparison.question import (
 from planner.catalog import is_stale
 from planner.compare import ASSUMPTION_TEXTS, Assumptions
 from planner.compare.evaluation import Limits
-from planner.core import Given, Parameter, Problem, query_of, read
+from planner.core import Given, Parameter, Problem, Text, message_of, query_of, read
 from planner.cost import SOURCE, Display, currency_problem, in_usd, reference_rates
 from planner.epochs import SAMPLES_PER_EPOCH
 from planner.job import Described
@@ -68,7 +68,9 @@ def display_of(values: Mapping[str, Any], today: date) -> tuple[Display, tuple[P
             stale=currency != "USD" and read_on is not None and is_stale(read_on, today),
         ), ()
     except ValueError as error:
-        return Display(tax_share=tax_share), (Problem(parameter="currency", message=str(error)),)
+        return Display(tax_share=tax_share), (
+            Problem(parameter="currency", message=message_of(error)),
+        )
 
 
 def _problems(
@@ -76,19 +78,29 @@ def _problems(
 ) -> list[Problem]:
     wrong = []
     if read_on is not None and read_on > today + _DAY_OF_ZONES:
-        message = f"{read_on} is after today, {today}. Give the day on which the rate was read."
+        message = Text(
+            "{read_on} is after today, {today}. Give the day on which the rate was read.",
+            read_on=read_on,
+            today=today,
+        )
         wrong.append(Problem(parameter="rate_as_of", message=message))
     if letters := currency_problem(currency):
         wrong.append(Problem(parameter="currency", message=letters))
     elif rate is None and currency != "USD":
         reference = reference_rates()
         if currency not in reference.per_usd:
-            message = f"No rate is known for {currency}. Give the units per USD, and the date."
+            message = Text(
+                "No rate is known for {currency}. Give the units per USD, and the date.",
+                currency=currency,
+            )
             wrong.append(Problem(parameter="currency", message=message))
         elif read_on is not None and read_on != reference.as_of:
-            message = (
-                f"{read_on} has no rate. Give the rate of that day, or leave both empty for the "
-                f"rate of {reference.as_of} ({SOURCE})."
+            message = Text(
+                "{read_on} has no rate. Give the rate of that day, or leave both "
+                "empty for the rate of {as_of} ({source}).",
+                read_on=read_on,
+                as_of=reference.as_of,
+                source=SOURCE,
             )
             wrong.append(Problem(parameter="rate_as_of", message=message))
     return wrong
@@ -106,42 +118,98 @@ _FIRST: Final = date.min + timedelta(days=2)
 _LAST: Final = date.max - timedelta(days=2)
 
 QUESTION: Final = (
-    Parameter(name="workload", words="workload slug; `described` for one without measurements; "
-              "default: the workload measured on most systems; without any parameter that names "
-              "a job, fine-tuning Llama 3 8B on 100M tokens"),
+    Parameter(
+        name="workload",
+        words="workload slug; `described` for one without measurements; "
+        "default: the workload measured on most systems; without any parameter that names "
+        "a job, fine-tuning Llama 3 8B on 100M tokens",
+    ),
     Parameter(name="pattern", words="input pattern, as its slug; default: the best documented"),
-    Parameter(name="goal", words="train for epochs or to a target", kind="choice",
-              choices=("epochs", "target"), default="epochs"),
-    Parameter(name="epochs", words=f"how many epochs; default: {EPOCHS}, of a described workload 1",
-              kind="whole", unit="epochs", least=1, most=MOST_EPOCHS),
+    Parameter(
+        name="goal",
+        words="train for epochs or to a target",
+        kind="choice",
+        choices=("epochs", "target"),
+        default="epochs",
+    ),
+    Parameter(
+        name="epochs",
+        words=Text("how many epochs; default: {epochs}, of a described workload 1", epochs=EPOCHS),
+        kind="whole",
+        unit="epochs",
+        least=1,
+        most=MOST_EPOCHS,
+    ),
     SAMPLES_PER_EPOCH,
-    Parameter(name="target", words="value of the metric to reach; default: the usual one",
-              kind="number", least=-1e9, most=1e9),
+    Parameter(
+        name="target",
+        words="value of the metric to reach; default: the usual one",
+        kind="number",
+        least=-1e9,
+        most=1e9,
+    ),
     Parameter(name="optimizer", words="optimiser of the target, as its slug"),
-    Parameter(name="options", words="ids of options, as `--list options` or `/api/v1/options` name "
-              "them: rent-..., buy-..., own-... (already owned), mine-... for one of `own`; "
-              "default: the usual ones", many=MOST_OPTIONS),
-    Parameter(name="own", words="your own options, way|accelerator|count|price, compared with "
-              "`options`. The way is rent, buy or own. The price is that of the whole machine in "
-              "USD without tax: rented, per hour (rent|h100-sxm|8|30); bought, with the word total "
-              "(buy|h100-sxm|8|250000 total). Without that word, as in older links, it is the "
-              "price of each bought accelerator. For another currency append "
-              "|currency|units per USD", many=MOST_OPTIONS),
-    Parameter(name="order", words="what the options are ranked by", kind="choice",
-              choices=("cost", "time"), default="cost"),
-    Parameter(name="deadline", words="hours from the start of the work", kind="number", unit="h",
-              least=1e-3, most=MOST_HOURS),
-    Parameter(name="by", words="day and time to be done by, with its zone, as "
-              "2026-11-27T09:00+09:00, if work begins now; in place of deadline"),
-    Parameter(name="budget", words="largest total to pay for the job, in the currency shown, with "
-              "tax: the bill of a rental, the full price of a purchase and the electricity of the "
-              "job", kind="number", least=0.0, most=1e12),
-    Parameter(name="cost_limit", words="largest cost of one run, in the same currency; a purchase "
-              "counts with its share of a month", kind="number", least=0.0, most=1e12),
+    Parameter(
+        name="options",
+        words="ids of options, as `--list options` or `/api/v1/options` name "
+        "them: rent-..., buy-..., own-... (already owned), mine-... for one of `own`; "
+        "default: the usual ones",
+        many=MOST_OPTIONS,
+    ),
+    Parameter(
+        name="own",
+        words="your own options, way|accelerator|count|price, compared with "
+        "`options`. The way is rent, buy or own. The price is that of the whole machine in "
+        "USD without tax: rented, per hour (rent|h100-sxm|8|30); bought, with the word total "
+        "(buy|h100-sxm|8|250000 total). Without that word, as in older links, it is the "
+        "price of each bought accelerator. For another currency append "
+        "|currency|units per USD",
+        many=MOST_OPTIONS,
+    ),
+    Parameter(
+        name="order",
+        words="what the options are ranked by",
+        kind="choice",
+        choices=("cost", "time"),
+        default="cost",
+    ),
+    Parameter(
+        name="deadline",
+        words="hours from the start of the work",
+        kind="number",
+        unit="h",
+        least=1e-3,
+        most=MOST_HOURS,
+    ),
+    Parameter(
+        name="by",
+        words="day and time to be done by, with its zone, as "
+        "2026-11-27T09:00+09:00, if work begins now; in place of deadline",
+    ),
+    Parameter(
+        name="budget",
+        words="largest total to pay for the job, in the currency shown, with "
+        "tax: the bill of a rental, the full price of a purchase and the electricity of the "
+        "job",
+        kind="number",
+        least=0.0,
+        most=1e12,
+    ),
+    Parameter(
+        name="cost_limit",
+        words="largest cost of one run, in the same currency; a purchase "
+        "counts with its share of a month",
+        kind="number",
+        least=0.0,
+        most=1e12,
+    ),
     Parameter(name="country", words="country of the electricity, by code or name"),
-    Parameter(name="made", words="date and fingerprint of the runs and prices of a shared link: "
-              "an answer from others notes it"),
-)  # fmt: skip
+    Parameter(
+        name="made",
+        words="date and fingerprint of the runs and prices of a shared link: "
+        "an answer from others notes it",
+    ),
+)
 DISPLAY: Final = (
     Parameter(name="currency", words="currency shown, three letters", default="USD"),
     Parameter(name="rate", words="units of the currency per USD; default: the reference rate of "
@@ -396,11 +464,21 @@ def _by(values: Mapping[str, Any], begins: datetime, problems: list[Problem]) ->
         return None
     wrong, by = "", moment_of(values["by"])
     if by is None:
-        wrong = f"{values['by'][:40]!r} is not a time with its zone. Write 2026-11-27T09:00+09:00."
+        wrong = Text(
+            "{by!r} is not a time with its zone. Write 2026-11-27T09:00+09:00.",
+            by=values["by"][:40],
+        )
     elif by <= begins:
-        wrong = f"{moment_words(by)} has passed, so no deadline applies. Choose a later date."
+        wrong = Text(
+            "{moment_words} has passed, so no deadline applies. Choose a later date.",
+            moment_words=moment_words(by),
+        )
     elif (by - begins).total_seconds() > MOST_HOURS * HOUR_S:
-        wrong = f"{by:%Y} is more than {MOST_HOURS:,.0f} hours ahead. Choose an earlier date."
+        wrong = Text(
+            "{by:%Y} is more than {most_hours:,.0f} hours ahead. Choose an earlier date.",
+            by=by,
+            most_hours=MOST_HOURS,
+        )
     elif values["deadline"] is not None:
         problems.append(Problem(parameter="deadline", message="by is given too; the date counts."))
     if wrong:

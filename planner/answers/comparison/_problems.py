@@ -5,17 +5,11 @@ A note on offers without an exchange rate is dropped where the user chose the op
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
-from types import MappingProxyType
-from typing import Final
 
 from planner.answers.comparison.question import (
-    MANY_ENTRIES,
-    MANY_OPTIONS,
-    NO_OPTION,
-    NO_TARIFF,
     Answered,
     Facts,
     Offered,
@@ -26,15 +20,10 @@ from planner.answers.comparison.question import (
     too_many,
     with_own,
 )
-from planner.catalog import Catalog
-from planner.compare import entry_of, left_out
-from planner.core import Problem
+from planner.compare import left_out
+from planner.core import Problem, parameter_of
 
 __all__ = ["answered_whole", "problems_of", "too_many", "with_own"]
-_BEGINNINGS: Final[Mapping[str, str]] = MappingProxyType(
-    {NO_TARIFF: "country", NO_OPTION: "options"}
-)
-_COUNTS: Final[Mapping[str, str]] = MappingProxyType({MANY_ENTRIES: "own", MANY_OPTIONS: "options"})
 
 
 def answered_whole(
@@ -60,20 +49,6 @@ def answered_whole(
     return replace(answer, comparison=comparison)
 
 
-def problems_of(sentences: Sequence[str], request: Request, catalog: Catalog) -> list[Problem]:
+def problems_of(sentences: Sequence[str]) -> list[Problem]:
     """Return each sentence of an answer as a problem of its parameter."""
-    rates = dict(request.usd_per)
-    entries = {entry_of(text, catalog, rates) for text in request.entries}
-    wrong = {e for e in entries if isinstance(e, str)}
-    return [
-        Problem(parameter="own" if text in wrong else _parameter(text), message=text)
-        for text in sentences
-    ]
-
-
-def _parameter(text: str) -> str:
-    """Return the parameter of a sentence; "" where there are several."""
-    for start, name in _BEGINNINGS.items():
-        if text.startswith(start):
-            return name
-    return next((name for part, name in _COUNTS.items() if part in text), "")
+    return [Problem(parameter=parameter_of(text), message=text) for text in sentences]

@@ -11,7 +11,7 @@ from typing import Final
 
 from planner.answers.comparison._tables import option_rows
 from planner.compare.evaluation import Comparison
-from planner.core import Record, in_words
+from planner.core import Record, Text, in_words
 from planner.cost import DOLLARS, Display, money
 from planner.job import Job
 
@@ -71,7 +71,12 @@ def _pairs(before: Snapshot, now: Snapshot) -> Iterator[tuple[Record, Record]]:
 
 def _prices(before: Snapshot, now: Snapshot) -> list[str]:
     return [
-        f"Price of {old['option']}: {old['price']} -> {new['price']}."
+        Text(
+            "Price of {option}: {price} -> {price_2}.",
+            option=old["option"],
+            price=old["price"],
+            price_2=new["price"],
+        )
         for old, new in _pairs(before, now)
         if old["price"] != new["price"]
     ]
@@ -80,7 +85,9 @@ def _prices(before: Snapshot, now: Snapshot) -> list[str]:
 def _gone(before: Snapshot, now: Snapshot) -> list[str]:
     there = {r["option_id"] for r in now.rows}
     return [
-        f"{r['option']} is no longer an option." for r in before.rows if r["option_id"] not in there
+        Text("{option} is no longer an option.", option=r["option"])
+        for r in before.rows
+        if r["option_id"] not in there
     ]
 
 
@@ -91,7 +98,8 @@ def _runs(before: Snapshot, now: Snapshot) -> list[str]:
 
 
 def _numbers(before: Snapshot, now: Snapshot, display: Display) -> list[str]:
-    lines, places = [], _places(before, now)
+    lines: list[str] = []
+    places = _places(before, now)
     for old, new in _pairs(before, now):
         parts = [
             _moved(old, new, "cost_per_run", "a run", lambda usd: money(usd, display)),
@@ -102,7 +110,7 @@ def _numbers(before: Snapshot, now: Snapshot, display: Display) -> list[str]:
         ]
         text = "; ".join(p for p in parts if p)
         if text:
-            lines.append(f"{old['option']}: {text}.")
+            lines.append(Text("{option}: {text}.", option=old["option"], text=text))
     return lines
 
 
@@ -125,7 +133,11 @@ def _kept(old: Record, new: Record) -> str:
     first, second = _limits(old), _limits(new)
     if first is None or second is None or abs(second - first) <= LIKELIER:
         return ""
-    return f"{100.0 * first:.0f}\u00a0% -> {100.0 * second:.0f}\u00a0% likely to meet the limits"
+    return Text(
+        "{first:.0f}\u00a0% -> {second:.0f}\u00a0% likely to meet the limits",
+        first=100.0 * first,
+        second=100.0 * second,
+    )
 
 
 def _limits(row: Record) -> float | None:
@@ -182,7 +194,11 @@ def made_problem(text: str) -> str:
             return ""
     except ValueError:
         pass
-    return f"{text[:40]!r} is not a day with {DIGITS} digits: 2026-11-22-1a2b3c4d. Leave it out."
+    return Text(
+        "{text!r} is not a day with {digits} digits: 2026-11-22-1a2b3c4d. Leave it out.",
+        text=text[:40],
+        digits=DIGITS,
+    )
 
 
 def made_note(text: str, comparison: Comparison, job: Job) -> str:
@@ -190,9 +206,9 @@ def made_note(text: str, comparison: Comparison, job: Job) -> str:
     match = _FORM.fullmatch(text)
     if match is None or match[2] == _digits(comparison, job):
         return ""
-    return (
-        f"This link was made on {match[1]} with other runs or prices, so its answer may have "
-        "differed."
+    return Text(
+        "This link was made on {match} with other runs or prices, so its answer may have differed.",
+        match=match[1],
     )
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from planner.compare import THERE, basis_words, chance_to_meet
 from planner.compare.evaluation import Comparison, Row
-from planner.core import Basis, Estimate, Record, Refusal, hms
+from planner.core import Basis, Estimate, Record, Refusal, Text, hms
 from planner.cost import DOLLARS, Display, likely, shown
 from planner.job import Job, gigabytes, runs_words
 
@@ -151,7 +151,11 @@ def _source(row: Row) -> Record:
 def _time_from(row: Row) -> str:
     if (runs := row.timed.stated_runs) and not isinstance(row.time, Refusal):
         where = "" if row.timed.scaling is None else " on another count"
-        return f"times to the target stated by {runs_words(runs)}{where}"
+        return Text(
+            "times to the target stated by {runs_words}{where}",
+            runs_words=runs_words(runs),
+            where=where,
+        )
     if row.candidate.run is not None:
         basis = row.candidate.run.run.basis
         return "a published figure of that system" if basis == "published" else f"{basis} there"

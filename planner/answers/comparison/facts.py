@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from planner.answers.comparison.question import Facts
 from planner.answers.runs import with_priors
@@ -17,10 +17,14 @@ from planner.epochs.epoch_size import epoch_size
 from planner.job import Job, StatedTime, job_measured, library_of, stated_times
 from planner.runs import Run, Trials, TrialSet
 from planner.store import queries
+from planner.store.kept import Kept
 from planner.store.reader import Store
 from planner.throughput import SystemCurve, curves_of
 from planner.time_to_target import OptimizerCurve, compare
 from planner.transfer import Library
+
+_LIBRARIES: Final = Kept(16)
+"""Tables of `library` by their rows: a new run elsewhere changes none, and each is large."""
 
 
 def epoch_size_of(
@@ -133,9 +137,7 @@ def library(store: Store, catalog: Catalog, workload: str = "") -> Library | Non
     """
     rows, key = _library_rows(store, workload)
     # The cached value holds its catalogue, so no other catalogue can get the same id.
-    _, table = store.kept.once(
-        ("library", key, id(catalog)), lambda: (catalog, library_of(catalog, rows))
-    )
+    _, table = _LIBRARIES.once((key, id(catalog)), lambda: (catalog, library_of(catalog, rows)))
     return table
 
 
@@ -149,7 +151,7 @@ def _library_rows(store: Store, workload: str) -> tuple[list[dict[str, Any]], Ha
         rows = queries.library_rows(store, workload)
         return rows, tuple(tuple(row.values()) for row in rows)
 
-    return store.kept.once(("library rows", store.generation, workload), query)
+    return store.once(("library rows", workload), query)
 
 
 def _least_overhead(curves: Mapping[str, SystemCurve]) -> float | None:

@@ -25,6 +25,7 @@ from planner.compare import (
     each_notes,
     entry_id,
     entry_of,
+    estimated_prices,
     left_out,
     problems_of,
     step_note,
@@ -33,7 +34,17 @@ from planner.compare import (
     with_tariff_uncertainty,
 )
 from planner.compare.evaluation import Comparison, Limits, Question
-from planner.core import Estimate, Refusal, counted, large, looked_up
+from planner.core import (
+    Estimate,
+    Refusal,
+    Text,
+    counted,
+    large,
+    looked_up,
+    of_parameter,
+    paragraph,
+    plural,
+)
 from planner.cost import reference_rates
 from planner.job import (
     OWN_ENTRY,
@@ -57,10 +68,6 @@ MOST_EPOCHS: Final = 1_000_000
 MOST_OPTIONS: Final = 12
 ENOUGH: Final = 3
 """Rented machines with a stated time to a target, from which others are no default options."""
-NO_TARIFF: Final = "No electricity of "
-NO_OPTION: Final = "There is no option "
-MANY_ENTRIES: Final = " own entries; the first "
-MANY_OPTIONS: Final = " options, your own among them; at most "
 """Parts of sentences about country, options and own entries, to find their parameter."""
 WHERE_OPTIONS: Final = "`python -m planner compare --list options` and /api/v1/options list all"
 
@@ -146,7 +153,11 @@ def answered(request: Request, facts: Facts, today: date, shown: Offered | None 
         )
     question = question_of(request, facts, today)
     comparison = compare(question, candidates)
-    notes = (step_note(comparison), made_note(request.made, comparison, facts.job))
+    notes = (
+        *estimated_prices(comparison),
+        step_note(comparison),
+        made_note(request.made, comparison, facts.job),
+    )
     more = (*comparison.question.notes, *(note for note in notes if note))
     comparison = replace(comparison, question=replace(comparison.question, notes=more))
     return Answered(
@@ -260,10 +271,17 @@ def with_own(
 
 def too_many(left: Sequence[str], most: int = MOST_OPTIONS) -> str:
     """Return a sentence on the options left out beyond `most`."""
-    last = "the last named one is" if len(left) == 1 else f"the last {len(left)} named are"
-    return (
-        f"{most + len(left)}{MANY_OPTIONS}{most} are compared; {last} left out: {', '.join(left)}."
+    sentence = plural(
+        len(left),
+        "{options} options, your own among them; at most {most} are compared; the last named one "
+        "is left out: {names}.",
+        "{options} options, your own among them; at most {most} are compared; the last {count} "
+        "named are left out: {names}.",
+        options=most + len(left),
+        most=most,
+        names=", ".join(left),
     )
+    return of_parameter("options", sentence)
 
 
 def goal_of(request: Request, facts: Facts) -> Goal:
@@ -310,9 +328,14 @@ def _entries(
     texts: Sequence[str], catalog: Catalog, usd_per: Mapping[str, float]
 ) -> tuple[list[Entry], list[str]]:
     parsed = [entry_of(text, catalog, usd_per) for text in texts[:MOST_OPTIONS]]
-    wrong = [e for e in parsed if isinstance(e, str)]
+    wrong: list[str] = [of_parameter("own", e) for e in parsed if isinstance(e, str)]
     if len(texts) > MOST_OPTIONS:
-        wrong.append(f"{len(texts)}{MANY_ENTRIES}{MOST_OPTIONS} are used.")
+        many = Text(
+            "{entries} own entries; the first {most} are used.",
+            entries=len(texts),
+            most=MOST_OPTIONS,
+        )
+        wrong.append(of_parameter("own", many))
     return [e for e in parsed if not isinstance(e, str)], wrong
 
 
@@ -330,11 +353,26 @@ def _chosen(request: Request, shown: Offered) -> tuple[tuple[str, ...], list[str
 
 def _no_option(name: str, ids: Sequence[str], alike: Sequence[str] = ()) -> str:
     """Return that there is no such option, with similar ids, and where all are listed."""
+    return of_parameter("options", _not_offered(name, ids, alike))
+
+
+def _not_offered(name: str, ids: Sequence[str], alike: Sequence[str]) -> Text:
+    option = name[:80]
     if alike:
-        return f"{NO_OPTION}{name[:80]!r} alone: it may mean {' or '.join(alike[:6])}. Choose one."
-    near = difflib.get_close_matches(name[:80], ids, n=3, cutoff=0.5) or _sharing(name, ids)
-    choose = f"Choose one of {', '.join(near)}, ...: " if near else ""
-    return f"{NO_OPTION}{name[:80]!r}. {choose}{WHERE_OPTIONS}."
+        return Text(
+            "There is no option {option!r} alone: it may mean {options}. Choose one.",
+            option=option,
+            options=" or ".join(alike[:6]),
+        )
+    near = difflib.get_close_matches(option, ids, n=3, cutoff=0.5) or _sharing(name, ids)
+    if not near:
+        return Text("There is no option {option!r}. {where}.", option=option, where=WHERE_OPTIONS)
+    return Text(
+        "There is no option {option!r}. Choose one of {options}, ...: {where}.",
+        option=option,
+        options=", ".join(near),
+        where=WHERE_OPTIONS,
+    )
 
 
 def _sharing(name: str, ids: Sequence[str]) -> list[str]:
@@ -350,15 +388,19 @@ def _no_tariff(country: str, catalog: Catalog) -> str:
     by_name = {n.casefold(): t.country for t in catalog.tariffs for n in (t.id, t.country)}
     near = difflib.get_close_matches(country[:60].strip().casefold(), by_name, n=3, cutoff=0.7)
     names = dict.fromkeys(by_name[n] for n in near)
-    perhaps = f"Perhaps {' or '.join(names)}? " if names else ""
     example = catalog.tariffs[0] if catalog.tariffs else None
-    todo = (
-        f"Write a country's code or name, as {example.id} or {example.country}, or give "
-        "tariff_usd_per_kwh."
+    sentence = paragraph(
+        Text("No electricity of {country!r} is known.", country=country[:60]),
+        Text("Perhaps {countries}?", countries=" or ".join(names)) if names else None,
+        Text(
+            "Write a country's code or name, as {code} or {name}, or give tariff_usd_per_kwh.",
+            code=example.id,
+            name=example.country,
+        )
         if example
-        else "Give tariff_usd_per_kwh."
+        else Text("Give tariff_usd_per_kwh."),
     )
-    return f"{NO_TARIFF}{country[:60]!r} is known. {perhaps}{todo}"
+    return of_parameter("country", sentence)
 
 
 def _own_targets(facts: Facts) -> dict[str, OwnTarget]:

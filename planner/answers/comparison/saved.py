@@ -15,7 +15,7 @@ from typing import Final
 
 from planner.answers.comparison._parameters import compare_parameters
 from planner.answers.comparison._snapshot import KEPT, Snapshot
-from planner.core import Record, file_slug, slug
+from planner.core import Record, Text, file_slug, slug
 from planner.cost import shown
 from planner.store.disk.files import UnfitFileError, bounded_json, write_whole
 
@@ -84,13 +84,23 @@ def save(folder: Path, saved: Saved) -> None:
     }
     path = folder / f"{saved.id}.json"
     if not path.exists() and len(_files(folder)) >= MOST_FILES:
-        raise SavedError(f"There are {MOST_FILES} saved comparisons already. Remove one first.")
+        raise SavedError(
+            Text(
+                "There are {most_files} saved comparisons already. Remove one first.",
+                most_files=MOST_FILES,
+            )
+        )
     try:
         write_whole(path, json.dumps(body, indent=1, allow_nan=False, ensure_ascii=False))
     except OSError as error:
         raise SavedError(
-            f"It could not be saved in {folder} ({error.strerror or error}). Make room or set "
-            f"{SAVED} to a writable folder."
+            Text(
+                "It could not be saved in {folder} ({strerror}). Make room or set "
+                "{saved} to a writable folder.",
+                folder=folder,
+                strerror=error.strerror or error,
+                saved=SAVED,
+            )
         ) from error
 
 
@@ -105,7 +115,9 @@ def remove(folder: Path, which: str) -> bool:
         if which in files:
             files[which].unlink()
     except OSError as error:
-        raise SavedError(f"It could not be removed ({error.strerror or error}).") from error
+        raise SavedError(
+            Text("It could not be removed ({strerror}).", strerror=error.strerror or error)
+        ) from error
     return which in files
 
 
@@ -113,11 +125,13 @@ def read(folder: Path, which: str) -> Saved | str:
     """Return a comparison by its id, or a sentence with the reason why it cannot be opened."""
     path = {p.stem: p for p in _files(folder)}.get(which)
     if path is None:
-        return f"No comparison is saved as {which[:MOST_NAME]!r}."
+        return Text("No comparison is saved as {which!r}.", which=which[:MOST_NAME])
     try:
         return _saved(bounded_json(path, MOST_BYTES), which)
     except UnfitFileError as error:
-        return f"The saved comparison {path.name[:MOST_NAME]!r} {error}."
+        return Text(
+            "The saved comparison {path!r} {error}.", path=path.name[:MOST_NAME], error=error
+        )
 
 
 def read_all(folder: Path) -> tuple[list[Saved], list[str]]:

@@ -40,7 +40,7 @@ class _Flagged(NamedTuple):
 
 def suspects_of(store: Store) -> Suspects:
     """Return the suspect flags of all runs with times."""
-    return store.kept.once(("suspects", store.generation), lambda: _suspects(store))
+    return store.once("suspects", lambda: _suspects(store))
 
 
 def _suspects(store: Store) -> Suspects:
@@ -104,8 +104,7 @@ def priors_of(store: Store, runs: Sequence[Run], without: frozenset[str]) -> lis
 
 def _scatter(store: Store, without: frozenset[str]) -> _Known:
     """Return the scatter of all runs but these, by folder, system and mode; cached."""
-    question = ("scatter", store.generation, without)
-    return store.kept.once(question, lambda: _scatter_by_place(store, without))
+    return store.once(("scatter", without), lambda: _scatter_by_place(store, without))
 
 
 def _scatter_by_place(store: Store, without: frozenset[str]) -> _Known:

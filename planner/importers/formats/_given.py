@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from planner.core import Text
+
 MOST_BYTES: Final = 5_000_000
 """Largest text file that is read."""
 MOST_ROWS: Final = 100_000
@@ -31,15 +33,20 @@ _BRACKETS: Final = re.compile(rb"[\[\]{}]")
 
 
 class SourceError(ValueError):
-    """A file that is not taken; `problems` has all of them, each with where and what to do."""
+    """A file that is not taken; `problems` has all of them, each with where and what to do.
 
-    def __init__(self, name: str, problems: Iterable[str]) -> None:
-        self.name = name
+    `unknown` has the columns that could be mapped to others.
+    """
+
+    def __init__(self, name: str, problems: Iterable[str], unknown: Iterable[str] = ()) -> None:
+        self.name, self.unknown = name, tuple(unknown)
         self.problems = tuple(dict.fromkeys(problems))
         shown = "\n  ".join(self.problems[:MOST_PROBLEMS])
         more = len(self.problems) - MOST_PROBLEMS
-        rest = f"\n  and {more} more" if more > 0 else ""
-        super().__init__(f"{name} is not imported:\n  {shown}{rest}")
+        rest = Text("\n  and {more} more", more=more) if more > 0 else ""
+        super().__init__(
+            Text("{name} is not imported:\n  {shown}{rest}", name=name, shown=shown, rest=rest)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,12 +83,14 @@ def text_of(given: Given, name: str | None = None) -> str:
     if data is None:
         raise SourceError(name, ["there is no such file. Give the path of a file."])
     if len(data) > MOST_BYTES:
-        raise SourceError(name, [f"it is larger than {MOST_BYTES:,} bytes. Split it."])
+        raise SourceError(
+            name, [Text("it is larger than {most_bytes:,} bytes. Split it.", most_bytes=MOST_BYTES)]
+        )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise SourceError(
-            name, [f"byte {error.start:,} is not UTF-8. Save the file as UTF-8."]
+            name, [Text("byte {start:,} is not UTF-8. Save the file as UTF-8.", start=error.start)]
         ) from error
 
 
@@ -90,11 +99,16 @@ def json_of(given: Given, name: str | None = None) -> Any:  # noqa: ANN401 - any
     name = name or given.first
     text = text_of(given, name)
     if _is_deep(text):
-        raise SourceError(name, [f"it nests deeper than {MOST_DEPTH} levels. Flatten it."])
+        raise SourceError(
+            name,
+            [Text("it nests deeper than {most_depth} levels. Flatten it.", most_depth=MOST_DEPTH)],
+        )
     try:
         return json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        raise SourceError(name, [f"it is not JSON: {error}. Export it again."]) from error
+        raise SourceError(
+            name, [Text("it is not JSON: {error}. Export it again.", error=error)]
+        ) from error
 
 
 def _is_deep(text: str) -> bool:
@@ -123,12 +137,23 @@ def table_of(
             raise SourceError(name, problems)
         lines = [(reader.line_num, line) for line in itertools.islice(reader, MOST_ROWS + 1)]
     except csv.Error as error:
-        raise SourceError(name, [f"line {reader.line_num}: {error}. Correct the line."]) from error
+        raise SourceError(
+            name,
+            [
+                Text(
+                    "line {line_num}: {error}. Correct the line.",
+                    line_num=reader.line_num,
+                    error=error,
+                )
+            ],
+        ) from error
     lines = [(at, line) for at, line in lines if any(cell.strip() for cell in line)]
     if not lines:
         raise SourceError(name, ["it has a header and no row. Give a file with rows."])
     if len(lines) > MOST_ROWS:
-        raise SourceError(name, [f"it has more than {MOST_ROWS:,} rows. Split it."])
+        raise SourceError(
+            name, [Text("it has more than {most_rows:,} rows. Split it.", most_rows=MOST_ROWS)]
+        )
     problems = [text for at, line in lines for text in _line_problems(at, line, header, longest)]
     if problems:
         raise SourceError(name, problems)
@@ -139,21 +164,46 @@ def _header_problems(header: Sequence[str]) -> list[str]:
     if not header:
         return ["it is empty. Give a file with a header and rows."]
     if len(header) > MOST_COLUMNS:
-        return [f"it has {len(header):,} columns; at most {MOST_COLUMNS} are read. Split it."]
+        return [
+            Text(
+                "it has {header:,} columns; at most {most_columns} are read. Split it.",
+                header=len(header),
+                most_columns=MOST_COLUMNS,
+            )
+        ]
     twice = sorted(name for name, times in Counter(header).items() if times > 1)
-    problems = [f"columns occur twice: {', '.join(twice)}. Rename one."] if twice else []
+    problems: list[str] = (
+        [Text("columns occur twice: {twice}. Rename one.", twice=", ".join(twice))] if twice else []
+    )
     long = [name for name in header if len(name) > MOST_CHARACTERS]
     if long:
-        text = f"a column has a name of {len(long[0])} characters; at most {MOST_CHARACTERS}."
-        problems.append(f"{text} Shorten it.")
+        text = Text(
+            "a column has a name of {long} characters; at most {most_characters}.",
+            long=len(long[0]),
+            most_characters=MOST_CHARACTERS,
+        )
+        problems.append(Text("{text} Shorten it.", text=text))
     return problems
 
 
 def _line_problems(at: int, line: Sequence[str], header: Sequence[str], longest: int) -> list[str]:
     if len(line) != len(header):
-        return [f"line {at}: has {len(line)} cells; the header has {len(header)}. Correct it."]
+        return [
+            Text(
+                "line {at}: has {line} cells; the header has {header}. Correct it.",
+                at=at,
+                line=len(line),
+                header=len(header),
+            )
+        ]
     return [
-        f"line {at}, {name}: has {len(cell)} characters; at most {longest} are read. Shorten it."
+        Text(
+            "line {at}, {name}: has {cell} characters; at most {longest} are read. Shorten it.",
+            at=at,
+            name=name,
+            cell=len(cell),
+            longest=longest,
+        )
         for name, cell in zip(header, line, strict=True)
         if len(cell) > longest
     ]

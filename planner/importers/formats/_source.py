@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from planner.core import Text
 from planner.importers.formats._given import MOST_BYTES, Given
 from planner.runs import BY_NAME, REAL, WHOLE
 
@@ -75,9 +76,9 @@ def typed(name: str, text: str) -> tuple[Any, str | None]:
     """Return the cell of column `name` as its type and the problem of a wrong one."""
     column = BY_NAME.get(name)
     if column is None:
-        return None, f"{name}: is not a column of runs (docs/records.md)."
+        return None, Text("{name}: is not a column of runs (docs/records.md).", name=name)
     if column.group == "nested" or name in {"run_id", "schema_version"}:
-        return None, f"{name}: cannot be stated. It follows from the run."
+        return None, Text("{name}: cannot be stated. It follows from the run.", name=name)
     value: Any = text
     wanted = ""
     if column.type in (WHOLE, REAL):
@@ -88,7 +89,9 @@ def typed(name: str, text: str) -> tuple[Any, str | None]:
     elif str(column.type) == "bool":
         known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
         value, wanted = known.get(text.lower()), "true or false"
-    return value, None if value is not None else f"{name}: is {text!r}; it must be {wanted}."
+    return value, None if value is not None else Text(
+        "{name}: is {text!r}; it must be {target}.", name=name, text=text, target=wanted
+    )
 
 
 def later(epochs: Sequence[float]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any, Final
 
+from planner.core import Text
 from planner.importers.formats._given import Given, SourceError, json_of, table_of
 from planner.importers.formats._source import Row, Source, Stated, number
 
@@ -42,9 +43,9 @@ def _entry(given: Given, entry: str, stated: Stated) -> Row:
     metric = next((name for name in _TASKS if name in table[0]), None)
     hours = [number(line.get("hours")) for line in table]
     at = [number(line.get(_EPOCH)) for line in table]
-    problems = []
+    problems: list[str] = []
     if metric is None:
-        problems.append(f"its table has none of {', '.join(_TASKS)}.")
+        problems.append(Text("its table has none of {tasks}.", tasks=", ".join(_TASKS)))
     if any(h is None for h in hours) or any(e is None for e in at):
         problems.append("its table has a line without epoch or hours.")
     if problems or metric is None:

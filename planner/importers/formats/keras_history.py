@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from planner.core import Text
 from planner.importers.formats._given import Given, SourceError, json_of, table_of, text_of
 from planner.importers.formats._source import Row, Source, Stated, later, number
 
@@ -21,7 +22,13 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
     if metric is None:
         metric = next((name for name in columns if name.startswith("val_")), None)
     elif metric not in columns:
-        problems.append(f"option metric: {metric} is no column. It has: {', '.join(columns)}.")
+        problems.append(
+            Text(
+                "option metric: {metric} is no column. It has: {columns}.",
+                metric=metric,
+                columns=", ".join(columns),
+            )
+        )
     times = _times(columns, stated, problems)
     evaluations = _evaluations(columns, metric, stated) if metric in columns else None
     if not times and not evaluations and not problems:
@@ -85,7 +92,9 @@ def _one_line_an_epoch(given: Given, rows: Sequence[Mapping[str, str]]) -> list[
     merged: list[dict[str, str]] = []
     for epoch, lines in itertools.groupby(rows, key=lambda row: row["epoch"]):
         if number(epoch) is None:
-            raise SourceError(given.first, [f"epoch is {epoch!r}; it must be a number."])
+            raise SourceError(
+                given.first, [Text("epoch is {epoch!r}; it must be a number.", epoch=epoch)]
+            )
         line: dict[str, str] = {}
         for each in lines:
             line |= {name: cell for name, cell in each.items() if cell}
@@ -107,14 +116,20 @@ def _times(
     column, _, unit = named.rpartition(":")
     if unit not in _SECONDS or column not in columns:
         problems.append(
-            f"option time: {named} must be COLUMN:UNIT with a column of the file "
-            f"({', '.join(columns)}) and one of s, ms, min, h."
+            Text(
+                "option time: {named} must be COLUMN:UNIT with a column of the file "
+                "({columns}) and one of s, ms, min, h.",
+                named=named,
+                columns=", ".join(columns),
+            )
         )
         return []
     values = columns[column]
     bad = [i for i, value in enumerate(values, 1) if value is None or value <= 0.0]
     if bad:
-        problems.append(f"{column}: line {bad[0]} has no time above 0.")
+        problems.append(
+            Text("{column}: line {bad} has no time above 0.", column=column, bad=bad[0])
+        )
         return []
     return [float(value or 0.0) * _SECONDS[unit] for value in values]
 

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from planner.core import Text
 from planner.importers.formats._given import Given, SourceError
 from planner.importers.formats._source import Row, Source, Stated, later, number, whole
 
@@ -59,12 +60,14 @@ class _Reader(pickle.Unpickler):
         allowed = _ALLOWED.get((module_name, global_name))
         if allowed is None:
             shown = f"{module_name}.{global_name}"[:80]
-            raise pickle.UnpicklingError(f"it names {shown}, which is not allowed")
+            raise pickle.UnpicklingError(
+                Text("it names {shown}, which is not allowed", shown=shown)
+            )
         return allowed
 
     def persistent_load(self, pid: object) -> Any:  # noqa: ANN401
         """Refuse objects outside the file."""
-        raise pickle.UnpicklingError(f"it names an outside object {str(pid)[:40]!r}")
+        raise pickle.UnpicklingError(Text("it names an outside object {pid!r}", pid=str(pid)[:40]))
 
 
 def _read(given: Given, stated: Stated) -> Sequence[Row]:
@@ -76,10 +79,18 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
             trials = _trials(_loaded(given.files[name]), name)
             made = [_row(trial, name, stated) for trial in trials]
         except (pickle.UnpicklingError, SourceError) as error:
-            problems.append(f"{name}: {error}. Restore it from its repository.")
+            problems.append(
+                Text("{name}: {error}. Restore it from its repository.", name=name, error=error)
+            )
             continue
         except Exception as error:  # noqa: BLE001 - any damage ends here
-            problems.append(f"{name}: is damaged ({type(error).__name__}). Restore it.")
+            problems.append(
+                Text(
+                    "{name}: is damaged ({name_2}). Restore it.",
+                    name=name,
+                    name_2=type(error).__name__,
+                )
+            )
             continue
         for row in made:
             case = tuple(row[n] for n in _CASE)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
+from planner.core import Text
 from planner.importers.formats._given import Given, SourceError, table_of
 from planner.importers.formats._source import Row, Source, Stated, number
 
@@ -28,14 +29,27 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
     for number_of, line in enumerate(table, 2):
         count = number(line["num_gpu"])
         if count is None or count < 1 or count != int(count):
-            problems.append(f"line {number_of}, num_gpu: is {line['num_gpu']!r}.")
+            problems.append(
+                Text(
+                    "line {number_of}, num_gpu: is {num_gpu!r}.",
+                    number_of=number_of,
+                    num_gpu=line["num_gpu"],
+                )
+            )
             continue
         for column, cell in line.items():
             if column in _BESIDE:
                 continue
             speed = number(cell)
             if speed is None or speed < 0.0:
-                problems.append(f"line {number_of}, {column}: is {cell!r}; it must be a speed.")
+                problems.append(
+                    Text(
+                        "line {number_of}, {column}: is {cell!r}; it must be a speed.",
+                        number_of=number_of,
+                        column=column,
+                        cell=cell,
+                    )
+                )
             elif speed > 0.0:  # 0 stands for missing
                 match = _COLUMN.fullmatch(column)
                 kind = match["precision"] if match else precision

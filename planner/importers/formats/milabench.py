@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from planner.core import Text
 from planner.importers.formats._given import Given, SourceError, text_of
 from planner.importers.formats._source import Row, Source, Stated, number, whole
 
@@ -62,21 +63,28 @@ def _observations(given: Given, problems: list[str]) -> Iterator[tuple[int, str,
             pairs = (pair.partition(":") for pair in match[1].split(","))
             yield at, bench, {name.strip(): value.strip() for name, _, value in pairs}
         elif len(problems) < 50:
-            problems.append(f"line {at}, YAML: is neither a bench nor an observation. Remove it.")
+            problems.append(
+                Text("line {at}, YAML: is neither a bench nor an observation. Remove it.", at=at)
+            )
 
 
 def _row(
     bench: str, entry: dict[str, str], several: int | None
 ) -> tuple[dict[str, Any] | None, list[tuple[str, str]]]:
     batch, speed = whole(entry.get("batch_size")), number(entry.get("perf"))
-    wrong = []
+    wrong: list[tuple[str, str]] = []
     if batch is None:
-        wrong.append(("batch_size", f"is {entry.get('batch_size')!r}; it must be above 0."))
+        wrong.append(
+            (
+                "batch_size",
+                Text("is {batch_size!r}; it must be above 0.", batch_size=entry.get("batch_size")),
+            )
+        )
     if speed is None or speed < 0.0:
-        wrong.append(("perf", f"is {entry.get('perf')!r}; it must be a speed."))
+        wrong.append(("perf", Text("is {perf!r}; it must be a speed.", perf=entry.get("perf"))))
     memory = _MEMORY.fullmatch(entry.get("memory", ""))
     if entry.get("memory") and memory is None:
-        wrong.append(("memory", f"is {entry['memory']!r}; it must be in MiB."))
+        wrong.append(("memory", Text("is {memory!r}; it must be in MiB.", memory=entry["memory"])))
     parallel = bench.endswith(("-gpus", "-nodes"))
     if parallel and several is None:
         wrong.append((bench, "runs on several devices. State the option gpus=COUNT."))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from planner.core import Text
 from planner.importers.formats._given import MOST_BYTES, MOST_ROWS, Given, SourceError, json_of
 from planner.importers.formats._source import Row, Source, Stated, number, rises, whole
 
@@ -68,7 +69,10 @@ def _log(given: Given, name: str) -> _Log:
     log = _Log()
     for time_s, key, value, about in _events(given, name):
         if len(log.events) > MOST_ROWS:
-            raise SourceError(name, [f"it has more than {MOST_ROWS:,} events. Split it."])
+            raise SourceError(
+                name,
+                [Text("it has more than {most_rows:,} events. Split it.", most_rows=MOST_ROWS)],
+            )
         log.events.append((time_s, key, value, about))
         log.times.setdefault(key, time_s)
         if value is not None and key != "eval_accuracy":
@@ -83,7 +87,9 @@ def _events(given: Given, name: str) -> Iterator[tuple[float, str, Any, Mapping[
     """Yield the events of the first process that logs; others repeat them."""
     text = given.files[name].decode("utf-8", "replace")
     if len(text) > MOST_BYTES:
-        raise SourceError(name, [f"it is larger than {MOST_BYTES:,} bytes. Split it."])
+        raise SourceError(
+            name, [Text("it is larger than {most_bytes:,} bytes. Split it.", most_bytes=MOST_BYTES)]
+        )
     for at, line in enumerate(text.splitlines(), 1):
         match = _LINE.search(line)
         if match is None:
@@ -97,7 +103,8 @@ def _events(given: Given, name: str) -> Iterator[tuple[float, str, Any, Mapping[
             about = body.get("metadata") or {}
         except (ValueError, KeyError, TypeError, RecursionError):
             raise SourceError(
-                name, [f"line {at:,}: is no mllog event. Restore the file from its source."]
+                name,
+                [Text("line {at:,}: is no mllog event. Restore the file from its source.", at=at)],
             ) from None
         yield time_s, key, body.get("value"), about if isinstance(about, dict) else {}
 
@@ -191,7 +198,13 @@ def _evaluations(
     counts = stated.options.get("epoch_num", "")
     if counts not in {"", "epochs", "samples", "steps"}:
         raise SourceError(
-            "", [f"option epoch_num: is {counts!r}; choose epochs, samples or steps."]
+            "",
+            [
+                Text(
+                    "option epoch_num: is {counts!r}; choose epochs, samples or steps.",
+                    counts=counts,
+                )
+            ],
         )
     found: list[dict[str, Any]] = []
     for time_s, key, value, about in log.events:
@@ -202,8 +215,9 @@ def _evaluations(
         at = number(about.get("epoch_num"))
         if samples is None and at is not None:
             if not counts and at > _MOST_EPOCHS:
-                text = (
-                    f"option epoch_num: {at:g} may count samples. State epochs, samples or steps."
+                text = Text(
+                    "option epoch_num: {at:g} may count samples. State epochs, samples or steps.",
+                    at=at,
                 )
                 raise SourceError("", [text])
             unit = {"samples": 1.0, "steps": float(batch)}.get(counts, train_samples)

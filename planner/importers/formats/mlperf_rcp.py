@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from planner.core import Text
 from planner.importers.formats._given import Given, SourceError, json_of
 from planner.importers.formats._source import Row, Source, Stated, number, whole
 
@@ -18,9 +19,11 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
     unit = stated.options.get("unit", "")
     samples = whole(stated.facts.get("train_samples"))
     target = number(stated.options.get("target"))
-    problems = []
+    problems: list[str] = []
     if unit not in _UNITS:
-        problems.append(f"option unit: is {unit!r}; state {', '.join(_UNITS)}.")
+        problems.append(
+            Text("option unit: is {unit!r}; state {units}.", unit=unit, units=", ".join(_UNITS))
+        )
     if unit == "epochs" and samples is None:
         problems.append("train_samples: is not in the file. State it: --fact train_samples=...")
     if target is None:
@@ -42,7 +45,12 @@ def _point(
     key = next((k for k in point if str(k).lower().endswith("to converge")), None)
     values = point.get(key) if key else None
     if batch is None or not isinstance(values, list):
-        return [], [f"{name[:60]}: has no BS or no list that ends in `to converge`. Correct it."]
+        return [], [
+            Text(
+                "{name}: has no BS or no list that ends in `to converge`. Correct it.",
+                name=name[:60],
+            )
+        ]
     settings = point.get("Hyperparams")
     settings = settings if isinstance(settings, dict) else {}
     platform = str(point.get("Platform") or "not stated")
@@ -50,7 +58,14 @@ def _point(
     for at, value in enumerate(values):
         amount = number(value)
         if amount is None or amount <= 0.0:
-            return [], [f"{name[:60]}: value {at + 1} is {value!r}; it must be above 0."]
+            return [], [
+                Text(
+                    "{name}: value {at} is {value!r}; it must be above 0.",
+                    name=name[:60],
+                    at=at + 1,
+                    value=value,
+                )
+            ]
         scale = {"samples": 1.0, "steps": float(batch)}.get(unit, float(train_samples or 0))
         samples = amount * scale
         step = max(round(samples / batch), 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from planner.core import Text
 from planner.importers.formats._given import Given, SourceError, json_of
 from planner.importers.formats._source import Row, Source, Stated, number, whole
 
@@ -26,9 +27,15 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
     if not train:
         problems.append("it has no training. Reports of inference are not read.")
     if latency and latency.get("unit") != "s":
-        problems.append(f"train.latency: its unit is {latency.get('unit')!r}; it must be s.")
+        problems.append(
+            Text("train.latency: its unit is {unit!r}; it must be s.", unit=latency.get("unit"))
+        )
     if speed and speed.get("unit") != "samples/s":
-        problems.append(f"train.throughput: its unit is {speed.get('unit')!r}; must be samples/s.")
+        problems.append(
+            Text(
+                "train.throughput: its unit is {unit!r}; must be samples/s.", unit=speed.get("unit")
+            )
+        )
     if train and not (latency or speed):
         problems.append("train: has neither latency nor throughput.")
     if problems:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from planner.catalog import Catalog
+from planner.core import Text
 from planner.importers.formats._given import Given, SourceError, text_of
 from planner.importers.formats._source import Row, Source, Stated
 from planner.published import rows_of, run_records
@@ -24,7 +25,12 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
     made = run_records(rows, catalog(), "set", _NEVER)
     if stated.options.get("incomplete") != _SKIP:
         problems += [
-            f"{count:,} rows: {why}. State the option incomplete={_SKIP} to leave them out."
+            Text(
+                "{count:,} rows: {why}. State the option incomplete={skip} to leave them out.",
+                count=count,
+                why=why,
+                skip=_SKIP,
+            )
             for why, count in made.left_out.items()
         ]
     if problems:
@@ -57,6 +63,10 @@ SOURCE: Final = Source(
     read=_read,
     named=r".*\.tsv",
     needs=(),
-    options={"incomplete": f"{_SKIP} leaves out rows without a known accelerator or speed"},
+    options={
+        "incomplete": Text(
+            "{skip} leaves out rows without a known accelerator or speed", skip=_SKIP
+        )
+    },
     basis="published",
 )

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from planner.core import Text
 from planner.importers.formats._given import Given, SourceError, json_of, table_of
 from planner.importers.formats._source import Row, Source, Stated, number, rises, whole
 
@@ -41,11 +42,20 @@ def _trial(given: Given, name: str, metric: str) -> Row:
     batch = whole(study.get("batch_size"))
     status = _ENDED.get(str(about.get("status")))
     if batch is None or status is None:
-        raise SourceError(name, [f"batch_size or status {about.get('status')!r} is unknown."])
+        raise SourceError(
+            name, [Text("batch_size or status {status!r} is unknown.", status=about.get("status"))]
+        )
     table = table_of(given, name=str(place / "measurements.csv"))
     if metric not in table[0] or "step" not in table[0]:
         raise SourceError(
-            name, [f"measurements.csv has no {metric!r}; it has {', '.join(table[0])}."]
+            name,
+            [
+                Text(
+                    "measurements.csv has no {metric!r}; it has {table}.",
+                    metric=metric,
+                    table=", ".join(table[0]),
+                )
+            ],
         )
     values = [(whole(r["step"]), number(r[metric])) for r in table]
     found = [

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from planner.core import Text
 from planner.importers.formats._given import MOST_ROWS, Given, SourceError, text_of
 from planner.importers.formats._source import Row, Source, Stated, later, number, rises, whole
 
@@ -24,7 +25,11 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
     groups = set(pattern.groupindex)
     skip = int(number(stated.options.get("skip")) or 0)
     if groups & {"step_s", "epoch_s"} and unit not in _SECONDS:
-        text = f"option unit: is {unit!r}; state one of {', '.join(_SECONDS)}."
+        text: str = Text(
+            "option unit: is {unit!r}; state one of {seconds}.",
+            unit=unit,
+            seconds=", ".join(_SECONDS),
+        )
         raise SourceError(given.first, [text])
     if "throughput" in groups and stated.options.get("items") != "samples":
         text = "option items: is missing. State items=samples if the speed is in samples/s."
@@ -37,17 +42,27 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
             continue
         numbers = {name: number((match[name] or "").replace(",", "")) for name in groups}
         problems += [
-            f"line {at}, {name}: is {match[name]!r}; it must be a number."
+            Text(
+                "line {at}, {name}: is {match!r}; it must be a number.",
+                at=at,
+                name=name,
+                match=match[name],
+            )
             for name, value in numbers.items()
             if value is None and name in _LINE_GROUPS
         ]
         found.append(numbers)
         if len(found) > MOST_ROWS:
-            raise SourceError(given.first, [f"more than {MOST_ROWS:,} lines match. Split it."])
+            raise SourceError(
+                given.first,
+                [Text("more than {most_rows:,} lines match. Split it.", most_rows=MOST_ROWS)],
+            )
     if not found:
         problems.append("option pattern: no line matches. Try it on one line of the log.")
     elif len(found) <= skip:
-        problems.append(f"option skip: leaves out all {len(found)} lines that match.")
+        problems.append(
+            Text("option skip: leaves out all {result} lines that match.", result=len(found))
+        )
     if problems:
         raise SourceError(given.first, problems)
     return [_row(found, skip, _SECONDS.get(unit, 1.0), stated)]
@@ -56,16 +71,34 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
 def _pattern(given: Given, stated: Stated) -> re.Pattern[str]:
     text = stated.options.get("pattern", "")
     if not text or len(text) > MOST_PATTERN:
-        words = f"option pattern: state an expression of at most {MOST_PATTERN} characters with "
+        words = Text(
+            "option pattern: state an expression of at most {most_pattern} characters with ",
+            most_pattern=MOST_PATTERN,
+        )
         raise SourceError(given.first, [f"{words}groups such as (?P<step_s>[0-9.]+)."])
     try:
         pattern = re.compile(text)
     except (re.error, RecursionError, OverflowError) as error:
-        raise SourceError(given.first, [f"option pattern: {error}. Correct it."]) from None
+        raise SourceError(
+            given.first, [Text("option pattern: {error}. Correct it.", error=error)]
+        ) from None
     unknown = sorted(set(pattern.groupindex) - set(GROUPS))
     if unknown or not set(pattern.groupindex) & set(_LINE_GROUPS):
-        named = f"{', '.join(unknown)} is unknown" if unknown else "none has a number of a run"
-        raise SourceError(given.first, [f"option pattern: {named}. Groups: {', '.join(GROUPS)}."])
+        named = (
+            Text("{unknown} is unknown", unknown=", ".join(unknown))
+            if unknown
+            else "none has a number of a run"
+        )
+        raise SourceError(
+            given.first,
+            [
+                Text(
+                    "option pattern: {named}. Groups: {groups}.",
+                    named=named,
+                    groups=", ".join(GROUPS),
+                )
+            ],
+        )
     return pattern
 
 
@@ -83,12 +116,18 @@ def _row(
             "step_p50_s": steps[int(0.5 * (len(steps) - 1))],
             "step_p90_s": steps[int(0.9 * (len(steps) - 1))],
             "throughput": batch / mean if batch else None,
-            "note": f"{len(steps):,} steps of a log, the first {skip} left out.",
+            "note": Text(
+                "{steps:,} steps of a log, the first {skip} left out.", steps=len(steps), skip=skip
+            ),
         }
     speeds = [v for f in found[skip:] if (v := f.get("throughput")) is not None]
     if speeds:
         row["throughput"] = math.fsum(speeds) / len(speeds)
-        row["note"] = f"Mean of {len(speeds):,} speeds of a log, the first {skip} left out."
+        row["note"] = Text(
+            "Mean of {speeds:,} speeds of a log, the first {skip} left out.",
+            speeds=len(speeds),
+            skip=skip,
+        )
     epochs = [scale * v for f in found if (v := f.get("epoch_s")) is not None]
     row |= later(epochs)
     values = [(whole(f.get("step")), f.get("value")) for f in found]

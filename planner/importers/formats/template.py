@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from planner.core import Text
 from planner.importers.formats._given import (
     MOST_CHARACTERS,
     MOST_COLUMNS,
@@ -30,14 +31,20 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
     renamed = _renamed(given, stated)
     cells = _parquet(given) if given.suffix == ".parquet" else table_of(given)
     names = {name: renamed.get(name, name) for name in cells[0]}
-    problems = [
-        f"column {name}: is unknown. Map it with --option columns={name}:COLUMN, or to nothing: "
-        f"{name}: (docs/records.md has the columns)."
-        for name, column in names.items()
-        if column and column not in BY_NAME
+    unknown = [name for name, column in names.items() if column and column not in BY_NAME]
+    problems: list[str] = [
+        Text(
+            "column {name}: is unknown. Map it with --option columns={name}:COLUMN, or to nothing: "
+            "{name}: (docs/records.md has the columns).",
+            name=name,
+        )
+        for name in unknown
     ]
-    problems += [f"option columns: {name} is no column of the file." for name in renamed
-                 if name not in names]  # fmt: skip
+    problems += [
+        Text("option columns: {name} is no column of the file.", name=name)
+        for name in renamed
+        if name not in names
+    ]
     rows = []
     for number, line in enumerate(cells, 2):
         row: dict[str, Any] = {}
@@ -50,7 +57,7 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
                 problems.append(f"line {number}, {problem}")
         rows.append(row)
     if problems:
-        raise SourceError(given.first, problems)
+        raise SourceError(given.first, problems, unknown)
     return rows
 
 
@@ -60,7 +67,8 @@ def _renamed(given: Given, stated: Stated) -> dict[str, str]:
     wrong = [p for p in pairs if ":" not in p]
     if wrong:
         raise SourceError(
-            given.first, [f"option columns: {p!r} is not NAME:COLUMN." for p in wrong]
+            given.first,
+            [Text("option columns: {part!r} is not NAME:COLUMN.", part=p) for p in wrong],
         )
     return dict(p.rsplit(":", 1) for p in pairs)
 
@@ -72,10 +80,17 @@ def _parquet(given: Given) -> list[dict[str, str]]:
         flat = [f.name for f in file.schema_arrow if not pa.types.is_nested(f.type)]
         groups = (file.metadata.row_group(i) for i in range(file.metadata.num_row_groups))
         if sum(group.total_byte_size for group in groups) > _MOST_UNPACKED:
-            text = f"it unpacks to more than {_MOST_UNPACKED:,} bytes. Split it."
+            text = Text(
+                "it unpacks to more than {most_unpacked:,} bytes. Split it.",
+                most_unpacked=_MOST_UNPACKED,
+            )
             raise SourceError(given.first, [text])
         if len(flat) > MOST_COLUMNS:
-            text = f"it has {len(flat)} columns; at most {MOST_COLUMNS} are read. Split it."
+            text = Text(
+                "it has {flat} columns; at most {most_columns} are read. Split it.",
+                flat=len(flat),
+                most_columns=MOST_COLUMNS,
+            )
             raise SourceError(given.first, [text])
         # dictionaries stay dictionaries: a repeated long text is measured once
         texts = _cells(
@@ -88,7 +103,7 @@ def _parquet(given: Given) -> list[dict[str, str]]:
             raise
         why = str(error).partition("\n")[0][:MOST_CHARACTERS]
         raise SourceError(
-            given.first, [f"it cannot be read as parquet: {why}. Export it again."]
+            given.first, [Text("it cannot be read as parquet: {why}. Export it again.", why=why)]
         ) from error
     if not texts:
         raise SourceError(given.first, ["it has no row. Give a file with rows."])
@@ -101,7 +116,10 @@ def _cells(given: Given, file: pq.ParquetFile, names: Sequence[str]) -> list[dic
     long: list[str] = []
     for batch in file.iter_batches(_BATCH, columns=list(names), use_threads=False):
         if len(texts) + batch.num_rows > MOST_ROWS:
-            raise SourceError(given.first, [f"it has more than {MOST_ROWS:,} rows. Split it."])
+            raise SourceError(
+                given.first,
+                [Text("it has more than {most_rows:,} rows. Split it.", most_rows=MOST_ROWS)],
+            )
         for name in names:
             column = batch.column(name)
             if pa.types.is_dictionary(column.type):
@@ -110,8 +128,13 @@ def _cells(given: Given, file: pq.ParquetFile, names: Sequence[str]) -> list[dic
                 longest = pc.max(pc.utf8_length(column)).as_py() or 0
                 if longest > MOST_CHARACTERS:
                     long.append(
-                        f"{name}: has a cell of {longest:,} characters; at most "
-                        f"{MOST_CHARACTERS} are read. Shorten it."
+                        Text(
+                            "{name}: has a cell of {longest:,} characters; at most "
+                            "{most_characters} are read. Shorten it.",
+                            name=name,
+                            longest=longest,
+                            most_characters=MOST_CHARACTERS,
+                        )
                     )
         if long:
             raise SourceError(given.first, long)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from planner.core import Text
 from planner.importers.formats._given import MOST_CHARACTERS, MOST_ROWS, Given, SourceError
 from planner.importers.formats._source import Row, Source, Stated
 
@@ -36,38 +37,52 @@ class _Record:
 def _read(given: Given, stated: Stated) -> Sequence[Row]:
     data = given.files[given.first]
     if len(data) > MOST_BYTES:
-        raise SourceError(given.first, [f"it is larger than {MOST_BYTES:,} bytes. Split it."])
+        raise SourceError(
+            given.first,
+            [Text("it is larger than {most_bytes:,} bytes. Split it.", most_bytes=MOST_BYTES)],
+        )
     try:
         opened_s, scalars = _scalars(given, data)
     except (struct.error, IndexError, UnicodeDecodeError, ValueError) as error:
         if isinstance(error, SourceError):
             raise
-        raise SourceError(given.first, [f"it is no whole event file: {error}."]) from error
+        raise SourceError(
+            given.first, [Text("it is no whole event file: {error}.", error=error)]
+        ) from error
     tags = list(dict.fromkeys(s.tag for s in scalars))
     tag = stated.options.get("tag") or next((t for t in tags if t.startswith("epoch_")), None)
     if tag not in tags:
-        named = f"{tag!r} is not in it" if tag else "no scalar begins with epoch_"
+        named = Text("{tag!r} is not in it", tag=tag) if tag else "no scalar begins with epoch_"
         listed = ", ".join(tags[:20]) or "no scalar"
-        text = (f"{named}. Name a scalar that is written once an epoch, --option tag=... "
-                f"It has: {listed}.")  # fmt: skip
+        text = Text(
+            "{named}. Name a scalar that is written once an epoch, --option tag=... It "
+            "has: {listed}.",
+            named=named,
+            listed=listed,
+        )
         raise SourceError(given.first, [text])
     chosen = [s for s in scalars if s.tag == tag]
     damaged = [s.step for s in chosen if _checksum(s.whole.data) != s.whole.checksum]
     if damaged:
-        text = f"step {damaged[0]}: its checksum does not match. Copy the file again."
+        text = Text(
+            "step {damaged}: its checksum does not match. Copy the file again.", damaged=damaged[0]
+        )
         raise SourceError(given.first, [text])
     steps = [s.step for s in chosen]
     if len(chosen) < 2 or any(b - a != 1 for a, b in itertools.pairwise(steps)):
-        text = (
-            f"{tag} has the steps {', '.join(map(str, steps[:6]))} ...; epochs count up by 1. "
-            "Name a scalar that is written once an epoch."
+        text = Text(
+            "{tag} has the steps {str} ...; epochs count up by 1. Name a scalar "
+            "that is written once an epoch.",
+            tag=tag,
+            str=", ".join(map(str, steps[:6])),
         )
         raise SourceError(given.first, [text])
     later_s = [b.wall_s - a.wall_s for a, b in itertools.pairwise(chosen)]
     start_s = chosen[0].wall_s - opened_s
     if min(later_s) <= 0.0 or start_s <= 0.0:
         raise SourceError(
-            given.first, [f"the wall times of {tag} do not rise. The clock was set back."]
+            given.first,
+            [Text("the wall times of {tag} do not rise. The clock was set back.", tag=tag)],
         )
     mean = sum(later_s) / len(later_s)
     return [
@@ -104,7 +119,9 @@ def _scalars(given: Given, data: bytes) -> tuple[float, list[_Scalar]]:
             ):
                 found.append(scalar)
         if len(found) > MOST_ROWS:
-            raise SourceError(given.first, [f"it has more than {MOST_ROWS:,} scalars."])
+            raise SourceError(
+                given.first, [Text("it has more than {most_rows:,} scalars.", most_rows=MOST_ROWS)]
+            )
     if opened_s is None:
         raise SourceError(given.first, ["it is empty."])
     return opened_s, found
@@ -176,7 +193,7 @@ def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
         elif kind in (_EIGHT, _FOUR):
             size = 8 if kind == _EIGHT else 4
         else:
-            raise ValueError(f"a field of kind {kind}")
+            raise ValueError(Text("a field of kind {kind}", kind=kind))
         if at + size > len(data):
             raise ValueError("a field longer than its record")
         yield key >> 3, data[at : at + size]

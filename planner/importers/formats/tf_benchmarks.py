@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from planner.core import Text
 from planner.importers.formats._given import Given, SourceError, json_of, text_of
 from planner.importers.formats._source import Row, Source, Stated, number, whole
 
@@ -30,14 +31,16 @@ def _log(given: Given, stated: Stated) -> Row:
     for match in _HEAD.finditer(text):
         head.setdefault(match["name"], match["value"])
     total = _TOTAL.findall(text)
-    problems = []
+    problems: list[str] = []
     if len(total) != 1:
         count = "no line" if not total else f"{len(total)} lines"
-        problems.append(f"it has {count} `total images/sec`. Give the whole log of one run.")
+        problems.append(
+            Text("it has {count} `total images/sec`. Give the whole log of one run.", count=count)
+        )
     if total and not float(total[0]) > 0.0:
         problems.append("total images/sec: is 0. The run failed.")
     if head.get("Mode", "training").lower() not in {"training", "benchmark", "train"}:
-        problems.append(f"mode {head['Mode']}: only trainings are read.")
+        problems.append(Text("mode {mode}: only trainings are read.", mode=head["Mode"]))
     if problems:
         raise SourceError(given.first, problems)
     batch = re.match(r"(\d+)(?:\.0)? global", head.get("Batch size", ""))
@@ -58,7 +61,9 @@ def _log(given: Given, stated: Stated) -> Row:
         "engine": "tf_cnn_benchmarks",
         "throughput": speed,
         "step_s": whole_batch / speed if whole_batch else None,
-        "note": f"Mean of the log's steps; {len(_STEP.findall(text))} were printed.",
+        "note": Text(
+            "Mean of the log's steps; {findall} were printed.", findall=len(_STEP.findall(text))
+        ),
     }
 
 
@@ -73,9 +78,11 @@ def _perfzero(given: Given) -> list[Row]:
         (number(m.get("value")) for n in _SPEEDS for m in listed if m.get("name") == n), None
     )
     system = _part(body, "system_info") or _part(body, "platform_info")
-    problems = []
+    problems: list[str] = []
     if not speed or speed <= 0.0:
-        problems.append(f"its metrics have none of {', '.join(_SPEEDS)} above 0.")
+        problems.append(
+            Text("its metrics have none of {speeds} above 0.", speeds=", ".join(_SPEEDS))
+        )
     if result.get("succeeded") is False:
         problems.append("benchmark_result: did not succeed.")
     if problems:

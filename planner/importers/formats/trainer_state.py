@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from planner.core import Text
 from planner.importers.formats._given import Given, SourceError, json_of
 from planner.importers.formats._source import Row, Source, Stated, number
 
@@ -19,9 +20,14 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
     steps = number(body.get("global_step"))
     epochs = number(body.get("epoch"))
     end = next((e for e in reversed(history) if "train_runtime" in e), None)
-    problems = []
+    problems: list[str] = []
     if not steps or steps < 1:
-        problems.append(f"global_step is {body.get('global_step')!r}; it must be above 0.")
+        problems.append(
+            Text(
+                "global_step is {global_step!r}; it must be above 0.",
+                global_step=body.get("global_step"),
+            )
+        )
     if end is None:
         problems.append(
             "it has no train_runtime: this is a checkpoint. Give the file of the end of training."

@@ -38,12 +38,13 @@ import sys
 import time
 import tomllib
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from planner.core import MAX_SET_BYTES, MAX_SET_DEPTH, MAX_SET_KEYS, MAX_SET_LINE
+from planner.core import MAX_SET_BYTES, MAX_SET_DEPTH, MAX_SET_KEYS, MAX_SET_LINE, Text
+from planner.store.disk.locks import locked
+from planner.store.disk.mirrors import mirror_of
 
 
 def write_whole(path: Path, content: bytes | str) -> None:
@@ -64,10 +65,7 @@ def write_whole(path: Path, content: bytes | str) -> None:
 
 def write_once(path: Path, content: bytes | str) -> bool:
     """As `write_whole`, but a file that is there already stays; whether it was written."""
-    if path.exists():
-        return False
-    write_whole(path, content)
-    return True
+    return not path.exists() and write_new(path, content)
 
 
 def write_new(path: Path, content: bytes | str) -> bool:
@@ -87,22 +85,6 @@ def write_new(path: Path, content: bytes | str) -> bool:
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
-
-
-@contextmanager
-def locked(folder: Path, *, shared: bool = False) -> Iterator[None]:
-    """Hold the lock of `folder`; where the disk or the system knows no locks, go on without."""
-    handle = None
-    try:
-        with suppress(ImportError, OSError):
-            import fcntl
-
-            handle = os.open(folder, os.O_RDONLY)
-            fcntl.flock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
-        yield
-    finally:
-        if handle is not None:
-            os.close(handle)
 
 
 def fill_folder(
@@ -163,7 +145,9 @@ def bounded_json(source: Path | bytes, most_bytes: int) -> Any:  # noqa: ANN401 
 def _bounded(source: Path | bytes, most_bytes: int) -> bytes:
     data = source if isinstance(source, bytes) else _beginning(source, most_bytes + 1)
     if len(data) > most_bytes:
-        raise UnfitFileError(f"is larger than {most_bytes / 1e6:g} MB")
+        raise UnfitFileError(
+            Text("is larger than {most_bytes:g} MB", most_bytes=most_bytes / 1000000.0)
+        )
     return data
 
 
@@ -198,15 +182,24 @@ def bounded_toml(data: bytes) -> dict[str, Any]:
         RecursionError: it is nested deeper than Python goes.
     """
     if len(data) > MAX_SET_BYTES:
-        raise ValueError(f"it is longer than {MAX_SET_BYTES:,} bytes")
+        raise ValueError(
+            Text("it is longer than {max_set_bytes:,} bytes", max_set_bytes=MAX_SET_BYTES)
+        )
     text = data.decode().replace("\r\n", "\n")
     if any(len(line) > MAX_SET_LINE for line in text.split("\n")):
-        raise ValueError(f"a line is longer than {MAX_SET_LINE:,} characters")
+        raise ValueError(
+            Text("a line is longer than {max_set_line:,} characters", max_set_line=MAX_SET_LINE)
+        )
     bare = _bare(text)
     if any(sum(line.count(c) for c in ".[{") > MAX_SET_DEPTH for line in bare.split("\n")):
-        raise ValueError(f"a line has more than {MAX_SET_DEPTH} dots and brackets outside texts")
+        raise ValueError(
+            Text(
+                "a line has more than {max_set_depth} dots and brackets outside texts",
+                max_set_depth=MAX_SET_DEPTH,
+            )
+        )
     if bare.count("=") + bare.count("[") > MAX_SET_KEYS:
-        raise ValueError(f"it has more than {MAX_SET_KEYS} keys")
+        raise ValueError(Text("it has more than {max_set_keys} keys", max_set_keys=MAX_SET_KEYS))
     return tomllib.loads(text)
 
 
@@ -239,8 +232,11 @@ _POLL_S: Final = 0.02
 def publish(temporary: Path, final: Path) -> bool:
     """Give `temporary` the name `final` in the same folder; False where that name is taken.
 
-    The temporary may or may not be there afterwards. OSError where the disk refuses.
+    The temporary may or may not be there afterwards. OSError where the disk refuses. A folder of
+    copies of a bucket writes to the bucket first (`planner.store.disk.mirrors`).
     """
+    if (mirror := mirror_of(final)) is not None:
+        return mirror.publish(temporary, final)
     try:
         os.link(temporary, final)
     except FileExistsError:
@@ -256,6 +252,22 @@ def publish(temporary: Path, final: Path) -> bool:
         if error.errno not in _NO_SUCH_RENAME:
             raise
     return _claimed(temporary, final)
+
+
+def remove(path: Path) -> None:
+    """Delete a result file where it is, in its bucket too."""
+    if (mirror := mirror_of(path)) is not None:
+        mirror.remove(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def set_aside(path: Path, aside: Path) -> None:
+    """Rename a result file, in its bucket too. FileNotFoundError where there is none."""
+    if (mirror := mirror_of(path)) is not None:
+        mirror.set_aside(path, aside)
+    else:
+        path.rename(aside)
 
 
 def _renamed_once(temporary: Path, final: Path) -> bool:

@@ -29,6 +29,7 @@ from typing import Any, Final, Literal, get_type_hints
 
 import psutil
 
+from planner.core import Text
 from planner.store.disk.files import write_whole
 
 STATE: Final = "EPOCHWISE_STATE"
@@ -137,7 +138,7 @@ def new_ticket(sweep: str) -> str:
 def ticket_folder(state: Path, ticket: str) -> Path:
     """Return the folder of a sweep; ValueError for an invalid ticket (such as `..`)."""
     if not re.fullmatch(TICKET, ticket):
-        raise ValueError(f"{ticket!r} is no ticket of a sweep.")
+        raise ValueError(Text("{ticket!r} is no ticket of a sweep.", ticket=ticket))
     return state / ticket
 
 

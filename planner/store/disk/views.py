@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from planner.core import file_slug
+from planner.core import Text, file_slug
 from planner.store.disk.files import UnfitFileError, bounded_json, write_new, write_whole
 
 SAVED: Final = "EPOCHWISE_SAVED"
@@ -89,10 +89,15 @@ def save(folder: Path, view: View, *, replaces: bool = False) -> None:
     try:
         checked = _view(_body(view), view.id)
     except UnfitFileError as error:
-        raise ViewError(f"The view {error}.") from None
+        raise ViewError(Text("The view {error}.", error=error)) from None
     path = folder / f"{checked.id}{_ENDING}"
     if len(_names(folder, _ENDING)) >= MOST_VIEWS and not path.exists():
-        raise ViewError(f"There are {MOST_VIEWS} saved views already. Remove one first.")
+        raise ViewError(
+            Text(
+                "There are {most_views} saved views already. Remove one first.",
+                most_views=MOST_VIEWS,
+            )
+        )
     written = True
     try:
         if replaces:
@@ -102,7 +107,9 @@ def save(folder: Path, view: View, *, replaces: bool = False) -> None:
     except OSError as error:
         raise _not_written(folder, error) from error
     if not written:
-        raise NameTakenError(f"{view.name} exists. Choose another name or replace it.")
+        raise NameTakenError(
+            Text("{view} exists. Choose another name or replace it.", view=view.name)
+        )
 
 
 def rename(folder: Path, which: str, name: str, note: str) -> View:
@@ -148,7 +155,7 @@ def restore(folder: Path, which: str) -> None:
         ViewError: it does not exist or cannot be restored.
     """
     if which not in _names(folder, _ENDING + _REMOVED):
-        raise ViewError(f"No removed view is called {which[:MOST_NAME]!r}.")
+        raise ViewError(Text("No removed view is called {which!r}.", which=which[:MOST_NAME]))
     path = folder / f"{which}{_ENDING}"
     if path.exists():
         raise NameTakenError("A view of this name exists. Rename it first.")
@@ -192,7 +199,9 @@ def views_of(data: bytes) -> tuple[View, ...]:
     try:
         return tuple(_view(body) for body in _listed(bounded_json(data, MOST_BYTES)))
     except UnfitFileError as error:
-        raise ViewError(f"The file {error}. Choose a file from “Download views”.") from None
+        raise ViewError(
+            Text("The file {error}. Choose a file from “Download views”.", error=error)
+        ) from None
 
 
 # -- one file --------------------------------------------------------------------------------------
@@ -229,11 +238,18 @@ def _view(body: object, file: str = "") -> View:
         body.get(key) for key in ("name", "page", "note", "saved_at")
     )  # fmt: skip
     if not (_is_text(name, MOST_NAME) and str(name).strip()):
-        raise UnfitFileError(f"has no name of 1 to {MOST_NAME} printable characters")
+        raise UnfitFileError(
+            Text("has no name of 1 to {most_name} printable characters", most_name=MOST_NAME)
+        )
     if not (isinstance(page, str) and _PAGE.fullmatch(page)):
         raise UnfitFileError("names no page")
     if not _is_text(note, MOST_NOTE):
-        raise UnfitFileError(f"has a note that is not a line of at most {MOST_NOTE} characters")
+        raise UnfitFileError(
+            Text(
+                "has a note that is not a line of at most {most_note} characters",
+                most_note=MOST_NOTE,
+            )
+        )
     if not (isinstance(saved_at, str) and _TIME.fullmatch(saved_at)):
         raise UnfitFileError("has no valid date")
     if file and file != file_slug(str(name)):
@@ -286,7 +302,13 @@ def _read(folder: Path, ending: str, problems: list[str]) -> tuple[View, ...]:
         except (UnfitFileError, ValueError) as error:
             why = error if isinstance(error, UnfitFileError) else "holds several views"
             shown = name.encode("utf-8", "backslashreplace").decode()[:MOST_NAME]
-            problems.append(f"The saved view {shown!r} {why}. Delete its file or restore it.")
+            problems.append(
+                Text(
+                    "The saved view {shown!r} {why}. Delete its file or restore it.",
+                    shown=shown,
+                    why=why,
+                )
+            )
     by_name = sorted(found, key=lambda v: v.name)
     return tuple(sorted(by_name, key=lambda v: v.saved_at, reverse=True))
 
@@ -294,12 +316,17 @@ def _read(folder: Path, ending: str, problems: list[str]) -> tuple[View, ...]:
 def _found(folder: Path, which: str) -> View:
     view = next((v for v in _read(folder, _ENDING, []) if v.id == which), None)
     if view is None:
-        raise ViewError(f"No view is saved as {which[:MOST_NAME]!r}.")
+        raise ViewError(Text("No view is saved as {which!r}.", which=which[:MOST_NAME]))
     return view
 
 
 def _not_written(folder: Path, error: OSError) -> ViewError:
     return ViewError(
-        f"The folder {folder} could not be changed ({error.strerror or error}). Make room or set "
-        f"{SAVED} to a writable folder."
+        Text(
+            "The folder {folder} could not be changed ({strerror}). Make room or set "
+            "{saved} to a writable folder.",
+            folder=folder,
+            strerror=error.strerror or error,
+            saved=SAVED,
+        )
     )

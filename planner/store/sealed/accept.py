@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from planner.core import MAX_FILE_RUNS, MAX_ROW_GROUPS
+from planner.core import MAX_FILE_RUNS, MAX_ROW_GROUPS, Text
 from planner.runs import (
     ARROW_SCHEMA,
     COLUMNS,
@@ -31,8 +31,9 @@ from planner.runs import (
     has_kinds,
     run_id,
 )
-from planner.store.disk.files import locked
 from planner.store.disk.folders import Folder
+from planner.store.disk.locks import locked
+from planner.store.disk.mirrors import MARK, mirror_of
 from planner.store.sealed.result_set import NAME, WITHDRAWN
 from planner.store.sealed.seal import (
     Seal,
@@ -64,7 +65,10 @@ def accepted(path: str) -> Seal | str:
     except FileNotFoundError:
         raise
     except Exception as error:  # noqa: BLE001 - one file must never stop the others
-        return f"cannot be read ({first_line(error)}). Restore it from a copy or delete it."
+        return Text(
+            "cannot be read ({first_line}). Restore it from a copy or delete it.",
+            first_line=first_line(error),
+        )
 
 
 def text_problem(path: str) -> str | None:
@@ -81,10 +85,12 @@ def name_problem(path: str) -> str | None:
     if reason := text_problem(path):
         return reason
     if path.lower().endswith(SUFFIX) and not path.endswith(SUFFIX):
-        return f"ends in capital letters. Rename it to end in {SUFFIX}."
+        return Text("ends in capital letters. Rename it to end in {suffix}.", suffix=SUFFIX)
     if odd := _PATTERN & set(path.rsplit("/", 1)[-1]):
         listed = " ".join(sorted(odd))
-        return f"has {listed} in its name, which stands for other names. Rename it."
+        return Text(
+            "has {listed} in its name, which stands for other names. Rename it.", listed=listed
+        )
     return None
 
 
@@ -99,7 +105,10 @@ def body_problem(path: str, rows: int = 1) -> str | None:
     except FileNotFoundError:
         raise
     except Exception as error:  # noqa: BLE001 - one file must never stop the others
-        return f"cannot be read ({first_line(error)}). Restore it from a copy or delete it."
+        return Text(
+            "cannot be read ({first_line}). Restore it from a copy or delete it.",
+            first_line=first_line(error),
+        )
 
 
 def first_line(error: Exception) -> str:
@@ -112,7 +121,11 @@ def _one_problem(summary: Row) -> str | None:
     """A seal is no secret: what it says must obey the rules of every run."""
     problems = check_rows([summary])
     if problems:
-        return f"breaks the rules: {problems[0].column} {problems[0].message}"
+        return Text(
+            "breaks the rules: {column} {message}",
+            column=problems[0].column,
+            message=problems[0].message,
+        )
     if run_id(summary) != summary["run_id"]:
         return "has a run_id that is not the hash of its identity. Commit the run again."
     return None
@@ -129,7 +142,11 @@ def _many_problem(file: object, seal: Seal) -> str | None:
             continue
         if known.get(column.name) != column.type:
             what = f"is {known[column.name]}" if column.name in known else "is missing"
-            return f"does not have the columns of a run ({column.name} {what})."
+            return Text(
+                "does not have the columns of a run ({column} {what}).",
+                column=column.name,
+                what=what,
+            )
     return None
 
 
@@ -137,11 +154,19 @@ def _rows_problem(metadata: pq.FileMetaData, rows: int) -> str | None:
     """The rows that a reader would load, before it does: those of every row group."""
     groups = metadata.num_row_groups
     if groups > MAX_ROW_GROUPS:
-        return f"has {groups:,} row groups; at most {MAX_ROW_GROUPS:,} are read. Delete it."
+        return Text(
+            "has {groups:,} row groups; at most {max_row_groups:,} are read. Delete it.",
+            groups=groups,
+            max_row_groups=MAX_ROW_GROUPS,
+        )
     each = [metadata.row_group(i).num_rows for i in range(groups)]
     held = sum(each)
     if min(each, default=0) < 0 or held > MAX_FILE_RUNS or {held, metadata.num_rows} != {rows}:
-        return f"says {rows:,} runs but holds {held:,}. Restore it from a copy or delete it."
+        return Text(
+            "says {rows:,} runs but holds {held:,}. Restore it from a copy or delete it.",
+            rows=rows,
+            held=held,
+        )
     return None
 
 
@@ -158,6 +183,8 @@ class Stamp:
     mode: int
     unreadable: str = ""
     """Why a folder could not be listed; empty for all that could."""
+    behind: str = ""
+    """Why a bucket could not be read; its copies of before are listed."""
 
 
 Listing = dict[str, Stamp]
@@ -166,19 +193,50 @@ Listing = dict[str, Stamp]
 def listing(folders: tuple[Folder, ...], known: Listing | None = None) -> Listing:
     """All parquet files, set.toml files and records of withdrawals, as path -> stamp.
 
-    The runs of a withdrawn set are not listed.
+    The runs of a withdrawn set are not listed. Copies of a bucket are brought up to date first.
 
     A listing that shows every file of `known` is believed at once. One that misses a file (a
     compaction may have replaced it, see `planner.store.disk.files`) is made again while no
     compaction removes anything.
     """
-    found = _list_once(folders)
+    behind = _look(folders)
+    found = behind | _list_once(folders)
     if known is not None and known.keys() <= found.keys():
         return found
     with ExitStack() as locks:
         for folder in folders:
             locks.enter_context(locked(folder.path, shared=True))
-        return _settled(folders, found if known is None else known)
+        return behind | _settled(folders, found if known is None else known)
+
+
+def fetch(folder: Path) -> None:
+    """Bring a folder of copies of a bucket up to date; nothing is done for others.
+
+    Raises:
+        BucketError: the bucket cannot be read.
+    """
+    if (mirror := mirror_of(folder)) is not None:
+        mirror.sync(folder, _is_sealed)
+
+
+def _look(folders: tuple[Folder, ...]) -> Listing:
+    """Bring copies of buckets up to date; return the buckets that cannot be read."""
+    found: Listing = {}
+    for folder in folders:
+        if (mirror := mirror_of(folder.path)) is None:
+            continue
+        mirror.look(folder.path, _is_sealed)
+        if (error := mirror.behind) is not None:
+            found[f"{folder.path}/{MARK}"] = Stamp(0, 0, 0, stat.S_IFREG, behind=str(error))
+    return found
+
+
+def _is_sealed(path: Path) -> bool:
+    try:
+        check_seal(path)
+    except (SealError, OSError):
+        return False
+    return True
 
 
 def _settled(folders: tuple[Folder, ...], known: Listing) -> Listing:
@@ -259,11 +317,16 @@ def stamp_of(path: str) -> Stamp | None:
 
 def kind_problem(stamp: Stamp) -> str | None:
     """Why something named *.parquet is no file one should open; None for a plain file."""
+    if stamp.behind:
+        return Text(
+            "names a bucket that cannot be read; its runs may be out of date. {why}",
+            why=stamp.behind,
+        )
     if stat.S_ISREG(stamp.mode):
         return None
     if stamp.unreadable:
-        why = f"cannot be listed ({stamp.unreadable})"
-        return f"{why}, so none of its runs is shown. Allow reading it."
+        why = Text("cannot be listed ({unreadable})", unreadable=stamp.unreadable)
+        return Text("{why}, so none of its runs is shown. Allow reading it.", why=why)
     if stat.S_ISLNK(stamp.mode):
         return (
             "is a symbolic link; only plain files and folders are read. Copy it here, or name "
@@ -297,8 +360,18 @@ class Contradiction:
     def __str__(self) -> str:
         what = f"other {self.column}"
         if self.column not in NESTED:
-            what = f"{self.column} {_short(self.there)} instead of {_short(self.here)}"
-        return f"run {self.run_id} lies in {self.path.name} with {what}"
+            what = Text(
+                "{column} {short} instead of {short_2}",
+                column=self.column,
+                short=_short(self.there),
+                short_2=_short(self.here),
+            )
+        return Text(
+            "run {run_id} lies in {path} with {what}",
+            run_id=self.run_id,
+            path=self.path.name,
+            what=what,
+        )
 
 
 def contradictions(ours: pa.Table, theirs: pa.Table, paths: Sequence[Path]) -> list[Contradiction]:

@@ -32,9 +32,12 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
+from planner.core import Text, plural
 from planner.runs import ARROW_SCHEMA, Row, table_from_rows
+from planner.store.disk.bucket import BucketError
 from planner.store.disk.files import publish
-from planner.store.sealed.accept import Contradiction, contradictions, rows_in
+from planner.store.disk.mirrors import named
+from planner.store.sealed.accept import Contradiction, contradictions, fetch, rows_in
 from planner.store.sealed.seal import (
     KEY,
     SealError,
@@ -89,6 +92,7 @@ def commit_runs(folder: Path, rows: Iterable[Row], *, first_wins: bool = False) 
     done: list[Committed] = []
     with _told(folder, done, table.num_rows):
         folder.mkdir(parents=True, exist_ok=True)
+        fetch(folder)
         sweep_temporaries(folder)
         kept = _kept_together(folder, table["run_id"])
         compared = set() if first_wins else _check_numbers(folder, table, kept, 0, table.num_rows)
@@ -113,19 +117,36 @@ def _check_numbers(
     present, found = _compared(folder, table, kept)
     if found:
         names = "".join(f"\n  {f}" for f in found[:_MOST_NAMED])
-        more = f"\n  and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
-        count = "1 run is" if len(found) == 1 else f"{len(found)} runs are"
+        more = (
+            Text("\n  and {result} more", result=len(found) - _MOST_NAMED)
+            if len(found) > _MOST_NAMED
+            else ""
+        )
+        count = "1 run is" if len(found) == 1 else Text("{result} runs are", result=len(found))
         files = list(dict.fromkeys(f.path.name for f in found))
         remove = files[0] if len(files) == 1 else "those files"
         if any(name.startswith(COMPACT) for name in files):
             remove += " (a merged file holds other runs too: commit these again)"
-        what = f"{saved} of {planned} rows of this call {'is' if saved == 1 else 'are'} saved"
+        what: str = plural(
+            saved,
+            "{count} of {planned} rows of this call is saved",
+            "{count} of {planned} rows of this call are saved",
+            planned=planned,
+        )
         if not saved:
             what = "nothing of this call is written"
         raise ContradictionError(
             errno.EEXIST,
-            f"{count} in {folder} already with other numbers; {what}:{names}{more}\n"
-            f"Give `repeat` another number, or remove {remove}, and run it again.",
+            Text(
+                "{count} in {folder} already with other numbers; {what}:{names}{more}\n"
+                "Give `repeat` another number, or remove {remove}, and run it again.",
+                count=count,
+                folder=named(folder),
+                what=what,
+                names=names,
+                more=more,
+                remove=remove,
+            ),
         )
     return present
 
@@ -134,7 +155,11 @@ def compared(folder: Path, table: pa.Table) -> tuple[set[str], list[Contradictio
     """Return the runs of `table` that lie in `folder` already, and those with other numbers there.
 
     A damaged file counts as empty.
+
+    Raises:
+        BucketError: the results are in a bucket that cannot be read.
     """
+    fetch(folder)
     kept = _kept_together(folder, table["run_id"])
     return _compared(folder, table, kept)
 
@@ -144,7 +169,10 @@ def refuse_contradictions(folder: Path, table: pa.Table) -> set[str]:
 
     Raises:
         ContradictionError: some have other numbers there.
+        CommitError: the results are in a bucket that cannot be read.
     """
+    with _told(folder, [], table.num_rows):
+        fetch(folder)
     return _check_numbers(folder, table, _kept_together(folder, table["run_id"]), 0, table.num_rows)
 
 
@@ -256,7 +284,9 @@ def _check_first(path: Path) -> None:
     try:
         check_seal(path)
     except SealError as error:
-        raise CommitError(errno.EEXIST, f"{path} is in the way: it {error}") from error
+        raise CommitError(
+            errno.EEXIST, Text("{path} is in the way: it {error}", path=path, error=error)
+        ) from error
     except FileNotFoundError:
         return  # a compaction has just moved it
 
@@ -331,7 +361,9 @@ def _alive(name: str) -> bool:
 def _unforeseen(error: Exception) -> str:
     """What went wrong where the code has no words of its own for it."""
     if isinstance(error, SealError):
-        return f"the disk gave back other bytes than were written (the file {error})"
+        return Text(
+            "the disk gave back other bytes than were written (the file {error})", error=error
+        )
     return str(error.strerror if isinstance(error, CommitError) else error)
 
 
@@ -352,8 +384,16 @@ def _told(folder: Path, done: list[Committed], planned: int) -> Iterator[None]:
     except (OSError, SealError) as error:
         code = error.errno or errno.EIO if isinstance(error, OSError) else errno.EIO
         what, then = why.get(code, (_unforeseen(error), "Fix this"))
-        saved = f"{len(done)} of {planned} runs are saved"
+        if isinstance(error, BucketError):
+            what, then = error.what, error.then
+        saved = Text("{done} of {planned} runs are saved", done=len(done), planned=planned)
         raise CommitError(
             code,
-            f"{what} at {folder}: {saved}, nothing is half-written. {then} and run it again.",
+            Text(
+                "{what} at {folder}: {saved}, nothing is half-written. {then} and run it again.",
+                what=what,
+                folder=named(folder),
+                saved=saved,
+                then=then,
+            ),
         ) from error

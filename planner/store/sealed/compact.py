@@ -20,12 +20,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from planner.core import limits
+from planner.core import Text, limits
 from planner.runs import ARROW_SCHEMA, as_current, has_kinds
-from planner.store.disk.files import locked
+from planner.store.disk.files import remove
+from planner.store.disk.locks import locked
 from planner.store.sealed.accept import (
     accepted,
     body_problem,
+    fetch,
     first_line,
     name_problem,
     unequal_rows,
@@ -56,6 +58,7 @@ class Compaction:
 
 def compact_set(folder: Path) -> Compaction:
     """Merge the good files of one result set; damaged ones are left where they are and named."""
+    fetch(folder)
     with locked(folder):  # one compaction of a set at a time
         sweep_temporaries(folder)
         whole, damaged = _whole_files(folder)
@@ -76,7 +79,7 @@ def compact_set(folder: Path) -> Compaction:
         with locked(folder.parent):  # no reader is in the middle of a listing
             for path in good:
                 if path != merged:
-                    path.unlink(missing_ok=True)
+                    remove(path)
         return Compaction(
             folder=folder, files=len(good), runs=table.num_rows, merged=merged, left=left
         )
@@ -86,12 +89,17 @@ def _check_merged(merged: Path, table: pa.Table, *, older: bool) -> None:
     """Originals go once a reader takes what replaces them: an older file may have that name."""
     seal = accepted(str(merged))
     if isinstance(seal, str) or seal.rows != table.num_rows:
-        fault = f"is damaged or does not hold all {table.num_rows} runs"
+        fault: str = Text(
+            "is damaged or does not hold all {num_rows} runs", num_rows=table.num_rows
+        )
     elif older and _differs(merged, table):
         fault = "holds other numbers of the same runs"
     else:
         return
-    raise CommitError(errno.EEXIST, f"{merged} is in the way: it {fault}. Remove it.")
+    raise CommitError(
+        errno.EEXIST,
+        Text("{merged} is in the way: it {fault}. Remove it.", merged=merged, fault=fault),
+    )
 
 
 def _differs(merged: Path, table: pa.Table) -> bool:
@@ -105,10 +113,11 @@ def _differs(merged: Path, table: pa.Table) -> bool:
 
 def _whole_files(folder: Path) -> tuple[list[Path], tuple[str, ...]]:
     """Files whose seal holds, those merged earlier first, and what is wrong with the others."""
-    good, left = [], []
+    good: list[Path] = []
+    left: list[str] = []
     for path in sorted(folder.glob("[!.]*.parquet")):
         if path.is_symlink() or not path.is_file():
-            left.append(f"{path.name} is not a plain file.")
+            left.append(Text("{path} is not a plain file.", path=path.name))
             continue
         if reason := name_problem(str(path)):
             left.append(f"{path.name} {reason}")
@@ -131,8 +140,13 @@ def _within_limits(paths: list[Path]) -> tuple[list[Path], tuple[str, ...]]:
         more_runs, more_size = check_seal(path).rows, path.stat().st_size
         if runs + more_runs > limits.MAX_FILE_RUNS or size + more_size > limits.MAX_FILE_BYTES:
             left.append(
-                f"{path.name} stays: a file may hold {limits.MAX_FILE_RUNS:,} runs and "
-                f"{limits.MAX_FILE_BYTES:,} bytes."
+                Text(
+                    "{path} stays: a file may hold {max_file_runs:,} runs and "
+                    "{max_file_bytes:,} bytes.",
+                    path=path.name,
+                    max_file_runs=limits.MAX_FILE_RUNS,
+                    max_file_bytes=limits.MAX_FILE_BYTES,
+                )
             )
             continue
         kept.add(path)
@@ -203,9 +217,15 @@ def _without_contradictions(
 def _contradiction(paths: list[Path], place: int, run: str, other: int) -> str:
     """Why the file at `place` stays: the one at `other` holds its run differently."""
     if place == other:
-        return f"{paths[place].name} holds run {run} twice, with other numbers; it stays."
-    than = f"other numbers than {paths[other].name}"
-    return f"{paths[place].name} holds run {run} with {than}; it stays."
+        return Text(
+            "{path} holds run {run} twice, with other numbers; it stays.",
+            path=paths[place].name,
+            run=run,
+        )
+    than = Text("other numbers than {path}", path=paths[other].name)
+    return Text(
+        "{path} holds run {run} with {than}; it stays.", path=paths[place].name, run=run, than=than
+    )
 
 
 def _read_one(path: Path) -> pa.Table | str:
@@ -217,7 +237,7 @@ def _read_one(path: Path) -> pa.Table | str:
             return reason
         table = pq.ParquetFile(path).read(use_threads=False)
     except Exception as error:  # noqa: BLE001 - one file must never stop the others
-        return f"cannot be read ({first_line(error)})."
+        return Text("cannot be read ({first_line}).", first_line=first_line(error))
     known = as_current(table, seal.schema_version) if has_kinds(table) else None
     return "does not have the columns of a run." if known is None else known
 

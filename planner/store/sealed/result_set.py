@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from planner.core import MAX_SET_BYTES, MAX_SET_TEXT, MAX_SET_UNKNOWN
-from planner.store.disk.files import bounded_json, bounded_toml, write_new
+from planner.core import MAX_SET_BYTES, MAX_SET_TEXT, MAX_SET_UNKNOWN, Text
+from planner.store.disk.files import bounded_json, bounded_toml, set_aside, write_new
 from planner.store.sealed.seal import open_plain
 
 FIELDS: Final = (
@@ -63,7 +63,7 @@ def read_set(path: Path, folder: str) -> tuple[ResultSet, str | None]:
     except FileNotFoundError:
         return fallback, "is missing: title, licence and source are not known. Write one."
     except (OSError, ValueError, RecursionError) as error:  # TOMLDecodeError is a ValueError
-        return fallback, f"cannot be read ({error}). Correct it."
+        return fallback, Text("cannot be read ({error}). Correct it.", error=error)
     return _from_toml(fallback, body)
 
 
@@ -74,10 +74,19 @@ def _from_toml(fallback: ResultSet, body: dict[str, Any]) -> tuple[ResultSet, st
     problem = None
     if wrong:
         named = ", ".join(name[:40] for name in wrong[:MAX_SET_UNKNOWN])
-        more = f" and {len(wrong) - MAX_SET_UNKNOWN:,} more" if wrong[MAX_SET_UNKNOWN:] else ""
-        problem = f"has unknown or non-text fields: {named}{more}. Use {', '.join(FIELDS)}."
+        more = (
+            Text(" and {wrong:,} more", wrong=len(wrong) - MAX_SET_UNKNOWN)
+            if wrong[MAX_SET_UNKNOWN:]
+            else ""
+        )
+        problem = Text(
+            "has unknown or non-text fields: {named}{more}. Use {fields}.",
+            named=named,
+            more=more,
+            fields=", ".join(FIELDS),
+        )
     elif missing:
-        problem = f"does not say {', '.join(missing)}. Add it."
+        problem = Text("does not say {missing}. Add it.", missing=", ".join(missing))
     said = {"title": fallback.title} | texts
     if said.get("standing") == UNOFFICIAL:
         said["title"] = f"{said['title']} ({UNOFFICIAL})"
@@ -93,7 +102,7 @@ def restore(folder: Path, day: str) -> bool:
     """Show the runs of a withdrawn set again; the record is kept under another name."""
     kept = folder / f".withdrawn-{day}-{uuid.uuid4().hex[:8]}.json"
     try:
-        (folder / WITHDRAWN).rename(kept)
+        set_aside(folder / WITHDRAWN, kept)
     except FileNotFoundError:
         return False
     return True

@@ -19,7 +19,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from planner.core import MAX_FILE_BYTES, MAX_FILE_RUNS, MAX_FOOTER_BYTES
+from planner.core import MAX_FILE_BYTES, MAX_FILE_RUNS, MAX_FOOTER_BYTES, Text
 from planner.runs import COLUMNS, SCHEMA_VERSION, SUMMARY
 
 KEY: Final = b"epochwise.seal"
@@ -115,15 +115,24 @@ def check_sealed(file: BinaryIO) -> Seal:
         raise _damaged()
     if rows > MAX_FILE_RUNS:
         raise SealError(
-            f"holds {rows:,} runs; a file may hold {MAX_FILE_RUNS:,}. Split it into several files."
+            Text(
+                "holds {rows:,} runs; a file may hold {max_file_runs:,}. Split it into "
+                "several files.",
+                rows=rows,
+                max_file_runs=MAX_FILE_RUNS,
+            )
         )
     return Seal(sha256=body["sha256"], schema_version=version, rows=rows, summary=summary)
 
 
 def _newer(version: int) -> SealError:
     return SealError(
-        f"has schema version {version}; this program knows up to {SCHEMA_VERSION}. "
-        "Update Epochwise."
+        Text(
+            "has schema version {version}; this program knows up to {schema_version}. "
+            "Update Epochwise.",
+            version=version,
+            schema_version=SCHEMA_VERSION,
+        )
     )
 
 
@@ -163,7 +172,12 @@ def _footer(file: BinaryIO) -> tuple[int, bytes]:
         raise SealError("is empty (0 bytes): its writer was cut off. Delete it.")
     if size > MAX_FILE_BYTES:
         raise SealError(
-            f"has {size:,} bytes; a file may have {MAX_FILE_BYTES:,}. Split it into several files."
+            Text(
+                "has {size:,} bytes; a file may have {max_file_bytes:,}. Split it into "
+                "several files.",
+                size=size,
+                max_file_bytes=MAX_FILE_BYTES,
+            )
         )
     file.seek(max(size - 8, 0))
     tail = file.read(8)
@@ -173,7 +187,12 @@ def _footer(file: BinaryIO) -> tuple[int, bytes]:
         raise SealError("is not a whole parquet file (torn or cut). Delete it and resume the run.")
     if length > MAX_FOOTER_BYTES:
         raise SealError(
-            f"has a footer of {length:,} bytes; at most {MAX_FOOTER_BYTES:,} are read. Delete it."
+            Text(
+                "has a footer of {length:,} bytes; at most {max_footer_bytes:,} are "
+                "read. Delete it.",
+                length=length,
+                max_footer_bytes=MAX_FOOTER_BYTES,
+            )
         )
     file.seek(start)
     return start, file.read(length)

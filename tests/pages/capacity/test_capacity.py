@@ -104,7 +104,7 @@ def test_a_seed_and_a_tariff_are_part_of_the_question() -> None:
 
 
 def test_a_fleet_without_a_price_says_what_to_do() -> None:
-    shown = show("capacity", **{**ENTERED, "fleet": ["1 x buy|mi300x|8"]})
+    shown = show("capacity", **{**ENTERED, "fleet": ["1 x buy|mi250x|8"]})
     assert "list price" in texts(shown)
 
 
@@ -114,6 +114,8 @@ def test_a_ready_server_of_the_catalogue_has_price_date_and_source_and_joins_the
     servers = next(rows for rows in tables if "Server" in rows[0])
     h100 = next(row for row in servers if row["Server"] == "8 x H100 SXM5 80GB")
     assert h100["Price (USD)"] == "317,000"
+    assert h100["Kind"] == "price"
+    assert next(row for row in servers if row["Server"] == "8 x MI300X")["Kind"] == "estimate"
     assert h100["Price of"] == "Aug 2024"
     assert h100["Source"].startswith("https://")
     sound(shown.button(key="capacity.server.h100-sxm").click().run())

@@ -46,7 +46,9 @@ def test_a_card_of_unstated_form_is_left_out_and_counted(kind: str) -> None:
     unsure = [made(kind, instance_name="gpu_1x", provider=p) for p in ("a", "b")]
     answer = offers_from(unsure, CATALOG, TODAY)
     assert answer.offers == ()
-    assert answer.left_out == ("2 left out: 'H100 80GB' could be H100 PCIe 80GB or H100 SXM5 80GB",)
+    assert answer.left_out == (
+        "2 left out: 'H100 80GB' could be H100 PCIe 80GB or H100 SXM5 80GB.",
+    )
 
 
 @each_kind
@@ -69,7 +71,7 @@ def test_of_equal_offers_the_cheapest_counts_and_marks_for_not_sold_do_not(kind:
 def test_tpu_slices_are_left_out_because_their_counts_mix_cores_and_chips() -> None:
     item = made("stand-in", gpu_name="v5litepod", instance_name="v5litepod-8")
     answer = offers_from([item], CATALOG, TODAY)
-    assert answer.left_out == ("1 left out: TPU slices are counted in cores or in chips",)
+    assert answer.left_out == ("1 left out: TPU slices are counted in cores or in chips.",)
 
 
 def test_without_the_library_the_answer_says_how_to_get_it(
@@ -78,7 +80,7 @@ def test_without_the_library_the_answer_says_how_to_get_it(
     monkeypatch.setitem(sys.modules, "gpuhunt", None)
     answer = live_offers(CATALOG, TODAY)
     assert isinstance(answer, Refusal)
-    assert answer.reason == "live prices need the library gpuhunt, which is not installed"
+    assert answer.reason == "Live prices need the library gpuhunt, which is not installed."
     assert "requirements/live-prices.txt" in answer.measure_next
 
 
@@ -89,7 +91,7 @@ def test_without_a_network_the_answer_says_so(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(importlib, "import_module", lambda _: SimpleNamespace(query=query))
     answer = live_offers(CATALOG, TODAY)
     assert isinstance(answer, Refusal)
-    assert answer.reason == "no provider could be reached (OSError: no route to host)"
+    assert answer.reason == "No provider could be reached (OSError: no route to host)."
 
 
 def test_the_library_is_asked_for_the_providers_that_are_wanted(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from planner.compare import OWN_ENTRY, Assumptions, Entry, Shop, candidates_of, entry_of, usual
 from planner.compare._candidates import CLUSTERS
+from planner.cost import Range
 from planner.job import Candidate, Described, Job, fit_of, job_described, peak_of
 from planner.store.catalog import read_catalog
 from tests.planner.compare.made import TODAY
@@ -68,7 +70,7 @@ def test_eighty_billion_parameters_begin_with_machines_that_hold_them() -> None:
     assert len(several) == CLUSTERS
     assert all(c.label.endswith(" machines)") for c in several)
     assert len({c.hardware.accelerator.id for c in several if c.hardware.accelerator}) == CLUSTERS
-    tight = [c for c in begin if c not in several]
+    tight = [c for c in begin if c not in several and c.way == "rent"]
     assert tight  # 8 x 192 GB hold 1,280 GB of state with little room beside it
     assert all("sharded" in fit_of(of, c.hardware, of.batch).sentence for c in begin)
     assert all("left for activations" in fit_of(of, c.hardware, None).sentence for c in tight)
@@ -104,4 +106,25 @@ def test_servers_are_offered_to_rent_and_to_buy_beside_smaller_machines() -> Non
     offered = {(c.way, c.hardware.label) for c in begin}
     assert {("rent", "8 x MI300X"), ("rent", "8 x H100 SXM5 80GB")} <= offered
     assert {("buy", "8 x H100 SXM5 80GB"), ("buy", "8 x B200 SXM 180GB")} <= offered
+    assert ("buy", "8 x MI300X") in offered, "of another maker, though its price is an estimate"
     assert len([c for c in begin if c.hardware.count < 8]) == 3
+
+
+def test_an_estimated_price_of_a_server_says_so_and_is_wider_than_a_stated_one() -> None:
+    [estimated] = [c for c in candidates_of(LARGE, SHOP) if c.id == "buy-8x-mi300x"]
+    assert "an estimate of 157,000 to 197,000 USD" in estimated.amount
+    assert estimated.source.startswith("https://")
+    cards = tuple(
+        replace(a, server_price_low_usd=None, server_price_high_usd=None)
+        for a in SHOP.catalog.accelerators
+    )
+    as_stated = replace(SHOP, catalog=replace(SHOP.catalog, accelerators=cards))
+    [stated] = [c for c in candidates_of(LARGE, as_stated) if c.id == "buy-8x-mi300x"]
+    assert "estimate" not in stated.amount
+    assert _low(estimated) < _low(stated)
+
+
+def _low(candidate: Candidate) -> float:
+    assert candidate.owned is not None
+    assert isinstance(candidate.owned.price_usd, Range)
+    return candidate.owned.price_usd.low

@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 
 from planner.compare._words import (
-    comparative,
     counted,
     machines,
     number,
 )
-from planner.compare.comparison import Limits
 from planner.job import Candidate, Hardware, Way
 
 
@@ -39,8 +37,3 @@ def test_a_label_reads_on_inside_a_sentence(way: Way, label: str, phrase: str) -
     hardware = Hardware(label="1 x H100")
     option = Candidate(id="a", way=way, hardware=hardware, qualifiers=("Lambda", "spot"))
     assert (option.label, option.phrase) == (label, phrase)
-
-
-def test_what_is_better_is_cheaper_or_faster() -> None:
-    assert comparative(Limits()) == "cheaper"
-    assert comparative(Limits(order="time")) == "faster"

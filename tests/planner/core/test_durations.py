@@ -12,6 +12,8 @@ from planner.core import about, between, clock, hms, in_words, interval, with_en
 from planner.core._durations import in_days, parse_hms
 from planner.core._numbers import digits_of
 
+HOUR, YEAR = 3_600.0, 3_600.0 * 8_760.0
+
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
@@ -143,13 +145,13 @@ def test_a_total_of_any_size_has_a_unit_that_a_person_would_use(seconds: float, 
 @pytest.mark.parametrize(
     ("ends", "said"),
     [
-        (("0.9 h", "11 h"), "0.9 to 11 h"),
-        (("< 0.1 h", "280 h"), "< 0.1 to 280 h"),
-        (("45.6 s", "47.1 s"), "45.6 to 47.1 s"),
-        (("57 min 1 s", "58 min 2 s"), "57 min 1 s to 58 min 2 s"),
-        (("24 h 43 min", "26 h 1 min"), "24 h 43 min to 26 h 1 min"),
-        (("not known", "not known"), "not known to not known"),
-        (("11,000 years", "more than a million years"), "11,000 to more than a million years"),
+        (with_ends(2.9 * HOUR, 0.9 * HOUR, 11.0 * HOUR)[1:], "0.9 to 11 h"),
+        (with_ends(30.0 * HOUR, 60.0, 280.0 * HOUR)[1:], "< 0.1 to 280 h"),
+        ((in_words(45.6), in_words(47.1)), "45.6 to 47.1 s"),
+        ((in_words(3_421.0), in_words(3_482.0)), "57 min 1 s to 58 min 2 s"),
+        ((in_words(24.0 * HOUR), in_words(26.0 * HOUR)), "24 h 0 min to 26 h 0 min"),
+        ((in_words(math.nan), in_words(math.nan)), "not known to not known"),
+        ((in_words(11_000 * YEAR), in_words(1e7 * YEAR)), "11,000 to more than a million years"),
     ],
 )
 def test_two_ends_share_a_unit_where_each_has_one(ends: tuple[str, str], said: str) -> None:

@@ -74,7 +74,7 @@ def test_all_that_is_wrong_with_a_display_is_said_at_once() -> None:
         "Currency 'yen' is not three capital letters. Write USD, EUR or JPY.",
         "Exchange rate 0 is not a positive number. Give units of the currency per US dollar.",
         "The rate of yen has no date. Give the date it was read.",
-        "Tax_share is 10. Give 0.1 for 10 %.",
+        "tax_share is 10. Give 0.1 for 10 %.",
     ]
     with pytest.raises(ValueError, match="Exchange rate of USD is 2"):
         Display(per_usd=2)

@@ -109,5 +109,5 @@ def test_inputs_must_be_there_of_one_length_and_finite() -> None:
         sensitivity(needed, {})
     with pytest.raises(ValueError, match=r"\(2,\), \(3,\)"):
         sensitivity(needed, {"a": np.ones(2), "b": np.ones(3)})
-    with pytest.raises(ValueError, match="A has draws that are not finite"):
+    with pytest.raises(ValueError, match="a has draws that are not finite"):
         sensitivity(needed, {"a": np.array([1.0, np.inf])})

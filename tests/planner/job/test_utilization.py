@@ -141,7 +141,7 @@ def test_a_run_faster_than_the_product_beside_it_has_no_share_of_it() -> None:
     assert used.peak_flops_per_s == 90e12
     assert sentence(slow) == (
         "The network's operations run at 90.7 TFLOP/s. The share of a matrix product measured "
-        "beside it (90 TFLOP/s) cannot be computed from this run: the machine was slower "
+        "beside it (90 TFLOP/s) cannot be computed from this run. The machine was slower "
         "during the matrix product than during the run. "
         "Use a run of the same machine with less load."
     )

@@ -44,7 +44,7 @@ def test_the_last_named_that_find_no_room_beside_ones_own_are_told_by_name() -> 
         "13 options, your own among them; at most 12 are compared; the last named one is left out: "
         f"{NAMED}."
     )
-    (problem,) = problems_of([result], asked, CATALOG)
+    (problem,) = problems_of([result])
     assert problem.parameter == "options"
 
 
@@ -69,11 +69,11 @@ def test_every_problem_names_its_parameter() -> None:
         options=("nope", NAMED), entries=("rent|unheard|1|2", "what"), country="Atlantis"
     )
     result = answered_whole(asked, FACTS, TODAY).problems
-    found = [p.parameter for p in problems_of(result, asked, CATALOG)]
+    found = [p.parameter for p in problems_of(result)]
     assert sorted(found) == ["country", "options", "own", "own"]
 
 
 def test_every_count_that_is_too_large_names_its_parameter() -> None:
     asked = Request(options=(NAMED,), entries=tuple(f"rent|plain|{n}|1" for n in range(1, 15)))
     result = answered_whole(asked, FACTS, TODAY).problems
-    assert [p.parameter for p in problems_of(result, asked, CATALOG)] == ["own", "options"]
+    assert [p.parameter for p in problems_of(result)] == ["own", "options"]
