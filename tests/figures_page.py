@@ -50,6 +50,12 @@ ROWS: Final = (
     ("100,000 throughput fits: faster than scipy's loop; than lmfit's loop",
      "[[100,000 throughput laws: faster than scipy]]; "
      "[[100,000 throughput laws: faster than lmfit]]"),
+    ("a month of jobs, 1,008 months simulated (time of the processor): 5 jobs; 3 jobs",
+     "[[Capacity: model-team: simulated months, processor]]; "
+     "[[Capacity: vision: simulated months, processor]]"),
+    ("... the cheapest fleet of them, with its answer",
+     "[[Capacity: model-team: fleet and answer, processor]]; "
+     "[[Capacity: vision: fleet and answer, processor]]"),
     ("script of a rerun at a load of [[Pages: load average]]: How long?; Compare hardware; "
      "Throughput",
      "[[Pages: how_long: script of a rerun (median)]]; "

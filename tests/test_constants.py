@@ -175,7 +175,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         time_to_target.frontier:BATCHES
         epochs.steadiness:SHOWN
         convergence._targets:_WIDE convergence._targets:_POINTS
-        capacity._answer:SELDOM capacity._lines:STEP capacity._what_if:FACTOR_STEP
+        capacity._answer:SELDOM capacity._answer:TIMES capacity._search:COMPARING
+        capacity._lines:STEP capacity._what_if:FACTOR_STEP
         capacity._what_if:LEAST_SWING
         answers._curve_answers:MOST_REFUSED
         transfer._ladder:NEAREST transfer._library:NAMED
@@ -189,7 +190,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         capacity._queue:_LATE capacity._queue:_RANK capacity._queue:_CHUNK capacity._queue:_FEW
         capacity._queue:_ROUNDING capacity._search:FEW_SCENARIOS capacity._search:FEW_RUNS
         capacity._search:GAP capacity._search:CHEAPER capacity._search:_DIGITS
-        capacity._months:FILLED
+        capacity._months:FILLED capacity._queue:NO_RUNS
         cost._draws:DRAWS cost._draws:SEED cost._own:STRAIGHT cost._costs:SAME
         fits.lines:PARAMETERS
         fits.lines:ROUNDING throughput.curves:ROUNDING_OF_A_FIT fits.lines:_BLOCK

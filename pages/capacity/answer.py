@@ -8,6 +8,7 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.capacity import fleet, state
+from pages.capacity import tables as page_tables
 from pages.capacity.state import Reply
 from pages.common import handout, tiles, widgets
 from pages.common.link import Link
@@ -53,7 +54,8 @@ def draw(link: Link, of: Reply) -> None:
     _months(of)
     _waiting(of)
     _next(answer)
-    _tables(of)
+    page_tables.draw(of)
+    _origin(answer)
 
 
 def _maker(address: str, of: Reply) -> handout.Make:
@@ -150,10 +152,8 @@ def _machine(link: Link, of: Reply) -> None:
     st.caption(
         widgets.answer_text(Text("{title}. {sentence}", title=lines.title, sentence=lines.sentence))
     )
-    widgets.table(
-        tables.line_rows(lines, of.question.display), key="capacity.lines",
-        alt="Cost, resale value, energy and CO2 of one machine of each kind",
-    )  # fmt: skip
+    page_tables.lines(lines, of.question.display, "capacity-lines",
+                      "Cost, resale value, energy and CO2 of one machine of each kind")  # fmt: skip
 
 
 def _use(_: Link, of: Reply) -> None:
@@ -184,8 +184,14 @@ _VIEWS: Final[Mapping[Any, Callable[[Link, Reply], None]]] = {
 def _months(of: Reply) -> None:
     with st.container(border=True):
         widgets.heading("Utilisation by month")
-        _chart(of, "months", "Work of each month by machine, as a share of the own capacity",
-               lambda answer, _, theme: charts.months(answer, theme))  # fmt: skip
+        tab = widgets.chart_or_table("capacity.month-tabs")
+        with tab.place:
+            if tab.name == "table":
+                page_tables.months(of)
+            else:
+                _chart(of, "months",
+                       "Work of each month by machine, as a share of the own capacity",
+                       lambda answer, _, theme: charts.months(answer, theme))  # fmt: skip
 
 
 def _waiting(of: Reply) -> None:
@@ -193,12 +199,18 @@ def _waiting(of: Reply) -> None:
         return
     with st.container(border=True):
         widgets.heading("Waiting time by job")
-        _chart(of, "waiting", "Distribution of the waiting time of each job, with the longest wait",
-               lambda answer, _, theme: charts.waiting(answer, theme))  # fmt: skip
-        st.caption(
-            "Curves: runs that wait. Blue: median wait. Orange: longest wait of a median run that "
-            "still ends in time."
-        )
+        tab = widgets.chart_or_table("capacity.wait-tabs")
+        with tab.place:
+            if tab.name == "table":
+                page_tables.waiting(of.answer)
+                return
+            _chart(of, "waiting",
+                   "Distribution of the waiting time of each job, with the longest wait",
+                   lambda answer, _, theme: charts.waiting(answer, theme))  # fmt: skip
+            st.caption(
+                "Curves: runs that wait. Blue: median wait. Orange: longest wait of a median run "
+                "that still ends in time."
+            )
 
 
 def _next(answer: CapacityAnswer) -> None:
@@ -211,17 +223,8 @@ def _next(answer: CapacityAnswer) -> None:
             )
 
 
-def _tables(of: Reply) -> None:
-    answer, display = of.answer, of.question.display
-    with st.container(border=True):
-        widgets.heading("Machines and jobs")
-        widgets.table(tables.fleet_rows(answer, display), key="capacity.stocks",
-                      alt="Machines of the fleet with cost and utilisation")  # fmt: skip
-        widgets.table(tables.job_rows(answer), key="capacity.job-rows",
-                      alt="Jobs with time of a run, machine and late share")  # fmt: skip
-        if answer.costs is not None:
-            widgets.table(tables.line_rows(answer.costs, display), key="capacity.cost-lines",
-                          alt="This fleet, renting only and buying only")  # fmt: skip
+def _origin(answer: CapacityAnswer) -> None:
+    """Draw what is assumed, prices with their sources, and waiting times."""
     with widgets.details():
         for note in answer.notes:
             st.markdown(widgets.answer_text(note))
@@ -231,5 +234,3 @@ def _tables(of: Reply) -> None:
         with box:
             widgets.table(list(answer.sources), key="capacity.sources",
                           alt="Prices of the machines and their sources")  # fmt: skip
-            widgets.table(tables.waiting_rows(answer), key="capacity.waits",
-                          alt="Waiting times of each job")  # fmt: skip

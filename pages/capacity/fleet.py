@@ -10,10 +10,11 @@ import streamlit as st
 
 from pages.capacity import state
 from pages.common import hardware, widgets
-from pages.common.link import Link, as_text
+from pages.common.link import Link
 from planner.answers import parameters
 from planner.answers.capacity_fleet import Line, line_of, line_text
 from planner.capacity import MOST_MACHINES, MOST_STOCKS
+from planner.catalog import Accelerator
 from planner.core import Parameter, Text, sentence_case
 from planner.core.parameters import limits
 
@@ -30,6 +31,8 @@ WAYS: Final = {
 _OFFER: Final = "offer"
 """A line that names an option of Compare hardware."""
 _FIND: Final = {True: "Find it", False: "As entered"}
+_EMPTY: Final = {"utilisation": "of the fleet"}
+"""What an empty field means, where it is not "none"."""
 _COLUMNS: Final = ("way", "accelerator", "each", "machines", "price", "from_month")
 
 
@@ -83,7 +86,7 @@ def number(link: Link, name: str, label: str) -> None:
     if parameter.kind == "whole":
         st.number_input(label, int(low), int(high), int(value or 0), key=link.key(name), help=words)
         return
-    placeholder = "none" if parameter.default is None else ""
+    placeholder = _EMPTY.get(name, "none") if parameter.default is None else ""
     st.number_input(label, float(low), float(high), value=value, format="%g",
                     key=link.key(name), help=words, placeholder=placeholder)  # fmt: skip
 
@@ -121,7 +124,8 @@ def _editor(link: Link, texts: Sequence[str], *, find: bool) -> None:
             column_config=_config(lines), alt="Machines: owned, to buy, to rent",
         )  # fmt: skip
         widgets.as_text_table(widgets.columns_of(rows), "Machines as they were last loaded", {})
-        st.caption(as_text(prices_words()))
+        st.caption(_PRICES)
+        _servers(link)
 
 
 def _title(lines: Sequence[Line], *, find: bool) -> str:
@@ -135,25 +139,52 @@ def _title(lines: Sequence[Line], *, find: bool) -> str:
     )
 
 
-def prices_words() -> str:
-    """Return what a price is, and which ready servers have one in the catalogue."""
-    servers = [
-        f"{a.server_accelerators} x {a.name} ({a.server_price_usd:,.0f} USD"
-        f"{', an estimate' if a.server_price_range else ''})"
-        for a in hardware.catalog().catalog.accelerators
-        if a.server_price_usd is not None
-    ]
-    said = (
-        "A price is that of the whole machine in USD without tax, of a rented one per hour. "
-        "Left empty, it is that of the catalogue."
-    )
+def _servers(link: Link) -> None:
+    """Draw the ready servers of the catalogue with price, date and source, and a button each."""
+    servers = [a for a in hardware.catalog().catalog.accelerators if a.server_price_usd is not None]
     if not servers:
-        return said
-    return Text(
-        "{said} Ready servers with a price: {servers}. Others need yours.",
-        said=said,
-        servers=", ".join(servers),
-    )
+        return
+    widgets.heading("Ready servers")
+    rows = [
+        {
+            "Server": server_name(a), "Price (USD)": f"{a.server_price_usd:,.0f}",
+            "Kind": "estimate" if a.server_price_range else "price",
+            "Price of": None if a.server_price_as_of is None else f"{a.server_price_as_of:%b %Y}",
+            "Source": a.server_price_source_url,
+        }
+        for a in servers
+    ]  # fmt: skip
+    widgets.table(
+        rows, key="capacity.servers", alt="Ready servers with price, date and source",
+        column_config={"Source": st.column_config.LinkColumn("Source")},
+    )  # fmt: skip
+    with st.container(horizontal=True):
+        for a in servers:
+            st.button(
+                Text("Add {server}", server=server_name(a)), key=f"capacity.server.{a.id}",
+                icon=":material/add:", on_click=_add, args=(link, server_line(a)),
+            )  # fmt: skip
+
+
+def _add(link: Link, line: str) -> None:
+    """Add a line to the fleet."""
+    link.put("fleet", [*(link.held("fleet") or []), line][:MOST_STOCKS])
+
+
+def server_name(accelerator: Accelerator) -> str:
+    """Return a ready server in words: '8 x H100 SXM5 80GB'."""
+    return f"{accelerator.server_accelerators} x {accelerator.name}"
+
+
+def server_line(accelerator: Accelerator) -> str:
+    """Return the purchase of a ready server as a line of a fleet, at the catalogue's price."""
+    return f"1 x buy|{accelerator.id}|{accelerator.server_accelerators}"
+
+
+_PRICES: Final = (
+    "A price is that of the whole machine in USD without tax, of a rented one per hour. Left "
+    "empty, it is that of the catalogue."
+)
 
 
 def edited_lines(texts: Sequence[str], edits: Mapping[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import streamlit as st
 
 from pages.capacity import state
-from pages.common import widgets
+from pages.common import kept, widgets
 from pages.common.link import Link, as_text
 from planner.answers import parameters
 from planner.answers.capacity_jobs import (
@@ -22,7 +22,7 @@ from planner.answers.capacity_jobs import (
     read_jobs,
     text_cells,
 )
-from planner.capacity import MOST_JOBS, Job
+from planner.capacity import MOST_JOBS
 from planner.core import Parameter, Text, number_text, sentence_case, text_of
 from planner.networks import networks
 
@@ -31,19 +31,20 @@ FIRST: Final = "fine-tuning"
 _ALT: Final = "Jobs: a row for each kind of run, edited in place"
 _USUAL: Final = (
     "name", "network", "total_tokens", "epochs", "runs", "within", "accelerators", "interruptible",
-    "growth", "training", "precision",
+    "growth", "training", "precision", "samples", "workload", "target",
 )  # fmt: skip
-"""Columns that are always shown; others are shown where a job uses them."""
+"""Columns that are always there; others where a job uses them, and a measured workload in front."""
 _TITLES: Final = {
     "name": "Job", "network": "Network", "workload": "Measured workload", "epochs": "Epochs",
     "total_tokens": "Tokens", "samples": "Samples", "training": "Training",
-    "precision": "Precision", "accelerators": "GPUs", "runs": "Runs a month",
-    "within": "Within (h)", "interruptible": "Spot allowed", "growth": "Growth (%/month)",
+    "precision": "Precision", "accelerators": "GPUs", "runs": "Runs/month",
+    "within": "Within (h)", "interruptible": "Spot", "growth": "Growth (%)",
     "target": "Target",
 }  # fmt: skip
-_WIDTHS: Final = {"name": 180, "network": 140, "runs": 120, "within": 105, "epochs": 88,
-                  "total_tokens": 88, "samples": 96, "training": 96, "precision": 104,
-                  "accelerators": 76, "interruptible": 116, "growth": 144}  # fmt: skip
+_WIDTHS: Final = {"name": 165, "network": 120, "runs": 108, "within": 92, "epochs": 82,
+                  "total_tokens": 84, "samples": 92, "training": 96, "precision": 100,
+                  "accelerators": 72, "interruptible": 80, "growth": 112,
+                  "workload": 200, "target": 84}  # fmt: skip
 _PASTE: Final = "capacity.paste"
 _FILE: Final = "capacity.csv"
 _PROBLEMS: Final = "capacity.table-problems"
@@ -64,13 +65,13 @@ def draw(link: Link) -> list[str]:
         ):
             widgets.heading("Jobs", width="content")
             with st.container(horizontal=True, width="content"):
-                _buttons(link, names)
+                _buttons(link, names, texts)
         _editor(link, texts)
         wrong = _problems(texts)
     return [text for text in texts if text not in wrong]
 
 
-def _buttons(link: Link, names: Sequence[str]) -> None:
+def _buttons(link: Link, names: Sequence[str], texts: Sequence[str]) -> None:
     """Draw presets, the field to paste into, the file to load and the file to keep."""
     box = widgets.popover("Presets", "list_alt", "capacity.presets")
     if box.open:
@@ -94,14 +95,9 @@ def _buttons(link: Link, names: Sequence[str]) -> None:
                 on_change=lambda: _load(link), max_upload_size=1,
             )  # fmt: skip
             _table_problems()
-            widgets.download("Save these jobs", lambda: jobs_csv(read_now(link)),
+            # made at the click, where the session cannot be read
+            widgets.download("Save these jobs", lambda: jobs_csv(list(jobs_of_texts(texts)[0])),
                              "epochwise-jobs.csv", key="capacity.jobs.csv")  # fmt: skip
-
-
-def read_now(link: Link) -> list[Job]:
-    """Return the finished jobs of the page."""
-    texts = link.held("jobs") or [job_text(j) for j in presets()[str(link.held("preset"))]]
-    return list(jobs_of_texts(texts)[0])
 
 
 def _paste(link: Link) -> None:
@@ -186,8 +182,10 @@ def _editor(link: Link, texts: Sequence[str]) -> None:
         }  # fmt: skip
     rows: list[dict[str, str]] = begun["rows"]
     used = {name for row in rows for name in row}
-    columns = [n for n in _USUAL if n != "network"]
-    columns[1:1] = [n for n in ("network", "workload") if n == "network" or n in used]
+    columns = list(_USUAL)
+    if "workload" in used:
+        columns.remove("workload")
+        columns.insert(2, "workload")
     columns += [p.name for p in parameters.JOB if p.name in used and p.name not in columns]
     key = f"capacity.jobs.{begun['number']}"
 
@@ -197,8 +195,11 @@ def _editor(link: Link, texts: Sequence[str]) -> None:
         begun["texts"] = now
         link.put("jobs", now)
 
+    if "frame" not in begun:  # the editor converts an Arrow table anew each time
+        cells = {n: _column(n, [row.get(n, "") for row in rows]) for n in columns}
+        begun["frame"] = pa.table(cells).to_pandas()
     st.data_editor(
-        pa.table({n: _column(n, [row.get(n, "") for row in rows]) for n in columns}),
+        begun["frame"],
         key=key, on_change=edited, num_rows="dynamic", hide_index=True, row_height=34,
         placeholder="", column_config={n: _config(n, rows) for n in columns},
         alt=_ALT,
@@ -287,6 +288,9 @@ def _config(name: str, rows: Sequence[Mapping[str, str]]) -> Any:  # noqa: ANN40
     held = [row[name] for row in rows if row.get(name)]
     if name == "network":
         every = list(dict.fromkeys([*networks(), *held]))
+        return columns.SelectboxColumn(title, options=every, **common)
+    if name == "workload":
+        every = list(dict.fromkeys([*kept.workload_names(kept.store()), *held]))
         return columns.SelectboxColumn(title, options=every, **common)
     if parameter.kind == "flag":
         return columns.CheckboxColumn(title, **common)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.capacity import answer, assumed, fleet, jobs, state
-from pages.common import widgets
+from pages.common import narrow, widgets
 from pages.common.kept import store
 from pages.common.link import Link, as_text
+from planner.answers import CapacityQuestion
 from planner.capacity import CapacityAnswer
-from planner.core import Text
+from planner.core import Text, plain, plural
 
 
 def show() -> None:
@@ -18,9 +19,11 @@ def show() -> None:
     shared = store()
     link.state("preset", "months", "probability")
     st.title("Capacity")
-    texts = jobs.draw(link)
-    fleet.draw(link)
-    assumed.draw(link)
+    folded = narrow.question(link.page)
+    with folded.inputs:
+        texts = jobs.draw(link)
+        fleet.draw(link)
+        assumed.draw(link)
     answer.declare(link)
     link.write()
     link.warn()
@@ -32,6 +35,7 @@ def show() -> None:
                         key="capacity.none")  # fmt: skip
         return
     question = state.question_of(asked)
+    folded.summary(*_summary(question))
     if question.problems:
         _problems(CapacityAnswer(sentence="", keeps=False, problems=question.problems))
         return
@@ -44,6 +48,19 @@ def show() -> None:
 
 _VIEW = frozenset({"chart", "preset"})
 """Parameters of the link that the answer does not depend on: the jobs of a preset are written."""
+
+
+def _summary(question: CapacityQuestion) -> tuple[str, ...]:
+    """Return the question in a few words: jobs, runs, months, probability, fleet."""
+    runs = sum(job.runs_a_month for job in question.jobs)
+    own = sum(stock.count for stock in question.fleet.stocks)
+    return (
+        plural(len(question.jobs), "{count} job", "{count} jobs"),
+        Text("{runs} runs a month", runs=plain(runs, 3)),
+        Text("{months} months", months=question.horizon.months),
+        Text("{chance:g} % on time", chance=100.0 * question.horizon.probability),
+        "cheapest fleet" if question.fleet.find else Text("fleet of {own}", own=own),
+    )
 
 
 def _problems(of: CapacityAnswer) -> None:

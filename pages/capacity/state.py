@@ -5,6 +5,7 @@ A fleet is found in a thread of its own: a changed question interrupts the page 
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,10 +17,10 @@ import streamlit as st
 
 from pages.common import hardware
 from planner.answers import CapacityQuestion, capacity_answered, capacity_question
-from planner.capacity import CapacityAnswer
+from planner.capacity import CapacityAnswer, Progress, Tell
 from planner.core import Text
 from planner.store import Store
-from planner.store.kept import Kept
+from planner.store.kept import MISSING, Kept
 
 _ANSWERS: Final = Kept(24)
 _CHARTS: Final = Kept(96)
@@ -28,7 +29,28 @@ _WORK: Final = ThreadPoolExecutor(1, thread_name_prefix="capacity")
 _LOOK_S: Final = 0.2
 _SOON_S: Final = 0.3
 """An answer that comes sooner needs no progress line."""
-_RUNNING: Final[dict[Hashable, Future[CapacityAnswer]]] = {}
+_LOCK: Final = threading.Lock()
+_RUNNING: Final[dict[Hashable, _Running]] = {}
+
+
+@dataclass(slots=True)
+class _Running:
+    """An answer that is being worked out, and what is done at present."""
+
+    began: float
+    now: Progress | None = None
+    answer: Future[CapacityAnswer] | None = None
+
+    def tell(self, progress: Progress) -> None:
+        """Keep the latest progress."""
+        self.now = progress
+
+    def words(self) -> str:
+        """Return what is done at present, and for how long the answer takes already."""
+        waited = time.monotonic() - self.began
+        if self.now is None:
+            return Text("Another answer is worked out first: {waited:.0f} s", waited=waited)
+        return Text("{words} ({waited:.0f} s)", words=self.now.words, waited=waited)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,30 +75,42 @@ def reply(shared: Store, texts: Mapping[str, Sequence[str]], question: CapacityQ
     )  # fmt: skip
     catalog = hardware.catalog().catalog
 
-    def answered() -> CapacityAnswer:
-        return capacity_answered(shared, catalog, texts, _today())
+    def answered(tell: Tell) -> CapacityAnswer:
+        return capacity_answered(shared, catalog, texts, _today(), tell)
 
-    answer = _ANSWERS.once(("answer", key), lambda: _waited(key, answered))
+    answer = _ANSWERS.found(key)
+    if answer is MISSING:
+        answer = _waited(key, answered)
     return Reply(answer=answer, question=question, key=key)
 
 
-def _waited(key: Hashable, work: Callable[[], CapacityAnswer]) -> CapacityAnswer:
-    """Return the answer of a thread, while a line says for how long it works."""
-    running = _RUNNING.get(key)
-    if running is None:
-        running = _RUNNING[key] = _WORK.submit(work)
-        running.add_done_callback(lambda _: _RUNNING.pop(key, None))
+def _waited(key: Hashable, work: Callable[[Tell], CapacityAnswer]) -> CapacityAnswer:
+    """Return the answer of a thread, while a line says what it does."""
+    with _LOCK:  # all who ask the same question wait for one answer
+        running = _RUNNING.get(key)
+        if running is None:
+            running = _RUNNING[key] = _Running(time.monotonic())
+            running.answer = _WORK.submit(_kept, key, running, work)
+            running.answer.add_done_callback(lambda _: _RUNNING.pop(key, None))
     began, place = time.monotonic(), st.empty()
-    while not running.done():
+    answer = running.answer
+    while answer is not None and not answer.done():
         waited = time.monotonic() - began
         if waited > _SOON_S:
-            what = Text(
-                "Comparing fleets and simulating 1,000 months: {waited:.0f} s", waited=waited
-            )
-            place.progress(min(waited / (waited + 4.0), 0.95), what)
+            share = 0.0 if running.now is None else running.now.share
+            place.progress(share, running.words())
         time.sleep(_LOOK_S if waited > _SOON_S else 0.02)
     place.empty()
-    return running.result()
+    if answer is None:
+        raise RuntimeError("No thread works on this answer. Load the page again.")
+    return answer.result()
+
+
+def _kept(
+    key: Hashable, running: _Running, work: Callable[[Tell], CapacityAnswer]
+) -> CapacityAnswer:
+    answer: CapacityAnswer = _ANSWERS.once(key, lambda: work(running.tell))
+    return answer
 
 
 def chart(of: Reply, name: Hashable, draw: Callable[[], dict[str, Any]]) -> dict[str, Any]:

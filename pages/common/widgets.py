@@ -177,10 +177,9 @@ def open_tab(link: Link, names: Mapping[str, str] = CHART_OR_TABLE) -> Tab:
     return _opened(names, st.tabs(list(names.values()), key=key, on_change=opened))
 
 
-def chart_or_table(key: str) -> Tab:
-    """Draw two tabs, the chart and the table of a further answer; as `open_tab`, without a link."""
-    tabs = st.tabs(list(CHART_OR_TABLE.values()), key=key, on_change="rerun")
-    return _opened(CHART_OR_TABLE, tabs)
+def chart_or_table(key: str, names: Mapping[str, str] = CHART_OR_TABLE) -> Tab:
+    """Draw tabs, the chart and the table of a further answer; as `open_tab`, without a link."""
+    return _opened(names, st.tabs(list(names.values()), key=key, on_change="rerun"))
 
 
 def _opened(names: Mapping[str, str], tabs: Sequence[TabContainer]) -> Tab:

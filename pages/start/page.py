@@ -7,13 +7,13 @@ from typing import Final
 
 import streamlit as st
 
-from pages.common import hardware, kept, link, saving
+from pages.common import hardware, kept, link, saving, tiles, widgets
 from pages.common.addresses import ADDRESSES
 from pages.common.kept import store
 from pages.common.link import Link, Parameters, as_text, page_link
+from planner import figures
 from planner.answers import PRESETS, Preset, PresetAnswer, parameters, preset_answer
-from planner.core import Text, between, with_ends
-from planner.cost import money_with_interval
+from planner.core import Text
 from planner.store import Store
 from planner.store.queries import RecentSet
 
@@ -76,19 +76,19 @@ def _doors(shared: Store) -> None:
     with st.grid(3, min_column_width=_TILE, gap="medium"):
         for question, about, path in doors:
             address = ADDRESSES[path]
-            with st.container(border=True):
-                st.markdown(f"## {address.symbol} {question}")
+            with st.container(border=True, height="stretch"):
+                widgets.heading(f"{address.symbol} {question}")
                 st.caption(about)
                 page_link(PAGE, address.script, f"**{address.title}**", ":material/arrow_forward:",
                           {})  # fmt: skip
 
 
 def _jobs(shared: Store) -> None:
-    st.markdown("## Jobs of today")
+    widgets.heading("Jobs of today")
     st.caption("Today's prices; ranges are 90\u00a0% intervals.")
-    with st.grid(3, min_column_width=_TILE, gap="medium"):
+    with st.grid(2, min_column_width=_TILE, gap="medium"):
         for preset in PRESETS:
-            with st.container(border=True):
+            with st.container(border=True, height="stretch"):
                 _job(preset, _answered(shared, preset))
 
 
@@ -108,34 +108,35 @@ def _answered(shared: Store, preset: Preset) -> PresetAnswer:
 def _job(preset: Preset, answer: PresetAnswer) -> None:
     values: Parameters = {name: list(texts) for name, texts in preset.parameters.items()}
     target = ADDRESSES[preset.page].script
-    page_link(PAGE, target, f"**{preset.title}**", f":material/{preset.icon}:", values)
+    with st.container(gap=None):
+        page_link(PAGE, target, f"**{preset.title}**", f":material/{preset.icon}:", values)
+        st.caption(as_text(preset.about))
     if answer.time is None:
-        st.metric(preset.about, "–")
         st.caption(as_text(answer.why_not))
         return
-    value, low, high = with_ends(
-        float(answer.time.value), float(answer.time.low), float(answer.time.high)
-    )
-    ends = between(low, high) if low != high else None
-    st.metric(preset.about, value, delta=ends, delta_color="off", delta_arrow="off")
-    cost = f" · {money_with_interval(answer.cost)}" if answer.cost else ""
+    shown = [figures.time_tile("Time", answer.time)]
+    if answer.cost is not None:
+        shown.append(figures.number_tile("Cost", answer.cost, "USD"))
+    tiles.draw("", shown)
     tied = " · too close to call" if answer.tied else ""
-    st.caption(as_text(f"{answer.option}{cost}{tied}"))
+    st.caption(as_text(f"{answer.option}{tied}"))
 
 
 def _results(shared: Store) -> None:
     address = ADDRESSES["results"]
     with st.container(border=True):
-        st.markdown("## Recent results")
+        widgets.heading("Recent results")
+        st.caption("The newest sets of runs.")
         recent = kept.recent_sets(shared, SETS)
         if not recent:
             st.caption("No result folder holds a run yet.")
         for found in recent:
-            page_link(
-                PAGE, address.script, as_text(_shortened(found.title, _TITLE)), address.symbol,
-                {"result_set": [found.slug]},
-            )  # fmt: skip
-            st.caption(as_text(_about(found)))
+            with st.container(gap=None):
+                page_link(
+                    PAGE, address.script, as_text(_shortened(found.title, _TITLE)), address.symbol,
+                    {"result_set": [found.slug]},
+                )  # fmt: skip
+                st.caption(as_text(_about(found)))
         page_link(PAGE, address.script, "All results", ":material/arrow_forward:", {})
 
 
@@ -155,14 +156,15 @@ def _shortened(text: str, most: int) -> str:
 def _views() -> None:
     found = saving.all_views()
     with st.container(border=True):
-        st.markdown("## Saved views")
+        widgets.heading("Saved views")
         if not found.views:
             st.caption("None yet. Save view is beside Share on every page.")
         for view in found.views[:VIEWS]:
-            saving.open_link(PAGE, view)
             page = ADDRESSES[view.page].title if view.page in ADDRESSES else view.page
             note = f" · {view.note}" if view.note else ""
-            st.caption(as_text(f"{page} · {view.saved_at[:10]}{note}"))
+            with st.container(gap=None):
+                saving.open_link(PAGE, view)
+                st.caption(as_text(f"{page} · {view.saved_at[:10]}{note}"))
         for problem in found.problems[:VIEWS]:
             st.caption(as_text(problem))
         page_link(

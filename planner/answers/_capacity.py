@@ -36,14 +36,17 @@ from planner.capacity import (
     JobRow,
     Machine,
     MonthRow,
+    Progress,
     RunTime,
     Stock,
     StockRow,
+    Tell,
     Term,
     Waiting,
     plan,
+    silent,
 )
-from planner.catalog import Catalog
+from planner.catalog import Catalog, accelerator_named
 from planner.compare import entry_id, entry_of, part_of, price_of_peak
 from planner.compare.comparison import Question, Row
 from planner.compare.evaluation import row_of
@@ -118,9 +121,12 @@ class _Asked:
 
 
 def capacity_answered(
-    store: Store, catalog: Catalog, question: Given, today: date
+    store: Store, catalog: Catalog, question: Given, today: date, tell: Tell = silent
 ) -> CapacityAnswer:
-    """Return the answer to texts by name, as the page, the command and the HTTP interface ask."""
+    """Return the answer to texts by name, as the page, the command and the HTTP interface ask.
+
+    `tell` takes what is being done, for those who wait.
+    """
     asked = capacity_question(question, today)
     if asked.problems or not asked.jobs:
         problems = asked.problems or (Problem(parameter="jobs", message=_NO_JOB),)
@@ -128,7 +134,7 @@ def capacity_answered(
                               horizon=asked.horizon)  # fmt: skip
     answer = capacity(
         store, catalog, asked.jobs, asked.fleet, asked.horizon, today=today, assumed=asked.assumed,
-        display=asked.display,
+        display=asked.display, tell=tell,
     )  # fmt: skip
     return replace(answer, query=asked.query)
 
@@ -234,6 +240,7 @@ def capacity(
     today: date,
     assumed: Given | None = None,
     display: Display = DOLLARS,
+    tell: Tell = silent,
 ) -> CapacityAnswer:
     """Return the answer for a month of jobs on a fleet.
 
@@ -246,12 +253,32 @@ def capacity(
         today: for the age of prices.
         assumed: parameters of Compare hardware that all jobs share: assumptions, country.
         display: currency and tax of the sentences and tiles.
+        tell: takes what is being done, for those who wait.
     """
     problems: list[Problem] = []
+    fleet = replace(fleet, stocks=tuple(
+        replace(s, machine=_catalogued(s.machine, catalog)) for s in fleet.stocks
+    ))  # fmt: skip
+    words = plural(len(jobs), "Estimating times and prices of {count} job",
+                   "Estimating times and prices of {count} jobs")  # fmt: skip
+    tell(Progress(words=words, share=0.0))
     case = _case(_Shop(store, catalog, today), jobs, (fleet, horizon, assumed or {}), problems)
     if case is None:
         return CapacityAnswer(sentence="", keeps=False, problems=tuple(problems), horizon=horizon)
-    return plan(case, fleet, horizon, display)
+    return plan(case, fleet, horizon, display, tell)
+
+
+def _catalogued(text: str, catalog: Catalog) -> str:
+    """Return the catalogue's option for a purchase without a price; the text for all others."""
+    match = _ENTRY.fullmatch(text)
+    if match is None or match[1] != "buy" or match[4].strip("| "):
+        return text
+    card, count = accelerator_named(catalog, match[2]), match[3].strip()
+    if isinstance(card, Refusal):
+        return text
+    server = card.server_price_usd is not None and count == str(card.server_accelerators)
+    single = card.list_price_usd is not None and count == "1"
+    return f"buy-{count}x-{card.id}" if server or single else text
 
 
 def case_of(

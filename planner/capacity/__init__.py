@@ -27,12 +27,15 @@ from planner.capacity.records import (
     Machine,
     MonthRow,
     NextMeasurement,
+    Progress,
     RentOrBuyByUse,
     Stock,
     StockRow,
+    Tell,
     Term,
     Tile,
     Waiting,
+    silent,
 )
 
 __all__ = [
@@ -57,13 +60,16 @@ __all__ = [
     "Machine",
     "MonthRow",
     "NextMeasurement",
+    "Progress",
     "RentOrBuyByUse",
     "RunTime",
     "Stock",
     "StockRow",
+    "Tell",
     "Term",
     "Tile",
     "Times",
     "Waiting",
     "plan",
+    "silent",
 ]

@@ -20,6 +20,7 @@ from planner.capacity._lines import (
 from planner.capacity._months import Case, Simulated, simulate
 from planner.capacity._queue import NONE, Ints
 from planner.capacity._search import (
+    COMPARING,
     Found,
     alternative,
     cheapest,
@@ -37,9 +38,11 @@ from planner.capacity.records import (
     JobRow,
     MonthRow,
     StockRow,
+    Tell,
     Term,
     Tile,
     Waiting,
+    silent,
 )
 from planner.core import (
     Estimate,
@@ -49,6 +52,7 @@ from planner.core import (
     joined,
     paragraph,
     percent,
+    plain,
     plural,
 )
 from planner.cost import (
@@ -65,6 +69,8 @@ from planner.cost import (
 EDGES: Final = tuple(float(e) for e in np.geomspace(36.0, 3.6e6, 41))
 """Bins of waiting times, from 36 s to 1,000 h [s]."""
 HOUR_S: Final = 3600.0
+TIMES: Final = 2.0
+"""Factor of a cost from which it is stated as a factor, not in per cent."""
 SELDOM: Final = 0.01
 """A rented machine that fewer months need is not counted."""
 USUAL_USE: Final = 0.6
@@ -118,28 +124,37 @@ class _Result:
                    if self.simulated.machine(s).term not in STANDING)  # fmt: skip
 
 
-def plan(case: Case, fleet: Fleet, horizon: Horizon, display: Display = DOLLARS) -> CapacityAnswer:
-    """Return the answer for a fleet, or for the cheapest one."""
-    fast = compared_in(case)
+def plan(
+    case: Case, fleet: Fleet, horizon: Horizon, display: Display = DOLLARS, tell: Tell = silent
+) -> CapacityAnswer:
+    """Return the answer for a fleet, or for the cheapest one.
+
+    `tell` takes what is being done, for those who wait.
+    """
+    fast = compared_in(case, tell)
     if fleet.find:
         found = cheapest(case, fleet, horizon, fast)
     else:
         found = Found(stocks=merged(fleet.stocks), keeps=True, compared=1)
+        fast.say("Simulating the fleet", COMPARING)
     simulated = found.simulated or simulate(case, found.stocks)
     result = _result(simulated, horizon, display)
     course = course_of(simulated, result.spent, keeps=result.keeps)
     lines = [line_of("This fleet", "fleet", course, "" if result.keeps else _LATE)]
     against = None
     if any(m.term not in STANDING for m in case.machines):
+        fast.say("Comparing with renting only", 0.7)
         rent = alternative(case, fleet, horizon, ("on demand", "spot"), fast)
         rent_course = rough_course(case, rent)
         lines.append(line_of("Rent only", "rent only", rent_course, "" if rent.keeps else _LATE))
         against = rent_course if rent.keeps else None
     if any(m.term == "bought" for m in case.machines):
+        fast.say("Comparing with buying only", 0.8)
         buy = alternative(case, fleet, horizon, frozenset[Term]({"bought"}), fast)
         if buy.stocks or buy.keeps:  # a line without any machine is no alternative
             buy_course = rough_course(case, buy)
             lines.append(line_of("Buy only", "buy only", buy_course, _problem(case, fleet, buy)))
+    fast.say("Looking for what breaks first", 0.9)
     only_rents = result.keeps and not result.standing
     model = model_of(simulated, _paid_hours(simulated, result.spent))
     by_machine = _hours_by_kind(simulated, result.spent)
@@ -316,11 +331,17 @@ def _chips(course: Course, rent: Course | None) -> tuple[str, ...]:
     if rent is None:
         return ()
     chance = probability_cheaper(course.total, rent.total)
-    saved = 1.0 - float(np.median(course.total)) / float(np.median(rent.total))
-    way = "below" if saved >= 0.0 else "above"
+    ratio = float(np.median(course.total)) / float(np.median(rent.total))
+    likely_cheaper = Text("{chance} likely cheaper than renting only", chance=percent(chance))
+    if ratio >= TIMES:
+        return (
+            likely_cheaper,
+            Text("{ratio} x the cost of renting only", ratio=plain(ratio, 2)),
+        )
+    way = "below" if ratio <= 1.0 else "above"
     return (
-        Text("{chance} likely cheaper than renting only", chance=percent(chance)),
-        Text("{saved} {way} renting only", saved=percent(abs(saved)), way=way),
+        likely_cheaper,
+        Text("{saved} {way} renting only", saved=percent(abs(1.0 - ratio)), way=way),
     )
 
 

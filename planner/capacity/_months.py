@@ -12,13 +12,24 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
 import numpy as np
 
-from planner.capacity._queue import NONE, Flags, Ints, Load, Served, Work, Yard, arrivals, serve
+from planner.capacity._queue import (
+    NO_RUNS,
+    NONE,
+    Flags,
+    Ints,
+    Load,
+    Served,
+    Work,
+    Yard,
+    arrivals,
+    serve,
+)
 from planner.capacity.records import STANDING, Job, Machine, Stock
 from planner.core import Estimate, Floats, Refusal
 from planner.cost import (
@@ -252,6 +263,31 @@ def _arrived(case: Case, factor: float) -> _Arrived:
     return case.arrived[factor]
 
 
+def part_of(case: Case, months: Ints) -> Case:
+    """Return some simulated months of a case, with the runs that the whole case has in them.
+
+    Months are independent: what becomes of a run is the same in the part and in the whole.
+
+    Args:
+        case: with all of its months.
+        months: places in `case.at`.
+    """
+    part = replace(case, only=tuple(int(m) for m in case.at[months]), columns=1,
+                   least_scenarios=case.scenarios)  # fmt: skip
+    whole = _arrived(case, 1.0)
+    columns = (months[:, None] * case.scenarios + np.arange(case.scenarios)).ravel()
+    job = whole.load.job[:, columns]
+    runs = max(int((job != NONE).any(axis=1).sum()), 1)
+    part.arrived[1.0] = _Arrived(
+        load=Load(
+            arrival_h=whole.load.arrival_h[:runs, columns], job=job[:runs],
+            scatter=whole.load.scatter[:runs, columns], luck=whole.load.luck[:runs, columns],
+        ),
+        window=whole.window[columns], warm_up=whole.warm_up[columns],
+    )  # fmt: skip
+    return part
+
+
 def simulate(case: Case, stocks: Sequence[Stock], factor: float = 1.0) -> Simulated:
     """Return the simulated months of a fleet.
 
@@ -399,7 +435,7 @@ def _window(case: Case, runs: Floats) -> tuple[Floats, Floats]:
     longest = np.where(np.isfinite(fastest), fastest, 0.0).max(axis=0, initial=0.0)
     longest = np.tile(longest, len(case.at))
     total = runs.sum(axis=0)
-    most = np.divide(case.most_runs, total, out=np.full(len(total), np.inf), where=total > 0.0)
+    most = np.divide(case.most_runs, total, out=np.full(len(total), np.inf), where=total > NO_RUNS)
     counted = HOURS_PER_MONTH * np.minimum(1.0, most)
     fills = np.minimum(max((j.within_h or 0.0 for j in case.jobs), default=0.0), FILLED * counted)
     warm_up = np.clip(WARM_UPS * longest, LEAST_WARM_UP_H, MOST_WARM_UP_H)
@@ -438,7 +474,8 @@ def run_cost(case: Case, kind: int) -> Floats:
     around = 0.0
     if machine.rental is not None:
         around = float(likely(machine.rental.setup_usd) + likely(machine.rental.egress_usd))
-    return np.where(np.isfinite(hours), hour * part * hours + around, ENDLESS_USD)
+    able = np.isfinite(hours)
+    return np.where(able, hour * part * np.where(able, hours, 0.0) + around, ENDLESS_USD)
 
 
 def _of_rental(case: Case, name: str) -> Floats:

@@ -34,6 +34,8 @@ _LATE: Final = 1e12
 """Added to the key of a machine that would be late: it comes after all that are in time."""
 _RANK: Final = 1e6
 """Hours between two places in the order of cost: longer than any simulated time."""
+NO_RUNS: Final = 1e-9
+"""Mean runs of a month below which none is drawn."""
 _CHUNK: Final = 64
 _FEW: Final = 30.0
 """Mean from which a Poisson number is drawn as a rounded normal one."""
@@ -132,7 +134,7 @@ def arrivals(runs: Floats, hours: Floats, seed: int, variation: float = 0.0) -> 
     most = float(total.max(initial=0.0))
     shape = (int(most + 8.0 * np.sqrt(most) + 8.0), len(total))
     gaps = draws.standard_exponential(shape)
-    mean_gap = np.divide(hours, total, out=np.full(len(total), np.inf), where=total > 0.0)
+    mean_gap = np.divide(hours, total, out=np.full(len(total), np.inf), where=total > NO_RUNS)
     arrival = np.cumsum(gaps, axis=0) * mean_gap
     real = arrival <= hours
     longest = max(int(real.any(axis=1).sum()), 1)
@@ -202,18 +204,14 @@ def _whole_machines(load: Load, yard: Yard, work: Work, served: Served) -> None:
     """Serve runs that take a whole machine each; `wait_h` gets their starts."""
     columns = load.arrival_h.shape[1]
     rows, free = np.arange(columns), yard.opens_h.copy()
-    flat = free.reshape(-1)
-    start, end, key = (np.empty(free.shape) for _ in range(3))
+    flat, start, choice = free.reshape(-1), np.empty(free.shape), _Choice(yard.kind, columns)
     for first in range(0, len(load.arrival_h), _CHUNK):
         part = slice(first, first + _CHUNK)
         expected, hours, place, due, _ = _durations(load, work, part)
         for k in range(len(due)):
             n = first + k
             np.maximum(free, load.arrival_h[n], out=start)
-            np.add(start, expected[k].take(yard.kind, axis=0), out=end)
-            np.add(place[k].take(yard.kind, axis=0), start, out=key)
-            np.copyto(key, end + _LATE, where=end > due[k])
-            chosen = key.argmin(axis=0)
+            chosen = choice.of(start, expected[k], place[k], due[k])
             at = chosen * columns + rows
             began = start.reshape(-1)[at]
             takes = hours[k].reshape(-1)[yard.kind[chosen] * columns + rows]
@@ -236,19 +234,16 @@ def _parts_of_machines(load: Load, yard: Yard, work: Work, served: Served) -> No
     columns = yard.opens_h.shape[1]
     rows = np.arange(columns)
     slots = _Slots(yard, np.unique(np.maximum(work.need, 1)))
-    start, end, key = (np.empty(yard.opens_h.shape) for _ in range(3))
+    start, choice = np.empty(yard.opens_h.shape), _Choice(yard.kind, columns)
     flat_start = start.reshape(-1)
     for first in range(0, len(load.arrival_h), _CHUNK):
         part = slice(first, first + _CHUNK)
         expected, hours, place, due, needs = _durations(load, work, part)
         for k in range(len(due)):
             n = first + k
-            slots.first(needs[k].take(yard.kind, axis=0), out=start)
+            slots.first(needs[k], yard.kind, out=start)
             np.maximum(start, load.arrival_h[n], out=start)
-            np.add(start, expected[k].take(yard.kind, axis=0), out=end)
-            np.add(place[k].take(yard.kind, axis=0), start, out=key)
-            np.copyto(key, end + _LATE, where=end > due[k])
-            chosen = key.argmin(axis=0)
+            chosen = choice.of(start, expected[k], place[k], due[k])
             began = flat_start.take(chosen * columns + rows)
             of_kind = yard.kind.take(chosen) * columns + rows
             takes = hours[k].reshape(-1).take(of_kind)
@@ -257,6 +252,44 @@ def _parts_of_machines(load: Load, yard: Yard, work: Work, served: Served) -> No
             need = needs[k].reshape(-1).take(of_kind)
             busy_until = slots.take(chosen, np.where(np.isfinite(takes), need, 0), ended)
             served.used_h[n] = np.maximum(ended - np.maximum(began, busy_until), 0.0)
+
+
+class _Choice:
+    """The machine of a run in each column: the cheapest in time, else the first to end.
+
+    Machines of one kind differ in their start only, so kinds are compared by their earliest one.
+    A block is a row of machines of one kind.
+    """
+
+    def __init__(self, kind: Ints, columns: int) -> None:
+        begins = np.flatnonzero(np.diff(kind, prepend=NONE))
+        ends = [*begins[1:], len(kind)]
+        self.kinds = kind[begins]
+        self.blocks = [slice(int(b), int(e)) for b, e in zip(begins, ends, strict=True)]
+        self.numbers = np.arange(len(begins))[:, None]
+        self.first, self.end, self.key = (np.empty((len(begins), columns)) for _ in range(3))
+        self.mask = np.empty((len(kind), columns), dtype=np.bool_)
+
+    def of(self, start: Floats, expected: Floats, place: Floats, due: Floats) -> Ints:
+        """Return the number of a machine for each column.
+
+        Args:
+            start: earliest one on each machine, shape (machines, columns) [h].
+            expected: duration, shape (kinds, columns) [h].
+            place: in the order of cost, times `_RANK`, shape (kinds, columns) [h].
+            due: shape (columns,) [h].
+        """
+        first, end, key = self.first, self.end, self.key
+        for n, block in enumerate(self.blocks):
+            np.minimum.reduce(start[block], axis=0, out=first[n])
+        np.add(first, expected.take(self.kinds, axis=0), out=end)
+        np.add(first, place.take(self.kinds, axis=0), out=key)
+        np.copyto(key, end + _LATE, where=end > due)
+        # no time is negative: only machines of the chosen block are at its first start
+        np.copyto(first, -1.0, where=self.numbers != key.argmin(axis=0))
+        for n, block in enumerate(self.blocks):
+            np.equal(start[block], first[n], out=self.mask[block])
+        return np.asarray(self.mask.argmax(axis=0))
 
 
 class _Slots:
@@ -282,11 +315,14 @@ class _Slots:
         self.padded = np.full((2 * self.most, self.columns), np.inf)
         self.mask = np.empty((machines, self.columns), dtype=np.bool_)
 
-    def first(self, need: Ints, out: Floats) -> None:
-        """Write the first time with so many free slots on each machine, shape of `need`."""
+    def first(self, need: Ints, kind: Ints, out: Floats) -> None:
+        """Write the first time with so many free slots, shape (machines, columns).
+
+        `need` is by kind, shape (kinds, columns); `kind` is that of each machine.
+        """
         np.copyto(out, self.free[0])
         for n, free in zip(self.needs[1:], self.free[1:], strict=True):
-            np.equal(need, n, out=self.mask)
+            (need == n).take(kind, axis=0, out=self.mask, mode="clip")
             np.copyto(out, free, where=self.mask)
 
     def take(self, machine: Ints, need: Ints, ended: Floats) -> Floats:

@@ -33,13 +33,30 @@ from typing import Final
 
 import numpy as np
 
-from planner.capacity._judge import late_shares
-from planner.capacity._months import ENDLESS_USD, Case, Simulated, simulate, simulate_all
+from planner.capacity._judge import QUARTER, late_shares
+from planner.capacity._months import (
+    ENDLESS_USD,
+    Case,
+    Simulated,
+    part_of,
+    simulate,
+    simulate_all,
+)
 from planner.capacity._queue import Flags
 from planner.capacity._spend import MONTHS_PER_YEAR, monthly_capital, months_paid, spend
-from planner.capacity.records import STANDING, Fleet, Horizon, Machine, Stock, Term
-from planner.core import Floats
-from planner.cost import HOURS_PER_MONTH, capex, idle_energy_per_hour, likely
+from planner.capacity.records import (
+    STANDING,
+    Fleet,
+    Horizon,
+    Machine,
+    Progress,
+    Stock,
+    Tell,
+    Term,
+    silent,
+)
+from planner.core import Floats, Text
+from planner.cost import HOURS_PER_MONTH, capex, idle_energy_per_hour, likely, money
 
 LOADED: Final = 0.85
 """Largest planned utilisation of a machine, before simulation."""
@@ -58,6 +75,8 @@ SETS: Final = 12
 """Sets of rentals that are simulated at first."""
 SPARE: Final = 5
 """Kinds of rentals that a compared fleet may get in place of one of its own."""
+COMPARING: Final = 0.6
+"""Share of the steps that are done when all fleets are compared."""
 CHEAPER: Final = 0.999
 """A compared fleet counts from this factor of the cost of the best one."""
 AT_ONCE: Final = 16
@@ -104,6 +123,11 @@ class Compared:
     case: Case
     full: Case
     known: dict[tuple[Stock, ...], tuple[float, float]]
+    tell: Tell = silent
+
+    def say(self, what: str, share: float) -> None:
+        """Tell a step of the search."""
+        self.tell(Progress(words=what, share=share))
 
     def look_at(self, fleets: Iterable[Sequence[Stock]], limit: float) -> list[Looked]:
         """Return lateness and cost of each fleet; unknown ones are simulated side by side.
@@ -171,9 +195,9 @@ def few(case: Case) -> Case:
     return replace(case, only=only, columns=1, least_scenarios=FEW_SCENARIOS, most_runs=FEW_RUNS)
 
 
-def compared_in(case: Case) -> Compared:
+def compared_in(case: Case, tell: Tell = silent) -> Compared:
     """Return an empty memory of compared fleets; searches for one case may share it."""
-    return Compared(few(case), case, {})
+    return Compared(few(case), case, {}, tell)
 
 
 def cheapest(case: Case, fleet: Fleet, horizon: Horizon, fast: Compared | None = None) -> Found:
@@ -201,7 +225,7 @@ def alternative(
             for m in case.machines}  # fmt: skip
     limits = {name: most[name] for name in _limits(case, Fleet(), terms)}
     free = replace(fleet, purchases_usd=None)
-    fast = fast or compared_in(case)
+    fast = replace(fast or compared_in(case), tell=silent)
     return _cheapest(free, horizon, limits, fast, fast.case)
 
 
@@ -212,6 +236,7 @@ def _cheapest(
     case = fast.full
     there = tuple(s for s in fleet.stocks if _machine(case, s.machine).term == "owned")
     late = 1.0 - horizon.probability
+    fast.say("Choosing what may be rented by the hour", 0.1)
     rented = _rented(fast, limits, there, late)
     usable = {m: n for m, n in limits.items() if _is_standing(case, m) or m in rented}
     begin = _program(case, fleet, horizon, usable, there)
@@ -219,10 +244,18 @@ def _cheapest(
     best = _improved(fast, [merged([*there, *begin, *rentals]), merged([*there, *rentals])],
                      limits, fleet, late)  # fmt: skip
     first, kept, n = best, False, 0
+    busiest = _busiest(exact)
     while True:
-        simulated = simulate(exact, best)
-        n += 1
+        # a fleet that is late in the busiest quarter is not simulated in full
+        simulated = simulate(busiest, best)
         worst = late_shares(simulated)[1]
+        if bool((worst <= late + 1e-12).all()) and busiest is not exact:
+            months = len(exact.at) * exact.scenarios
+            fast.say(Text("Simulating {months:,} months of the chosen fleet", months=months),
+                     COMPARING)  # fmt: skip
+            simulated = simulate(exact, best)
+            worst = late_shares(simulated)[1]
+        n += 1
         if kept := bool((worst <= late + 1e-12).all()):
             break
         larger = _enlarged(fast, best, limits, fleet, (int(np.argmax(worst)), late))
@@ -232,6 +265,15 @@ def _cheapest(
     # machines that did not help are not bought
     return Found(stocks=best if kept else first, keeps=kept, compared=len(fast.known) + n,
                  simulated=simulated if kept and exact is case else None)  # fmt: skip
+
+
+def _busiest(case: Case) -> Case:
+    """Return the quarter of a case with the most runs; the case where it has no other months."""
+    quarters = case.at // QUARTER
+    if not case.jobs or len(np.unique(quarters)) == 1 or case.only:
+        return case
+    runs = np.bincount(quarters, weights=case.runs.sum(axis=0))
+    return part_of(case, np.flatnonzero(quarters == int(np.argmax(runs))))
 
 
 def _is_standing(case: Case, name: str) -> bool:
@@ -461,7 +503,8 @@ def _improved(
     case = fast.case
     allowed = [s for s in begin if _allowed(case, s, limits, fleet)] or [begin[0]]
     now, best = fast.best_of(allowed, late)
-    for _ in range(MOST_ROUNDS):
+    for rounds in range(MOST_ROUNDS):
+        fast.say(_so_far(len(fast.known), now), COMPARING - 0.4 * 0.7**rounds)
         tried = [s for s in _neighbours(case, best, limits, fleet)
                  if now[0] > 0.0 or _least_cost(case, s) <= now[1]]  # fmt: skip
         then, other = now, best
@@ -474,6 +517,14 @@ def _improved(
             break
         now, best = then, other
     return best
+
+
+def _so_far(compared: int, now: Looked) -> str:
+    """Return how many fleets were compared, and what the best one costs."""
+    if now[0] > 0.0:
+        return Text("Compared {compared} fleets: none is in time yet", compared=compared)
+    return Text("Compared {compared} fleets: the best costs {cost} a month",
+                compared=compared, cost=money(now[1]))  # fmt: skip
 
 
 def _is_better(then: Looked, now: Looked) -> bool:

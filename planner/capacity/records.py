@@ -6,7 +6,7 @@ Money is in US dollars without tax, times in seconds unless a name says hours, s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
@@ -174,6 +174,22 @@ class Horizon:
     utilisation: float | None = None
     variation: float = 0.0
     seed: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """What a plan is doing: in words, and the share of its steps that are done."""
+
+    words: str
+    share: float
+
+
+Tell = Callable[[Progress], None]
+"""Takes the progress of a plan."""
+
+
+def silent(_: Progress) -> None:
+    """Take the progress of a plan and do nothing with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -82,6 +82,22 @@ def month_rows(answer: CapacityAnswer, display: Display) -> list[Record]:
     ]
 
 
+def month_table(answer: CapacityAnswer, display: Display) -> list[Record]:
+    """Return the months, to be read."""
+    money = display.currency
+    return [
+        {
+            "Month": m.month,
+            f"Cost ({money})": _money(float(m.cost.value), display),
+            "90 % interval": f"{_money(float(m.cost.low), display)} – "
+                             f"{_money(float(m.cost.high), display)}",
+            "Utilisation": None if m.utilisation is None else percent(m.utilisation),
+            "Late": None if m.late is None else percent(m.late, 1),
+        }
+        for m in answer.months
+    ]  # fmt: skip
+
+
 def waiting_rows(answer: CapacityAnswer) -> list[Record]:
     """Return the waiting times of each job."""
     return [

@@ -71,6 +71,12 @@ class Kept:
                 answer: Answer = entry.answer
                 return answer
 
+    def found(self, key: Hashable) -> Any:  # noqa: ANN401 - whatever was kept
+        """Return the answer under `key`, or `MISSING`: it does not wait for one in progress."""
+        with self._lock:
+            entry = self._entries.get(key)
+            return MISSING if entry is None else entry.answer
+
     def clear(self) -> None:
         """Forget all answers; work in progress is finished for those who wait."""
         with self._lock:

@@ -37,7 +37,9 @@ def _labels(key: str, *labels: str) -> tuple[str, ...]:
 
 
 SEEN: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "start": (".epochwise-answer", ()),
     "how_long": (_CHART, _labels("how-long-quick", "100", "500", "50", "1000", "200")),
+    "capacity": (_CHART, _labels("capacity-chart", "Rent or buy", "What matters", "Over the plan")),
     "compare": (_CHART, _labels("compare-money", "EUR", "USD", "EUR")),
     "throughput": (_CHART, _labels("throughput-scale", "Linear", "Log", "Linear")),
     "scaling_out": (_CHART, (_MORE,) * 3),
@@ -91,7 +93,25 @@ def browser(play: Playwright, url: str) -> None:
             took.append(runs.click_ms(button))
             settled(page)
         figure(f"{of}click to changed sentence (median)", statistics.median(took), "ms", 300)
+    _found_fleet(page, runs, url)
     chromium_.close()
+
+
+def _found_fleet(page: Page, runs: _Runs, url: str) -> None:
+    """Print how long the fleet of a preset takes that nobody has asked for, from the click."""
+    page.goto(f"{url}/capacity")
+    settled(page)
+    runs.click_ms(page.locator(".st-key-capacity-presets button").first)
+    preset = page.locator(".st-key-capacity-preset-model-team button").first
+    before, began = runs.finished, time.perf_counter()
+    preset.click()
+    page.get_by_test_id("stProgress").first.wait_for()
+    words_s = time.perf_counter() - began
+    while runs.finished == before:
+        page.wait_for_timeout(2)
+    page.evaluate(_PAINTED)
+    figure("capacity: click to progress in words", words_s, "s")
+    figure("capacity: click to the fleet of a new question", time.perf_counter() - began, "s")
 
 
 def _opened_s(page: Page, address: str, first: str) -> float:
@@ -108,18 +128,18 @@ class _Runs:
 
     def __init__(self, page: Page) -> None:
         self._page = page
-        self._finished = 0
+        self.finished = 0
         page.on("websocket", lambda socket: socket.on("framereceived", self._count))
 
     def _count(self, frame: bytes | str) -> None:
         message = ForwardMsg.FromString(frame if isinstance(frame, bytes) else frame.encode())
-        self._finished += message.WhichOneof("type") == "script_finished"
+        self.finished += message.WhichOneof("type") == "script_finished"
 
     def click_ms(self, button: Locator) -> float:
         """Return the time from a click to the painted page [ms]."""
-        before, began = self._finished, time.perf_counter()
+        before, began = self.finished, time.perf_counter()
         button.click()
-        while self._finished == before:
+        while self.finished == before:
             self._page.wait_for_timeout(2)
         self._page.evaluate(_PAINTED)
         return 1000 * (time.perf_counter() - began)

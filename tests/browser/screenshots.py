@@ -1,6 +1,7 @@
 """Pictures of every page for the docs: `python -m tests.browser.screenshots docs/screenshots`.
 
-Each page on the shipped results: light and dark on a desk, light on a telephone (400 px).
+Names of views behind the folder take these only. Each page on the shipped results: light and dark
+on a desk, light on a telephone (400 px).
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import io
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +24,7 @@ VIEWS: Final = {
     "start": "",
     "how-long": "how-long",
     "compare": "compare",
+    "capacity": "capacity?preset=vision",
     "throughput": "throughput",
     "scaling-out": "scaling-out",
     "steps-to-target": "steps-to-target",
@@ -32,26 +35,35 @@ VIEWS: Final = {
 KINDS: Final = {"": (1280, "light"), "-dark": (1280, "dark"), "-400px": (400, "light")}
 MOST_BYTES: Final = 300_000
 _TALLEST: Final = 3000
-_CHARTED: Final = {"how-long", "compare", "throughput", "scaling-out", "steps-to-target", "method"}
+_CHARTED: Final = {
+    "how-long",
+    "compare",
+    "capacity",
+    "throughput",
+    "scaling-out",
+    "steps-to-target",
+    "method",
+}
 
 
-def main(folder: Path) -> int:
-    """Write all pictures into `folder`; 1 where one is too large for a repository."""
+def main(folder: Path, names: Sequence[str] = ()) -> int:
+    """Write all pictures into `folder`, or those of `names`; 1 where one is too large."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place, served(Path(place) / "results") as url:
-        sizes = _all(url, folder)
+        sizes = _all(url, folder, names or tuple(VIEWS))
     for name, size in sizes.items():
         sys.stdout.write(f"{folder / name}: {size / 1000:.0f} kB\n")
     return int(any(size > MOST_BYTES for size in sizes.values()))
 
 
-def _all(url: str, folder: Path) -> dict[str, int]:
+def _all(url: str, folder: Path, names: Sequence[str]) -> dict[str, int]:
     sizes = {}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=chromium.executable(), args=list(ARGUMENTS)
         )
-        for name, address in VIEWS.items():
+        for name in names:
+            address = VIEWS[name]
             for kind, (width, scheme) in KINDS.items():
                 page = _opened(browser, f"{url}/{address}", width, scheme)
                 if name in _CHARTED:
@@ -87,4 +99,4 @@ def _small(picture: bytes) -> bytes:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1] if len(sys.argv) > 1 else "docs/screenshots")))
+    sys.exit(main(Path(sys.argv[1] if len(sys.argv) > 1 else "docs/screenshots"), sys.argv[2:]))

@@ -15,7 +15,7 @@ WIDTH: Final = 400
 FIELDS: Final = (
     "[data-testid=stSelectbox], [data-testid=stMultiSelect], [data-testid=stNumberInput]"
 )
-ANSWERS: Final = ("how-long", "compare", "throughput", "scaling-out", "steps-to-target")
+ANSWERS: Final = ("how-long", "compare", "capacity", "throughput", "scaling-out", "steps-to-target")
 
 
 def _at(page: Page, selector: str) -> float:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from planner.store import commit_runs
-from planner.store.kept import Kept
+from planner.store.kept import MISSING, Kept
 from planner.store.reader import GENERATIONS_KEPT
 from tests.store.build import a_set, opened, row
 
@@ -94,6 +94,24 @@ def test_an_answer_heavier_than_the_limit_is_given_and_not_kept() -> None:
     kept = Kept(10, weigh=len)
     assert kept.once("a", lambda: b"x" * 100) == b"x" * 100
     assert (len(kept), kept.weight) == (0, 0)
+
+
+def test_a_finished_answer_is_found_without_waiting() -> None:
+    kept, begun, go = Kept(2), threading.Event(), threading.Event()
+    assert kept.found("a") is MISSING
+
+    def slow() -> int:
+        begun.set()
+        go.wait(10.0)
+        return 7
+
+    thread = threading.Thread(target=lambda: kept.once("a", slow))
+    thread.start()
+    begun.wait(10.0)
+    assert kept.found("a") is MISSING
+    go.set()
+    thread.join()
+    assert kept.found("a") == 7
 
 
 def test_answers_about_all_runs_are_dropped_with_their_generation(tmp_path: Path) -> None:

@@ -104,8 +104,32 @@ def test_a_seed_and_a_tariff_are_part_of_the_question() -> None:
 
 
 def test_a_fleet_without_a_price_says_what_to_do() -> None:
-    shown = show("capacity", **{**ENTERED, "fleet": ["1 x buy|mi300x|8"]})
+    shown = show("capacity", **{**ENTERED, "fleet": ["1 x buy|mi250x|8"]})
     assert "list price" in texts(shown)
+
+
+def test_a_ready_server_of_the_catalogue_has_price_date_and_source_and_joins_the_fleet() -> None:
+    shown = unfold(show("capacity", **ENTERED), "capacity.machines")
+    tables = [t.value.to_dict("records") for t in shown.dataframe]
+    servers = next(rows for rows in tables if "Server" in rows[0])
+    h100 = next(row for row in servers if row["Server"] == "8 x H100 SXM5 80GB")
+    assert h100["Price (USD)"] == "317,000"
+    assert h100["Kind"] == "price"
+    assert next(row for row in servers if row["Server"] == "8 x MI300X")["Kind"] == "estimate"
+    assert h100["Price of"] == "Aug 2024"
+    assert h100["Source"].startswith("https://")
+    sound(shown.button(key="capacity.server.h100-sxm").click().run())
+    assert _given(shown, "fleet")[-1] == "1 x buy|h100-sxm|8"
+    assert "Buy 1 machine with 8 x H100 SXM5 80GB" in _code(shown)
+
+
+def test_on_a_telephone_the_question_is_one_line_and_tables_are_cards() -> None:
+    shown = show("capacity", **ENTERED)
+    said = texts(shown)
+    assert "1 job · 10 runs a month · 12 months · 95 % on time · fleet of 3" in said
+    html = " ".join(str(h.proto.body) for h in shown.get("html"))
+    assert html.count("epochwise-cards") == 1
+    assert "8 x H100 SXM5 80GB" in html[html.index("epochwise-cards") :]
 
 
 def test_edits_of_the_jobs_change_texts() -> None:

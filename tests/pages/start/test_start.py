@@ -9,8 +9,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.common import hardware
+from planner import figures
 from planner.answers import PRESETS, preset_answer
-from planner.core import with_ends
 from planner.store import Store
 from planner.store.disk import views
 from planner.store.disk.views import View
@@ -38,13 +38,16 @@ def test_three_doors_lead_to_three_pages() -> None:
 
 def test_every_job_shows_the_products_own_answer(store: Store) -> None:
     shown, today = show(""), datetime.now(UTC).date()
-    values = [metric.value for metric in shown.metric]
-    assert len(values) == len(PRESETS) == 6
-    for value, preset in zip(values, PRESETS, strict=True):
-        time = preset_answer(preset, store, hardware.catalog().catalog, today).time
-        assert time is not None
-        ends = float(time.value), float(time.low), float(time.high)
-        assert value == with_ends(*ends)[0]
+    cards = [h.proto.body for h in shown.get("html") if "epochwise-answer" in h.proto.body]
+    assert len(cards) == len(PRESETS) == 6
+    for card, preset in zip(cards, PRESETS, strict=True):
+        answer = preset_answer(preset, store, hardware.catalog().catalog, today)
+        assert answer.time is not None
+        tiles = [figures.time_tile("Time", answer.time)]
+        tiles += [figures.number_tile("Cost", answer.cost, "USD")] if answer.cost else []
+        for tile in tiles:
+            assert f">{tile.value} <" in card
+            assert tile.unit in card
 
 
 def test_every_job_leads_to_its_question() -> None:

@@ -8,9 +8,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planner.capacity import Case, Fleet, Horizon, Job, Machine, RunTime, Stock, plan
+from planner.capacity import (
+    Case,
+    Fleet,
+    Horizon,
+    Job,
+    Machine,
+    Progress,
+    RunTime,
+    Stock,
+    plan,
+)
 from planner.capacity._judge import keeps
-from planner.capacity._months import Simulated, simulate
+from planner.capacity._months import Simulated, part_of, simulate
 from planner.capacity._queue import NONE
 from planner.capacity._search import cheapest
 from planner.capacity._spend import spend
@@ -259,3 +269,33 @@ def test_no_fleet_of_all_small_ones_is_in_time_and_much_cheaper(small: float, wh
             if keeps(simulated, 0.95):
                 best = min(best, float(spend(simulated).total.mean()))
     assert _cost(case_, *found.stocks) <= 1.03 * best
+
+
+# -- parts of a case, progress --------------------------------------------------------------------
+
+
+def test_a_quarter_alone_is_simulated_as_in_the_whole() -> None:
+    whole = case(replace(FLEXIBLE, growth=0.05), STRICT, variation=0.1)
+    places = np.array([6, 7, 8])
+    part = part_of(whole, places)
+    every, some = simulate(whole, MIXED), simulate(part, MIXED)
+    columns = np.isin(every.month, places)
+    runs = len(some.load.job)
+    assert (some.load.job == every.load.job[:runs, columns]).all()
+    assert not every.load.real[runs:, columns].any()
+    assert np.array_equal(some.served.wait_h, every.served.wait_h[:runs, columns], equal_nan=True)
+    assert np.array_equal(some.served.late, every.served.late[:runs, columns])
+    assert spend(some).total == pytest.approx(spend(every).total[places])
+
+
+def test_a_search_says_what_it_does() -> None:
+    heard: list[Progress] = []
+    answer = plan(case(FLEXIBLE, STRICT), Fleet(rent_most=6), Horizon(months=12), tell=heard.append)
+    words = [step.words for step in heard]
+    assert any(w.startswith("Compared ") and "USD a month" in w for w in words)
+    assert f"Simulating {12 * 28:,} months of the chosen fleet" in words
+    assert words[-1] == "Looking for what breaks first"
+    shares = [step.share for step in heard]
+    assert shares == sorted(shares)
+    assert 0.0 <= shares[0] < shares[-1] <= 1.0
+    assert plan(case(FLEXIBLE, STRICT), Fleet(rent_most=6), Horizon(months=12)) == answer

@@ -1,0 +1,38 @@
+"""Prices of the machines of a plan: the catalogue's where a purchase has none."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner.answers._capacity import _catalogued
+from planner.store.catalog import read_catalog
+from tests.bench.capacity import ROOT
+
+CATALOG = read_catalog(ROOT / "data" / "catalog", []).catalog
+
+
+@pytest.mark.parametrize(
+    ("line", "option"),
+    [
+        ("buy|h100-sxm|8", "buy-8x-h100-sxm"),
+        ("buy|H100 SXM5 80GB|8", "buy-8x-h100-sxm"),
+        ("buy|rtx-4090|1", "buy-1x-rtx-4090"),
+        ("buy|h100-sxm|8|260000 total", "buy|h100-sxm|8|260000 total"),
+        ("buy|h100-sxm|4", "buy|h100-sxm|4"),
+        ("buy|mi300x|8", "buy-8x-mi300x"),
+        ("buy|mi250x|8", "buy|mi250x|8"),
+        ("own|h100-sxm|8", "own|h100-sxm|8"),
+        ("rent|h100-sxm|8|20", "rent|h100-sxm|8|20"),
+    ],
+)
+def test_a_purchase_without_a_price_is_the_option_of_the_catalogue(line: str, option: str) -> None:
+    assert _catalogued(line, CATALOG) == option
+
+
+def test_every_ready_server_has_a_price_a_date_and_a_source() -> None:
+    servers = {a.id: a for a in CATALOG.accelerators if a.server_price_usd is not None}
+    assert {"h100-sxm", "b200", "a100-sxm-40gb"} <= set(servers)
+    for server in servers.values():
+        assert server.server_accelerators
+        assert server.server_price_as_of is not None
+        assert server.server_price_source_url.startswith("https://")
