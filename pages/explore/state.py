@@ -36,6 +36,8 @@ _ANSWERS: Final = Kept(48)
 """Answers, charts and tables; each of 15,000 points has some megabytes."""
 MOST_TEXT: Final = 60
 """Letters of a name on hover."""
+SYSTEMS: Final = ("accelerator", "system")
+"""Categories whose names are systems."""
 MARKED: Final = ("brush", "brush_in", "hidden")
 """Parameters that say what is marked in the chart."""
 
@@ -112,7 +114,7 @@ def _drawn(
         hover=_hover(runs, points, answer),
         hue=nowhere if points.colour is None else points.colour.codes,
         hues=hues,
-        slots=_slots(hues, everything),
+        slots=_slots(hues, everything, of_systems=asked.colour in SYSTEMS),
         symbol=nowhere if points.symbol is None else points.symbol.codes,
         symbols=() if points.symbol is None else points.symbol.labels,
         panel=panel,
@@ -164,8 +166,14 @@ def _by_frequency(runs: pa.Table, name: str) -> list[str]:
     return [category.labels[i] for i in np.argsort(-counts, kind="stable")]
 
 
-def _slots(names: Sequence[str], everything: Sequence[str]) -> tuple[int, ...]:
-    """Return the colour of each name: its usual one, or the next free one; -1 for the rest."""
+def _slots(names: Sequence[str], everything: Sequence[str], *, of_systems: bool) -> tuple[int, ...]:
+    """Return the colour of each name: its usual one, or the next free one; -1 for the rest.
+
+    Systems have the colours of all pages, those of one accelerator in different shades.
+    """
+    if of_systems:
+        own = figures.option_slots([(name, name) for name in names if name in everything])
+        return tuple(own.get(name, -1) for name in names)
     usual, taken = slots(names, everything), set[int]()
     found = []
     for name in names:

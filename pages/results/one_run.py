@@ -121,8 +121,9 @@ def _epochs(shared: Store, run: Run) -> None:
         st.caption("Single epochs and epoch 1 are unknown; only the summary is available.")
         return
     figure = figures.epoch_times(
-        epoch, seconds, run.later_epoch_mean_s, run.later_epoch_sd_s, widgets.theme()
-    )
+        epoch, seconds, run.later_epoch_mean_s, run.later_epoch_sd_s, widgets.theme(),
+        slot=figures.system_slots([run.system])[run.system],
+    )  # fmt: skip
     widgets.chart(figure, "results.epochs", run_sentence(run))
     if not rows:
         st.caption(

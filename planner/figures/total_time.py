@@ -12,6 +12,7 @@ from planner.core import Floats, Text, in_words, plain
 from planner.figures.frame import (
     BAND,
     DASHES,
+    LEAST_HEIGHT,
     LEFT_OUT,
     SUSPECT,
     SYMBOLS,
@@ -151,10 +152,19 @@ def _words(seconds: Floats) -> list[str]:
 
 
 def epoch_times(
-    epoch: Floats, epoch_s: Floats, mean_s: float | None, sd_s: float | None, theme: Theme
+    epoch: Floats,
+    epoch_s: Floats,
+    mean_s: float | None,
+    sd_s: float | None,
+    theme: Theme,
+    *,
+    slot: int = 0,
 ) -> ChartSpec:
-    """Return a chart of the epochs of one run [s], with mean and sd of the later ones."""
-    drawing, colour = Drawing(theme, height=300), theme.colour(0)
+    """Return a chart of the epochs of one run [s], with mean and sd of the later ones.
+
+    `slot` is the colour of the run's system.
+    """
+    drawing, colour = Drawing(theme, height=LEAST_HEIGHT), theme.colour(slot)
     end = float(epoch[-1]) + 0.6
     if mean_s is not None:
         _later(drawing, mean_s, sd_s, end, colour)
