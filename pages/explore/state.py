@@ -191,10 +191,11 @@ def _slots(names: Sequence[str], everything: Sequence[str], *, of_systems: bool)
 def _hover(runs: pa.Table, points: Points, answer: ExploreAnswer) -> dict[int, str]:
     """Return the facts of each drawn run, as lines of HTML."""
     asked, rows = answer.question, points.rows[points.drawn]
-    systems, workloads, suspects, batches, dates = (
+    systems, workloads, suspects, standings, batches, dates = (
         runs[name].take(rows).to_pylist()
-        for name in ("system", "workload", "suspect", "global_batch_size", "published_on")
-    )
+        for name in ("system", "workload", "suspect", "standing", "global_batch_size",
+                     "published_on")
+    )  # fmt: skip
     shown = [(_name(asked.y, points.y_title), points.y)]
     if not is_grouped(asked) and asked.x != "global_batch_size":
         shown.insert(0, (_name(asked.x, points.x_title), points.x))
@@ -205,6 +206,7 @@ def _hover(runs: pa.Table, points: Points, answer: ExploreAnswer) -> dict[int, s
         facts = "".join(f"<br>{title}: {plain(float(v[place]), 4)}" for title, v in shown)
         published = f"<br>published {dates[i]}" if dates[i] else ""
         flag = f"<br>suspect: {escape(suspects[i])}" if suspects[i] else ""
+        flag += f"<br>{escape(standings[i])}: not checked" if standings[i] else ""
         lines[place] = (
             f"<b>{escape(_short(systems[i]))}</b>{batch}<br>{escape(_short(workloads[i]))}"
             f"{facts}{published}{flag}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -182,13 +183,21 @@ def epoch_times(
     return drawing.figure()
 
 
+def _with_sd(mean: float, sd: float | None) -> str:
+    """Return a mean with its standard deviation, both to the place that the sd allows."""
+    if not sd or not math.isfinite(sd):
+        return f"{mean:,.4g}"
+    places = 1 - math.floor(math.log10(sd))
+    digits = max(places, 0)
+    return f"{round(mean, places):,.{digits}f} ± {round(sd, places):,.{digits}f}"
+
+
 def _later(drawing: Drawing, mean_s: float, sd_s: float | None, end: float, colour: str) -> None:
     later = np.array([1.5, end - 0.1])
     if sd_s is not None:
         drawing.band(later, np.full(2, mean_s - sd_s), np.full(2, mean_s + sd_s),
                      colour=colour, name="sd")  # fmt: skip
-    sd = "" if sd_s is None else f" ± {sd_s:,.3g}"
-    label = Text("epochs 2 and later: {mean_s:,.4g}{sd} s", mean_s=mean_s, sd=sd)
+    label = Text("epochs 2 and later: {mean} s", mean=_with_sd(mean_s, sd_s))
     drawing.line(
         later,
         np.full(2, mean_s),
