@@ -30,6 +30,7 @@ from planner.answers import (
     scaling_out_answered,
     series_by_slug,
     usual_driver,
+    with_standing,
 )
 from planner.answers import (
     scaling_out_workloads as scaled_workloads,
@@ -243,7 +244,7 @@ def trials_version(shared: Store, of: TrialSet) -> int:
         names = (w for w in shared.workloads if w.startswith(begin) or w == of.network)
         return shared.version(*names)
 
-    return once_a_run(("trials version", shared.serial, of.network), query)
+    return _once(shared, ("trials version", of.network), query)
 
 
 def optimizer_comparison(
@@ -421,6 +422,12 @@ def listed(
         return with_flags(shared, with_mfu(queries.listed(shared, filters, skip=skip), catalog))
 
     return _TABLES.once(key, query), key
+
+
+def every_listed(shared: Store, filters: queries.Filters, most: int, catalog: Catalog) -> pa.Table:
+    """Return all filtered runs with MFU, suspect flags and standing, for downloads."""
+    runs = with_mfu(queries.listed(shared, filters, most=most), catalog)
+    return with_standing(shared, with_flags(shared, runs))
 
 
 def with_mfu(runs: pa.Table, catalog: Catalog) -> pa.Table:

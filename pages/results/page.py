@@ -87,9 +87,7 @@ def _list(link: Link, shared: Store, chosen: Chosen) -> None:
                         icon=":material/flag:", on_click=lambda: link.put("suspect", [slug(ANY)]),
                     )  # fmt: skip
             with st.container(horizontal=True, width="content"):
-                every = lambda: kept.with_flags(  # noqa: E731
-                    shared, kept.with_mfu(queries.listed(shared, filters, most=shown), catalog)
-                )
+                every = lambda: kept.every_listed(shared, filters, shown, catalog)  # noqa: E731
                 _downloads(link, every, counted)
         st.caption("Click a row to open its run; by keyboard: Shift and Space.")
         badges = [(s.folder, s.slug) for s in shared.sets if s.is_unofficial]
