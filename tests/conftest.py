@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from planner.store.disk.folders import FURTHER, OWN, SHIPPED
 from planner.store.disk.sweeps import STATE
@@ -95,6 +96,9 @@ def pytest_configure() -> None:
     if SHARED not in os.environ:
         os.environ[SHARED] = str(_temporary("epochwise-fork-"))
     gc.disable()  # until all tests are collected
+    # How long a drawn case takes is no promise: beside other workers it is any number.
+    settings.register_profile("epochwise", deadline=None)
+    settings.load_profile("epochwise")
     # No test asks how fast JAX is; its compiler takes half of what they take of it.
     os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
     signal.signal(signal.SIGINT, signal.default_int_handler)
