@@ -443,7 +443,7 @@ def test_of_another_machine_nothing_is_claimed_but_its_silence(sweeping: Path) -
 def test_an_ended_sweep_stands_below_until_it_is_forgotten(sweeping: Path) -> None:
     result(sweeping, phase="failed", message="spec.toml went away")
     shown = show("measure", ticket="small-1")
-    assert "spec.toml went away. Finished runs are kept" in texts(shown)
+    assert "spec.toml went away\n\nFinished runs are kept" in texts(shown)
     assert list(shown.dataframe[0].value["State"]) == ["Failed"]
     shown.button(key="measure.forget.small-1").click().run()
     assert "None yet." in texts(sound(shown))
