@@ -95,12 +95,11 @@ def fitted(
     noise, tail = 0.04, np.ones(len(traits))
     for _ in range(ROUNDS):
         weight = tail / noise
-        precision = (few.T @ few.multiply(weight[:, None])).toarray() + np.diag(1.0 / prior)
+        precision = np.asarray(few.T @ (design * weight[:, None])) + np.diag(1.0 / prior)
         covariance = cho_solve(cho_factor(precision), identity)
         values = covariance @ (design.T @ (weight * y))
         residual = y - design @ values
-        own = few.multiply(few @ covariance).sum(axis=1)
-        spread = residual**2 + np.asarray(own).ravel()
+        spread = residual**2 + np.sum(design * np.asarray(few @ covariance), axis=1)
         tail = (tails + 1.0) / (tails + spread / noise)
         noise = float(np.mean(tail * spread))
         for index in members.values():
