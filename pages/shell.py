@@ -14,6 +14,7 @@ import streamlit as st
 from pages.common import kept, markup, narrow, widgets
 from pages.common.addresses import ADDRESSES, START
 from pages.common.kept import ROOT, TURNS, at_one_moment, store
+from pages.visitor import account, identity
 from planner.core import Text
 from planner.figures import style_sheet
 
@@ -56,6 +57,7 @@ def _several(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
+identity.take_share()
 st.set_page_config(page_icon=str(ROOT / "pages" / "icon.png"), layout="wide")
 markup.draw(style_sheet(widgets.theme()))
 page = st.navigation(_pages())
@@ -63,6 +65,7 @@ markup.draw(narrow.STYLE)
 try:
     with TURNS.turn() as requested_s, at_one_moment(requested_s):
         page.run()
+        account.draw()
         _footer()
 except Exception:  # Streamlit logs it and shows a box without details
     number = uuid.uuid4().hex[:12]

@@ -4,6 +4,7 @@
 `python -m planner sql "SELECT ..."`: a read-only query of the runs.
 `python -m planner import SOURCE PATH --set NAME`: bring in what other programs measured.
 `python -m planner token create NAME --set SLUG`: a token for `python -m runners push`.
+`python -m planner set visibility SLUG --group TEAM`: who sees a set; share links; `audit`: the log.
 `python -m planner export SET --out FILE.zip`: a result set as one file to send.
 `python -m planner docs NAME`: print a page of the documentation that is made from the code.
 `python -m planner mfu [DIR]`: fit the efficiency of described workloads on published tables.
@@ -40,6 +41,8 @@ NAMES: Final = {
     "backtest": "how wrong on what was hidden: docs/accuracy.md",
     "export": "a result set as one file to send",
     "token": "tokens of programs that push runs to this server",
+    "set": "who sees a result set, and links that share one",
+    "audit": "who changed what, when",
     "mfu": "fit the efficiency of described workloads",
 }
 """All commands, with what each is for."""
@@ -66,16 +69,23 @@ def main(arguments: list[str]) -> int:
     return run_backtest(options)
 
 
-_DATA: Final = ("import", "export", "token")
-"""Commands that bring in or hand out runs."""
+_DATA: Final = ("import", "export", "token", "set", "audit")
+"""Commands that bring in or hand out runs, or decide who may."""
 
 
 def _move(options: argparse.Namespace) -> int:
+    from planner.commands.access import run_audit, run_set
     from planner.commands.export import run_export
     from planner.commands.import_ import run_import
     from planner.commands.token import run_token
 
-    run = {"import": run_import, "export": run_export, "token": run_token}[options.command]
+    run = {
+        "import": run_import,
+        "export": run_export,
+        "token": run_token,
+        "set": run_set,
+        "audit": run_audit,
+    }[options.command]
     return run(options)
 
 
@@ -99,6 +109,13 @@ def _parser(command: str) -> argparse.ArgumentParser:
         from planner.commands import token as tokens
 
         tokens.add_arguments(token)
+    sets = commands.add_parser("set", help=NAMES["set"])
+    log = commands.add_parser("audit", help=NAMES["audit"])
+    if command in ("set", "audit"):
+        from planner.commands import access
+
+        access.add_arguments(sets)
+        access.add_audit(log)
     send = commands.add_parser("export", help=NAMES["export"])
     if command == "export":
         from planner.commands import export

@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from planner.store.disk.folders import FURTHER, OWN, SHIPPED
 from planner.store.disk.sweeps import STATE
@@ -18,29 +19,52 @@ from tests.fork_server import SHARED
 
 ROOT = Path(__file__).resolve().parent.parent
 SLOWEST = (
-    "browser/test_measure.py", "runners/test_strategies.py", "runners/cluster/test_ray.py",
-    "runners/test_converge_child.py", "runners/launch/test_ray.py", "runners/test_inference.py",
-    "pages/measure/test_measure.py", "faults/test_kills_in_a_run.py",
-    "runners/test_workloads.py", "runners/test_flops.py", "runners/launch/test_namespaces.py",
-    "runners/test_real.py", "faults/test_odd_files.py", "runners/commands/test_cli.py",
-    "runners/launch/test_command.py", "runners/launch/test_slurm.py",
-    "faults/test_answers_under_load.py", "runners/test_jax.py", "faults/test_runner_kills.py",
-    "runners/test_describe.py", "runners/test_late_device.py",
-    "runners/process/test_supervise.py", "runners/launch/test_spark.py",
-    "store/test_extremes.py", "store/test_hostile.py", "backtest/questions/test_result_data.py",
-    "planner/answers/test_ratio_tables.py", "data/test_shipped.py",
-    "planner/store/sealed/test_commit.py", "planner/store/sealed/test_compact.py",
-    "store/test_full_disk.py", "store/test_costs.py",
+    "browser/test_walk.py", "runners/test_strategies.py", "browser/test_measure.py",
+    "runners/launch/test_ray.py", "browser/test_compare.py", "runners/cluster/test_ray.py",
+    "api/test_same_numbers.py", "browser/test_steps_to_target.py", "browser/test_how_long.py",
+    "browser/test_accessibility.py", "pages/test_stores.py", "browser/test_explore.py",
+    "browser/test_growing.py", "browser/test_telephone.py", "browser/test_hostile_names.py",
+    "pages/measure/test_measure.py", "runners/process/test_supervise.py", "browser/test_looks.py",
+    "runners/test_converge_child.py", "golden/test_golden.py", "browser/test_hostile_uploads.py",
+    "browser/test_downloads.py", "faults/test_no_links.py", "runners/test_workloads.py",
+    "runners/commands/test_cli.py", "store/test_hostile.py", "pages/test_echo.py",
+    "runners/test_inference.py", "runners/test_describe.py", "faults/test_kills_in_a_run.py",
+    "browser/test_saved_views.py", "browser/test_results.py", "faults/test_uploads.py",
+    "planner/answers/test_ratio_tables.py", "browser/test_epoch_size.py", "store/test_reader.py",
+    "faults/test_disks.py", "planner/store/sealed/test_compact.py", "browser/test_back.py",
+    "runners/sweep/test_sweep.py", "pages/steps_to_target/test_steps_to_target.py",
+    "store/test_queries.py", "faults/test_answers_under_load.py", "pages/test_links_for_good.py",
+    "store/test_cli.py", "faults/test_odd_files.py", "browser/test_method.py",
+    "planner/store/sealed/test_commit.py", "browser/test_capacity.py", "load/test_load.py",
+    "store/test_library_answers.py", "runners/test_real.py", "faults/test_writers.py",
+    "faults/test_questions.py", "faults/test_runner_kills.py",
+    "planner/scaling_out/test_scaling_out.py", "runners/launch/test_command.py",
+    "runners/test_queue.py", "faults/test_mutants.py", "faults/test_kill.py",
+    "faults/test_push.py", "store/test_costs.py", "pages/compare/test_compare.py",
+    "runners/test_late_device.py", "runners/test_jax.py", "pages/test_epoch_size.py",
+    "data/test_shipped.py", "backtest/questions/test_result_data.py", "test_command_line.py",
 )  # fmt: skip
-"""Files of minutes. They come first, so that no worker is left alone with one at the end."""
+"""Files of more than 7 s of processor time, the longest first.
 
-
+They begin in this order, so that the workers end together.
+"""
 SLOW_FOLDERS = ("browser", "faults", "load", "pages")
 SLOW_FILES = (
-    *SLOWEST, "runners/test_feeds.py", "runners/test_lean.py", "runners/test_datasets.py",
-    "runners/test_queue.py", "runners/sweep/test_sweep.py", "store/test_twelve_thousand.py",
-    "store/test_library_answers.py", "store/test_reader.py", "store/test_cli.py",
-    "planner/answers/test_asking.py", "api/test_server.py", "api/test_same_numbers.py",
+    "api/test_same_numbers.py", "api/test_server.py", "backtest/questions/test_result_data.py",
+    "data/test_shipped.py", "planner/answers/test_asking.py",
+    "planner/answers/test_ratio_tables.py", "planner/store/sealed/test_commit.py",
+    "planner/store/sealed/test_compact.py", "runners/cluster/test_ray.py",
+    "runners/commands/test_cli.py", "runners/launch/test_command.py",
+    "runners/launch/test_namespaces.py", "runners/launch/test_ray.py",
+    "runners/launch/test_slurm.py", "runners/launch/test_spark.py",
+    "runners/process/test_supervise.py", "runners/sweep/test_sweep.py",
+    "runners/test_converge_child.py", "runners/test_datasets.py", "runners/test_describe.py",
+    "runners/test_feeds.py", "runners/test_flops.py", "runners/test_inference.py",
+    "runners/test_jax.py", "runners/test_late_device.py", "runners/test_lean.py",
+    "runners/test_queue.py", "runners/test_real.py", "runners/test_strategies.py",
+    "runners/test_workloads.py", "store/test_cli.py", "store/test_costs.py",
+    "store/test_extremes.py", "store/test_full_disk.py", "store/test_hostile.py",
+    "store/test_library_answers.py", "store/test_reader.py", "store/test_twelve_thousand.py",
     "test_command_line.py", "test_readme.py",
 )  # fmt: skip
 """What `make check` leaves to `make test`."""
@@ -72,6 +96,9 @@ def pytest_configure() -> None:
     if SHARED not in os.environ:
         os.environ[SHARED] = str(_temporary("epochwise-fork-"))
     gc.disable()  # until all tests are collected
+    # How long a drawn case takes is no promise: beside other workers it is any number.
+    settings.register_profile("epochwise", deadline=None)
+    settings.load_profile("epochwise")
     # No test asks how fast JAX is; its compiler takes half of what they take of it.
     os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
     signal.signal(signal.SIGINT, signal.default_int_handler)

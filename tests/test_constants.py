@@ -98,7 +98,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         answers.comparison.question:EPOCHS answers.comparison.question:MOST_EPOCHS
         answers.comparison.question:MOST_OPTIONS
         compare._shortlist:BEGIN_WITH compare._shortlist:HOPELESS compare._shortlist:SERVER
-        compare._shortlist:PURCHASES
+        compare._shortlist:PURCHASES compare._shortlist:MAKERS
         compare._candidates:CLUSTERS compare._candidates:MOST_COUNT job._memory:MOST_SHARDS
         compare._candidates:MOST_PRICE compare._candidates:MOST_PRICE_USD
         compare._candidates:MOST_RATE
@@ -166,7 +166,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         core._numbers:MOST core._durations:LEAST_OF_A_UNIT epochs.how_long:IN_WHOLE_HOURS_S
         epochs.how_long:ROUGH core._numbers:GROUPED_FROM
         compare.undecided:LONG_MINUTES
-        compare.undecided:NAMED compare._sentences:_TINY job._memory:_COUNTABLE
+        compare.undecided:NAMED compare._sentences:_TINY cost.payback:SURELY job._memory:_COUNTABLE
         answers.comparison._snapshot:LIKELIER compare.rent_or_buy:LEAST_CHANCE
         compare.rent_or_buy:HARDLY compare.rent_or_buy:LEAST_WORK_S
         cost.break_even:EVEN_PERCENT cost._display:DIGITS cost._display:RATE_DIGITS
@@ -215,6 +215,9 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         published._named_workloads:LORA_PER_PARAMETER published._named_workloads:ATTENTION
         published._named_workloads:IMAGENET published._named_workloads:COCO
         published._named_workloads:OPEN_IMAGES published._runs:DIGITS published._runs:GB""",
+    "limits of a login, described in docs/decisions/0061": """
+        people.roles:LOGIN_HOURS people.roles:_MOST_HOURS people.roles:_HOUR_S
+        people.roles:_SKEW_S people.roles:_MOST_GROUPS people.roles:_MOST_LETTERS""",
     "another name of answers.TWICE": "throughput.fit:FAR",
 }
 """Why a number stands in no table of constants, and which do not."""

@@ -83,8 +83,13 @@ def sentences_of(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> tuple[str,
     return tuple(text for text in joined if text)
 
 
+def headline_rows(rows: Sequence[Row]) -> list[tuple[str, Row]]:
+    """Return the figures of the first sentence whose data are present, with their words."""
+    return _rows_of(rows, HEADLINE)
+
+
 def _headline(rows: Sequence[Row]) -> str:
-    errors = [f"{per_cent(row.median_error)} {words}" for words, row in _rows_of(rows, HEADLINE)]
+    errors = [f"{per_cent(row.median_error)} {words}" for words, row in headline_rows(rows)]
     return f"Median error on hidden public data: {_listed(errors)}." if errors else ""
 
 

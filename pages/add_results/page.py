@@ -13,7 +13,7 @@ from pages.add_results.question import PAGE
 from pages.common import widgets
 from pages.common.kept import store
 from pages.common.link import Link, as_text
-from pages.common.permission import Permission, permission
+from pages.visitor.permission import Action, Permission, permission
 from planner.core import Text, plural
 from planner.importers import Preview
 
@@ -46,7 +46,7 @@ def show() -> None:
     st.title("Add results")
     link.warn()
     st.markdown("Results of other programs. Everything is checked before anything is kept.")
-    may = permission()
+    may = permission(Action.ADD)
     sets.said()
     if not may.allowed:
         _off(may)

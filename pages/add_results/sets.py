@@ -13,7 +13,7 @@ from pages.add_results.question import PAGE
 from pages.common import widgets
 from pages.common.addresses import ADDRESSES
 from pages.common.link import as_text, page_link, plain
-from pages.common.permission import permission
+from pages.visitor.permission import Action, allow, permission
 from planner.core import Text
 from planner.store import Store
 from planner.store.sealed.result_set import ResultSet, restore, withdraw
@@ -67,6 +67,9 @@ def draw(shared: Store, own: Path) -> None:
             alt="Sets that were brought in",
         )
         by_slug = {s.slug: s for s in found}
+        if not (may := permission(Action.WITHDRAW)).allowed:
+            st.caption(f"Sets cannot be withdrawn or restored from here. {may.why}")
+            return
         chosen = st.selectbox(
             "Set to withdraw or restore", list(by_slug), index=None, key="add_results.which",
             format_func=lambda slug: by_slug[slug].title, placeholder="–",
@@ -85,17 +88,18 @@ def draw(shared: Store, own: Path) -> None:
 def _withdraw(own: Path, slug: str) -> None:
     reason = plain(str(st.session_state.get(_REASON) or "")) or "no reason given"
     _act(
+        slug,
         lambda: withdraw(own / slug, reason, _today()),
         Text("{slug} is withdrawn. Its files stay, and it can be restored.", slug=slug),
     )
 
 
 def _restore(own: Path, slug: str) -> None:
-    _act(lambda: restore(own / slug, _today()), Text("{slug} is shown again.", slug=slug))
+    _act(slug, lambda: restore(own / slug, _today()), Text("{slug} is shown again.", slug=slug))
 
 
-def _act(what: Callable[[], object], text: str) -> None:
-    allowed = permission()
+def _act(slug: str, what: Callable[[], object], text: str) -> None:
+    allowed = allow(Action.WITHDRAW, slug)
     if not allowed.allowed:
         say(allowed.why, wrong=True)
         return

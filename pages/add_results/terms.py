@@ -11,7 +11,7 @@ from pages.add_results import question, sets
 from pages.add_results.question import Asked, Target, key
 from pages.common import widgets
 from pages.common.link import as_text, plain
-from pages.common.permission import permission
+from pages.visitor.permission import Action, allow
 from planner.core import Text, message_of, plural
 from planner.core.slugs import folder_slug
 from planner.importers import Preview, SourceError, commit
@@ -92,7 +92,7 @@ def add(own: Path, asked: Asked, target: Target, preview: Preview) -> None:
 
 def _added(own: Path, asked: Asked, target: Target) -> None:
     """Write the runs as one file, or nothing."""
-    allowed = permission()
+    allowed = allow(Action.ADD, target.slug)
     if not allowed.allowed:
         sets.say(allowed.why, wrong=True)
         return

@@ -24,12 +24,14 @@ from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
+from pages.visitor import identity
 from planner.answers import (
     ScalingOutAnswer,
     facts,
     scaling_out_answered,
     series_by_slug,
     usual_driver,
+    with_standing,
 )
 from planner.answers import (
     scaling_out_workloads as scaled_workloads,
@@ -44,6 +46,7 @@ from planner.epochs.epoch_size import epoch_size
 from planner.job import shares
 from planner.runs import FormRun, Placement, Run, Trials, TrialSet
 from planner.store import Store, folders_from_environment, queries
+from planner.store.disk.access import EVERYONE, OWNER, Access, Viewer
 from planner.store.kept import Kept
 from planner.store.queries import KnownWorkload, TimedSystem
 from planner.throughput import SystemCurve, curves_of, systems_of, usual_systems, with_step_times
@@ -243,7 +246,7 @@ def trials_version(shared: Store, of: TrialSet) -> int:
         names = (w for w in shared.workloads if w.startswith(begin) or w == of.network)
         return shared.version(*names)
 
-    return once_a_run(("trials version", shared.serial, of.network), query)
+    return _once(shared, ("trials version", of.network), query)
 
 
 def optimizer_comparison(
@@ -423,6 +426,12 @@ def listed(
     return _TABLES.once(key, query), key
 
 
+def every_listed(shared: Store, filters: queries.Filters, most: int, catalog: Catalog) -> pa.Table:
+    """Return all filtered runs with MFU, suspect flags and standing, for downloads."""
+    runs = with_mfu(queries.listed(shared, filters, most=most), catalog)
+    return with_standing(shared, with_flags(shared, runs))
+
+
 def with_mfu(runs: pa.Table, catalog: Catalog) -> pa.Table:
     """Return listed runs with a column of their MFU [0..1], without those it follows from."""
     values = pa.array(shares(runs.select(_WORK).to_pylist(), catalog), pa.float64())
@@ -477,17 +486,31 @@ ROOT: Final = Path(__file__).parent.parent.parent
 _STORE_LOCK: Final = threading.Lock()
 
 
+MOST_VIEWERS: Final = 8
+"""Stores that are kept: one for what everyone sees, one for each further choice of sets."""
+
+
 @lru_cache(maxsize=4)
 def _store(environment: tuple[tuple[str, str], ...]) -> Store:
-    return Store(folders_from_environment(ROOT, dict(environment)))
+    return Store(folders_from_environment(ROOT, dict(environment)), viewer=EVERYONE)
 
 
-def store() -> Store:
-    """Return the refreshed store over the shipped folder, the user's own and any further ones.
+@lru_cache(maxsize=MOST_VIEWERS)
+def _store_of(environment: tuple[tuple[str, str], ...], viewer: Viewer) -> Store:
+    return Store(folders_from_environment(ROOT, dict(environment)), viewer=viewer)
 
-    While a page is drawn, the store keeps the state of the start of drawing (pages/shell.py).
+
+def store(viewer: Callable[[], Viewer] = identity.viewer) -> Store:
+    """Return the refreshed store of what a viewer may see, by default the session of the page.
+
+    Every question of pages and HTTP interface goes to this store, which holds nothing else
+    (docs/decisions/0061). While a page is drawn, it keeps the state of the start of drawing
+    (pages/shell.py).
     """
-    shared = _shared()
+    held: Store | None = getattr(_RUN, "store", None)
+    if held is not None and held.is_held:
+        return held
+    shared = _seen(viewer)
     if not shared.is_held:
         shared.refresh()
     return shared
@@ -496,12 +519,35 @@ def store() -> Store:
 @contextmanager
 def at_one_moment(requested_s: float) -> Iterator[None]:
     """Show this thread one state of the store until the block ends: `requested_s` or later."""
-    with _shared().at_one_moment(requested_s):
-        _RUN.answers = {}
+    shared = _seen(identity.viewer, requested_s)
+    with shared.at_one_moment(requested_s):
+        _RUN.answers, _RUN.store = {}, shared
         try:
             yield
         finally:
-            _RUN.answers = None
+            _RUN.answers = _RUN.store = None
+
+
+def _seen(viewer: Callable[[], Viewer], requested_s: float | None = None) -> Store:
+    """Return the store of a viewer: that of everyone while every set is open."""
+    everyone = _shared()
+    everyone.look(requested_s)
+    if not everyone.restricted:
+        return everyone
+    seen = _grants(viewer(), everyone.restricted)
+    if seen == everyone.viewer:
+        return everyone
+    with _STORE_LOCK:
+        return _store_of(_environment(), seen)
+
+
+def _grants(viewer: Viewer, restricted: Mapping[str, Access]) -> Viewer:
+    """Return what counts of a viewer's grants, so that those who see the same share a store."""
+    if viewer.sees_all:
+        return OWNER
+    groups = frozenset[str]().union(*(access.groups for access in restricted.values()))
+    slugs_of = frozenset(Path(place).name for place in restricted)
+    return Viewer(groups=viewer.groups & groups, sets=viewer.sets & slugs_of)
 
 
 _RUN: Final = threading.local()
@@ -519,10 +565,13 @@ def once_a_run(question: Hashable, answer: Callable[[], Answer]) -> Answer:
     return result
 
 
+def _environment() -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((k, v) for k, v in os.environ.items() if k.startswith("EPOCHWISE_")))
+
+
 def _shared() -> Store:
-    environment = tuple(sorted((k, v) for k, v in os.environ.items() if k.startswith("EPOCHWISE_")))
     with _STORE_LOCK:  # simultaneous first sessions share one store
-        return _store(environment)
+        return _store(_environment())
 
 
 AT_ONCE: Final = 2

@@ -14,6 +14,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
@@ -139,12 +140,14 @@ _LATE: Final = re.compile(
 """Where Streamlit makes links, icons and arrows after backslashes have been taken away."""
 
 
+@lru_cache(maxsize=8192)
 def as_text(text: str) -> str:
     """Return `text` on one line, escaped so that Markdown shows it as it is."""
     joined = _LATE.sub(_JOIN, plain(text))
     return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|$:~^=&])", r"\\\1", joined)
 
 
+@lru_cache(maxsize=8192)
 def plain(text: str) -> str:
     """Return `text` on one line, without invisible characters."""
     return "".join(c for c in " ".join(text.split()) if unicodedata.category(c) not in _UNSEEN)

@@ -12,11 +12,12 @@ from typing import Final
 import streamlit as st
 
 from pages.common.addresses import ADDRESSES
-from pages.common.kept import ROOT
+from pages.common.kept import ROOT, store
 from pages.common.link import Link, Parameters, as_text, page_link, plain
-from pages.common.permission import permission
+from pages.visitor.permission import Action, allow, permission
 from planner.answers import saved
 from planner.core import Text, message_of, paragraph
+from planner.store.disk import layers as stored
 from planner.store.disk import views
 from planner.store.disk.views import NameTakenError, View, ViewError, Views
 
@@ -27,12 +28,34 @@ _TAKEN: Final = "saved-views-taken"
 NOT_HERE: Final = "Views can only be saved on the machine that runs this app."
 
 
-def folder() -> Path:
-    """Return the folder of saved views."""
-    return views.views_folder(ROOT, os.environ)
+def layers() -> tuple[Path, ...]:
+    """Return the folders of saved comparisons that the viewer may read, the one to write first.
+
+    Saved views are in the folder `views` of each.
+    """
+    sets = store().sets
+    restricted = [s.slug for s in sets if s.access]
+    base = views.views_folder(ROOT, os.environ).parent
+    return stored.layers(base, restricted, [s.slug for s in sets])
 
 
-_READ: dict[Path, tuple[object, Views]] = {}
+def prepared() -> Path:
+    """Return the folder to write a comparison to, ready to be written."""
+    base = views.views_folder(ROOT, os.environ).parent
+    return stored.prepare(base, [s.slug for s in store().sets if s.access])
+
+
+def folder(which: str = "") -> Path:
+    """Return the folder that has the saved view `which`; the one to write for another."""
+    for place in layers():
+        found = views.read_all(place / "views") if which else Views()
+        if any(v.id == which for v in (*found.views, *found.removed)):
+            return place / "views"
+    return prepared() / "views"
+
+
+_READ: dict[tuple[Path, ...], tuple[object, Views]] = {}
+_MOST_READ: Final = 16
 _COMPARISON: Final = "comparison:"
 """What the files of saved comparisons begin with, among those of views."""
 
@@ -42,14 +65,29 @@ def all_views() -> Views:
 
     Files are read again when one changes.
     """
-    place = folder()
-    now = views.stamp(place), views.stamp(place.parent)
-    before = _READ.get(place)
+    places = layers()
+    now = [(views.stamp(place / "views"), views.stamp(place)) for place in places]
+    before = _READ.get(places)
     if before is None or before[0] != now:
-        before = now, _with_comparisons(views.read_all(place), place.parent)
-        _READ.clear()
-        _READ[place] = before
+        found = [_with_comparisons(views.read_all(place / "views"), place) for place in places]
+        before = now, _together(found)
+        if len(_READ) >= _MOST_READ:
+            _READ.clear()
+        _READ[places] = before
     return before[1]
+
+
+def _together(found: list[Views]) -> Views:
+    """Return the views of several folders; of two with one name the first one's."""
+    if len(found) == 1:
+        return found[0]
+    every = {v.id: v for each in reversed(found) for v in each.views}
+    removed = {v.id: v for each in reversed(found) for v in each.removed}
+    return Views(
+        views=tuple(sorted(every.values(), key=lambda v: v.saved_at, reverse=True)),
+        removed=tuple(removed.values()),
+        problems=tuple(p for each in found for p in each.problems),
+    )
 
 
 def _with_comparisons(found: Views, place: Path) -> Views:
@@ -95,7 +133,7 @@ def offer(link: Link) -> None:
     if not box.open:
         return
     with box:
-        allowed = permission()
+        allowed = permission(Action.SAVE)
         if not allowed.allowed:
             st.caption(
                 Text(
@@ -146,12 +184,15 @@ def _save(page: str, parameters: Parameters, name: str, note: str) -> None:
             else Text("{view} is saved. It is on the start page.", view=view.name)
         )
 
-    act(save)
+    act(save, view.name)
 
 
-def act(what: Callable[[], str]) -> None:
-    """Do what a click asks for, if it may; what happened is drawn by `said`."""
-    allowed = permission()
+def act(what: Callable[[], str], about: str = "") -> None:
+    """Do what a click asks for, if it may; what happened is drawn by `said`.
+
+    `about` is the name of the view, for the audit log.
+    """
+    allowed = allow(Action.SAVE, about)
     if not allowed.allowed:
         _say(paragraph(NOT_HERE, allowed.why), wrong=True)
         return

@@ -11,9 +11,9 @@ import streamlit as st
 
 from pages.common import hardware, widgets
 from pages.common.link import as_text
-from pages.common.permission import permission
 from pages.compare import state
 from pages.compare.state import Reply
+from pages.visitor.permission import Action, allow, permission
 from planner.catalog import (
     LIMITS,
     TABLE_NAMES,
@@ -155,7 +155,7 @@ def _keep(table: TableName, start: str) -> None:
 
 def _add(rows: Catalog, problems: Sequence[str] = ()) -> None:
     """Add rows to this machine's own files, where allowed, and note what they replace."""
-    allowed, before = permission(), replaced(hardware.catalog().catalog, rows)
+    allowed, before = allow(Action.CATALOG), replaced(hardware.catalog().catalog, rows)
     wrong = list(problems) if allowed.allowed else [allowed.why]
     count = len(rows.accelerators) + len(rows.offers) + len(rows.tariffs)
     if not wrong and not count:
@@ -275,7 +275,7 @@ def own(catalog: Catalog) -> None:
     if not records:
         where = (
             Text(" They are saved in {folder}.", folder=hardware.folder())
-            if permission().allowed
+            if permission(Action.CATALOG).allowed
             else ""
         )
         st.caption(as_text(Text("You have no rows yet.{where}", where=where)))
@@ -296,7 +296,7 @@ def own(catalog: Catalog) -> None:
 
 def _remove() -> None:
     gone = list(st.session_state.get("compare.rows.gone") or [])
-    if not permission().allowed:
+    if not allow(Action.CATALOG, ", ".join(row for _, row in gone)).allowed:
         return
     count = 0
     try:
@@ -347,7 +347,7 @@ def draw(reply: Reply | None) -> None:
             "To change one price for this link only, use *Add an option by hand*, *Instead of*. "
             "Rows added here count in every comparison on this machine."
         )
-        allowed = permission()
+        allowed = permission(Action.CATALOG)
         if not allowed.allowed:
             st.caption(
                 Text(

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 import streamlit as st
 
-from pages.common.kept import ROOT
+from pages.common import saving
 from pages.common.link import (
     Link,
     Parameters,
     as_text,
     plain,
 )
-from pages.common.permission import permission
 from pages.compare.state import Reply, today
+from pages.visitor.permission import Action, allow, permission
 from planner.answers import saved
 from planner.answers.comparison import ALWAYS, STATED, Saved, changes, made_text, snapshot_of
 from planner.core import Text, message_of
@@ -31,9 +30,23 @@ _REPLACE: Final = "compare-saved-replace"
 _ID: Final = r"[a-z0-9.~\-]{1,80}"
 
 
-def folder() -> Path:
-    """Return the folder of saved comparisons."""
-    return saved.saved_folder(ROOT, os.environ)
+def folder(which: str = "") -> Path:
+    """Return the folder that has the comparison `which`; the one to write for another."""
+    places = saving.layers()
+    return next((p for p in places if isinstance(saved.read(p, which), Saved)), places[0])
+
+
+def read(which: str) -> Saved | str:
+    """Return a comparison that the viewer may see, or a sentence why it cannot be opened."""
+    return saved.read(folder(which), which)
+
+
+def read_all() -> tuple[list[Saved], list[str]]:
+    """Return the comparisons that the viewer may see, newest first, and sentences of problems."""
+    found = [saved.read_all(place) for place in reversed(saving.layers())]
+    every = {c.id: c for comparisons, _ in found for c in comparisons}
+    problems = [p for _, sentences in found for p in sentences]
+    return sorted(every.values(), key=lambda c: c.saved_at, reverse=True), problems
 
 
 def begin(link: Link) -> None:
@@ -48,7 +61,7 @@ def begin(link: Link) -> None:
     parameters = {n: v for n, v in link.initial.items() if n not in VIEW}
     if "options" in parameters or st.session_state.get("compare-opened") == name:
         return
-    comparison = saved.read(folder(), name)
+    comparison = read(name)
     if isinstance(comparison, Saved) and all(
         comparison.parameters.get(n) == v for n, v in parameters.items()
     ):
@@ -70,7 +83,7 @@ def offer(link: Link, reply: Reply) -> None:
     if not box.open:
         return
     with box:
-        allowed = permission()
+        allowed = permission(Action.SAVE)
         if not allowed.allowed:
             st.caption(
                 Text(
@@ -127,19 +140,21 @@ def made(link: Link) -> None:
 
 def _save(link: Link, reply: Reply, parameters: Parameters) -> None:
     name = plain(str(st.session_state.get("compare.save.name") or ""))[: saved.MOST_NAME]
-    if not permission().allowed:
+    if not (allowed := allow(Action.SAVE, name)).allowed:
+        st.session_state[_PROBLEM] = allowed.why
         return
     if not name:
         st.session_state[_PROBLEM] = "Give it a name."
         return
+    place = saving.layers()[0]
     kept = Saved(
         name=name,
         saved_at=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
         parameters=parameters,
         snapshot=snapshot_of(reply.answered.comparison, reply.facts.job),
-        file=saved.id_for(folder(), name),
+        file=saved.id_for(place, name),
     )
-    again = isinstance(saved.read(folder(), kept.id), Saved)
+    again = isinstance(saved.read(place, kept.id), Saved)
     if again and st.session_state.get(_REPLACE) != kept.id:
         st.session_state[_REPLACE] = kept.id
         st.session_state[_PROBLEM] = Text(
@@ -148,7 +163,7 @@ def _save(link: Link, reply: Reply, parameters: Parameters) -> None:
         return
     st.session_state[_REPLACE] = None
     try:
-        saved.save(folder(), kept)
+        saved.save(saving.prepared(), kept)
     except OSError as error:
         st.session_state[_PROBLEM] = message_of(error)
         return
@@ -161,10 +176,10 @@ def _save(link: Link, reply: Reply, parameters: Parameters) -> None:
 
 def draw(link: Link) -> None:
     """Draw the list of saved comparisons; a click opens one."""
-    comparisons, problems = saved.read_all(folder())
+    comparisons, problems = read_all()
     now = st.session_state.get(link.key("saved"))
     if now and all(s.id != now for s in comparisons):
-        problems = [*problems, *([w] if isinstance(w := saved.read(folder(), now), str) else [])]
+        problems = [*problems, *([w] if isinstance(w := read(now), str) else [])]
     if not comparisons and not problems:
         return
     box = st.popover("Saved comparisons", icon=":material/bookmarks:", key="compare.open",
@@ -183,7 +198,7 @@ def draw(link: Link) -> None:
                 format_func=lambda i: f"{names[i].name} · {names[i].saved_at[:10]}",
                 on_change=lambda: _chosen(link, names),
             )
-        if now in names and permission().allowed:
+        if now in names and permission(Action.SAVE).allowed:
             st.button(
                 f"Remove {as_text(names[now].name)}", key="compare.open.remove",
                 icon=":material/delete:", on_click=lambda: _remove(link, now),
@@ -200,9 +215,9 @@ def _chosen(link: Link, names: dict[str, Saved]) -> None:
 
 
 def _remove(link: Link, which: str) -> None:
-    if permission().allowed:
+    if allow(Action.SAVE, which).allowed:
         try:
-            saved.remove(folder(), which)
+            saved.remove(folder(which), which)
         except OSError as error:
             st.session_state[_PROBLEM] = message_of(error)
         link.forget_now("saved")
@@ -213,7 +228,7 @@ def since(link: Link, reply: Reply | None) -> None:
     now = st.session_state.get(link.key("saved"))
     if not now:
         return
-    comparison = saved.read(folder(), now)
+    comparison = read(now)
     if isinstance(comparison, str):
         st.warning(as_text(comparison), icon=":material/bookmark:")
         return

@@ -35,6 +35,7 @@ _SHOWN: Final = {
     "devices": "Devices",
     "published_on": "Published",
     "suspect": "Suspect",
+    "standing": "Standing",
     "source_url": "Source",
 }
 """Columns of the table besides the axes."""

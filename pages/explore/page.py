@@ -6,10 +6,11 @@ from typing import Final
 
 import streamlit as st
 
-from pages.common import widgets
+from pages.common import narrow, widgets
 from pages.common.kept import store
 from pages.common.link import Link, as_text
 from pages.explore import chart, fields, filters, pivot, side, sql, state, views
+from planner.answers import ExploreAnswer
 from planner.store import Store
 
 CHART: Final = "chart"
@@ -67,23 +68,17 @@ def _answered(link: Link, shared: Store, view: str) -> None:
         link.warn()
         widgets.no_run("explore")
         return
-    if view == CHART:
-        fields.declare(link)
-        link.pin(*fields.MEASURED)
-        with st.container(border=True):
-            fields.presets(link, shared)
-            fields.draw(link, shared)
-        filters.draw(link, shared)
-    elif view == PIVOT:
-        pivot.declare(link)
-        with st.container(border=True):
-            pivot.draw_fields(link, shared)
-        filters.draw(link, shared)
-    else:
+    asked = None if view == SIDE else narrow.question(link.page)
+    if asked is None:
         side.declare(link)
+    else:
+        with asked.inputs:
+            _fields(link, shared, view)
     link.write()
     link.warn()
     answer = state.reply(shared, _question(link, view))
+    if asked is not None:
+        asked.summary(_summary(answer.answer))
     for problem in answer.answer.problems:
         st.warning(as_text(str(problem)), icon=":material/error:")
     if view == CHART:
@@ -99,6 +94,29 @@ def _answered(link: Link, shared: Store, view: str) -> None:
             if box.open:
                 with box:
                     fields.columns(shared)
+
+
+def _fields(link: Link, shared: Store, view: str) -> None:
+    """Draw the fields of the chart or of the pivot table, and the filters of both."""
+    if view == CHART:
+        fields.declare(link)
+        link.pin(*fields.MEASURED)
+    else:
+        pivot.declare(link)
+    with st.container(border=True):
+        if view == CHART:
+            fields.presets(link, shared)
+            fields.draw(link, shared)
+        else:
+            pivot.draw_fields(link, shared)
+    filters.draw(link, shared)
+
+
+def _summary(answer: ExploreAnswer) -> str:
+    """Return what is drawn in one line, for a telephone."""
+    if answer.points is not None:
+        return f"{answer.points.y_title} · {answer.points.x_title}"
+    return "The fields" if answer.pivot is None else answer.pivot.title
 
 
 def _question(link: Link, view: str) -> dict[str, list[str]]:

@@ -14,7 +14,7 @@ from pages.common.link import Link, as_text, slugs
 from pages.explore import state
 from planner import figures
 from planner.core import Record, Text, csv_text
-from planner.explore import LEAST, MOST, Fact
+from planner.explore import CATEGORIES, LEAST, MOST, Fact
 from planner.figures import RunLine
 from planner.store import Store, queries
 
@@ -60,7 +60,7 @@ def draw(link: Link, shared: Store, answer: state.Reply) -> None:
         )  # fmt: skip
     runs = [str(run) for run in st.session_state[link.key("run")]]
     if not st.session_state[link.key(PAIR)]:
-        _pictures(shared, runs, found.names)
+        _pictures(shared, runs, found.names, _systems_of(found.facts, found.names))
         with st.container(border=True):
             widgets.heading("Where they come from")
             widgets.table(
@@ -136,10 +136,13 @@ def fact_rows(names: Sequence[str], facts: Sequence[Fact]) -> list[Record]:
     ]  # fmt: skip
 
 
-def _pictures(shared: Store, runs: Sequence[str], names: Sequence[str]) -> None:
+def _pictures(
+    shared: Store, runs: Sequence[str], names: Sequence[str], systems: Sequence[str]
+) -> None:
     """Draw epochs of all runs over each other, and the distribution of their steps."""
-    epochs = _lines(shared, runs, names, ("epochs", "epoch", "epoch_s"))
-    steps = _lines(shared, runs, names, ("steps", "step", "step_s"))
+    slots = _slots(names, systems)
+    epochs = _lines(shared, runs, names, slots, ("epochs", "epoch", "epoch_s"))
+    steps = _lines(shared, runs, names, slots, ("steps", "step", "step_s"))
     theme = widgets.theme()
     if not epochs and not steps:
         st.caption("None of these runs has single epochs or step times stored.")
@@ -159,13 +162,36 @@ def _pictures(shared: Store, runs: Sequence[str], names: Sequence[str]) -> None:
                     figures.steps_distribution(steps, theme), "explore.steps",
                     "Share of steps that take at most a time, for each run",
                 )  # fmt: skip
-    missing = [n for n in names if n not in {line.name for line in epochs}] if epochs else []
+    stated = {line.name for line in epochs}
+    missing = [n for i, n in enumerate(names) if epochs and _label(i, n) not in stated]
     if missing:
         st.caption(as_text(Text("Without single epochs: {missing}.", missing=", ".join(missing))))
 
 
+def _systems_of(facts: Sequence[Fact], names: Sequence[str]) -> list[str]:
+    """Return the system of each run; its name where the facts have none."""
+    title = CATEGORIES["system"].title
+    cells = next((fact.texts for fact in facts if fact.title == title), tuple(names))
+    return list(cells)
+
+
+def _slots(names: Sequence[str], systems: Sequence[str]) -> list[int]:
+    """Return the colour of each run: the hue of its system, and a shade of its own."""
+    labels = [_label(i, name) for i, name in enumerate(names)]
+    slots = figures.option_slots(list(zip(labels, systems, strict=True)))
+    return [slots[label] for label in labels]
+
+
+def _label(place: int, name: str) -> str:
+    return f"{LETTERS[place]} · {name}"
+
+
 def _lines(
-    shared: Store, runs: Sequence[str], names: Sequence[str], columns: tuple[str, str, str]
+    shared: Store,
+    runs: Sequence[str],
+    names: Sequence[str],
+    slots: Sequence[int],
+    columns: tuple[str, str, str],
 ) -> list[RunLine]:
     lines = []
     nested, at, seconds = columns
@@ -175,8 +201,9 @@ def _lines(
         if stated:
             lines.append(
                 RunLine(
-                    name=f"{LETTERS[i]} · {name}",
-                    slot=i,
+                    name=_label(i, name),
+                    slot=slots[i],
+                    dash="dot" if slots[i] in slots[:i] else "solid",
                     at=np.array([row[at] for row in stated], dtype=np.float64),
                     seconds=np.array([row[seconds] for row in stated], dtype=np.float64),
                 )

@@ -12,6 +12,7 @@ import streamlit as st
 
 from pages.common import widgets
 from pages.common.link import Link, as_text
+from pages.explore.state import SYSTEMS
 from planner import figures
 from planner.answers import RUN_COLUMNS, SqlAnswer, parameters, sql_answered, sql_records
 from planner.core import Text, csv_text, sentence_case
@@ -30,6 +31,7 @@ _FORMS: Final = {
 }
 _NONE: Final = "none"
 _AXES: Final = ("sql_x", "sql_y", "sql_colour")
+_SYSTEMS: Final = {*SYSTEMS, "accelerator_model_name", "system_name"}
 EXAMPLES: Final[Mapping[str, str]] = {
     "Fastest systems": """\
 SELECT system, max(samples_per_s) AS samples_per_s, count(*) AS runs
@@ -256,8 +258,10 @@ def _series(answer: SqlAnswer, axes: dict[str, str], form: str) -> tuple[list[Se
     groups = np.array(_texts(table[axes["colour"]]) if axes["colour"] else [""] * y.size, object)
     labels, counts = np.unique(groups, return_counts=True)
     order = [labels[k] for k in np.argsort(-counts, kind="stable")]
-    series = []
-    for slot, label in enumerate(order[:MOST_SERIES]):
+    series, drawn = [], [str(label) for label in order[:MOST_SERIES]]
+    systems = figures.option_slots([(name, name) for name in drawn])
+    for place, label in enumerate(drawn):
+        slot = systems[label] if axes["colour"] in _SYSTEMS else place
         mine = groups == label
         xs = x[mine] if kind == "number" else list(x[mine])
         series.append(Series(label=label, slot=slot, x=xs, y=y[mine]))

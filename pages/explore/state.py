@@ -36,6 +36,8 @@ _ANSWERS: Final = Kept(48)
 """Answers, charts and tables; each of 15,000 points has some megabytes."""
 MOST_TEXT: Final = 60
 """Letters of a name on hover."""
+SYSTEMS: Final = ("accelerator", "system")
+"""Categories whose names are systems."""
 MARKED: Final = ("brush", "brush_in", "hidden")
 """Parameters that say what is marked in the chart."""
 
@@ -112,7 +114,7 @@ def _drawn(
         hover=_hover(runs, points, answer),
         hue=nowhere if points.colour is None else points.colour.codes,
         hues=hues,
-        slots=_slots(hues, everything),
+        slots=_slots(hues, everything, of_systems=asked.colour in SYSTEMS),
         symbol=nowhere if points.symbol is None else points.symbol.codes,
         symbols=() if points.symbol is None else points.symbol.labels,
         panel=panel,
@@ -164,8 +166,14 @@ def _by_frequency(runs: pa.Table, name: str) -> list[str]:
     return [category.labels[i] for i in np.argsort(-counts, kind="stable")]
 
 
-def _slots(names: Sequence[str], everything: Sequence[str]) -> tuple[int, ...]:
-    """Return the colour of each name: its usual one, or the next free one; -1 for the rest."""
+def _slots(names: Sequence[str], everything: Sequence[str], *, of_systems: bool) -> tuple[int, ...]:
+    """Return the colour of each name: its usual one, or the next free one; -1 for the rest.
+
+    Systems have the colours of all pages, those of one accelerator in different shades.
+    """
+    if of_systems:
+        own = figures.option_slots([(name, name) for name in names if name in everything])
+        return tuple(own.get(name, -1) for name in names)
     usual, taken = slots(names, everything), set[int]()
     found = []
     for name in names:
@@ -183,10 +191,11 @@ def _slots(names: Sequence[str], everything: Sequence[str]) -> tuple[int, ...]:
 def _hover(runs: pa.Table, points: Points, answer: ExploreAnswer) -> dict[int, str]:
     """Return the facts of each drawn run, as lines of HTML."""
     asked, rows = answer.question, points.rows[points.drawn]
-    systems, workloads, suspects, batches, dates = (
+    systems, workloads, suspects, standings, batches, dates = (
         runs[name].take(rows).to_pylist()
-        for name in ("system", "workload", "suspect", "global_batch_size", "published_on")
-    )
+        for name in ("system", "workload", "suspect", "standing", "global_batch_size",
+                     "published_on")
+    )  # fmt: skip
     shown = [(_name(asked.y, points.y_title), points.y)]
     if not is_grouped(asked) and asked.x != "global_batch_size":
         shown.insert(0, (_name(asked.x, points.x_title), points.x))
@@ -197,6 +206,7 @@ def _hover(runs: pa.Table, points: Points, answer: ExploreAnswer) -> dict[int, s
         facts = "".join(f"<br>{title}: {plain(float(v[place]), 4)}" for title, v in shown)
         published = f"<br>published {dates[i]}" if dates[i] else ""
         flag = f"<br>suspect: {escape(suspects[i])}" if suspects[i] else ""
+        flag += f"<br>{escape(standings[i])}: not checked" if standings[i] else ""
         lines[place] = (
             f"<b>{escape(_short(systems[i]))}</b>{batch}<br>{escape(_short(workloads[i]))}"
             f"{facts}{published}{flag}"

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.common import saving, widgets
 from pages.common.addresses import ADDRESSES
 from pages.common.link import Link, as_text, plain
-from pages.common.permission import permission
+from pages.visitor.permission import Action, permission
 from planner.core import Text, paragraph
 from planner.store import Store
 from planner.store.disk import views
@@ -47,7 +47,7 @@ def show(link: Link, shared: Store) -> None:
         _removed(found.removed)
     for problem in found.problems:
         st.caption(as_text(problem))
-    if not (allowed := permission()).allowed:
+    if not (allowed := permission(Action.SAVE)).allowed:
         st.caption(paragraph(saving.NOT_HERE, allowed.why))
 
 
@@ -113,12 +113,12 @@ def _card(link: Link, view: View) -> None:
                 "Download", lambda: views.file_of([view]), f"{view.id}.json",
                 key="explore.views.download", width="content",
             )  # fmt: skip
-            if not permission().allowed:
+            if not permission(Action.SAVE).allowed:
                 return
             _rename(link, view)
             st.button(
                 "Remove", key="explore.views.remove", icon=":material/delete:",
-                on_click=lambda: saving.act(lambda: _remove(link, view)),
+                on_click=lambda: saving.act(lambda: _remove(link, view), view.name),
             )  # fmt: skip
 
 
@@ -134,26 +134,26 @@ def _rename(link: Link, view: View) -> None:
         def renamed() -> str:
             new = plain(str(st.session_state.get(name) or ""))
             after = views.rename(
-                saving.folder(), view.id, new, plain(str(st.session_state.get(note) or ""))
+                saving.folder(view.id), view.id, new, plain(str(st.session_state.get(note) or ""))
             )
             link.put("saved", after.id)
             return Text("{after} is saved.", after=after.name)
 
         st.button(
             "Save", key="explore.views.renamed", type="primary",
-            on_click=lambda: saving.act(renamed),
+            on_click=lambda: saving.act(renamed, view.name),
         )  # fmt: skip
 
 
 def _remove(link: Link, view: View) -> str:
-    views.remove(saving.folder(), view.id)
+    views.remove(saving.folder(view.id), view.id)
     link.forget_now("saved")
     return Text("{view} is removed. Removed views can be restored.", view=view.name)
 
 
 def _removed(removed: tuple[View, ...]) -> None:
     """Draw the removed views, each with a button that restores it."""
-    if not removed or not permission().allowed:
+    if not removed or not permission(Action.SAVE).allowed:
         return
     box = widgets.popover(f"Removed ({len(removed):,})", "restore_from_trash", "explore.views.bin")
     if not box.open:
@@ -163,18 +163,18 @@ def _removed(removed: tuple[View, ...]) -> None:
             st.button(
                 f"Restore {as_text(view.name)}", key=f"explore.views.restore.{view.id}",
                 icon=":material/undo:", type="tertiary",
-                on_click=lambda view=view: saving.act(lambda: _restored(view)),
+                on_click=lambda view=view: saving.act(lambda: _restored(view), view.name),
             )  # fmt: skip
 
 
 def _restored(view: View) -> str:
-    views.restore(saving.folder(), view.id)
+    views.restore(saving.folder(view.id), view.id)
     return Text("{view} is restored.", view=view.name)
 
 
 def _load(link: Link) -> None:
     """Draw the field for a file with views; only on this machine."""
-    if not permission().allowed:
+    if not permission(Action.SAVE).allowed:
         return
     box = widgets.popover("Open a file", "folder_open", "explore.views.load")
     if not box.open:

@@ -21,9 +21,9 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.common.kept import ROOT
-from pages.common.permission import permission
+from pages.visitor.permission import Action, allow
 from planner.core import Text
-from planner.store import folders_from_environment
+from planner.store import Store, folders_from_environment
 from planner.store.disk import sweeps
 from planner.store.disk.sweeps import ACTIVE, Condition, SweepStatus
 
@@ -109,7 +109,7 @@ def plan(spec: str, generation: int, price_per_hour: float | None = None) -> Pla
 
 def probe(spec: str, price_per_hour: float | None = None) -> Plan:
     """Return the plan of `spec` from two timed steps per network; takes seconds to minutes."""
-    require()
+    require(spec)
     question = ("plan", spec, "--json", "--probe", "--results", str(results()))
     return _plan(_answer([*COMMAND, *question, *_priced(price_per_hour)], _PROBE_S))
 
@@ -134,6 +134,11 @@ def statuses() -> list[tuple[SweepStatus, Condition]]:
     return [(s, sweeps.condition(s)) for s in sweeps.read_statuses(state())]
 
 
+def shown(shared: Store) -> list[tuple[SweepStatus, Condition]]:
+    """Return `statuses` without sweeps into sets that the viewer of the store may not see."""
+    return [s for s in statuses() if not shared.hides(s[0].result_set)]
+
+
 def is_active(of: Condition) -> bool:
     """Return whether a sweep runs, waits or is stalled."""
     return of in {*ACTIVE, "stalled"}
@@ -142,15 +147,15 @@ def is_active(of: Condition) -> bool:
 # -- actions: each checks the permission -------------------------------------------------------
 
 
-def require() -> None:
-    """Raise NotDoneError where measuring is off."""
-    if not (allowed := permission()).allowed:
+def require(about: str) -> None:
+    """Raise NotDoneError where measuring is off; `about` is the sweep, for the audit log."""
+    if not (allowed := allow(Action.MEASURE, about)).allowed:
         raise NotDoneError(allowed.why)
 
 
 def start(planned: Plan, limits: Limits = NO_LIMITS) -> str:
     """Start a shipped sweep as a process of its own; return its ticket."""
-    require()
+    require(planned.name)
     if planned.name not in {s.name for s in shipped()}:
         raise NotDoneError(Text("No sweep is called {planned}.", planned=planned.name))
     _not_twice(planned.name, results())
@@ -162,7 +167,7 @@ def start(planned: Plan, limits: Limits = NO_LIMITS) -> str:
 
 def resume(ticket: str, limits: Limits = NO_LIMITS) -> None:
     """Resume a stopped sweep; its limits count from now."""
-    require()
+    require(ticket)
     status = _status(ticket)
     if not is_of_this_program(status):
         raise NotDoneError(
@@ -177,7 +182,7 @@ def resume(ticket: str, limits: Limits = NO_LIMITS) -> None:
 
 def repeat(ticket: str) -> str:
     """Measure a sweep again as a new result set, with its settings; return the new ticket."""
-    require()
+    require(ticket)
     old = _status(ticket)
     if not is_repeatable(old):
         raise NotDoneError("Only a sweep of this installation can be repeated.")
@@ -249,14 +254,14 @@ def _spec_of(status: SweepStatus) -> str:
 
 def stop(ticket: str) -> None:
     """Stop a sweep: the current run is discarded, finished runs stay."""
-    require()
+    require(ticket)
     if not sweeps.ask_to_stop(_status(ticket)):
         raise NotDoneError("Its process has ended, or runs on another machine.")
 
 
 def forget(ticket: str) -> None:
     """Remove an ended sweep from the list; its results stay."""
-    require()
+    require(ticket)
     if is_active(sweeps.condition(_status(ticket))):
         raise NotDoneError("It is still running. Stop it first.")
     sweeps.remove_status(state(), ticket)

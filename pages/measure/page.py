@@ -10,9 +10,9 @@ import streamlit as st
 from pages.common import widgets
 from pages.common.kept import store
 from pages.common.link import Link
-from pages.common.permission import Permission, permission
 from pages.measure import limits, measuring, plan_card, sweep_card
 from pages.measure.measuring import FOLLOW_S, NotDoneError, is_active
+from pages.visitor.permission import Action, Permission, permission
 from planner.core import Text
 from planner.store.disk.sweeps import TICKET, Condition, SweepStatus
 
@@ -23,7 +23,7 @@ def show() -> None:
     """Draw the page."""
     link = Link(sweep_card.PAGE)
     st.title("Measure")
-    may, sweeps = permission(), measuring.statuses()
+    may, sweeps = permission(Action.MEASURE), measuring.shown(store())
     opened = _opened(link, sweeps)
     names = plan_card.choose(link) if may.allowed else {}
     limits.declare(link)
@@ -93,7 +93,7 @@ def _follow(link: Link, sweeps: list[Sweep], may: Permission) -> None:
 
 
 def _active(link: Link, tickets: list[str], *, allowed: bool) -> None:
-    sweeps = measuring.statuses()
+    sweeps = measuring.shown(store())
     now = [s.ticket for s, c in sweeps if is_active(c)]
     if now != tickets:  # one ended or started: redraw the page
         for ended in set(tickets) - set(now):

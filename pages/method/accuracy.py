@@ -14,6 +14,7 @@ from backtest.accuracy import verdicts as figures_of
 from backtest.accuracy.file import read_accuracy, read_seconds
 from backtest.accuracy.page import seconds_of
 from backtest.accuracy.public_data import parquet_bytes
+from backtest.accuracy.sentences import headline_rows
 from backtest.accuracy.verdicts import (
     SIDES,
     Accuracy,
@@ -52,6 +53,19 @@ MOST_DRAWN: Final = 40
 """Rows of the chart; the table below has all."""
 _SIDES: Final = {"all": "All methods", "ours": "Ours", "others": "Others"}
 _VERDICTS: Final = ("missed", "reached", "all")
+
+
+def tiles(back_test: Accuracy) -> list[figures.Tile]:
+    """Return the errors of the first sentence as tiles, each with its 90th percentile."""
+    return [
+        figures.text_tile(
+            sentence_case(words),
+            per_cent(row.median_error).removesuffix(" %"),
+            unit="%",
+            note=Text("one in ten above {error}", error=per_cent(row.p90_error)),
+        )
+        for words, row in headline_rows(back_test.rows)
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ import streamlit as st
 from backtest.accuracy import verdicts as figures_of
 from backtest.accuracy.verdicts import Accuracy
 from backtest.questions.source_table import PUBLIC_DATA
-from pages.common import handout, widgets
+from pages.common import handout, tiles, widgets
 from pages.common.kept import store
 from pages.common.link import Link
 from pages.method import accuracy, formulas
@@ -28,6 +28,9 @@ SECTIONS: Final = {
     "constants": "Constants",
     "sources": "Sources and licences",
 }
+
+
+TITLE: Final = "Median error on hidden public data"
 
 
 def show() -> None:
@@ -72,14 +75,14 @@ def show() -> None:
 def _answer(link: Link, accuracy: Accuracy, chosen: Chosen, *, whole: bool) -> None:
     """Draw the accuracy in words; other sections show the first sentence only."""
     with st.container(border=True):
-        first, *others = accuracy.sentences
-        st.markdown(f"## {widgets.answer_text(first)}")
+        tiles.draw(TITLE, published.tiles(accuracy))
         with widgets.actions():
             widgets.share(link, "\n".join(accuracy.sentences), "content")
             handout.draw("method", _report(link.url(), accuracy, chosen))
         if whole:
             with widgets.details():
-                for text in (published.published_sentence(), *others):
+                first, *others = accuracy.sentences
+                for text in (first, published.published_sentence(), *others):
                     st.markdown(widgets.answer_text(text))
 
 

@@ -8,7 +8,9 @@ import numpy as np
 import streamlit as st
 
 from pages.common import hardware, kept, widgets
+from pages.common import tiles as answer_tiles
 from pages.common.link import Link, as_text
+from pages.results.tiles import tiles, title
 from planner import figures
 from planner.core import Text, clock, in_words
 from planner.epochs import in_samples, timed_samples
@@ -27,7 +29,9 @@ def draw(link: Link, shared: Store, run: Run) -> None:
         on_click=lambda: link.forget_now("run"),
     )
     with st.container(border=True):
-        st.markdown(f"## {widgets.answer_text(run_sentence(run))}")
+        answer_tiles.draw(title(run), tiles(run), badge=run.basis)
+        if run.status != "ok":
+            st.markdown(f":material/error: {widgets.answer_text(run_sentence(run))}")
         if run.note:
             st.caption(as_text(run.note))
         with widgets.actions():
@@ -39,13 +43,14 @@ def draw(link: Link, shared: Store, run: Run) -> None:
                 key="results.run_file",
                 width="content",
             )
+        with widgets.details():
+            st.markdown(widgets.answer_text(run_sentence(run)))
     _suspect(kept.suspects(shared).flags.get(run.run_id, ()))
-    left, right = st.columns(2)
-    with left, st.container(border=True):
+    with st.container(border=True):
         _epochs(shared, run)
         if queries.run(shared, run.run_id) is None:
             st.warning("The file of this run cannot be read. Results lists it under refused files.")
-    with right, st.container(border=True):
+    with st.container(border=True):
         _provenance(shared, run)
     with st.container(border=True):
         widgets.heading("Everything recorded of this run")
@@ -72,12 +77,7 @@ def _suspect(flags: Sequence[Flag]) -> None:
 
 def run_sentence(run: Run) -> str:
     """Return the run with its times in one sentence."""
-    batch = (
-        ""
-        if run.global_batch_size is None
-        else Text(" at batch {global_batch_size:,}", global_batch_size=run.global_batch_size)
-    )
-    what = f"{run.workload} on {run.system}{batch}"
+    what = title(run)
     if run.status != "ok":
         return Text(
             "{what} ended as {status}: {status_reason}",
@@ -121,8 +121,9 @@ def _epochs(shared: Store, run: Run) -> None:
         st.caption("Single epochs and epoch 1 are unknown; only the summary is available.")
         return
     figure = figures.epoch_times(
-        epoch, seconds, run.later_epoch_mean_s, run.later_epoch_sd_s, widgets.theme()
-    )
+        epoch, seconds, run.later_epoch_mean_s, run.later_epoch_sd_s, widgets.theme(),
+        slot=figures.system_slots([run.system])[run.system],
+    )  # fmt: skip
     widgets.chart(figure, "results.epochs", run_sentence(run))
     if not rows:
         st.caption(

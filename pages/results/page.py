@@ -12,11 +12,11 @@ import streamlit as st
 from pages.common import hardware, kept, widgets
 from pages.common.kept import store
 from pages.common.link import Link, as_text, slug
-from pages.common.permission import permission
 from pages.common.run_filters import TITLES
 from pages.results import filters as run_filters
 from pages.results import one_run, table
 from pages.results.filters import Chosen
+from pages.visitor.permission import Action, permission
 from planner.answers.parameters import MOST_RUNS_SHOWN
 from planner.core import Text, csv_text
 from planner.store import Store, exchange, queries
@@ -87,9 +87,7 @@ def _list(link: Link, shared: Store, chosen: Chosen) -> None:
                         icon=":material/flag:", on_click=lambda: link.put("suspect", [slug(ANY)]),
                     )  # fmt: skip
             with st.container(horizontal=True, width="content"):
-                every = lambda: kept.with_flags(  # noqa: E731
-                    shared, kept.with_mfu(queries.listed(shared, filters, most=shown), catalog)
-                )
+                every = lambda: kept.every_listed(shared, filters, shown, catalog)  # noqa: E731
                 _downloads(link, every, counted)
         st.caption("Click a row to open its run; by keyboard: Shift and Space.")
         badges = [(s.folder, s.slug) for s in shared.sets if s.is_unofficial]
@@ -231,7 +229,7 @@ def _sets(shared: Store) -> None:
             st.caption(Text("The first {most_listed:,} sets.", most_listed=MOST_LISTED))
         widgets.table(rows, key="results.sets", alt="All result sets")
         _export(shared)
-        may = permission().allowed  # paths only for the owner
+        may = permission(Action.MEASURE).allowed  # paths only for the owner
         further = [f for f in shared.folders if f.kind != "shipped"]
         where = ", ".join(f"{f.label}: {f.path}" if may else f.label for f in further)
         st.caption(as_text(Text("Folders read besides the shipped one: {where}.", where=where)))

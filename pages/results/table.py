@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import streamlit as st
 
-from pages.common import widgets
+from pages.common import markup, widgets
 from pages.common.link import Link
+from planner import figures
 from planner.store.kept import Kept
 from planner.store.sealed.result_set import UNOFFICIAL
 
@@ -75,8 +76,9 @@ _MARK, _NO_MARK = "!", " "
 _ROW_PX: Final = 66
 """Height of a row: Streamlit breaks long texts into lines from 65 pixels on."""
 _HEADER_PX: Final = 38
-_TALLEST_PX: Final = 602
-"""Height of the table on a window of 1,000 pixels."""
+_ABOVE_PX: Final = 398
+"""Height of what is above and below the table."""
+_LEAST_PX: Final = 420
 _PAUSE_S: Final = 1.0
 """Longest time between two moves of the keyboard that arrive one by one."""
 _DRAWN: Final = Kept(32)
@@ -130,12 +132,13 @@ def draw(
     picked = chosen if {*chosen} != {*USUAL} else [n for n in USUAL if n in drawn.filled]
     alt, config = "Runs under the chosen filters; Shift and Space opens the row", _config(drawn)
     order = [*FIXED, *(name for name in TITLES if name in picked)]
+    markup.draw(_full_height(len(drawn.ids)))
     st.dataframe(
         drawn.values,
         hide_index=True,
         placeholder="–",
         key=_KEY,
-        height=min(_HEADER_PX + _ROW_PX * len(drawn.ids), _TALLEST_PX),
+        height="stretch",
         row_height=_ROW_PX,
         on_select=lambda: _clicked(lambda row: link.put("run", drawn.ids[row])),
         selection_mode=["single-row", "single-cell"],
@@ -144,6 +147,18 @@ def draw(
         column_order=order,
     )
     widgets.as_text_table(drawn.values, alt, config, order)
+
+
+def _full_height(rows: int) -> figures.Markup:
+    """Return the style of a table that is as high as the window, or as its rows where fewer.
+
+    Streamlit's own height is a number of pixels, whatever the window.
+    """
+    every = f"{_HEADER_PX + _ROW_PX * rows}px"
+    return figures.Markup(
+        f"<style>.st-key-{_KEY.replace('.', '-')} {{ height: min({every}, "
+        f"max({_LEAST_PX}px, calc(100vh - {_ABOVE_PX}px))); }}</style>"
+    )
 
 
 def left() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 import streamlit as st
@@ -105,6 +106,7 @@ def _numbers(link: Link) -> list[str]:
     return wrong
 
 
+@cache
 def language_models() -> dict[str, str]:
     """Return the names of the networks that can be cut, by id: no mixtures of experts."""
     return {

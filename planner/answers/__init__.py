@@ -37,7 +37,7 @@ from planner.answers._explore import (
     question_of,
     run_name,
 )
-from planner.answers._listing import mfu_shares, results_answered
+from planner.answers._listing import mfu_shares, results_answered, with_standing
 from planner.answers._presets import PRESETS, Preset, PresetAnswer, preset_answer
 from planner.answers._scaling_out import (
     NO_DRIVER,
@@ -132,4 +132,5 @@ __all__ = [
     "target_note",
     "total_in_words",
     "usual_driver",
+    "with_standing",
 ]

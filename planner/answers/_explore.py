@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from planner.answers import parameters
 from planner.answers._asking import NO_RUN
-from planner.answers._listing import filters_of
+from planner.answers._listing import filters_of, standings, with_standing
 from planner.answers.parameters import EXPLORE, MOST_CORNERS, NONE_CHOSEN
 from planner.answers.records import (
     Explore,
@@ -114,11 +114,12 @@ class ExploreAnswer:
 
 def explore_runs(store: Store, catalog: Catalog) -> pa.Table:
     """Return all runs with their derived columns, cached until a run, a peak or a price changes."""
-    suspect = suspects_of(store)
-    return store.once(
-        ("explored runs", _stamp(catalog)),
-        lambda: with_derived(queries.all_runs(store), catalog, suspect.names),
-    )
+    suspect, by_set = suspects_of(store), tuple(sorted(standings(store).items()))
+
+    def made() -> pa.Table:
+        return with_standing(store, with_derived(queries.all_runs(store), catalog, suspect.names))
+
+    return store.once(("explored runs", by_set, _stamp(catalog)), made)
 
 
 def _stamp(catalog: Catalog) -> Hashable:
@@ -461,7 +462,7 @@ def point_records(runs: pa.Table, points: Points) -> list[ExplorePoint]:
     """Return the points of a chart with the names of their runs."""
     texts = {
         name: runs[name].take(points.rows).to_pylist()
-        for name in ("run_id", "workload", "system", "suspect")
+        for name in ("run_id", "workload", "system", "suspect", "standing")
     }
     colour = _texts(points.colour, points.n) if points.shade is None else _floats(points.shade)
     symbol, facet = _texts(points.symbol, points.n), _texts(points.facet, points.n)
@@ -480,6 +481,7 @@ def point_records(runs: pa.Table, points: Points) -> list[ExplorePoint]:
             facet=facet[i],
             marked=bool(points.brushed[i]),
             suspect=texts["suspect"][i],
+            standing=texts["standing"][i],
         )
         for i in range(points.n)
     ]

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import pyarrow as pa
+
 from planner.answers import parameters
 from planner.answers.runs import suspects_of
 from planner.catalog import Accelerator
@@ -53,7 +55,8 @@ def results_answered(store: Store, question: Given) -> ResultsAnswer:
     ids = table["run_id"].to_pylist()
     if begin[0] and (len(ids) < begin[0] or ids[begin[0] - 1] != begin[1]):
         problems.append(Problem(parameter="cursor", message=_CHANGED))
-    rows = [_row(r, suspect.names) for r in table.slice(begin[0]).to_pylist()]
+    by_set = standings(store)
+    rows = [_row(r, suspect.names, by_set) for r in table.slice(begin[0]).to_pylist()]
     total, end = queries.count(store, filters), begin[0] + len(rows)
     return ResultsAnswer(
         rows=tuple(rows),
@@ -94,11 +97,29 @@ def mfu_shares(
     return store.once(("MFU", query_of(parameters.RESULTS, values), tuple(peaks.items())), query)
 
 
-def _row(row: Mapping[str, Any], suspect: Mapping[str, str]) -> dict[str, Any]:
+def standings(store: Store) -> dict[tuple[str, str], str]:
+    """Return the standing of each result set that states one, by folder and name."""
+    return {(s.folder, s.slug): s.standing for s in store.sets if s.standing}
+
+
+def with_standing(store: Store, runs: pa.Table) -> pa.Table:
+    """Return runs with the standing of their sets: `unofficial`, or null."""
+    by_set = standings(store)
+    sets = zip(runs["folder"].to_pylist(), runs["result_set"].to_pylist(), strict=True)
+    return runs.append_column("standing", pa.array([by_set.get(s) for s in sets], pa.string()))
+
+
+def _row(
+    row: Mapping[str, Any], suspect: Mapping[str, str], by_set: Mapping[tuple[str, str], str]
+) -> dict[str, Any]:
     """Return a run as plain data, with its time of recording in UTC as a text."""
     when = row["recorded_at"]
-    recorded_at = None if when is None else f"{when:%Y-%m-%dT%H:%M:%SZ}"
-    return {**row, "recorded_at": recorded_at, "suspect": suspect.get(row["run_id"])}
+    return {
+        **row,
+        "recorded_at": None if when is None else f"{when:%Y-%m-%dT%H:%M:%SZ}",
+        "standing": by_set.get((row["folder"], row["result_set"])),
+        "suspect": suspect.get(row["run_id"]),
+    }
 
 
 def _filters(

@@ -10,6 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from planner.answers import parameters
+from planner.answers._listing import with_standing
 from planner.answers.records import SqlColumn, SqlResult
 from planner.answers.runs import suspects_of
 from planner.core import Cell, Given, Problem, Record, message_of, query_of, read
@@ -47,6 +48,7 @@ _MADE: Final = (
     RunColumn(name="task", unit="", kind="text", meaning="kind of work: vision, speech ..."),
     RunColumn(name="folder", unit="", kind="text", meaning="shipped, yours or further"),
     RunColumn(name="suspect", unit="", kind="text", meaning="why a run is suspect, if it is"),
+    RunColumn(name="standing", unit="", kind="text", meaning="unofficial, or null"),
 )
 
 
@@ -117,11 +119,11 @@ def _rows(store: Store, statement: str) -> Rows:
 
 
 def _runs(store: Store) -> pa.Table:
-    """Return the runs with their suspect flags."""
+    """Return the runs with their suspect flags and the standing of their sets."""
     runs = store.arrow(sql.SELECTABLE)
     names = suspects_of(store).names
     flags = [names.get(run) for run in runs["run_id"].to_pylist()]
-    return runs.append_column("suspect", pa.array(flags, pa.string()))
+    return with_standing(store, runs.append_column("suspect", pa.array(flags, pa.string())))
 
 
 def sql_result(answer: SqlAnswer) -> SqlResult:

@@ -212,6 +212,7 @@ class RunRow(_Record, frozen=True, kw_only=True):
     total_s: Number | None
     result_set: str
     folder: str
+    standing: str | None
     recorded_at: str | None
     suspect: str | None
     published_on: str | None
@@ -633,6 +634,7 @@ class ExplorePoint(_Record, frozen=True, kw_only=True):
     facet: str | None
     marked: bool
     suspect: str | None
+    standing: str | None
 
 
 class ExploreCurve(_Record, frozen=True, kw_only=True):

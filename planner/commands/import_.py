@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from planner.commands import words
+from planner.commands.access import recorded
 from planner.core import Text
 from planner.core.slugs import folder_slug
 from planner.importers import (
@@ -133,6 +134,7 @@ def _commit(options: argparse.Namespace, rows: Sequence[dict[str, Any]]) -> int:
         "source_url": options.source_url,
         "citation": options.citation,
     }
+    recorded("import a set", folder_slug(options.set))
     done = commit(results / folder_slug(options.set), rows, {k: v for k, v in about.items() if v})
     known = Text(" {stated:,} duplicates are left out.", stated=done.known) if done.known else ""
     sys.stdout.write(

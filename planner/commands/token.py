@@ -11,7 +11,9 @@ from datetime import UTC, datetime
 from typing import Final
 
 from planner.commands import words
+from planner.commands.access import recorded
 from planner.core import Text
+from planner.store.disk.access import group_problem
 from planner.store.disk.sweeps import state_folder
 from planner.store.disk.tokens import ANY_SET, Token, create, revoke, tokens, tokens_folder
 from planner.store.pushed import SLUG
@@ -24,8 +26,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True)
     made = actions.add_parser("create", help="print a new token; it is shown once")
     made.add_argument("name", help="who uses it, as lab-machine-1")
-    made.add_argument("--set", action="append", dest="sets", metavar="SLUG", required=True,
+    made.add_argument("--set", action="append", dest="sets", metavar="SLUG", default=[],
                       help="result set that it may add runs to; 'any' for every set")  # fmt: skip
+    made.add_argument("--group", action="append", dest="groups", default=[],
+                      help="group whose restricted sets it may read")  # fmt: skip
     made.add_argument("--days", type=float, help="until it expires (default: never)")
     actions.add_parser("list", help="list all tokens, without their secrets")
     gone = actions.add_parser("revoke", help="make a token useless at once")
@@ -44,13 +48,20 @@ def run_token(options: argparse.Namespace) -> int:
         ]
         if options.days is not None and not (math.isfinite(options.days) and options.days > 0):
             wrong.append(Text("--days {days}: must be above 0.", days=options.days))
+        if problem := group_problem(options.groups):
+            wrong.append(Text("--group: {problem}", problem=problem))
+        if not sets and not options.groups:
+            wrong.append(Text("Give --set to add runs, --group to read restricted sets, or both."))
         if wrong:
             words.note("\n".join(wrong))
             return words.WRONG_WORDS
-        sys.stdout.write(create(folder, options.name, sets, options.days) + "\n")
+        recorded("make a token", options.name)
+        token = create(folder, options.name, sets, options.days, options.groups)
+        sys.stdout.write(f"{token}\n")
         words.note("Keep it secret: it is not shown again. Give it as EPOCHWISE_TOKEN.")
         return words.ANSWERED
     if options.action == "revoke":
+        recorded("revoke a token", options.id)
         if revoke(folder, options.id):
             sys.stdout.write(Text("{id} is revoked.\n", id=options.id))
             return words.ANSWERED

@@ -46,8 +46,8 @@ from planner.cost._records import (
 )
 
 MONTHS_PER_YEAR: Final = 12.0
-ALWAYS: Final = 0.995
-"""From this share of the draws on there are no savings at all."""
+SURELY: Final = 0.995
+"""Above this share of the draws there are no savings at all: the rest would be shown as 0 %."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +253,7 @@ def _saves_nothing(
     """Return why there is no payback; `costs` of a month, rented and bought."""
     rented, running = (money(float(np.median(cost)), display) for cost in costs)
     own = plural(machines, "an own machine", "{count:,} own machines")
-    surely = never > ALWAYS
+    surely = never > SURELY
     costs_text = Text(
         "A month of these runs costs {rented} rented, and {running} for electricity and upkeep of "
         "{machines}: there are no savings to pay it back.",

@@ -138,6 +138,7 @@ CATEGORIES: Final[Mapping[str, Column]] = MappingProxyType(
             ("status", "Status", "how the run ended"),
             ("basis", "Basis", "measured or published"),
             ("suspect", "Suspect", "what is suspect about the run"),
+            ("standing", "Standing", "unofficial: brought in and not checked"),
             ("host_processor_model_name", "Host processor", "processor of the host"),
             ("repository", "Published in", "repository of a published figure"),
             ("published_on", "Month of publication", "year and month"),

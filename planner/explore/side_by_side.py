@@ -21,7 +21,8 @@ DIGITS: Final = 4
 """Digits of a number in the table; the download has all."""
 TEXTS: Final = (
     "accelerator", "system", "workload", "precision", "optimizer", "software", "engine", "pattern",
-    "mode", "strategy", "launch", "host_processor_model_name", "status", "basis", "suspect",
+    "mode", "strategy", "launch", "host_processor_model_name", "status", "basis", "standing",
+    "suspect",
 )  # fmt: skip
 AMOUNTS: Final = (
     "global_batch_size", "micro_batch_size", "devices", "number_of_nodes",

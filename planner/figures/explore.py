@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from planner.core import Floats
 from planner.figures.frame import (
     CONFIG,
+    LEAST_HEIGHT,
     ChartSpec,
     Drawing,
     Theme,
@@ -292,7 +293,7 @@ def _opacity(cloud: Cloud) -> float:
 def _colour(theme: Theme, cloud: Cloud, hue: int) -> str:
     if not cloud.hues:
         return theme.colours[0]
-    return theme.quiet if hue < 0 or cloud.slots[hue] < 0 else theme.colours[cloud.slots[hue]]
+    return theme.quiet if hue < 0 or cloud.slots[hue] < 0 else theme.colour(cloud.slots[hue])
 
 
 def _lines(
@@ -535,22 +536,24 @@ def _scale(theme: Theme, *, dark: bool) -> list[list[Any]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLine:
-    """One run's values by epoch or step: name, colour, both arrays of shape (n,)."""
+    """One run's values by epoch or step: name, colour, dash, both arrays of shape (n,)."""
 
     name: str
     slot: int
     at: Floats
     seconds: Floats
+    dash: str = "solid"
 
 
 def epochs_overlaid(lines: Sequence[RunLine], theme: Theme) -> ChartSpec:
     """Return the time of each epoch of several runs."""
-    drawing = Drawing(theme, height=340)
+    drawing = Drawing(theme, height=LEAST_HEIGHT)
     for line in lines:
-        colour = theme.colours[line.slot]
+        colour = theme.colour(line.slot)
         drawing.line(
             line.at, line.seconds, mode="lines+markers", name=escape(_short(line.name)),
-            line={"color": colour, "width": 2}, marker={"size": 6}, showlegend=True,
+            line={"color": colour, "width": 2, "dash": line.dash}, marker={"size": 6},
+            showlegend=True,
             hovertemplate=f"{escape(line.name)}<br>epoch %{{x}}: %{{y:,.4g}} s<extra></extra>",
         )  # fmt: skip
     _named(drawing)
@@ -560,13 +563,14 @@ def epochs_overlaid(lines: Sequence[RunLine], theme: Theme) -> ChartSpec:
 
 def steps_distribution(lines: Sequence[RunLine], theme: Theme) -> ChartSpec:
     """Return the share of steps that take at most a time, for several runs."""
-    drawing = Drawing(theme, height=340)
+    drawing = Drawing(theme, height=LEAST_HEIGHT)
     for line in lines:
         seconds = np.sort(line.seconds)
         share = 100.0 * (np.arange(seconds.size) + 1) / seconds.size
         drawing.line(
             1000.0 * seconds, share, name=escape(_short(line.name)), showlegend=True,
-            line={"color": theme.colours[line.slot], "width": 2, "shape": "hv"},
+            line={"color": theme.colour(line.slot), "width": 2, "shape": "hv",
+                  "dash": line.dash},
             hovertemplate=f"{escape(line.name)}<br>%{{y:.0f}} % of {seconds.size:,} steps take "
             "at most %{x:,.4g} ms<extra></extra>",
         )  # fmt: skip

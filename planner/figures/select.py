@@ -60,7 +60,7 @@ def selected(
 
 def _draw(drawing: Drawing, one: Series, form: Form, titles: tuple[str, str]) -> None:
     x = one.x if isinstance(one.x, np.ndarray) else [escape(_short(name)) for name in one.x]
-    colour = drawing.theme.colours[one.slot]
+    colour = drawing.theme.colour(one.slot)
     hover = f"%{{x}}<br>{escape(titles[1])}: %{{y:,.4~g}}<extra>{escape(one.label)}</extra>"
     trace: dict[str, Any] = {"x": x, "y": one.y, "name": escape(one.label), "hovertemplate": hover}
     if form == "bars":

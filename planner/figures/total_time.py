@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,6 +13,7 @@ from planner.core import Floats, Text, in_words, plain
 from planner.figures.frame import (
     BAND,
     DASHES,
+    LEAST_HEIGHT,
     LEFT_OUT,
     SUSPECT,
     SYMBOLS,
@@ -151,10 +153,19 @@ def _words(seconds: Floats) -> list[str]:
 
 
 def epoch_times(
-    epoch: Floats, epoch_s: Floats, mean_s: float | None, sd_s: float | None, theme: Theme
+    epoch: Floats,
+    epoch_s: Floats,
+    mean_s: float | None,
+    sd_s: float | None,
+    theme: Theme,
+    *,
+    slot: int = 0,
 ) -> ChartSpec:
-    """Return a chart of the epochs of one run [s], with mean and sd of the later ones."""
-    drawing, colour = Drawing(theme, height=300), theme.colour(0)
+    """Return a chart of the epochs of one run [s], with mean and sd of the later ones.
+
+    `slot` is the colour of the run's system.
+    """
+    drawing, colour = Drawing(theme, height=LEAST_HEIGHT), theme.colour(slot)
     end = float(epoch[-1]) + 0.6
     if mean_s is not None:
         _later(drawing, mean_s, sd_s, end, colour)
@@ -172,13 +183,21 @@ def epoch_times(
     return drawing.figure()
 
 
+def _with_sd(mean: float, sd: float | None) -> str:
+    """Return a mean with its standard deviation, both to the place that the sd allows."""
+    if not sd or not math.isfinite(sd):
+        return f"{mean:,.4g}"
+    places = 1 - math.floor(math.log10(sd))
+    digits = max(places, 0)
+    return f"{round(mean, places):,.{digits}f} ± {round(sd, places):,.{digits}f}"
+
+
 def _later(drawing: Drawing, mean_s: float, sd_s: float | None, end: float, colour: str) -> None:
     later = np.array([1.5, end - 0.1])
     if sd_s is not None:
         drawing.band(later, np.full(2, mean_s - sd_s), np.full(2, mean_s + sd_s),
                      colour=colour, name="sd")  # fmt: skip
-    sd = "" if sd_s is None else f" ± {sd_s:,.3g}"
-    label = Text("epochs 2 and later: {mean_s:,.4g}{sd} s", mean_s=mean_s, sd=sd)
+    label = Text("epochs 2 and later: {mean} s", mean=_with_sd(mean_s, sd_s))
     drawing.line(
         later,
         np.full(2, mean_s),

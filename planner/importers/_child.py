@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from planner.core import Text
-
 SECONDS: Final = 3
 """Processor time of one import [s]."""
 MEMORY_BYTES: Final = 500_000_000
@@ -76,6 +74,7 @@ def _answered(question: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
 
 
 def _rows(source: str, given: Any, stated: Any, result_set: str) -> dict[str, Any]:  # noqa: ANN401
+    from planner.core import Text  # not above: `main` sets the path first
     from planner.importers._sources import rows_of
     from planner.importers.formats import SourceError
 
@@ -86,11 +85,7 @@ def _rows(source: str, given: Any, stated: Any, result_set: str) -> dict[str, An
     except MemoryError:
         return {"problems": ["it needs too much memory. Split it."]}
     except Exception as error:  # noqa: BLE001 - whatever is wrong is in that file
-        return {
-            "problems": [
-                Text("it is damaged ({name}). Export it again.", name=type(error).__name__)
-            ]
-        }
+        return {"problems": [f"it is damaged ({type(error).__name__}). Export it again."]}
 
 
 if __name__ == "__main__":

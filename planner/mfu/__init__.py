@@ -7,7 +7,7 @@ share of the half-precision peak, its uncertainty, and the parts of the uncertai
 (docs/efficiency.md). docs/decisions/0033-efficiency-of-described-jobs.md has the reasons.
 """
 
-from planner.mfu._fit import Fitted, fitted
+from planner.mfu._fit import TAILS, Fitted, fitted
 from planner.mfu._model import (
     ALONE,
     CONSTANTS,
@@ -52,6 +52,7 @@ __all__ = [
     "DOMAIN_OF",
     "EVERYTHING",
     "REPEAT_SD",
+    "TAILS",
     "VERY_LONG",
     "WHO",
     "WIDER",

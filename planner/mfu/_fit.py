@@ -3,10 +3,10 @@
     ln e = terms . coefficients + sum of one effect per label + residual
 
 Effects of one group of labels are normal around 0 with a variance that the data choose (MacKay's
-fixed point of the marginal likelihood); residuals are Student t with 4 degrees of freedom
-(iteratively reweighted). Groups that belong to who measured (source, source and accelerator,
-source and network) are fitted beside the others and left out of a prediction: their variances are
-then part of its interval.
+fixed point of the marginal likelihood); residuals are Student t with `TAILS` degrees of
+freedom, or those that a domain asks for (iteratively reweighted). Groups that belong to who
+measured (source, source and accelerator, source and network) are fitted beside the others and left
+out of a prediction: their variances are then part of its interval.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from scipy import sparse
+from scipy.linalg import cho_factor, cho_solve
 
 from planner.core import Floats
 from planner.mfu._questions import Traits
 
 TAILS: Final = 4.0
-"""Degrees of freedom of residuals."""
+"""Degrees of freedom of residuals where a caller names none: fewer make outliers weigh less."""
 TERM_SD: Final = 0.5
 """Prior sd of a term's coefficient."""
 BASE_SD: Final = 3.0
@@ -53,8 +55,8 @@ def fitted(
     traits: Sequence[Traits],
     sources: Sequence[Mapping[str, str]],
     log_efficiency: Floats,
-    weights: Floats | None = None,
     prior_sds: Mapping[str, float] | None = None,
+    tails: float = TAILS,
 ) -> Fitted:
     """Return the fit.
 
@@ -62,8 +64,8 @@ def fitted(
         traits: terms and labels of each row.
         sources: labels of each row that belong to who measured it, by group.
         log_efficiency: ln of the efficiency of each row.
-        weights: of each row; None counts all alike.
         prior_sds: prior sd of a term's coefficient where it is not `TERM_SD`.
+        tails: degrees of freedom of the Student t of residuals, above 0.
     """
     priors = prior_sds or {}
     names = list(traits[0].terms)
@@ -89,17 +91,18 @@ def fitted(
         sd = BASE_SD if name == "base" else priors.get(name, TERM_SD)
         prior[at["", name]] = sd**2
     y = log_efficiency - np.array([t.offset for t in traits])
-    row_weights = np.ones(len(traits)) if weights is None else weights
+    few, identity = sparse.csr_array(design), np.eye(len(columns))  # a row has few labels
     noise, tail = 0.04, np.ones(len(traits))
     for _ in range(ROUNDS):
-        weight = row_weights * tail / noise
-        precision = (design * weight[:, None]).T @ design + np.diag(1.0 / prior)
-        covariance = np.linalg.inv(precision)
+        weight = tail / noise
+        precision = (few.T @ few.multiply(weight[:, None])).toarray() + np.diag(1.0 / prior)
+        covariance = cho_solve(cho_factor(precision), identity)
         values = covariance @ (design.T @ (weight * y))
         residual = y - design @ values
-        spread = residual**2 + np.sum((design @ covariance) * design, axis=1)
-        tail = (TAILS + 1.0) / (TAILS + spread / noise)
-        noise = float(np.sum(row_weights * tail * spread) / np.sum(row_weights))
+        own = few.multiply(few @ covariance).sum(axis=1)
+        spread = residual**2 + np.asarray(own).ravel()
+        tail = (tails + 1.0) / (tails + spread / noise)
+        noise = float(np.mean(tail * spread))
         for index in members.values():
             if index.size:
                 variance = values[index] @ values[index] + np.trace(

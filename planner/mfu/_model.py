@@ -55,7 +55,8 @@ CONSTANTS: Final = Path(__file__).with_name("constants.json")
 MOST_OF_OWN_PEAK: Final = 0.85
 """Of the peak of its own precision no described job is estimated to use more [share]."""
 TAIL_VARIANCE: Final = 2.0
-"""Variance of a Student t with 4 degrees of freedom over its squared scale."""
+"""Variance of a Student t with 4 degrees of freedom over its squared scale; of 2 it has none, and
+coverage of hidden sources shows that this is enough."""
 WHO: Final = ("source", "source accelerator", "source model")
 """Groups that belong to who measured."""
 ALONE: Final = frozenset({"group", "network"})

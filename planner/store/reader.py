@@ -27,6 +27,7 @@ from planner.core import MAX_REASON, MAX_TEXT, Text
 from planner.networks import kind_of
 from planner.runs import ARROW_SCHEMA, SCHEMA_VERSION, SUMMARY
 from planner.store import sql
+from planner.store.disk.access import ACCESS, OWNER, Access, Viewer
 from planner.store.disk.folders import Folder, as_utf8
 from planner.store.kept import Kept, has_room, memory_limit_bytes
 from planner.store.sealed import accept
@@ -127,11 +128,20 @@ class Store:
     """The runs of some folders. Thread-safe; call `refresh` before queries.
 
     `kept` caches answers about some of these runs, `once` those about all of them; `serial`
-    identifies the store.
+    identifies the store. The store of a `viewer` never lists, loads or names what that viewer
+    may not see (docs/decisions/0061).
     """
 
-    def __init__(self, folders: Sequence[Folder], memory_bytes: int | None = None) -> None:
+    def __init__(
+        self,
+        folders: Sequence[Folder],
+        memory_bytes: int | None = None,
+        *,
+        viewer: Viewer = OWNER,
+        now_s: Callable[[], float] = time.time,
+    ) -> None:
         self.folders = tuple(folders)
+        self._audience = accept.Audience(viewer=viewer, now_s=now_s)
         self.kept = Kept(MOST_KEPT)
         self._about_all: dict[int, Kept] = {}
         self._looked_s = -math.inf
@@ -151,6 +161,7 @@ class Store:
         self._partly: tuple[Refused, ...] = ()
         self._set_files = SetFiles()
         self._sets: dict[str, ResultSet] = {}
+        self._titled: Mapping[str, Access] = {}
         self._reset()
         self._serving = self._base
 
@@ -168,6 +179,25 @@ class Store:
         """All result sets, in order of folder and slug."""
         sets = self._moment.sets if self._moment else self._sets
         return tuple(sets[p] for p in sorted(sets))
+
+    @property
+    def viewer(self) -> Viewer:
+        """For whom this store is."""
+        return self._audience.viewer
+
+    @property
+    def restricted(self) -> Mapping[str, Access]:
+        """Every set that is not open to everyone, by its folder, also those not shown here.
+
+        For the choice of a viewer's store only: pages and answers read `sets`.
+        """
+        return self._audience.restricted
+
+    def hides(self, slug: str) -> bool:
+        """Return whether this viewer may not see a set of that slug, which exists."""
+        places = (p for p in self.restricted if p.rsplit("/", 1)[-1] == slug)
+        shown = {s.slug for s in self.sets}
+        return slug not in shown and any(places)
 
     @property
     def generation(self) -> int:
@@ -226,13 +256,17 @@ class Store:
         if self._moment is not None:
             yield
             return
-        if asked_s is None or self._looked_s < asked_s:
-            self.refresh()
+        self.look(asked_s)
         self._begin()
         try:
             yield
         finally:
             self._end()
+
+    def look(self, asked_s: float | None = None) -> None:
+        """Refresh, unless this thread holds a moment or a refresh came after `asked_s`."""
+        if self._moment is None and (asked_s is None or self._looked_s < asked_s):
+            self.refresh()
 
     def refresh(self, *, wait: bool = False) -> int:
         """Load new files and drop deleted ones; the generation grows with any change.
@@ -400,12 +434,13 @@ class Store:
         looked_at: dict[tuple[str, accept.Stamp], Seal | str] = {}
         vanished: dict[str, int] = {}
         for _ in range(_TRIES):
-            now = accept.listing(self.folders, self._known)
+            now = accept.listing(self.folders, self._known, self._audience)
             before = self._known or {}
             gone = {p for p in before if now.get(p) != before[p]}
             again = self._again | (self._waiting if gone or self._again else set())
             new = [p for p, stamp in now.items() if before.get(p) != stamp or p in again]
-            if not new and not gone and self._known is not None:
+            titled = self._audience.restricted == self._titled
+            if not new and not gone and titled and self._known is not None:
                 return
             try:
                 if not self._change(new, gone | again, now, looked_at):
@@ -433,7 +468,7 @@ class Store:
         for runs is full, the remaining files wait until others go. Return False if some have just
         gone and everything has to be loaded anew.
         """
-        files = [p for p in new if not p.endswith((f"/{NAME}", f"/{WITHDRAWN}"))]
+        files = [p for p in new if not p.endswith((f"/{NAME}", f"/{WITHDRAWN}", f"/{ACCESS}"))]
         sets = self._read_sets(now)
         touched: set[tuple[str, str]] = set()
         drop = {p for p in gone if p in now}  # changed in place: never beside themselves
@@ -472,6 +507,7 @@ class Store:
         """Start the next generation; the last of a refresh serves the listing `now`."""
         if now is not None:
             self._sets = sets[0]
+            self._titled = self._audience.restricted
             self._refused |= {p: self._refusal(p, r) for p, r in sets[1].items()}
             self._partly = (*self._contradictions(), *self._without_room())
             self._serving = self._base
@@ -691,6 +727,9 @@ class Store:
             )
             if f"{place}/{WITHDRAWN}" in now:
                 sets[place] = replace(sets[place], withdrawn=withdrawal(Path(place)))
+            if (access := self._audience.restricted.get(place)) is not None:
+                title = f"{sets[place].title} ({access.note})"
+                sets[place] = replace(sets[place], title=title, access=access.note)
             if problem:
                 problems[set_file] = problem
         self._set_files.forget(set(sets))

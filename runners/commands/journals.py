@@ -13,6 +13,7 @@ from typing import Final
 
 from planner.core import in_words
 from planner.store.disk.files import write_once
+from planner.store.disk.mirrors import named
 from planner.store.disk.sweeps import SweepStatus, new_ticket
 from runners.commands.console import FAILED, OK, STOPPED, Stop, refuse, say
 from runners.plan import spec
@@ -119,7 +120,7 @@ def again(args: argparse.Namespace, status: SweepStatus) -> str:
 def ended(context: Context, status: SweepStatus) -> int:
     """Print how a sweep ended; return the exit code."""
     failed = f", {status.failed} failed (see `status`)" if status.failed else ""
-    say(f"{status.finished} of {status.planned} runs are in {context.folder}{failed}.")
+    say(f"{status.finished} of {status.planned} runs are in {named(context.folder)}{failed}.")
     return FAILED if status.failed else OK
 
 

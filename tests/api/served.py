@@ -37,7 +37,7 @@ class Answered:
 
 def app(of: Store | None = None) -> Starlette:
     """The routes on the shipped results, or on a store of the test's own."""
-    rules = Rules(store=lambda: of or store(), catalogs=(CATALOG, Path("/nowhere")),
+    rules = Rules(store=lambda _: of or store(), catalogs=(CATALOG, Path("/nowhere")),
                   today=lambda: TODAY)  # fmt: skip
     return Starlette(routes=routes(rules))
 

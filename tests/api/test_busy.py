@@ -66,7 +66,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Held]]:
     def page(_: Request) -> Response:  # as the server hands out files: on a thread of its own
         return PlainTextResponse("page")
 
-    answers = rooms.routes(rooms.Rules(store=store, catalogs=(CATALOG,)))
+    answers = rooms.routes(rooms.Rules(store=lambda _: store(), catalogs=(CATALOG,)))
     of = Starlette(routes=[Route("/page", page), *answers])
     port = free_port()
     server = uvicorn.Server(uvicorn.Config(of, port=port, log_level="error"))

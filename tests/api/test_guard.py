@@ -14,7 +14,7 @@ import pytest
 from starlette.datastructures import Headers
 
 from api.guard import HEALTH, Doors, policy_of, refusal, scripts_of
-from pages.common.permission import decide
+from pages.visitor.permission import decide
 from planner.answers import host_of, is_loopback, is_own
 from tests.browser.server import ROOT, served, streamlit, uvicorn
 

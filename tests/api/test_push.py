@@ -45,7 +45,7 @@ def inbox(tmp_path: Path) -> Inbox:
 def client(inbox: Inbox) -> Client:
     store = Store([folder(inbox.results)])
     rules = Rules(
-        store=lambda: (store.refresh(), store)[1], catalogs=(CATALOG, Path("/no")), inbox=inbox
+        store=lambda _: (store.refresh(), store)[1], catalogs=(CATALOG, Path("/no")), inbox=inbox
     )
     return Client(Starlette(routes=routes(rules)))
 

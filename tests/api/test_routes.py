@@ -252,7 +252,7 @@ def test_new_runs_are_in_the_next_answer(tmp_path: Path) -> None:
         kept.refresh()
         return kept
 
-    of = Starlette(routes=rooms.routes(rooms.Rules(store=fresh, catalogs=(tmp_path,))))
+    of = Starlette(routes=rooms.routes(rooms.Rules(store=lambda _: fresh(), catalogs=(tmp_path,))))
     before = ask(of, "/api/v1/results")
     commit_runs(place, [row()])
     (place / "set.toml").write_text('title = "T"\nlicence = "CC0"\nsource = "s"\n')

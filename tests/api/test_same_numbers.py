@@ -72,7 +72,7 @@ def _page(name: str, question: dict[str, str]) -> None:
 
 
 def _api(name: str, question: dict[str, str] | list[tuple[str, str]]) -> dict[str, Any]:
-    rules = Rules(store=state.store, catalogs=(hardware.SHIPPED, hardware.folder()))
+    rules = Rules(store=lambda _: state.store(), catalogs=(hardware.SHIPPED, hardware.folder()))
     reply = ask(Starlette(routes=routes(rules)), f"/api/v1/{name}?{urlencode(question)}")
     assert reply.status == 200, reply.body
     body: dict[str, Any] = reply.json

@@ -46,7 +46,7 @@ def test_how_long_answers_alike_and_says_it_once(
     shown = show("how-long", tab="table", **question)
     assert texts(shown).count(SAID) == 1
     assert "1.98x faster" in texts(shown)
-    rules = Rules(store=state.store, catalogs=(hardware.SHIPPED, hardware.folder()))
+    rules = Rules(store=lambda _: state.store(), catalogs=(hardware.SHIPPED, hardware.folder()))
     reply = ask(Starlette(routes=routes(rules)), f"/api/v1/projection?{urlencode(question)}").json
     assert reply["start_up"] == SAID
     assert files["how-long.csv"]() == csv_text(reply["rows"])

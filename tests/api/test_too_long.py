@@ -25,7 +25,7 @@ HUGE = {
 
 @pytest.mark.parametrize("query", HUGE.values(), ids=list(HUGE))
 def test_compare(query: str, capsys: pytest.CaptureFixture[str]) -> None:
-    rules = Rules(store=state.store, catalogs=(hardware.SHIPPED,))
+    rules = Rules(store=lambda _: state.store(), catalogs=(hardware.SHIPPED,))
     reply = ask(Starlette(routes=routes(rules)), f"/api/v1/compare?{query}").json
     assert LIMIT in reply["sentence"]
     assert "Buying" not in json.dumps(reply)
@@ -40,7 +40,7 @@ def test_compare(query: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_how_long(capsys: pytest.CaptureFixture[str]) -> None:
-    rules = Rules(store=state.store, catalogs=(hardware.SHIPPED,))
+    rules = Rules(store=lambda _: state.store(), catalogs=(hardware.SHIPPED,))
     query = HUGE["samples_per_epoch"]
     reply = ask(Starlette(routes=routes(rules)), f"/api/v1/projection?{query}").json
     assert LIMIT in reply["sentence"]

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 import numpy as np
 import pytest
@@ -23,6 +23,7 @@ from backtest.published.measured import (
     device_scaling,
     series_of,
 )
+from backtest.published.mfu import Centre, _shift
 from backtest.published.page import tasks_of
 from planner.catalog import Catalog
 from planner.published import COLUMNS, PublishedRow, rows_of
@@ -35,6 +36,7 @@ TASKS: Final = {
     "described_cnn", "described_vit", "whole_jobs", "pairs", "device_scaling", "batch_left_out",
     "batch_twice",
 }  # fmt: skip
+CENTRES: Final[tuple[Centre, ...]] = get_args(Centre)
 FIGURES: Final = {"asked", "answered", "median", "mean", "held", "width"}
 LLAMA: Final = PublishedRow(
     file="made.tsv", line=2, source_id="made", model="Llama 3 8B", family="decoder",
@@ -317,3 +319,20 @@ def test_device_counts_of_published_series_are_answered_within_their_targets() -
     twice = scored(batch_twice(rows))
     assert twice.held is not None
     assert twice.held >= 85.0
+
+
+def test_one_slow_source_moves_the_mean_of_sources_and_not_their_median() -> None:
+    usual = [(f"source {i}", 0.1 + 0.01 * j) for i in range(4) for j in range(3)]
+    slow = [("slow", -2.0)] * 3
+    assert _shift(usual, "median row", 1.0) == pytest.approx(0.11, abs=0.01)
+    for centre in CENTRES:
+        before, after = (_shift(rows, centre, 1.0) for rows in (usual, usual + slow))
+        moved = before - after
+        assert moved > 0.3 if centre == "mean" else 0.0 <= moved < 0.02
+
+
+def test_rows_of_one_large_source_count_less_with_a_smaller_power() -> None:
+    rows = [("large", 1.0)] * 100 + [("a", 0.0)] * 4 + [("b", 0.0)] * 4
+    by_rows, by_roots, by_sources = (_shift(rows, "mean", p) for p in (1.0, 0.5, 0.0))
+    assert by_rows > by_roots > by_sources > 0.0
+    assert _shift(rows, "median source", 0.0) < _shift(rows, "median source", 1.0)

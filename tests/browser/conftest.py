@@ -78,37 +78,45 @@ def tabs() -> list[Page]:
 
 
 @pytest.fixture
-def visit(
-    desk: BrowserContext, browser: Browser, watch: Watch, tabs: list[Page]
-) -> Iterator[Visit]:
+def visit(desk: BrowserContext, watch: Watch, tabs: list[Page]) -> Iterator[Visit]:
     """Open an address as a new session and wait until the page has settled.
 
-    `elsewhere` opens it in a browser that never saw the app. Pages are those of a person who wants
-    few animations: drawing them takes a quarter of what a page takes.
+    `elsewhere` opens it in a browser that has kept nothing of the app but its scripts. Pages are
+    those of a person who wants few animations: drawing them takes a quarter of what a page takes.
     """
     opened: list[Page] = []
-    strange: list[Page] = []
 
     def visit(url: str, *, width: int = 1440, dark: bool = False, elsewhere: bool = False) -> Page:
-        here = tabs.pop() if tabs and not elsewhere else None
-        page = here or (browser if elsewhere else desk).new_page()
-        (strange if elsewhere else opened).append(page)
+        page = tabs.pop() if tabs else desk.new_page()
+        opened.append(page)
         watch.over(page)
         page.set_viewport_size({"width": width, "height": 1000})
         page.emulate_media(color_scheme="dark" if dark else "light", reduced_motion="reduce")
+        if elsewhere:
+            _forget(page, url)
         page.goto(url)
         return settled(page)
 
     yield visit
     watch.look_round()
     watch.leave()
-    for page in strange:
-        page.close()
     for page in (p for p in opened if not p.is_closed()):
-        at = urlsplit(page.url)
         try:  # ends the session; a page of the same site keeps the compiled scripts
-            page.goto(f"{at.scheme}://{at.netloc}/_stcore/health")
+            page.goto(_aside(page.url))
         except Error:
             page.close()
         else:
             tabs.append(page)
+
+
+def _aside(url: str) -> str:
+    """Return the address of a page of the same site that opens no session."""
+    at = urlsplit(url)
+    return f"{at.scheme}://{at.netloc}/_stcore/health"
+
+
+def _forget(page: Page, url: str) -> None:
+    """Remove all that this browser has stored for a site."""
+    page.goto(_aside(url))
+    page.evaluate("() => { localStorage.clear(); sessionStorage.clear() }")
+    page.context.clear_cookies()

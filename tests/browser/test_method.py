@@ -10,7 +10,8 @@ import pytest
 from playwright.sync_api import expect
 
 from backtest.accuracy.file import read_accuracy
-from backtest.accuracy.verdicts import accuracy_of
+from backtest.accuracy.sentences import headline_rows
+from backtest.accuracy.verdicts import accuracy_of, per_cent
 from pages.method.accuracy import PLACE
 from planner.figures.frame import DARK, LIGHT
 from tests.browser.conftest import Visit
@@ -21,10 +22,16 @@ pytestmark = pytest.mark.browser
 
 def test_the_sceptic_finds_the_answer_on_the_first_screen(app_url: str, visit: Visit) -> None:
     page = visit(f"{app_url}/method")
-    first = accuracy_of(read_accuracy(PLACE)).sentences[0]
+    back_test = accuracy_of(read_accuracy(PLACE))
     expect(headline(page)).to_be_in_viewport()
-    said = headline(page).inner_text().replace("\u2060", "").replace("\u00a0", " ")
-    assert said == first
+    assert back_test.sentences[0].startswith(headline(page).inner_text())
+    tiles = page.locator(".epochwise-answer [role=group]")
+    expect(tiles).to_have_count(len(headline_rows(back_test.rows)))
+    for place, (words, row) in enumerate(headline_rows(back_test.rows)):
+        expect(tiles.nth(place)).to_be_in_viewport()
+        said = tiles.nth(place).inner_text().replace("\u00a0", " ")
+        assert per_cent(row.median_error) in said
+        assert words[1:] in said
 
 
 def test_a_choice_of_methods_is_in_the_address_and_in_the_download(

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from pages.results.one_run import run_sentence
+from pages.results.tiles import title
 from tests.browser.conftest import Visit
 from tests.browser.look import choose, click_row, dismissed, headline, rerun, widget
 from tests.browser.test_how_long import options
@@ -65,7 +66,10 @@ def test_a_row_opens_its_run_and_the_way_back_keeps_the_filters(app_url: str, vi
 def test_a_link_to_a_run_shows_its_sentence_and_its_chart(app_url: str, visit: Visit) -> None:
     run = options()[0].run
     page = visit(f"{app_url}/results?run={run.run_id}")
-    expect(headline(page)).to_have_text(run_sentence(run))
+    expect(headline(page)).to_have_text(title(run))
+    expect(page.locator(".epochwise-answer [role=group]").first).to_be_in_viewport()
+    page.get_by_role("button", name="Share").first.click()
+    expect(page.get_by_text(run_sentence(run), exact=True).first).to_be_visible()
     expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
 
 

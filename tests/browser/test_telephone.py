@@ -25,33 +25,37 @@ def _at(page: Page, selector: str) -> float:
     return box["y"]
 
 
+def _fits(page: Page) -> bool:
+    """Whether the page scrolls downwards only."""
+    main = page.get_by_test_id("stMain")
+    return bool(main.evaluate("m => m.scrollWidth <= m.clientWidth"))
+
+
+def _on_a_telephone(page: Page) -> Page:
+    page.set_viewport_size({"width": WIDTH, "height": 820})
+    return settled(page)
+
+
 @pytest.mark.parametrize("address", ANSWERS)
-def test_the_answer_comes_first_and_the_question_is_one_line(
+def test_the_answer_comes_first_the_question_is_one_line_and_the_table_is_cards(
     app_url: str, visit: Visit, address: str
 ) -> None:
-    page = visit(f"{app_url}/{address}")
-    page.set_viewport_size({"width": WIDTH, "height": 820})
-    settled(page)
+    page = _on_a_telephone(visit(f"{app_url}/{address}?tab=table"))
     expect(page.locator(".epochwise-answer")).to_be_visible()
     answer = _at(page, ".epochwise-answer")
     assert answer < 300
     fields = page.get_by_test_id("stMain").locator(FIELDS).locator("visible=true")
     assert all((fields.nth(k).bounding_box() or {"y": 0})["y"] > answer
                for k in range(fields.count()))  # fmt: skip
+    assert _fits(page)
+    cards = page.locator(".epochwise-cards").first
+    expect(cards).to_be_visible()
     page.get_by_role("button", name="Edit", exact=True).click()
     page.get_by_role("button", name="Done", exact=True).wait_for()
     assert _at(page, f"[data-testid=stMain] :is({FIELDS})") < _at(page, ".epochwise-answer")
+    page.set_viewport_size({"width": 1440, "height": 900})
+    expect(cards).to_be_hidden()
 
 
-@pytest.mark.parametrize("address", ["", *ANSWERS])
-def test_no_page_scrolls_sideways_and_a_table_is_cards(
-    app_url: str, visit: Visit, address: str
-) -> None:
-    page = visit(f"{app_url}/{address}{'?tab=table' if address else ''}")
-    page.set_viewport_size({"width": WIDTH, "height": 820})
-    main = settled(page).get_by_test_id("stMain")
-    assert main.evaluate("m => m.scrollWidth <= m.clientWidth")
-    if address:
-        expect(page.locator(".epochwise-cards").first).to_be_visible()
-        page.set_viewport_size({"width": 1440, "height": 900})
-        expect(page.locator(".epochwise-cards").first).to_be_hidden()
+def test_the_first_page_scrolls_downwards_only(app_url: str, visit: Visit) -> None:
+    assert _fits(_on_a_telephone(visit(f"{app_url}/")))

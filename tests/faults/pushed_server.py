@@ -22,7 +22,7 @@ def main(port: int, place: Path) -> None:
     """Serve until killed."""
     inbox = Inbox(results=place / "results", tokens=place / "tokens", shipped=place / "none")
     store = Store([])
-    rules = Rules(store=lambda: store, catalogs=(), inbox=inbox)
+    rules = Rules(store=lambda _: store, catalogs=(), inbox=inbox)
     app = Starlette(routes=routes(rules))
     uvicorn.run(app, host="127.0.0.1", port=port, log_level="error")
 

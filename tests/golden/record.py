@@ -132,7 +132,7 @@ def _interface() -> Starlette:
         return store
 
     catalogs = (ROOT / "data" / "catalog", Path(os.environ[OWN_CATALOG]))
-    return Starlette(routes=routes(Rules(store=fresh, catalogs=catalogs)))
+    return Starlette(routes=routes(Rules(store=lambda _: fresh(), catalogs=catalogs)))
 
 
 def _handed_out(asked: Asked) -> Tree:

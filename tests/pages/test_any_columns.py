@@ -83,7 +83,7 @@ def _kept(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _answers(name: str, **question: str) -> None:
     """The interface answers, or says what is wrong with the question."""
-    rules = Rules(store=state.store, catalogs=(hardware.SHIPPED,))
+    rules = Rules(store=lambda _: state.store(), catalogs=(hardware.SHIPPED,))
     result = ask(Starlette(routes=routes(rules)), f"/api/v1/{name}?{urlencode(question)}")
     nothing = result.status == 404 and not queries.workloads(state.store())
     assert result.status in (200, 400) or nothing, result.body

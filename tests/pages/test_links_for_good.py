@@ -33,7 +33,7 @@ def _add(own: Path, model: str, seconds: float, **more: Any) -> list[Path]:  # n
 
 
 def _api(name: str = "", **question: str | list[str]) -> Answered:
-    rules = Rules(store=state.store, catalogs=(hardware.SHIPPED, hardware.folder()))
+    rules = Rules(store=lambda _: state.store(), catalogs=(hardware.SHIPPED, hardware.folder()))
     address = f"/api/v1/{name}".rstrip("/")
     return ask(Starlette(routes=routes(rules)), f"{address}?{urlencode(question, doseq=True)}")
 

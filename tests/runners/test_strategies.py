@@ -107,7 +107,7 @@ def test_one_two_and_four_replicas_and_two_workers_have_the_losses_of_one_device
 def test_stages_and_micro_batches_have_the_losses_of_one_device(bench: Bench) -> None:
     whole = replace(CASE, workload="transformer", dataset="synthetic-tokens", batch=16,
                     train_samples=48, optimizer="adam",
-                    options=(("heads", 2), ("layers", 2), ("width", 32)))  # fmt: skip
+                    options=(("heads", 2), ("layers", STAGES // 2), ("width", 32)))  # fmt: skip
     cases = {
         "whole": whole,
         **({"cut": replace(whole, strategy="stage", devices=2)} if FULL else {}),

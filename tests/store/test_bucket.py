@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from planner.runs import run_id
 from planner.store import CommitError, Folder, Store, commit_runs, folders_from_environment
 from planner.store.disk import bucket as buckets_of
 from planner.store.disk import mirrors
-from planner.store.disk.bucket import Bucket, BucketError, address_of
+from planner.store.disk.bucket import Bucket, BucketError, Object, address_of
 from planner.store.disk.files import write_once
 from planner.store.disk.mirrors import mirror_of, mirrored, named, results_folder
 from planner.store.sealed.accept import fetch
@@ -149,6 +150,34 @@ def test_a_withdrawn_set_is_hidden_there_and_shown_again(two: tuple[Path, Path])
     assert restore(here / "mine", "2026-11-26")
     store.refresh()
     assert len(ids(store)) == 2
+
+
+@needs_weed
+def test_a_page_shows_its_copies_while_the_bucket_is_listed_beside_it(
+    two: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = two
+    commit_runs(here / "mine", rows(1))
+    store = opened(there)
+    monkeypatch.setattr(mirrors, "LOOK_S", 0.01)
+    commit_runs(here / "mine", rows(2))
+    time.sleep(0.02)
+    listing, go_on = threading.Event(), threading.Event()
+    real = Bucket.list
+
+    def slow(self: Bucket, below: str = "", patience_s: float = 10.0) -> dict[str, Object]:
+        listing.set()
+        go_on.wait(60.0)
+        return real(self, below, patience_s)
+
+    monkeypatch.setattr(Bucket, "list", slow)
+    store.refresh()
+    assert listing.wait(60.0)
+    assert len(ids(store)) == 1
+    go_on.set()
+    while len(ids(store)) < 2:
+        time.sleep(0.02)
+        store.refresh()
 
 
 @needs_weed

@@ -44,7 +44,7 @@ LOOK_S = 5.0
 """A page believes the copies for so long before the bucket is listed again, beside it [s]."""
 _INDEX: Final = ".objects.jsonl"
 _LOCK: Final = ".sync"
-_ABOUT: Final = frozenset({"set.toml", "withdrawn.json"})
+_ABOUT: Final = frozenset({"set.toml", "withdrawn.json", "access.json"})
 _DOWNLOADS: Final = 8
 _TRIES: Final = 20
 IsWhole = Callable[[Path], bool]

@@ -35,6 +35,8 @@ class Token:
     sha256: str
     sets: tuple[str, ...]
     """Result sets that it may add runs to; `*` is any."""
+    groups: tuple[str, ...] = ()
+    """Groups whose restricted sets it may read."""
     created_at: float
     expires_at: float | None = None
     revoked_at: float | None = None
@@ -53,12 +55,19 @@ def tokens_folder(state: Path) -> Path:
     return state / "tokens"
 
 
-def create(folder: Path, name: str, sets: Sequence[str], days: float | None = None) -> str:
+def create(
+    folder: Path,
+    name: str,
+    sets: Sequence[str],
+    days: float | None = None,
+    groups: Sequence[str] = (),
+) -> str:
     """Store a new token and return it: it cannot be read again."""
     now = time.time()
     secret, token_id = secrets.token_urlsafe(32), secrets.token_hex(4)
     token = Token(
         id=token_id, name=name, sha256=_hash(secret), sets=tuple(sets), created_at=now,
+        groups=tuple(groups),
         expires_at=None if days is None else now + days * _DAY_S,
     )  # fmt: skip
     _write(folder, token)
@@ -105,6 +114,7 @@ def _read(path: Path) -> Token | None:
     try:
         with path.open("rb") as file:
             body: Any = json.loads(file.read(_MOST_BYTES))
-        return Token(**{**body, "sets": tuple(map(str, body["sets"]))})
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        lists = {name: tuple(map(str, body.get(name, ()))) for name in ("sets", "groups")}
+        return Token(**{**body, **lists})
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +32,7 @@ from planner.runs import (
     has_kinds,
     run_id,
 )
+from planner.store.disk.access import ACCESS, OWNER, Access, Viewer, read_access
 from planner.store.disk.folders import Folder
 from planner.store.disk.locks import locked
 from planner.store.disk.mirrors import MARK, mirror_of
@@ -190,23 +192,75 @@ class Stamp:
 Listing = dict[str, Stamp]
 
 
-def listing(folders: tuple[Folder, ...], known: Listing | None = None) -> Listing:
+@dataclass(slots=True, kw_only=True)
+class Audience:
+    """For whom folders are listed; a listing notes in `restricted` which sets are not for all.
+
+    The access of a set is read again only when its access.json changes.
+    """
+
+    viewer: Viewer = OWNER
+    now_s: Callable[[], float] = time.time
+    restricted: dict[str, Access] = field(default_factory=dict)
+    """Restricted sets by folder: those shown to this viewer and those not, without ended embargoes.
+    """
+    _known: dict[str, tuple[Stamp, Access]] = field(default_factory=dict)
+
+    def access(self, place: str, inside: Listing) -> Access | None:
+        """Return who sees the set in a folder; None if everyone does. Notes it."""
+        access = self._access(place, inside)
+        if access is not None and not access.is_open(self.now_s()):
+            self.restricted = {**self.restricted, place: access}
+            return access
+        self.restricted = {p: a for p, a in self.restricted.items() if p != place}
+        return None
+
+    def sees(self, place: str, access: Access) -> bool:
+        """Return whether the viewer sees a restricted set."""
+        return self.viewer.sees(os.path.basename(place), access, self.now_s())  # noqa: PTH119 - fast
+
+    def forget(self, but: set[str]) -> None:
+        """Keep the sets of these folders only."""
+        self.restricted = {p: a for p, a in self.restricted.items() if p in but}
+        self._known = {p: known for p, known in self._known.items() if p in but}
+
+    def _access(self, place: str, inside: Listing) -> Access | None:
+        if place in inside:  # it cannot be listed, so nobody knows for whom it is
+            return Access()
+        stamp = inside.get(f"{place}/{ACCESS}")
+        if stamp is None:
+            return None
+        known = self._known.get(place)
+        if known is None or known[0] != stamp:
+            try:
+                known = self._known[place] = (stamp, read_access(Path(place)))
+            except OSError:
+                return Access()
+        return known[1]
+
+
+def listing(
+    folders: tuple[Folder, ...], known: Listing | None = None, audience: Audience | None = None
+) -> Listing:
     """All parquet files, set.toml files and records of withdrawals, as path -> stamp.
 
-    The runs of a withdrawn set are not listed. Copies of a bucket are brought up to date first.
+    The runs of a withdrawn set are not listed. Of a set that the audience may not see, nothing is
+    listed at all: a reader of the listing cannot tell that it exists. Copies of a
+    bucket are brought up to date first.
 
     A listing that shows every file of `known` is believed at once. One that misses a file (a
     compaction may have replaced it, see `planner.store.disk.files`) is made again while no
     compaction removes anything.
     """
+    whose = audience or Audience()
     behind = _look(folders)
-    found = behind | _list_once(folders)
+    found = behind | _list_once(folders, whose)
     if known is not None and known.keys() <= found.keys():
         return found
     with ExitStack() as locks:
         for folder in folders:
             locks.enter_context(locked(folder.path, shared=True))
-        return behind | _settled(folders, found if known is None else known)
+        return behind | _settled(folders, found if known is None else known, whose)
 
 
 def fetch(folder: Path) -> None:
@@ -239,12 +293,12 @@ def _is_sealed(path: Path) -> bool:
     return True
 
 
-def _settled(folders: tuple[Folder, ...], known: Listing) -> Listing:
+def _settled(folders: tuple[Folder, ...], known: Listing, audience: Audience) -> Listing:
     """A listing that misses no more files than the one before: for disks that know no locks."""
     missing: set[str] | None = None
     found: Listing = {}
     for _ in range(_TRIES):
-        found = _list_once(folders)
+        found = _list_once(folders, audience)
         gone = known.keys() - found.keys()
         if gone <= (missing or set()):
             break
@@ -252,23 +306,39 @@ def _settled(folders: tuple[Folder, ...], known: Listing) -> Listing:
     return found
 
 
-_ABOUT: Final = frozenset({NAME, WITHDRAWN})
+_ABOUT: Final = frozenset({NAME, WITHDRAWN, ACCESS})
 """Files that say something of a set."""
 
 
-def _list_once(folders: tuple[Folder, ...]) -> Listing:
+def _list_once(folders: tuple[Folder, ...], audience: Audience) -> Listing:
     found: Listing = {}
+    places: set[str] = set()
     for folder in folders:
         for entry in _entries(str(folder.path), found):
             if _is_parquet(entry.name) or _is_linked_folder(entry):
                 found |= _stamp(entry)
             elif entry.is_dir() and not entry.name.startswith("."):
-                inside = _entries(entry.path, found)
-                withdrawn = any(inner.name == WITHDRAWN for inner in inside)
-                for inner in inside:
-                    if inner.name in _ABOUT or (_is_parquet(inner.name) and not withdrawn):
-                        found |= _stamp(inner)
+                places.add(entry.path)
+                found |= _list_set(entry.path, audience)
+    audience.forget(places)
     return found
+
+
+def _list_set(place: str, audience: Audience) -> Listing:
+    """The files of one set, nothing if the audience may not see it."""
+    inside: Listing = {}
+    entries = _entries(place, inside)
+    for entry in entries:
+        if entry.name == ACCESS:
+            inside |= _stamp(entry)
+    access = audience.access(place, inside)
+    if access is not None and not audience.sees(place, access):
+        return {}
+    withdrawn = any(entry.name == WITHDRAWN for entry in entries)
+    for entry in entries:
+        if entry.name in _ABOUT or (_is_parquet(entry.name) and not withdrawn):
+            inside |= _stamp(entry)
+    return inside
 
 
 def _is_linked_folder(entry: os.DirEntry[str]) -> bool:

@@ -42,6 +42,8 @@ class ResultSet:
     standing: str = ""
     withdrawn: str = ""
     """Day and reason of its withdrawal; empty for a set whose runs are shown."""
+    access: str = ""
+    """`private` or the end of its embargo; empty for a set that everyone sees."""
 
     @property
     def is_unofficial(self) -> bool:

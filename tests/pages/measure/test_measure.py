@@ -12,10 +12,10 @@ from typing import Final
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.common import permission
 from pages.common.kept import ROOT
 from pages.measure import measuring, sweep_card
 from pages.measure.measuring import NotDoneError
+from pages.visitor import address, permission
 from planner.store import commit_runs
 from planner.store.disk import sweeps
 from planner.store.disk.sweeps import STATE, NodeStatus, SweepStatus
@@ -507,7 +507,7 @@ def test_the_sockets_of_this_very_process_are_looked_at() -> None:
     import socket
 
     with socket.create_server(("127.0.0.1", 0)):
-        assert "127.0.0.1" in (permission._listening() or [])
+        assert "127.0.0.1" in (address.listening() or [])
 
 
 def test_switched_off_the_page_says_why_and_how_and_still_shows_what_goes_on(

@@ -8,14 +8,27 @@ from pathlib import Path
 import pytest
 
 from planner.__main__ import main
-from planner.answers import RUN_COLUMNS, plain, sql_answered, sql_records, sql_result
+from planner.answers import (
+    RUN_COLUMNS,
+    explore_answered,
+    explore_runs,
+    explored,
+    plain,
+    results_answered,
+    sql_answered,
+    sql_records,
+    sql_result,
+)
 from planner.commands import words as command_words
 from planner.core import Record, csv_text
 from planner.store import Store
+from planner.store.catalog import read_catalog
 from planner.store.select import MOST_ROWS
 from tests import shipped
 from tests.api.served import app, ask
 from tests.store.build import a_set, opened, row
+
+CATALOG = Path(__file__).parents[3] / "data" / "catalog"
 
 
 def _ran(
@@ -143,3 +156,24 @@ def test_the_command_reads_a_link_of_explore(
     code, out, _ = _ran(store, capsys, monkeypatch, "sql", "--link", link)
     assert (code, out.split()) == (0, ["one", "1"])
     assert _ran(store, capsys, monkeypatch, "sql", "--link", link, "SELECT 2")[0] == 2
+
+
+def test_a_run_of_an_unofficial_set_says_so_in_every_answer(tmp_path: Path) -> None:
+    place = a_set(tmp_path, [row()])
+    a_set(tmp_path, [row(repeat=1, result_set="checked")], slug="checked")
+    about = (place / "set.toml").read_text(encoding="utf-8")
+    (place / "set.toml").write_text(f'{about}\nstanding = "unofficial"\n', encoding="utf-8")
+    store, catalog = opened(tmp_path), read_catalog(CATALOG).catalog
+    by_set = {"mine": "unofficial", "checked": None}
+    listed = results_answered(store, {}).rows
+    assert {r["result_set"]: r["standing"] for r in listed} == by_set
+    explored_runs = explore_runs(store, catalog)
+    both = (explored_runs[name].to_pylist() for name in ("result_set", "standing"))
+    assert dict(zip(*both, strict=True)) == by_set
+    rows = _records(store, "SELECT result_set, standing FROM runs")
+    assert {r["result_set"]: r["standing"] for r in rows} == by_set
+    drawn = explore_answered(
+        store, catalog, {"x": ["global_batch_size"], "y": ["global_batch_size * 2"]}
+    )
+    points = explored(store, catalog, drawn).points
+    assert sorted(str(p.standing) for p in points) == ["None", "unofficial"]

@@ -151,7 +151,7 @@ def test_one_peak_that_cannot_be_leaves_the_other_one_told() -> None:
     text = sentence(ROW | {"gemm_flops_per_s": 90e12}) or ""
     assert "90.7 TFLOP/s: 9.2 % of its data sheet (H200 SXM5 141GB, bfloat16, 989 TFLOP/s)." in text
     above = sentence(ROW | {"throughput": 2e4, "gemm_flops_per_s": None}) or ""
-    assert "it exceeds the card's peak" in above
+    assert "It exceeds the card's peak" in above
     assert "%" not in above
 
 

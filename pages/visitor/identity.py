@@ -1,0 +1,128 @@
+"""Who a page's session or a request is: the claims of a login, a token, a share link, or the owner.
+
+Without a login provider (`[auth]` of .streamlit/secrets.toml) the browser on a person's own machine
+is the owner, who sees every set; every other visitor sees the open ones. With a provider nobody is
+the owner: a visitor sees what their groups see.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import streamlit as st
+from starlette.requests import Request
+from streamlit.auth_util import get_cookie_with_chunks, get_secrets_auth_section
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.web.server.server_util import get_cookie_secret
+from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value
+
+from pages.visitor.address import is_local
+from planner.people import ADMIN, NOBODY, SETTING, Person, person_of, read_rules
+from planner.store.disk.access import EVERYONE, OWNER, Viewer
+from planner.store.disk.shares import LONGEST, PARAMETER, shared_set, shares_folder
+from planner.store.disk.sweeps import state_folder
+from planner.store.disk.tokens import checked, tokens_folder
+
+MEASURE: Final = "EPOCHWISE_MEASURE"
+_SHARES: Final = "visitor.shares"
+"""Session key of the share links that were opened: checked again at every use."""
+_MOST_SHARES: Final = 20
+_COOKIE: Final = "_streamlit_user"
+_BEARER: Final = "bearer "
+
+
+def login_is_on() -> bool:
+    """Return whether the operator has set up a login provider, or roles for one.
+
+    A provider that is lost with a damaged secrets.toml does not make every visitor an owner.
+    """
+    return bool(get_secrets_auth_section()) or bool(os.environ.get(SETTING))
+
+
+def signed_in() -> bool:
+    """Return whether the session has a login, of whatever age; False where no provider is read."""
+    return st.user.get("is_logged_in", False) is True
+
+
+def person() -> Person:
+    """Return who the session of the page is, by its claims and the roles as they are now."""
+    if not login_is_on() or get_script_run_ctx() is None or not signed_in():
+        return NOBODY
+    return _person(st.user.to_dict())
+
+
+def viewer() -> Viewer:
+    """Return what the session of the page may see."""
+    if get_script_run_ctx() is None:
+        return EVERYONE
+    folder = shares_folder(state_folder(os.environ))
+    opened = (shared_set(folder, text) for text in st.session_state.get(_SHARES, ()))
+    sets = frozenset(slug for slug in opened if slug)
+    if login_is_on():
+        return _viewer(person(), sets)
+    return OWNER if _is_owner(st.context.headers) else Viewer(sets=sets)
+
+
+def take_share() -> None:
+    """Move the secret of a share link from the address into the session, before anything is drawn.
+
+    So no further link, and no other site, gets it.
+    """
+    given = st.query_params.get(PARAMETER)
+    if given is None:
+        return
+    del st.query_params[PARAMETER]
+    kept = [s for s in st.session_state.get(_SHARES, ()) if s != given]
+    if len(given) <= LONGEST:
+        st.session_state[_SHARES] = [*kept, given][-_MOST_SHARES:]
+
+
+def viewer_of(request: Request) -> Viewer:
+    """Return what a program or browser that asks the HTTP interface may see."""
+    state = state_folder(os.environ)
+    header = request.headers.get("authorization", "")
+    if header.lower().startswith(_BEARER):
+        secret = header[len(_BEARER) :].strip()
+        if (token := checked(tokens_folder(state), secret)) is not None:
+            return Viewer(groups=frozenset(token.groups))
+        slug = shared_set(shares_folder(state), secret)
+        return Viewer(sets=frozenset({slug})) if slug else EVERYONE
+    if login_is_on():
+        claims = _claims_of(request)
+        return EVERYONE if claims is None else _viewer(_person(claims), frozenset())
+    return OWNER if _is_owner(request.headers) else EVERYONE
+
+
+def _is_owner(headers: Mapping[str, str]) -> bool:
+    """Return whether the visitor is the owner of this machine, as far as the operator allows it."""
+    return os.environ.get(MEASURE, "").strip().lower() in {"", "on"} and is_local(headers)
+
+
+def _viewer(who: Person, sets: frozenset[str]) -> Viewer:
+    return Viewer(sees_all=who.role == ADMIN, groups=who.groups, sets=sets)
+
+
+def _person(claims: Mapping[str, Any]) -> Person:
+    path = os.environ.get(SETTING)
+    return person_of(claims, read_rules(Path(path) if path else None), time.time())
+
+
+def _claims_of(request: Request) -> Mapping[str, Any] | None:
+    """Return the claims in Streamlit's signed cookie; None without a sound one."""
+    secret = get_cookie_secret()
+
+    def signed(name: str) -> bytes | None:
+        value = request.cookies.get(name)
+        return None if value is None else decode_signed_value(secret, name, value.encode("latin-1"))
+
+    try:
+        claims = json.loads(get_cookie_with_chunks(signed, _COOKIE) or b"null")
+    except (ValueError, RecursionError):
+        return None
+    logged_in = isinstance(claims, dict) and claims.get("is_logged_in") is True
+    return claims if logged_in else None

@@ -1,0 +1,106 @@
+"""The audit log: who did what, when; one small file an entry, written as a run file is.
+
+An entry is written before its action, under a name that holds its time and the hash of its text:
+first whole under a hidden name, synced, then linked to its final name. Nothing is ever rewritten or
+removed. A file whose text does not match its name was changed later, and is reported.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+from planner.store.disk.access import stamp_text
+from planner.store.disk.files import UnfitFileError, bounded_json, write_new
+
+_NAME: Final = re.compile(r"([0-9]{19})-([0-9a-f]{32})\.json")
+_MOST_BYTES: Final = 20_000
+_MOST_LETTERS: Final = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One action; `at` in UTC, ISO 8601. `allowed` is False for an attempt that was refused."""
+
+    at: str
+    who: str
+    role: str
+    via: str
+    """`page`, `api` or `command`."""
+    what: str
+    about: str
+    allowed: bool
+    id: str
+
+
+class AuditError(OSError):
+    """An entry cannot be written, so its action must not be done."""
+
+
+def audit_folder(state: Path) -> Path:
+    """Return the folder of the log in this server's state."""
+    return state / "audit"
+
+
+def record(
+    folder: Path, *, who: str, role: str, via: str, what: str, about: str = "", allowed: bool = True
+) -> Entry:
+    """Write an entry and return it.
+
+    Raises:
+        AuditError: the disk refuses.
+    """
+    now_ns = time.time_ns()
+    entry = Entry(
+        at=stamp_text(now_ns / 1e9), who=_cut(who), role=_cut(role), via=via, what=_cut(what),
+        about=_cut(about), allowed=allowed, id=uuid.uuid4().hex,
+    )  # fmt: skip
+    data = json.dumps(asdict(entry), ensure_ascii=False).encode("utf-8", "backslashreplace")
+    path = folder / entry.at[:10] / f"{now_ns:019d}-{_digest(data)}.json"
+    try:
+        new = write_new(path, data)
+        _synced(path.parent)
+    except OSError as error:
+        text = f"The audit log cannot be written ({error.strerror or error}): nothing is done."
+        raise AuditError(text) from error
+    if not new:
+        raise AuditError("The audit log has this entry already: nothing is done.")
+    return entry
+
+
+def entries(folder: Path) -> Iterator[Entry | str]:
+    """Yield all entries, oldest first; the name of a file that was changed or cut instead."""
+    for path in sorted(folder.glob("*/*.json")):
+        match = _NAME.fullmatch(path.name)
+        try:
+            data = path.read_bytes()
+            sound = match is not None and _digest(data) == match[2]
+            entry = Entry(**bounded_json(data, _MOST_BYTES)) if sound else None
+        except (UnfitFileError, OSError, TypeError):
+            entry = None
+        yield entry or f"{path.parent.name}/{path.name}"
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
+def _synced(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _cut(text: str) -> str:
+    printable = "".join(c if c.isprintable() else " " for c in text)
+    return printable[:_MOST_LETTERS]

@@ -1,0 +1,213 @@
+"""Sign in with a real OpenID Connect provider on loopback, in a real browser; roles from claims.
+
+The provider is a process of its own (oidc-provider-mock): discovery, authorisation code, signed
+identity tokens. Nothing of the login is replaced.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
+
+from planner.store.disk.audit import Entry, audit_folder, entries
+from tests.browser.look import settled
+from tests.browser.server import free_port, served
+from tests.store.restricted import SLUG, TEAM, build, leaks
+
+PEOPLE: Final = {
+    "mia": {"email": "mia@example.org", "email_verified": True, "groups": [TEAM]},
+    "carl": {"email": "carl@example.org", "email_verified": True, "groups": ["lab"]},
+    "ada": {"email": "ada@example.org", "email_verified": True, "groups": ["platform"]},
+    "eve": {"email": "ada@example.org", "email_verified": False, "groups": ["ada@example.org"]},
+}
+ROLES: Final = 'admins = ["platform", "ada@example.org"]\ncontributors = ["lab"]\n'
+PAGES: Final = ("", "how-long", "compare", "explore", "results", "add-results", "measure")
+_PATIENCE_S: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A server with a login provider; `state` is the folder of its log."""
+
+    url: str
+    state: Path
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[str]:
+    """A provider on a port of its own; its address."""
+    port = free_port()
+    users = [json.dumps({"sub": sub, **claims}) for sub, claims in PEOPLE.items()]
+    options = [word for user in users for word in ("--user-claims", user)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "oidc_provider_mock", "--port", str(port), *options],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    url = f"http://127.0.0.1:{port}"
+    try:
+        end = time.monotonic() + _PATIENCE_S
+        while time.monotonic() < end and process.poll() is None:
+            with contextlib.suppress(OSError):
+                socket.create_connection(("127.0.0.1", port), timeout=2).close()
+                break
+            time.sleep(0.1)
+        assert process.poll() is None, "the provider did not start"
+        yield url
+    finally:
+        process.terminate()
+        process.wait(timeout=10)
+
+
+@pytest.fixture(scope="module")
+def site(provider: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The app on two sets, one of them restricted, with the provider's secrets."""
+    place = tmp_path_factory.mktemp("login")
+    build(place / "results")
+    secrets, roles = place / "secrets.toml", place / "roles.toml"
+    roles.write_text(ROLES)
+
+    def serve(port: int) -> Sequence[str]:
+        secrets.write_text(
+            f'[auth]\nredirect_uri = "http://127.0.0.1:{port}/oauth2callback"\n'
+            'cookie_secret = "a-secret-of-this-test-that-is-long-enough"\n'
+            'client_id = "epochwise"\nclient_secret = "of-the-client"\n'
+            f'server_metadata_url = "{provider}/.well-known/openid-configuration"\n'
+        )
+        return ["streamlit", "run", "app.py", "--server.port", str(port),
+                "--server.address", "127.0.0.1", "--server.headless", "true",
+                "--secrets.files", str(secrets)]  # fmt: skip
+
+    empty = place / "shipped"
+    empty.mkdir()
+    settings = {
+        "EPOCHWISE_ROLES": str(roles),
+        "EPOCHWISE_SHIPPED_RESULTS": str(empty),
+        "AUTHLIB_INSECURE_TRANSPORT": "1",
+        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+    }
+    with served(place / "results", serve, settings=settings) as url:
+        yield Site(url, place / "state")
+
+
+@pytest.fixture
+def tab(browser: Browser) -> Iterator[BrowserContext]:
+    """A browser without cookies; nothing leaves the machine."""
+    context = browser.new_context()
+
+    def local(route: Route) -> None:
+        here = "//127.0.0.1:" in route.request.url
+        (route.continue_ if here else route.abort)()
+
+    context.route("**/*", local)
+    yield context
+    context.close()
+
+
+def signed_in(tab: BrowserContext, site: Site, sub: str) -> Page:
+    """The start page after a login as one of the people."""
+    page = tab.new_page()
+    page.goto(site.url)
+    page.get_by_role("button", name="Sign in").click()
+    page.locator('input[name="sub"]').first.fill(sub)
+    page.locator("button[type=submit], input[type=submit]").first.click()
+    page.wait_for_url(f"{site.url}/**")
+    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+    return settled(page)
+
+
+def seen(tab: BrowserContext, site: Site, path: str) -> list[str]:
+    """What of the restricted set a page shows, opened by a cold deep link."""
+    page = tab.new_page()
+    page.goto(f"{site.url}/{path}")
+    settled(page)
+    assert page.get_by_text("has encountered an error").count() == 0, path
+    found = leaks(page.content())
+    page.close()
+    return found
+
+
+def answered(tab: BrowserContext, site: Site) -> list[str]:
+    """What of the restricted set the HTTP interface answers to this browser."""
+    return leaks(tab.request.get(f"{site.url}/api/v1/results").text())
+
+
+def test_a_visitor_who_has_not_signed_in_reads_what_is_open(
+    tab: BrowserContext, site: Site
+) -> None:
+    for path in PAGES:
+        assert seen(tab, site, path) == [], path
+    assert answered(tab, site) == []
+    page = tab.new_page()
+    page.goto(f"{site.url}/add-results")
+    expect(page.get_by_text("Sign in first.")).to_be_visible()
+
+
+def test_a_member_sees_the_set_until_they_sign_out(tab: BrowserContext, site: Site) -> None:
+    page = signed_in(tab, site, "mia")
+    expect(page.get_by_text("mia@example.org · viewer")).to_be_visible()
+    assert "quokka" in seen(tab, site, "results")
+    assert "quokka" in answered(tab, site)
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url("**/oauth2/end_session**")  # the provider asks whether to end its session too
+    assert seen(tab, site, "results") == []
+    assert answered(tab, site) == []
+
+
+@pytest.mark.parametrize(
+    ("sub", "role", "adds", "measures", "sees"),
+    [("mia", "viewer", False, False, True), ("carl", "contributor", True, False, False),
+     ("ada", "admin", True, True, True), ("eve", "viewer", False, False, False)],
+)  # fmt: skip
+def test_each_role_gets_its_pages(
+    tab: BrowserContext, site: Site, sub: str, role: str, *, adds: bool, measures: bool, sees: bool
+) -> None:
+    page = signed_in(tab, site, sub)
+    expect(page.get_by_text(f" · {role}")).to_be_visible()
+    assert bool(seen(tab, site, "results")) is sees
+    assert bool(answered(tab, site)) is sees
+    for path, off, may in (
+        ("add-results", "Adding results is switched off here.", adds),
+        ("measure", "Measuring is switched off here.", measures),
+    ):
+        other = tab.new_page()
+        other.goto(f"{site.url}/{path}")
+        settled(other)
+        assert bool(other.get_by_text(off).count()) is not may, path
+
+
+def test_a_forged_cookie_is_nobody(tab: BrowserContext, site: Site) -> None:
+    claims = json.dumps({"sub": "ada", "groups": ["platform"], "iat": time.time(),
+                         "is_logged_in": True, "origin": site.url})  # fmt: skip
+    tab.add_cookies([{"name": "_streamlit_user", "value": claims.replace(" ", ""),
+                      "url": site.url}])  # fmt: skip
+    assert answered(tab, site) == []
+    assert seen(tab, site, "results") == []
+
+
+def test_a_saved_view_of_a_contributor_is_in_the_audit_log(tab: BrowserContext, site: Site) -> None:
+    page = signed_in(tab, site, "carl")
+    page.goto(f"{site.url}/how-long")
+    settled(page)
+    page.get_by_role("button", name="Save view").click()
+    page.get_by_label("Name", exact=True).last.fill("Of Carl")
+    page.get_by_label("Name", exact=True).last.press("Tab")
+    settled(page)
+    page.get_by_role("button", name="Save", exact=True).last.click()
+    expect(page.get_by_text("Of Carl is saved.")).to_be_visible()
+    log = [e for e in entries(audit_folder(site.state)) if isinstance(e, Entry)]
+    assert ("carl@example.org", "contributor", "Of Carl", True) in [
+        (e.who, e.role, e.about, e.allowed) for e in log
+    ]
+    assert SLUG not in {e.about for e in log}
