@@ -69,7 +69,8 @@ def test_a_link_to_a_run_shows_its_sentence_and_its_chart(app_url: str, visit: V
     expect(headline(page)).to_have_text(title(run))
     expect(page.locator(".epochwise-answer [role=group]").first).to_be_in_viewport()
     page.get_by_role("button", name="Share").first.click()
-    expect(page.get_by_text(run_sentence(run), exact=True).first).to_be_visible()
+    share = page.get_by_role("dialog", name="Share")
+    expect(share.get_by_text(run_sentence(run), exact=True)).to_be_visible()
     expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
 
 
