@@ -74,7 +74,6 @@ def _answered(question: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
 
 
 def _rows(source: str, given: Any, stated: Any, result_set: str) -> dict[str, Any]:  # noqa: ANN401
-    from planner.core import Text  # not above: `main` sets the path first
     from planner.importers._sources import rows_of
     from planner.importers.formats import SourceError
 

@@ -142,6 +142,16 @@ class Mirror:
         self._note({key: Object(etag, len(data))})
         return True
 
+    def replace(self, path: Path, data: bytes) -> None:
+        """Make a small file that is no run hold exactly `data`, in the bucket and here."""
+        key = self._key(path)
+        etag = self.bucket.replace(key, data)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.{uuid.uuid4().hex[:8]}.tmp")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(data)
+        temporary.replace(path)
+        self._note({key: Object(etag, len(data))})
+
     def remove(self, path: Path) -> None:
         """Delete a file, in the bucket and here."""
         self.bucket.delete(self._key(path))
