@@ -109,9 +109,13 @@ class Mirror:
             there = self._listed(self._key(folder), here, patience_s)
             index = self._index()
             new = [k for k, o in there.items() if not self._is_copy(k, o, here, index, is_whole)]
-            if new:
-                with ThreadPoolExecutor(min(_DOWNLOADS, len(new))) as pool:
-                    for _ in pool.map(lambda key: self._fetch(key, there[key], is_whole), new):
+            about = [k for k in new if k.rsplit("/", 1)[-1] in _ABOUT]
+            for part in (
+                about,
+                [k for k in new if k.rsplit("/", 1)[-1] not in _ABOUT],
+            ):  # access before runs
+                with ThreadPoolExecutor(_DOWNLOADS) as pool:
+                    for _ in pool.map(lambda key: self._fetch(key, there[key], is_whole), part):
                         pass
             if gone := here - there.keys():
                 with locked(folder), locked(folder.parent):  # no reader is amid a listing
