@@ -16,7 +16,7 @@ from planner.store import CommitError, Folder, Store, commit_runs, folders_from_
 from planner.store.disk import bucket as buckets_of
 from planner.store.disk import mirrors
 from planner.store.disk.bucket import Bucket, BucketError, Object, address_of
-from planner.store.disk.files import write_once
+from planner.store.disk.files import remove, write_once, write_whole
 from planner.store.disk.mirrors import mirror_of, mirrored, named, results_folder
 from planner.store.sealed.accept import fetch
 from planner.store.sealed.compact import compact_set
@@ -150,6 +150,20 @@ def test_a_withdrawn_set_is_hidden_there_and_shown_again(two: tuple[Path, Path])
     assert restore(here / "mine", "2026-11-26")
     store.refresh()
     assert len(ids(store)) == 2
+
+
+@needs_weed
+def test_a_small_file_is_replaced_and_removed_on_every_machine(two: tuple[Path, Path]) -> None:
+    here, there = two
+    commit_runs(here / "mine", rows(1))
+    for text in ("one", "two"):
+        write_whole(here / "mine" / "access.json", text)
+        for place in (here, there):
+            fetch(place)
+            assert (place / "mine" / "access.json").read_text(encoding="utf-8") == text
+    remove(here / "mine" / "access.json")
+    fetch(there)
+    assert not (there / "mine" / "access.json").exists()
 
 
 @needs_weed

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from planner.store.disk.files import UnfitFileError, bounded_json, write_whole
+from planner.store.disk.files import UnfitFileError, bounded_json, remove, write_whole
 
 ACCESS: Final = "access.json"
 MOST_GROUPS: Final = 100
@@ -85,7 +85,7 @@ def read_access(folder: Path) -> Access:
 def set_access(folder: Path, access: Access | None) -> None:
     """Write who sees a set, whole or not at all; None opens it. OSError where the disk refuses."""
     if access is None:
-        (folder / ACCESS).unlink(missing_ok=True)
+        remove(folder / ACCESS)
         return
     body: dict[str, Any] = {"groups": sorted(access.groups)}
     if access.until is not None:

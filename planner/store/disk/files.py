@@ -49,9 +49,12 @@ from planner.store.disk.mirrors import mirror_of
 
 def write_whole(path: Path, content: bytes | str) -> None:
     """Make `path` hold exactly `content`; folders are made. OSError where the disk refuses."""
+    data = content.encode() if isinstance(content, str) else content
+    if (mirror := mirror_of(path)) is not None:
+        mirror.replace(path, data)
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{uuid.uuid4().hex[:8]}.tmp")
-    data = content.encode() if isinstance(content, str) else content
     try:
         with temporary.open("wb") as file:
             file.write(data)

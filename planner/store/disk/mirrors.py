@@ -109,9 +109,13 @@ class Mirror:
             there = self._listed(self._key(folder), here, patience_s)
             index = self._index()
             new = [k for k, o in there.items() if not self._is_copy(k, o, here, index, is_whole)]
-            if new:
-                with ThreadPoolExecutor(min(_DOWNLOADS, len(new))) as pool:
-                    for _ in pool.map(lambda key: self._fetch(key, there[key], is_whole), new):
+            about = [k for k in new if k.rsplit("/", 1)[-1] in _ABOUT]
+            for part in (
+                about,
+                [k for k in new if k.rsplit("/", 1)[-1] not in _ABOUT],
+            ):  # access before runs
+                with ThreadPoolExecutor(_DOWNLOADS) as pool:
+                    for _ in pool.map(lambda key: self._fetch(key, there[key], is_whole), part):
                         pass
             if gone := here - there.keys():
                 with locked(folder), locked(folder.parent):  # no reader is amid a listing
@@ -141,6 +145,16 @@ class Mirror:
         self._place(temporary, final)
         self._note({key: Object(etag, len(data))})
         return True
+
+    def replace(self, path: Path, data: bytes) -> None:
+        """Make a small file that is no run hold exactly `data`, in the bucket and here."""
+        key = self._key(path)
+        etag = self.bucket.replace(key, data)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.{uuid.uuid4().hex[:8]}.tmp")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(data)
+        temporary.replace(path)
+        self._note({key: Object(etag, len(data))})
 
     def remove(self, path: Path) -> None:
         """Delete a file, in the bucket and here."""
