@@ -10,11 +10,12 @@ DEV := .venv/.dev-installed
 JAX := .venv-jax/.installed
 RAY := .venv/.ray-installed
 S3 := .venv/.s3-installed
+SPARK := .venv/.spark-installed
 export STREAMLIT_BROWSER_GATHER_USAGE_STATS := false
 # Without byte code, every child process and test worker would compile the program again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: app test wheel check lint types sweep jax ray s3 bench links load faults screenshots data docs messages browser axe nginx clean
+.PHONY: app test wheel check lint types sweep jax ray spark s3 bench links load faults screenshots data docs messages browser axe nginx clean
 
 app: $(APP)
 	@echo "Epochwise: http://$(ADDRESS):$(PORT)"
@@ -116,6 +117,13 @@ ray: $(RAY)
 
 $(RAY): requirements/ray.txt requirements/constraints.txt $(APP)
 	$(BIN)/python -m pip install --quiet -r requirements/ray.txt
+	@touch $@
+
+# Spark, for the launcher of that name: 490 MB beside the product; it needs Java. Its tests are skipped without either.
+spark: $(SPARK)
+
+$(SPARK): requirements/spark.txt requirements/constraints.txt $(APP)
+	$(BIN)/python -m pip install --quiet -r requirements/spark.txt
 	@touch $@
 
 # The tests of the store in a bucket of a real S3 server on this machine, and its kill campaigns.

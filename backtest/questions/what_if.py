@@ -4,6 +4,12 @@
     slow worker    step or samples/s with one worker stopped a share of the time, from even workers
     staleness      mean age of gradients [updates], n - 1 by the model
     pipeline       step with m micro-batches from the step with one: (m + p - 1)/(m p) of it
+    best count     the step at the device count that is predicted to be fastest, over the least step
+    idle devices   n T_n - m T_m [device-s a step], m the smallest count
+    total          start-up + epochs x steps x step, over start-up and all measured epochs
+    link           step over a limited link from that without a limit: + 2(n - 1)/n x bytes/rate
+
+The models of best count, idle devices and total do not see the runs at the batch of their case.
 
 A run with a slow worker names the stopped share in its system: "..., one stopped 25 % of the time".
 Its even counterpart has the same workers, batch and software. The model scales the measured even
@@ -15,7 +21,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -24,14 +30,27 @@ from typing import Any, Final
 import numpy as np
 
 from planner.core import Estimate
-from planner.runs import Run
-from planner.scaling_out import Answer, CountAnswer, Question, Series, answer_of, series_of
+from planner.runs import Placement, Run
+from planner.scaling import ring_step_s
+from planner.scaling_out import (
+    Answer,
+    CountAnswer,
+    Point,
+    Question,
+    Series,
+    answer_of,
+    series_of,
+)
 from planner.scaling_out import slow_answer as with_slow_worker
 from planner.store import Folder, Store, queries
 
 STOPPED: Final = re.compile(r", one stopped (\d+(?:\.\d+)?) % of the time$")
+LINK: Final = re.compile(
+    r", two namespaces with (?:an unlimited link|a link of ([\d.]+) ([GM])bit/s)$"
+)
+UNITS: Final = {"G": 1e9, "M": 1e6}
 KINDS: Final = ("crossover", "slow worker, synchronous", "slow worker, asynchronous", "staleness",
-                "pipeline")  # fmt: skip
+                "pipeline", "best count", "idle devices", "total", "link")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +84,8 @@ def what_if_checks(folder: Path) -> list[Check]:
     store.refresh()
     uneven = [c for name in queries.scaled_workloads(store) for c in _of_workload(store, name)]
     cut = [c for name in queries.timed_workloads(store) for c in _pipelines(store, name)]
-    return uneven + cut
+    linked = [c for name in queries.timed_workloads(store) for c in _links(store, name)]
+    return uneven + cut + linked
 
 
 def _of_workload(store: Store, workload: str) -> Iterator[Check]:
@@ -77,6 +97,7 @@ def _of_workload(store: Store, workload: str) -> Iterator[Check]:
         answer = answer_of(even, Question())
         yield from _crossovers(answer)
         yield from _staleness(store, even)
+        yield from _counts(even, queries.placements(store, workload, even.label))
         for name, run, place_devices in every:
             match = STOPPED.search(name)
             same = match and name.removesuffix(match[0]) == system
@@ -164,6 +185,84 @@ def _staleness(store: Store, even: Series) -> Iterator[Check]:
                 predicted=point.devices - 1.0,
                 measured=float(stated["staleness_mean"]),
             )
+
+
+def _counts(even: Series, placements: Mapping[str, Placement]) -> Iterator[Check]:
+    """Yield best count, idle devices and totals at each batch, from the runs at other batches."""
+    for batch in sorted({p.batch for p in even.points}):
+        here = {p.devices: p for p in even.points if p.batch == batch}
+        hidden = {p.run.run_id for p in even.points if p.batch == batch}
+        others = series_of(even.label, even.runs, placements, hidden)
+        steps = {n: others.step(float(batch), n) for n in here} if others else {}
+        fitted = {n: float(s.value) for n, s in steps.items() if isinstance(s, Estimate)}
+        if others is None or len(fitted) < 2 or fitted.keys() != here.keys():
+            continue
+        best, base = min(fitted, key=lambda n: fitted[n]), min(here)
+        where = f"{even.launch}, {_strategy(even)}, batch {batch}"
+        yield Check(
+            kind=KINDS[5],
+            case=f"{where}: {best} devices",
+            unit="s",
+            predicted=here[best].step_s,
+            measured=min(p.step_s for p in here.values()),
+        )
+        for n, point in here.items():
+            case = f"{where}, {n} devices"
+            if n > base:
+                yield Check(
+                    kind=KINDS[6],
+                    case=case,
+                    unit="device-s",
+                    predicted=n * fitted[n] - base * fitted[base],
+                    measured=n * point.step_s - base * here[base].step_s,
+                )
+            own_s = placements[point.run.run_id].startup_s
+            yield from _whole(others, point, own_s, case=case, step_s=fitted[n])
+
+
+def _whole(
+    others: Series, point: Point, own_s: float | None, *, case: str, step_s: float
+) -> Iterator[Check]:
+    """Yield the total of a run: start-up and all of its epochs."""
+    run, start_s = point.run, others.startup(point.devices)
+    first_s, later_s, epochs = run.first_epoch_s, run.later_epoch_mean_s, run.epochs_measured
+    if start_s is None or own_s is None or not (first_s and later_s and epochs and run.step_time_s):
+        return
+    steps = round(later_s / run.step_time_s)
+    yield Check(
+        kind=KINDS[7],
+        case=case,
+        unit="s",
+        predicted=start_s + epochs * steps * step_s,
+        measured=own_s + first_s + (epochs - 1) * later_s,
+    )
+
+
+def _links(store: Store, workload: str) -> Iterator[Check]:
+    """Yield the step over each limited link, from the step of the same workers without a limit.
+
+    Two namespaces name their link in the system: "... with a link of 100 Mbit/s".
+    """
+    found: dict[float, tuple[Run, int, dict[str, Any]]] = {}
+    for name, run, devices in _runs(store, workload):
+        match = LINK.search(name)
+        if match and run.step_time_s:
+            rate = np.inf if match[1] is None else float(match[1]) * UNITS[match[2]]
+            found[rate] = run, devices, _stated(store, run)
+    if np.inf not in found:
+        return
+    free, _, facts_free = found.pop(np.inf)
+    for rate, (run, devices, stated) in sorted(found.items(), reverse=True):
+        later_s = stated["link_latency_s"] - facts_free["link_latency_s"]
+        yield Check(
+            kind=KINDS[8],
+            case=f"{devices} workers, {rate / 1e6:,.0f} Mbit/s",
+            unit="s",
+            predicted=ring_step_s(
+                free.step_time_s or 0.0, devices, stated["gradient_bytes"], rate, max(later_s, 0.0)
+            ),
+            measured=run.step_time_s,
+        )
 
 
 def _pipelines(store: Store, workload: str) -> Iterator[Check]:

@@ -25,21 +25,38 @@ from planner.scaling_out import Answer, UnevenAnswer, uneven_sentence
 from planner.store import Store
 
 Made = TypeVar("Made")
+_SPLITS: Final = "published splits"
+_NO_RUN: Final = "no run here"
+_EXACT: Final = "arithmetic"
 FORMULAS: Final = (
-    ("step", "T = t + b/v0 + a1 + a2 g(n)", "Article 000; link classes of this product"),
-    ("crossover batch", "(f_n - f_d)/(s_d - s_n)", "Article 000's law for article 003's question"),
-    ("idle device-hours", "n (start-up + training (1 - efficiency))", "A definition"),
-    ("synchronous step", "E[max(T_1 ... T_n)]", "David and Nagaraja 2003, section 3.1"),
-    ("asynchronous updates/s", "sum of 1/T_i", "Article 004; workers do not wait"),
-    ("staleness", "n - 1 updates in the mean", "Counting updates in a steady state"),
-    ("updates to a target", "at most Smin (1 + Bcrit/b + s)", "Arjevani, Shamir, Srebro 2020"),
-    ("parameter server", "updates/s = servers x link/(2 x bytes)", "Weights down, gradients up"),
-    ("bubble", "(p - 1)/(m + p - 1)", "Huang et al. 2019; Narayanan et al. 2021"),
-    ("tensor traffic", "4 all-reduces a layer, 2(t - 1)/t b s d", "Shoeybi et al. 2019"),
-    ("memory of a cut", "(weights + gradients)/(t p) + optimiser/(t p d)", "ZeRO stage 1, 2020"),
-    ("bytes of images", "batch x side^2", "Article 003"),
-)
-"""Name, formula and source of each model."""
+    ("step", "T = t + b/v0 + a1 + a2 g(n)", "Article 000; link classes of this product",
+     "page Method"),
+    ("step over a slower link", "t + 2(n - 1)/n x bytes/rate + latency",
+     "Patarasuk and Yuan 2009", "link"),
+    ("crossover batch", "(f_n - f_d)/(s_d - s_n)", "Article 000's law for article 003's question",
+     "crossover"),
+    ("total", "start-up + epochs x steps x step", "Article 003", "total"),
+    ("best count", "fewest devices in time; fastest in the budget", "A definition", "best count"),
+    ("idle device-hours", "n (start-up + training (1 - efficiency))", "A definition",
+     "idle devices"),
+    ("synchronous step", "E[max(T_1 ... T_n)]", "David and Nagaraja 2003, section 3.1",
+     "slow worker, synchronous"),
+    ("asynchronous updates/s", "sum of 1/T_i", "Article 004; workers do not wait",
+     "slow worker, asynchronous"),
+    ("staleness", "n - 1 updates in the mean", "Counting updates in a steady state", "staleness"),
+    ("updates to a target", "at most Smin (1 + Bcrit/b + s)", "Arjevani, Shamir, Srebro 2020",
+     _NO_RUN),
+    ("parameter server", "updates/s = servers x link/(2 x bytes)", "Weights down, gradients up",
+     _NO_RUN),
+    ("bubble", "(p - 1)/(m + p - 1)", "Huang et al. 2019; Narayanan et al. 2021", "pipeline"),
+    ("tensor traffic", "4 all-reduces a layer, 2(t - 1)/t b s d", "Shoeybi et al. 2019", _SPLITS),
+    ("memory of a cut", "(weights + gradients)/(t p) + optimiser/(t p d)", "ZeRO stage 1, 2020",
+     _SPLITS),
+    ("bytes of images", "batch x side^2", "Article 003", _EXACT),
+    ("slow interconnect", "t_n/t_1", "Article 000: 0.15/0.054", _EXACT),
+    ("host sets the pace", "t/(t + b/v0) from a half", "Article 000", _EXACT),
+)  # fmt: skip
+"""Name, formula and source of each model, and the check that has its error."""
 _TABS: Final = {
     "steps": ":material/show_chart: Step time",
     "efficiency": ":material/percent: Efficiency",
@@ -473,12 +490,24 @@ def _formulas() -> None:
         with box:
             widgets.table(
                 [
-                    {"Model": name, "Formula": formula, "Source": source}
-                    for name, formula, source in FORMULAS
+                    {"Model": name, "Formula": formula, "Source": source,
+                     "Median error": _median_error(check)}
+                    for name, formula, source, check in FORMULAS
                 ],
                 key="scaling-out.formula_table",
-                alt="Formula and source of every what-if model",
-            )
+                alt="Formula, source and error of every what-if model",
+            )  # fmt: skip
+
+
+def _median_error(check: str) -> str:
+    """Return the error of a check, or why there is none."""
+    scores = shipped_what_if()["scores"]
+    if check not in scores:
+        return check
+    score = scores[check]
+    if score["median"] is None:
+        return f"interval reaches {score['right']} of {score['cases']}"
+    return percent(score["median"], 1)
 
 
 def _stated(record: ScalingOut, drawn: Drawn) -> None:

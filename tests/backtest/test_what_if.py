@@ -38,7 +38,25 @@ def test_the_shipped_page_and_figures_are_those_of_the_command(tmp_path: Path) -
 
 def test_every_model_has_cases_measured_here() -> None:
     assert set(scores(checks())) == set(KINDS)
-    assert len(checks()) == 29
+    assert len(checks()) == 74
+
+
+def test_hidden_batches_check_count_idle_devices_and_total() -> None:
+    """The best count loses less than a quarter of a step; the middle total is 25 % off at most."""
+    found = scores(checks())
+    assert [found[kind]["cases"] for kind in KINDS[5:8]] == [9, 15, 18]
+    assert 0.0 < float(found["best count"]["largest"] or 1.0) < 0.25
+    assert 0.0 < float(found["total"]["median"] or 1.0) < 0.25
+
+
+def test_a_limited_link_is_predicted_from_the_unlimited_one() -> None:
+    found = [c for c in checks() if c.kind == "link"]
+    assert [c.case for c in found] == [
+        "2 workers, 10,000 Mbit/s", "2 workers, 1,000 Mbit/s", "2 workers, 100 Mbit/s",
+    ]  # fmt: skip
+    # A ring of two carries the gradients once: 1,204,264 bytes over 100 Mbit/s take 96 ms.
+    assert found[2].predicted - found[1].predicted == pytest.approx(0.0867, abs=0.001)
+    assert float(found[2].error or 1.0) < 0.15
 
 
 def test_a_slow_worker_is_predicted_within_an_eighth() -> None:
