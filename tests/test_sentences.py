@@ -19,7 +19,7 @@ from planner.core.parameters import Parameter, read
 from tests import sentences
 from tests.shipped import ROOT
 
-F_STRINGS: Final = 46
+F_STRINGS: Final = 35
 """Sentences that are f-strings: SQL, and those of the processes apart. It only goes down."""
 PIECES: Final = 81
 """Templates that are a part of a sentence. It only goes down."""

@@ -68,7 +68,7 @@ def draw(shared: Store, own: Path) -> None:
         )
         by_slug = {s.slug: s for s in found}
         if not (may := permission(Action.WITHDRAW)).allowed:
-            st.caption(f"Sets cannot be withdrawn or restored from here. {may.why}")
+            st.caption(Text("Sets cannot be withdrawn or restored from here. {why}", why=may.why))
             return
         chosen = st.selectbox(
             "Set to withdraw or restore", list(by_slug), index=None, key="add_results.which",

@@ -31,6 +31,7 @@ import streamlit as st
 from pages.visitor import identity
 from pages.visitor.address import by_address, by_request, is_own_page
 from pages.visitor.address import listening as _listening
+from planner.core import Text
 from planner.people import ADMIN, CONTRIBUTOR, RANK, Person, Role
 from planner.store.disk.audit import AuditError, audit_folder, record
 from planner.store.disk.sweeps import state_folder
@@ -109,9 +110,15 @@ def by_role(
     if who.why:
         return _no(who.why)
     if RANK[who.role] < RANK[NEEDED[action]]:
-        return _no(f"This needs the role {NEEDED[action]}; yours is {who.role}.")
+        return _no(
+            Text(
+                "This needs the role {needed}; yours is {role}.",
+                needed=NEEDED[action],
+                role=who.role,
+            )
+        )
     if action is Action.MEASURE and environment.get(SETTING, "").strip().lower() not in {"", "on"}:
-        return _no(f"The setting `{SETTING}` switches it off.")
+        return _no(Text("The setting `{name}` switches it off.", name=SETTING))
     return YES
 
 
@@ -128,8 +135,13 @@ def decide(
     if setting == "on":
         return YES
     if setting:
-        hint = "" if setting == "off" else " (it is neither `on` nor `off`)"
-        return _no(f"The setting `{SETTING}` switches it off{hint}.")
+        if setting == "off":
+            return _no(Text("The setting `{name}` switches it off.", name=SETTING))
+        return _no(
+            Text(
+                "The setting `{name}` switches it off (it is neither `on` nor `off`).", name=SETTING
+            )
+        )
     why = by_address(addresses) or by_request(headers)
     return _no(why) if why else YES
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from planner.commands import words
+from planner.core import Text
 from planner.store import Folder, folders_from_environment
 from planner.store.disk.access import (
     ACCESS,
@@ -98,7 +99,7 @@ def run_audit(options: argparse.Namespace) -> int:
     if not options.json:
         words.print_table(_LOG, cells)
     for name in changed:
-        words.note(f"{name} was changed after it was written.")
+        words.note(Text("{file} was changed after it was written.", file=name))
     return words.REFUSED if changed else words.ANSWERED
 
 
@@ -151,7 +152,9 @@ def _stamp(stamp_s: float) -> str:
 
 def _visibility(options: argparse.Namespace) -> int:
     until: float | None = None
-    wrong = [] if SLUG.fullmatch(options.slug) else [f"{options.slug[:80]!r} is no set's name."]
+    wrong: list[str] = []
+    if not SLUG.fullmatch(options.slug):
+        wrong.append(Text("{name!r} is no set's name.", name=options.slug[:80]))
     if problem := group_problem(options.groups):
         wrong.append(f"--group: {problem}")
     if options.open and (options.groups or options.until):
@@ -173,17 +176,20 @@ def _visibility(options: argparse.Namespace) -> int:
     about = options.slug if access is None else f"{options.slug}: {', '.join(sorted(groups))}"
     recorded("open a set" if access is None else "restrict a set", about)
     set_access(place / options.slug, access)
-    sys.stdout.write(f"{options.slug}: seen by {_seen_by(place / options.slug)}.\n")
+    seen = _seen_by(place / options.slug)
+    sys.stdout.write(Text("{set}: seen by {who}.", set=options.slug, who=seen) + "\n")
     return words.ANSWERED
 
 
 def _share(options: argparse.Namespace) -> int:
     if options.days is not None and not (math.isfinite(options.days) and options.days > 0):
-        words.note(f"--days {options.days}: must be above 0.")
+        words.note(Text("--days {days}: must be above 0.", days=options.days))
         return words.WRONG_WORDS
     places = [f.path / options.slug for f in _further() if SLUG.fullmatch(options.slug)]
     if not any((place / ACCESS).exists() for place in places):
-        words.note(f"{options.slug[:80]!r} is no restricted set. `set list` has all.")
+        words.note(
+            Text("{name!r} is no restricted set. `set list` has all.", name=options.slug[:80])
+        )
         return words.WRONG_WORDS
     recorded("make a share link", options.slug)
     secret = create_share(shares_folder(state_folder(os.environ)), options.slug, options.days)
@@ -212,11 +218,11 @@ def _cells(share: Share, now_s: float) -> list[str]:
 def _unshare(options: argparse.Namespace) -> int:
     folder = shares_folder(state_folder(os.environ))
     if all(share.id != options.id for share in shares(folder)):
-        words.note(f"There is no share link {options.id[:40]}. `set shares` has all.")
+        words.note(Text("There is no share link {id}. `set shares` has all.", id=options.id[:40]))
         return words.WRONG_WORDS
     recorded("revoke a share link", options.id)
     revoke_share(folder, options.id)
-    sys.stdout.write(f"{options.id} is revoked.\n")
+    sys.stdout.write(Text("{id} is revoked.", id=options.id) + "\n")
     return words.ANSWERED
 
 

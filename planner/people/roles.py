@@ -20,6 +20,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
+from planner.core import Text
 from planner.store.disk.files import bounded_toml
 
 SETTING: Final = "EPOCHWISE_ROLES"
@@ -74,7 +75,7 @@ def read_rules(path: Path | None) -> Rules:
         return _rules(bounded_toml(path.read_bytes()))
     except (OSError, ValueError, RecursionError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
-        return Rules(problem=f"{path.name} cannot be used ({why}).")
+        return Rules(problem=Text("{file} cannot be used ({why}).", file=path.name, why=why))
 
 
 def person_of(claims: Mapping[str, Any], rules: Rules, now_s: float) -> Person:
