@@ -28,7 +28,7 @@ OWN_CATALOG: Final = "EPOCHWISE_CATALOG"
 NOWHERE: Final = ("EPOCHWISE_RESULTS", OWN_CATALOG, "EPOCHWISE_SAVED", "EPOCHWISE_STATE")
 """Settings that name folders of one's own."""
 _READS_THE_CLOCK: Final = "datetime.now("
-_STORES: Final[dict[tuple[Folder, ...], dict[str, Any]]] = {}
+_STORES: Final[dict[tuple[tuple[Folder, ...], object], dict[str, Any]]] = {}
 _begin: Final = Store.__init__
 _expander, _popover = st.expander, widgets.popover
 _download: Final = st.download_button
@@ -58,12 +58,18 @@ def _nowhere() -> Path:
     return Path(tempfile.gettempdir()) / "epochwise-golden-is-nowhere"
 
 
-def _shared(self: Store, folders: Sequence[Folder], memory_bytes: int | None = None) -> None:
+def _shared(
+    self: Store,
+    folders: Sequence[Folder],
+    memory_bytes: int | None = None,
+    **audience: Any,  # noqa: ANN401 - as the store takes them
+) -> None:
     """Begin a store: the runs of the same folders are read once for all commands and pages."""
-    known = _STORES.get(tuple(folders))
+    question = tuple(folders), audience.get("viewer")
+    known = _STORES.get(question)
     if known is None:
-        _begin(self, folders, memory_bytes)
-        _STORES[tuple(folders)] = self.__dict__
+        _begin(self, folders, memory_bytes, **audience)
+        _STORES[question] = self.__dict__
     else:
         self.__dict__ = known
 
