@@ -51,15 +51,14 @@ _VIEW = frozenset({"chart", "preset"})
 
 
 def _summary(question: CapacityQuestion) -> tuple[str, ...]:
-    """Return the question in a few words: jobs, runs, months, probability, fleet."""
+    """Return the question in a few words: jobs, runs, months, and own machines."""
     runs = sum(job.runs_a_month for job in question.jobs)
     own = sum(stock.count for stock in question.fleet.stocks)
     return (
         plural(len(question.jobs), "{count} job", "{count} jobs"),
         Text("{runs} runs a month", runs=plain(runs, 3)),
         Text("{months} months", months=question.horizon.months),
-        Text("{chance:g} % on time", chance=100.0 * question.horizon.probability),
-        "cheapest fleet" if question.fleet.find else Text("fleet of {own}", own=own),
+        *(() if question.fleet.find else (Text("fleet of {own}", own=own),)),
     )
 
 

@@ -32,6 +32,8 @@ _RULES: Final = """
 :root [data-testid^="stBaseButton-primary"]:not(:disabled) *{color:var(--epochwise-on-primary)}
 /* 2.5.8: beside chips the search field shrinks to 12 px. */
 :root [data-testid="stMultiSelect"] input{min-width:24px}
+/* 2.5.8: the tools of a chart are 22 px high. */
+:root .modebar-group .modebar-btn{min-height:24px;min-width:24px}
 /* 2.4.7, 2.4.13: what has the focus of the keyboard has a ring. */
 :root :is(a,button,summary,[data-tag],[role="button"],[role="tab"],[role="radio"],
 [role="switch"],[role="checkbox"]):focus-visible,

@@ -96,10 +96,12 @@ def rows_of(source: str, given: Given, stated: Stated, result_set: str) -> list[
         if name not in known.options
     ]
     rows: list[Row] = []
+    unknown: tuple[str, ...] = ()
     try:
         rows = list(known.read(given, stated))
     except SourceError as error:
         problems += error.problems
+        unknown = error.unknown
     if not rows and not problems:
         problems.append("it holds no run.")
     whole = []
@@ -130,5 +132,5 @@ def rows_of(source: str, given: Given, stated: Stated, result_set: str) -> list[
         for name in missing
     ]
     if problems:
-        raise SourceError(given.name, problems)
+        raise SourceError(given.name, problems, unknown)
     return whole

@@ -215,10 +215,11 @@ def test_5_resnet_50_by_tomorrow_for_500_dollars(walk: Walk) -> None:
     asked = _asked(page)
     assert (asked["network"], asked["epochs"]) == (["resnet-50"], ["90"])
     assert (asked["deadline"], asked["budget"]) == (["24"], ["500"])
-    best = next(iter(_options(page).values()))
-    assert float(best["time_s"]) < 86_400.0
-    assert float(best["probability_in_time"]) > 0.9
-    assert float(best["to_pay"]) < 500.0
+    options = list(_options(page).values())
+    assert float(options[0]["time_s"]) < 86_400.0
+    safe = [o for o in options if float(o["probability_in_time"] or 0) > 0.9]
+    assert len(safe) >= 3
+    assert all(float(o["to_pay"]) < 500.0 for o in safe)
 
 
 def test_6_a_7b_model_on_100_million_tokens(walk: Walk) -> None:

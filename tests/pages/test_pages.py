@@ -327,7 +327,7 @@ def test_a_filter_leaves_the_runs_it_names_and_counts_stand_beside_options() -> 
 def test_filters_that_leave_nothing_are_named_and_one_button_clears_them() -> None:
     shown = show("results", system="gpu", global_batch_size="512")
     assert "No run to show." in texts(shown)
-    assert f"The filters on system, batch size leave none of {runs():,} runs." in texts(shown)
+    assert f"The filters on System, Batch size leave none of {runs():,} runs." in texts(shown)
     shown.button(key="results.clear").click().run()
     assert all_of() in texts(sound(shown))
 

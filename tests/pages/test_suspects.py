@@ -71,7 +71,7 @@ def test_each_flag_says_how_many_runs_it_would_show_under_the_other_filters(swee
 
 def test_filters_on_suspects_that_leave_nothing_are_named_and_cleared(sweep: Path) -> None:
     shown = show("results", suspect="none", global_batch_size="512")
-    assert "The filters on batch size, suspect leave none of 6 runs." in texts(shown)
+    assert "The filters on Batch size, Suspect leave none of 6 runs." in texts(shown)
     shown.button(key="results.clear").click().run()
     assert "6 of 6 runs, 2 suspect" in texts(sound(shown))
 
@@ -79,7 +79,7 @@ def test_filters_on_suspects_that_leave_nothing_are_named_and_cleared(sweep: Pat
 def test_where_nothing_is_suspect_nothing_is_said_of_it(alone: Path) -> None:
     commit_runs(alone / "mine", [step(b, s) for b, s in LAW.items()])
     shown = show("results", suspect="any")
-    assert "The filters on suspect leave none of 4 runs." in texts(shown)
+    assert "The filters on Suspect leave none of 4 runs." in texts(shown)
     shown.button(key="results.clear").click().run()
     unfold(shown, "results.filters")
     assert "results.suspect" not in {m.key for m in sound(shown).multiselect}

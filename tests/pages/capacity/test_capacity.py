@@ -126,7 +126,7 @@ def test_a_ready_server_of_the_catalogue_has_price_date_and_source_and_joins_the
 def test_on_a_telephone_the_question_is_one_line_and_tables_are_cards() -> None:
     shown = show("capacity", **ENTERED)
     said = texts(shown)
-    assert "1 job · 10 runs a month · 12 months · 95 % on time · fleet of 3" in said
+    assert "1 job · 10 runs a month · 12 months · fleet of 3" in said
     html = " ".join(str(h.proto.body) for h in shown.get("html"))
     assert html.count("epochwise-cards") == 1
     assert "8 x H100 SXM5 80GB" in html[html.index("epochwise-cards") :]

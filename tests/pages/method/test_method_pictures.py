@@ -149,7 +149,7 @@ def test_a_run_faster_than_its_peak_is_not_drawn() -> None:
     formula = FORMULAS["utilisation"]
     picture = formula.picture(_values(formula, v0=65536, t=0, gflop=1000, peak=5), LIGHT_THEME)
     assert picture.figure is None
-    assert "the machine was slower during the matrix product" in " ".join(picture.sentences)
+    assert "The machine was slower during the matrix product" in " ".join(picture.sentences)
 
 
 def test_buying_pays_off_from_the_use_on_that_the_formula_says() -> None:
