@@ -88,6 +88,7 @@ class Walk:
         field.fill(text)
         with rerun(self.page):
             field.press("Enter")
+        field.press("Tab")  # an open list may swallow the next click
         return settled(self.page)
 
     def tick(self, key: str, row: int, right_px: int = 18) -> Page:
