@@ -98,7 +98,7 @@ def browser(play: Playwright, url: str) -> None:
 
 
 def _found_fleet(page: Page, runs: _Runs, url: str) -> None:
-    """Print how long the fleet of a preset takes that nobody has asked for, from the click."""
+    """Print the time from the click to a fleet that is not cached yet."""
     page.goto(f"{url}/capacity")
     settled(page)
     runs.click_ms(page.locator(".st-key-capacity-presets button").first)

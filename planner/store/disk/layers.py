@@ -50,7 +50,7 @@ def _layer(base: Path, restricted: Collection[str]) -> Path:
 
 
 def _sets_of(folder: Path) -> frozenset[str] | None:
-    """Return the sets of a folder; None if they are not known, so that nobody reads it."""
+    """Return the sets of a folder; None if they are not known: then it is not read."""
     try:
         listed = bounded_json(folder / _SETS, _MOST_BYTES)
     except UnfitFileError:

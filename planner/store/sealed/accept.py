@@ -225,7 +225,7 @@ class Audience:
         self._known = {p: known for p, known in self._known.items() if p in but}
 
     def _access(self, place: str, inside: Listing) -> Access | None:
-        if place in inside:  # it cannot be listed, so nobody knows for whom it is
+        if place in inside:  # it cannot be listed, so its viewers are not known
             return Access()
         stamp = inside.get(f"{place}/{ACCESS}")
         if stamp is None:
