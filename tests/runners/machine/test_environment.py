@@ -101,6 +101,7 @@ def test_a_run_on_cards_sees_those_chosen_and_lets_memory_grow() -> None:
     assert result["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
     assert result["TF_FORCE_GPU_ALLOW_GROWTH"] == "true"
     assert result["XLA_PYTHON_CLIENT_PREALLOCATE"] == "false"
+    assert result["XLA_CLIENT_MEM_FRACTION"] == "0.95"
     assert "JAX_PLATFORMS" not in result, "an inherited `cpu` would measure the wrong device"
 
 
