@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections import defaultdict
@@ -41,6 +42,8 @@ TO_FIVE_PER_CENT: Final = "steps-to-target-families-2-core-xeon"
 SPLIT: Final = "model-parallel-2-core-intel-xeon"
 LINKS: Final = "links-2-core-intel-xeon"
 ON_RAY: Final = "quick-two-ray-nodes-2-core-xeon"
+ON_H200: Final = "one-gpu-nvidia-h200"
+"""The only set of a GPU, so it is not among SETS."""
 ON_XEON: Final = {STRATEGIES, TO_FIVE_PER_CENT, SPLIT, LINKS, ON_RAY}
 TRIALS: Final = {TARGET, TO_FIVE_PER_CENT}
 """Sets of trials that trained side by side, so they were not timed."""
@@ -104,6 +107,40 @@ def test_micro_batches_fill_the_bubble_of_two_stages() -> None:
 def test_runs_over_ray_are_on_both_nodes_once_each() -> None:
     cases = [json.loads(r["extra"])["case_id"] for r in _good(ON_RAY)]
     assert len(set(cases)) == len(cases) == 12
+
+
+def test_the_runs_of_a_gpu_are_of_the_shipped_sweep_and_possible_on_that_card() -> None:
+    [name] = {r["sweep"] for r in _rows(ON_H200)}
+    planned = expand(spec.read(spec.find(name)), Host(device="gpu", backends=("jax",)))
+    cases = {json.loads(r["extra"])["case_id"] for r in _rows(ON_H200)}
+    assert cases < {case.case_id for case in planned.cases}, "the rest is named in set.toml"
+    for r in _good(ON_H200):
+        assert (r["accelerator_model_name"], r["framework"]) == ("NVIDIA H200", "JAX")
+        assert r["energy_source"] == "NVML counter"
+        assert 100 < r["mean_power_watts"] < 700
+        assert r["peak_memory_bytes"] < r["accelerator_memory_bytes"]
+        if r["gemm_flops_per_s"]:
+            peak = 494.7e12 if r["precision"] == "float32" else 989.4e12  # dense TF32 and BF16
+            rate = r["throughput"] * r["train_flops_per_sample"]
+            assert rate < r["gemm_flops_per_s"] < peak, "data sheet of the H200"
+
+
+def test_large_batches_pay_on_a_gpu_until_it_is_full_and_memory_grows_with_them() -> None:
+    rows = sorted(
+        (r for r in _good(ON_H200) if r["model"] == "WideResNet-103M"),
+        key=lambda r: r["global_batch_size"],
+    )
+    assert [r["global_batch_size"] for r in rows] == [64, 256, 1024, 2048]
+    speeds = [r["throughput"] for r in rows]
+    assert speeds == sorted(speeds)
+    assert speeds[1] > 1.2 * speeds[0]
+    assert speeds[3] < 1.02 * speeds[2]
+    per_sample = [
+        (b["peak_memory_bytes"] - a["peak_memory_bytes"])
+        / (b["global_batch_size"] - a["global_batch_size"])
+        for a, b in itertools.pairwise(rows)
+    ]
+    assert max(per_sample) < 1.25 * min(per_sample), "peak memory is a line in the batch size"
 
 
 @each_set
