@@ -178,7 +178,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         capacity._answer:SELDOM capacity._answer:TIMES capacity._search:COMPARING
         capacity._lines:STEP capacity._what_if:FACTOR_STEP
         capacity._what_if:LEAST_SWING
-        answers._curve_answers:MOST_REFUSED
+        answers.tables._throughput:MOST_REFUSED
         transfer._ladder:NEAREST transfer._library:NAMED
         transfer._ladder:NAMED""",
     "numerics": """
