@@ -21,8 +21,8 @@ from pages.visitor.identity import viewer_of
 from planner.store import folders_from_environment
 from planner.store.catalog import own_folder
 from planner.store.disk.audit import audit_folder
+from planner.store.disk.secrets import TOKENS
 from planner.store.disk.sweeps import state_folder
-from planner.store.disk.tokens import tokens_folder
 
 ROOT = Path(__file__).parent
 DOORS = Doors(
@@ -37,7 +37,7 @@ RULES = Rules(
     catalogs=(ROOT / "data" / "catalog", own_folder(ROOT, os.environ)),
     inbox=Inbox(
         results=FOLDERS["own"],
-        tokens=tokens_folder(state_folder(os.environ)),
+        tokens=TOKENS.folder(state_folder(os.environ)),
         shipped=ROOT / "data" / "results",
         audit=audit_folder(state_folder(os.environ)),
     ),

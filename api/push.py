@@ -27,7 +27,7 @@ from api.problems import HEADERS, PARAMETERS, problem
 from planner.answers.records import Pushed
 from planner.core import Problem, Text, plain_text
 from planner.store.disk.audit import AuditError, record
-from planner.store.disk.tokens import Token, checked
+from planner.store.disk.secrets import TOKENS, Token
 from planner.store.pushed import MOST_BYTES, PushError, keep, read_body
 from planner.store.pushed import Pushed as Asked
 from planner.store.sealed.commit import CommitError, ContradictionError
@@ -103,7 +103,7 @@ class Push:
     def _token(self, request: Request) -> Token | Response:
         header = request.headers.get("authorization", "")
         given = header[len(_SCHEME) :].strip() if header.lower().startswith(_SCHEME) else ""
-        token = checked(self.inbox.tokens, given)
+        token = TOKENS.checked(self.inbox.tokens, given)
         if token is None:
             client = request.client.host if request.client else ""
             if wait := self._of_strangers.wait_s(client, self.now_s()):

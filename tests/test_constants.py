@@ -127,18 +127,19 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         epochs.epoch_size:SAME_BY_SPEED epochs.epoch_size:FAR published._rows:MOST_BYTES
         published._rows:MOST_CELL published._rows:LARGEST published._rows:MOST_WHOLE
         answers._select:_MOST_KEPT_BYTES
-        importers.formats.milabench:_MIB importers.formats.mlperf_logs:_MOST_EPOCHS
-        importers.formats.step_log:MOST_LINE
-        importers.formats.step_log:MOST_PATTERN
+        importers.formats.benchmarks.milabench:_MIB
+        importers.formats.benchmarks.mlperf_logs:_MOST_EPOCHS
+        importers.formats.logs.step_log:MOST_LINE
+        importers.formats.logs.step_log:MOST_PATTERN
         apart._walls:_PAGE importers._apart:MOST_ANSWER importers._apart:START_S
         importers._apart:WAIT_S importers._apart:WALL_S importers._child:MEMORY_BYTES
         importers._child:SECONDS importers._child:_IDLE_S importers._disk:MOST_FILES
-        importers._disk:MOST_FOLDER_BYTES importers.formats._given:MOST_BYTES
-        importers.formats._given:MOST_CHARACTERS importers.formats._given:MOST_COLUMNS
-        importers.formats._given:MOST_DEPTH importers.formats._given:MOST_PROBLEMS
-        importers.formats._given:MOST_ROWS
-        importers.formats.template:_BATCH importers.formats.template:_MOST_UNPACKED
-        importers.formats.tensorboard_events:MOST_BYTES
+        importers._disk:MOST_FOLDER_BYTES importers.formats.given:MOST_BYTES
+        importers.formats.given:MOST_CHARACTERS importers.formats.given:MOST_COLUMNS
+        importers.formats.given:MOST_DEPTH importers.formats.given:MOST_PROBLEMS
+        importers.formats.given:MOST_ROWS
+        importers.formats.logs.template:_BATCH importers.formats.logs.template:_MOST_UNPACKED
+        importers.formats.logs.tensorboard_events:MOST_BYTES
         published._rows:MOST_DEVICES published._rows:SMALLEST
         published._rows:_SHOWN published._rows:CLOSE core.slugs:_NAMES
         published._runs:LONGEST_STEP_S published.configurations:LEAST_BERT_SAMPLES
@@ -178,7 +179,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         capacity._answer:SELDOM capacity._answer:TIMES capacity._search:COMPARING
         capacity._lines:STEP capacity._what_if:FACTOR_STEP
         capacity._what_if:LEAST_SWING
-        answers._curve_answers:MOST_REFUSED
+        answers.tables._throughput:MOST_REFUSED
         transfer._ladder:NEAREST transfer._library:NAMED
         transfer._ladder:NAMED""",
     "numerics": """

@@ -15,7 +15,7 @@ from pages.how_long import options as option_choice
 from pages.how_long import tiles
 from pages.how_long.lines import lines
 from planner import figures
-from planner.answers import how_long_tables, ratio_rows, target_note
+from planner.answers import answer_rows, epochs_rows, ratio_rows, run_sources, target_note
 from planner.core import Record, Refusal, Text, ahead_of, csv_text, paragraph
 from planner.epochs import (
     START_NOT_INCLUDED,
@@ -214,7 +214,7 @@ def _table(result: HowLong, suspect: Mapping[str, str]) -> None:
     )
     widgets.download(
         "CSV",
-        lambda: csv_text(how_long_tables.answer_rows(result, suspect)),
+        lambda: csv_text(answer_rows(result, suspect)),
         "epochwise-how-long.csv",
         key="how-long.csv",
         width="content",
@@ -242,7 +242,7 @@ def _other_epochs(result: HowLong) -> None:
         with box:
             options = [a.option for a in result.answers]
             widgets.table(
-                how_long_tables.epochs_rows(
+                epochs_rows(
                     options,
                     another_session=result.another_session,
                     rest_like_last=result.rest_like_last,
@@ -288,7 +288,7 @@ def _sources(result: HowLong, shared: Store) -> None:
     if box.open:
         with box:
             widgets.table(
-                how_long_tables.source_rows([a.option for a in result.answers], shared.sets),
+                run_sources([a.option for a in result.answers], shared.sets),
                 key="how-long.sources",
                 alt="Sources of every number",
             )
@@ -302,7 +302,7 @@ def _report(address: str, result: HowLong, options: list[Option], shared: Store)
 
     def make(letterhead: Letterhead, made: str) -> str:
         drawn = lines(result, options, suspect)
-        sources = how_long_tables.source_rows([a.option for a in result.answers], sets)
+        sources = run_sources([a.option for a in result.answers], sets)
         chart = figures.total_time(drawn, result.epochs, LIGHT_THEME, log=True)
         return answer_page(
             AnswerReport(

@@ -16,7 +16,7 @@ from pages.common.link import Link, as_text
 from pages.throughput import choice as curve_choice
 from pages.throughput import factor, tiles
 from planner import figures
-from planner.answers import answer_sentences, batch_rows, source_rows
+from planner.answers import answer_sentences, batch_rows, curve_sources
 from planner.answers.parameters import BATCH
 from planner.core import Record, Text, csv_text, paragraph, plain
 from planner.figures.frame import LIGHT_THEME
@@ -206,7 +206,7 @@ def _sources(chosen: list[SystemCurve], shared: Store) -> None:
     if box.open:
         with box:
             widgets.table(
-                source_rows(chosen, shared.sets),
+                curve_sources(chosen, shared.sets),
                 key="throughput.sources",
                 alt="Sources of every curve",
             )
@@ -336,7 +336,7 @@ def _report(address: str, answer: Answered) -> handout.Make:
     sets = answer.shared.sets
 
     def make(letterhead: Letterhead, made: str) -> str:
-        sources = source_rows(chosen, sets)
+        sources = curve_sources(chosen, sets)
         points = curves.point_rows(chosen)
         memory = any(row["peak_memory_gb"] is not None for row in points)
         charts = [

@@ -24,9 +24,8 @@ from streamlit.web.server.starlette.starlette_app_utils import decode_signed_val
 from pages.visitor.address import is_local
 from planner.people import ADMIN, NOBODY, SETTING, Person, person_of, read_rules
 from planner.store.disk.access import EVERYONE, OWNER, Viewer
-from planner.store.disk.shares import LONGEST, PARAMETER, shared_set, shares_folder
+from planner.store.disk.secrets import LONGEST, PARAMETER, SHARES, TOKENS
 from planner.store.disk.sweeps import state_folder
-from planner.store.disk.tokens import checked, tokens_folder
 
 MEASURE: Final = "EPOCHWISE_MEASURE"
 _SHARES: Final = "visitor.shares"
@@ -60,9 +59,9 @@ def viewer() -> Viewer:
     """Return what the session of the page may see."""
     if get_script_run_ctx() is None:
         return EVERYONE
-    folder = shares_folder(state_folder(os.environ))
-    opened = (shared_set(folder, text) for text in st.session_state.get(_SHARES, ()))
-    sets = frozenset(slug for slug in opened if slug)
+    folder = SHARES.folder(state_folder(os.environ))
+    opened = (SHARES.checked(folder, text) for text in st.session_state.get(_SHARES, ()))
+    sets = frozenset(share.slug for share in opened if share)
     if login_is_on():
         return _viewer(person(), sets)
     return OWNER if _is_owner(st.context.headers) else Viewer(sets=sets)
@@ -88,10 +87,10 @@ def viewer_of(request: Request) -> Viewer:
     header = request.headers.get("authorization", "")
     if header.lower().startswith(_BEARER):
         secret = header[len(_BEARER) :].strip()
-        if (token := checked(tokens_folder(state), secret)) is not None:
+        if (token := TOKENS.checked(TOKENS.folder(state), secret)) is not None:
             return Viewer(groups=frozenset(token.groups))
-        slug = shared_set(shares_folder(state), secret)
-        return Viewer(sets=frozenset({slug})) if slug else EVERYONE
+        share = SHARES.checked(SHARES.folder(state), secret)
+        return Viewer(sets=frozenset({share.slug})) if share else EVERYONE
     if login_is_on():
         claims = _claims_of(request)
         return EVERYONE if claims is None else _viewer(_person(claims), frozenset())

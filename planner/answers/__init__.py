@@ -2,7 +2,7 @@
 
 `parameters` and `comparison._parameters` are the tables of parameters. `_asking` answers from the
 store, `_bodies` gives answers as plain data, `_door` is `planner.compare(...)`. Also here:
-documented refusals, tables of How long?, and the origin of requests.
+documented refusals, and the origin of requests. `tables` has the rows of How long? and Throughput.
 """
 
 from planner.answers._asking import (
@@ -24,7 +24,6 @@ from planner.answers._capacity import (
     stock_of,
     stock_text,
 )
-from planner.answers._curve_answers import answer_sentences, batch_rows, source_rows
 from planner.answers._documented import PAGES, RULES
 from planner.answers._door import compare
 from planner.answers._explore import (
@@ -62,12 +61,18 @@ from planner.answers.comparison import (
     question,
     saved,
 )
-from planner.answers.how_long_tables import (
+from planner.answers.records import plain
+from planner.answers.tables import (
+    answer_rows,
+    answer_sentences,
+    batch_rows,
+    curve_sources,
+    epochs_rows,
     half_width,
     ratio_rows,
+    run_sources,
     total_in_words,
 )
-from planner.answers.records import plain
 from planner.core.origins import host_of, is_loopback, is_own
 
 __all__ = [
@@ -86,6 +91,7 @@ __all__ = [
     "RunColumn",
     "ScalingOutAnswer",
     "SqlAnswer",
+    "answer_rows",
     "answer_sentences",
     "batch_rows",
     "capacity",
@@ -96,7 +102,9 @@ __all__ = [
     "compare_answered",
     "compare_facts",
     "curve_answered",
+    "curve_sources",
     "curves",
+    "epochs_rows",
     "explore_answered",
     "explore_runs",
     "explored",
@@ -117,13 +125,13 @@ __all__ = [
     "ratio_rows",
     "results_answered",
     "run_name",
+    "run_sources",
     "saved",
     "scaling_out",
     "scaling_out_answered",
     "scaling_out_workloads",
     "scaling_sources",
     "series_by_slug",
-    "source_rows",
     "sql_answered",
     "sql_records",
     "sql_result",

@@ -9,11 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from planner.answers._curve_answers import answer_sentences, batch_rows
-from planner.answers._curve_answers import source_rows as curve_sources
 from planner.answers.comparison import moment_words, option_rows, source_rows
-from planner.answers.how_long_tables import answer_rows
-from planner.answers.how_long_tables import source_rows as run_sources
 from planner.answers.records import (
     Bar,
     BatchRow,
@@ -28,6 +24,13 @@ from planner.answers.records import (
     ProjectionRow,
     Tornado,
     rows_of,
+)
+from planner.answers.tables import (
+    answer_rows,
+    answer_sentences,
+    batch_rows,
+    curve_sources,
+    run_sources,
 )
 from planner.compare import (
     Electricity,

@@ -31,14 +31,7 @@ from planner.store.disk.access import (
 )
 from planner.store.disk.audit import AuditError, audit_folder, entries, record
 from planner.store.disk.mirrors import mirror_of
-from planner.store.disk.shares import (
-    PARAMETER,
-    Share,
-    create_share,
-    revoke_share,
-    shares,
-    shares_folder,
-)
+from planner.store.disk.secrets import PARAMETER, SHARES, Secret
 from planner.store.disk.sweeps import state_folder
 from planner.store.pushed import SLUG
 
@@ -182,8 +175,8 @@ def _visibility(options: argparse.Namespace) -> int:
 
 
 def _share(options: argparse.Namespace) -> int:
-    if options.days is not None and not (math.isfinite(options.days) and options.days > 0):
-        words.note(Text("--days {days}: must be above 0.", days=options.days))
+    if wrong := days_problem(options.days):
+        words.note(wrong)
         return words.WRONG_WORDS
     places = [f.path / options.slug for f in _further() if SLUG.fullmatch(options.slug)]
     if not any((place / ACCESS).exists() for place in places):
@@ -192,7 +185,7 @@ def _share(options: argparse.Namespace) -> int:
         )
         return words.WRONG_WORDS
     recorded("make a share link", options.slug)
-    secret = create_share(shares_folder(state_folder(os.environ)), options.slug, options.days)
+    secret = SHARES.create(_share_folder(), slug=options.slug, days=options.days)
     base = os.environ.get(PUBLIC_URL) or "http://localhost:8501"
     sys.stdout.write(f"{base.rstrip('/')}/results?{PARAMETER}={secret}\n")
     words.note("Whoever has the link sees the set. It is not shown again.")
@@ -200,30 +193,58 @@ def _share(options: argparse.Namespace) -> int:
 
 
 def _shares(_: argparse.Namespace) -> int:
-    found = shares(shares_folder(state_folder(os.environ)))
-    words.print_table(("Id", "Set", "Made", "State"), [_cells(s, time.time()) for s in found])
+    rows = [[s.id, s.slug, day(s.created_at), state_of(s)] for s in SHARES.all(_share_folder())]
+    words.print_table(("Id", "Set", "Made", "State"), rows)
     return words.ANSWERED
 
 
-def _cells(share: Share, now_s: float) -> list[str]:
-    if share.revoked_at is not None:
-        state = f"revoked {stamp_text(share.revoked_at)[:10]}"
-    elif share.expires_at is None:
-        state = "valid"
-    else:
-        state = f"{'valid until' if share.usable(now_s) else 'expired'} {_stamp(share.expires_at)}"
-    return [share.id, share.slug, stamp_text(share.created_at)[:10], state]
+def _share_folder() -> Path:
+    return SHARES.folder(state_folder(os.environ))
+
+
+def days_problem(days: float | None) -> Text | None:
+    """Return what is wrong with `--days`; None where nothing is."""
+    if days is None or (math.isfinite(days) and days > 0):
+        return None
+    return Text("--days {days}: must be above 0.", days=days)
+
+
+def state_of(secret: Secret) -> str:
+    """Return whether a secret is valid now, in words."""
+    if secret.revoked_at is not None:
+        return Text("revoked {day}", day=day(secret.revoked_at))
+    if secret.expires_at is None:
+        return "valid"
+    until = day(secret.expires_at)
+    if secret.usable(time.time()):
+        return Text("valid until {day}", day=until)
+    return Text("expired {day}", day=until)
+
+
+def day(stamp_s: float) -> str:
+    """Return the day of a stamp, in UTC."""
+    return stamp_text(stamp_s)[:10]
 
 
 def _unshare(options: argparse.Namespace) -> int:
-    folder = shares_folder(state_folder(os.environ))
-    if all(share.id != options.id for share in shares(folder)):
+    folder = _share_folder()
+    if all(share.id != options.id for share in SHARES.all(folder)):
         words.note(Text("There is no share link {id}. `set shares` has all.", id=options.id[:40]))
         return words.WRONG_WORDS
     recorded("revoke a share link", options.id)
-    revoke_share(folder, options.id)
+    SHARES.revoke(folder, options.id)
     sys.stdout.write(Text("{id} is revoked.", id=options.id) + "\n")
     return words.ANSWERED
 
 
-__all__ = ["AuditError", "add_arguments", "add_audit", "recorded", "run_audit", "run_set"]
+__all__ = [
+    "AuditError",
+    "add_arguments",
+    "add_audit",
+    "day",
+    "days_problem",
+    "recorded",
+    "run_audit",
+    "run_set",
+    "state_of",
+]

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import sys
-import time
-from datetime import UTC, datetime
 from typing import Final
 
 from planner.commands import words
-from planner.commands.access import recorded
+from planner.commands.access import day, days_problem, recorded, state_of
 from planner.core import Text
 from planner.store.disk.access import group_problem
+from planner.store.disk.secrets import ANY_SET, TOKENS, Token
 from planner.store.disk.sweeps import state_folder
-from planner.store.disk.tokens import ANY_SET, Token, create, revoke, tokens, tokens_folder
 from planner.store.pushed import SLUG
 
 _HEAD: Final = ("Id", "Name", "Sets", "Created", "State")
@@ -38,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_token(options: argparse.Namespace) -> int:
     """Create, list or revoke; return 0, or 2 for a wrong value."""
-    folder = tokens_folder(state_folder(os.environ))
+    folder = TOKENS.folder(state_folder(os.environ))
     if options.action == "create":
         sets = [ANY_SET if name == "any" else name for name in options.sets]
         wrong = [
@@ -46,8 +43,8 @@ def run_token(options: argparse.Namespace) -> int:
             for s in sets
             if s != ANY_SET and not SLUG.fullmatch(s)
         ]
-        if options.days is not None and not (math.isfinite(options.days) and options.days > 0):
-            wrong.append(Text("--days {days}: must be above 0.", days=options.days))
+        if days_wrong := days_problem(options.days):
+            wrong.append(days_wrong)
         if problem := group_problem(options.groups):
             wrong.append(Text("--group: {problem}", problem=problem))
         if not sets and not options.groups:
@@ -56,31 +53,23 @@ def run_token(options: argparse.Namespace) -> int:
             words.note("\n".join(wrong))
             return words.WRONG_WORDS
         recorded("make a token", options.name)
-        token = create(folder, options.name, sets, options.days, options.groups)
+        token = TOKENS.create(
+            folder, days=options.days, name=options.name, sets=sets, groups=options.groups
+        )
         sys.stdout.write(f"{token}\n")
         words.note("Keep it secret: it is not shown again. Give it as EPOCHWISE_TOKEN.")
         return words.ANSWERED
     if options.action == "revoke":
         recorded("revoke a token", options.id)
-        if revoke(folder, options.id):
+        if TOKENS.revoke(folder, options.id):
             sys.stdout.write(Text("{id} is revoked.\n", id=options.id))
             return words.ANSWERED
         words.note(Text("There is no token {id}. `token list` has all.", id=options.id))
         return words.WRONG_WORDS
-    words.print_table(_HEAD, [_cells(token, time.time()) for token in tokens(folder)])
+    words.print_table(_HEAD, [_cells(token) for token in TOKENS.all(folder)])
     return words.ANSWERED
 
 
-def _cells(token: Token, now_s: float) -> list[str]:
+def _cells(token: Token) -> list[str]:
     sets = ", ".join("any" if s == ANY_SET else s for s in token.sets)
-    if token.revoked_at is not None:
-        state = f"revoked {_day(token.revoked_at)}"
-    elif token.expires_at is None:
-        state = "valid"
-    else:
-        state = f"{'valid until' if token.usable(now_s) else 'expired'} {_day(token.expires_at)}"
-    return [token.id, token.name, sets, _day(token.created_at), state]
-
-
-def _day(stamp_s: float) -> str:
-    return f"{datetime.fromtimestamp(stamp_s, UTC):%Y-%m-%d}"
+    return [token.id, token.name, sets, day(token.created_at), state_of(token)]

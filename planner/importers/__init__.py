@@ -16,9 +16,9 @@ from planner.importers.formats import (
     Source,
     SourceError,
     Stated,
-    header,
 )
 from planner.importers.formats import typed as fact
+from planner.importers.formats.logs.template import header
 
 __all__ = [
     "MOST_BYTES",

@@ -53,7 +53,8 @@ def _warm() -> None:
 
     import pyarrow as pa
 
-    from planner.importers.formats import Given, Stated, warm
+    from planner.importers.formats import Given, Stated
+    from planner.importers.formats.benchmarks.published_table import warm
     from planner.store.sealed.commit import write_parquet
 
     warm()

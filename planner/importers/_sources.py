@@ -16,8 +16,9 @@ from planner.importers.formats import (
     Source,
     SourceError,
     Stated,
+)
+from planner.importers.formats.benchmarks import (
     dawnbench,
-    keras_history,
     koshian2,
     lambda_labs,
     milabench,
@@ -26,10 +27,13 @@ from planner.importers.formats import (
     optimum_benchmark,
     published_table,
     shallue,
+    tf_benchmarks,
+)
+from planner.importers.formats.logs import (
+    keras_history,
     step_log,
     template,
     tensorboard_events,
-    tf_benchmarks,
     trainer_state,
 )
 

@@ -20,8 +20,7 @@ from pages.common import kept
 from pages.visitor import identity
 from planner.store import Folder, Store
 from planner.store.disk.access import Access, Viewer, set_access
-from planner.store.disk.shares import create_share, revoke_share, shares, shares_folder
-from planner.store.disk.tokens import create, revoke, tokens_folder
+from planner.store.disk.secrets import SHARES, TOKENS
 from tests.api.served import CATALOG, TODAY, Answered, ask
 from tests.store.build import folder
 from tests.store.restricted import SLUG, TEAM, build, leaks
@@ -126,21 +125,22 @@ def _asked(bearer: str) -> Answered:
 
 
 def test_a_token_of_the_group_reads_until_it_is_revoked(results: Path, tmp_path: Path) -> None:
-    place = tokens_folder(tmp_path / "state")
-    right, wrong = create(place, "a", [], groups=[TEAM]), create(place, "b", ["*"], groups=["x"])
+    place = TOKENS.folder(tmp_path / "state")
+    right = TOKENS.create(place, name="a", sets=[], groups=[TEAM])
+    wrong = TOKENS.create(place, name="b", sets=["*"], groups=["x"])
     assert leaks(_asked(right).body.decode())
     assert not leaks(_asked(wrong).body.decode())
     assert not leaks(_asked(right[:-1] + ("a" if right[-1] != "a" else "b")).body.decode())
-    assert revoke(place, right.split("_")[1])
+    assert TOKENS.revoke(place, right.split("_")[1])
     assert not leaks(_asked(right).body.decode())
 
 
 def test_a_share_link_reads_its_set_until_it_is_revoked(results: Path, tmp_path: Path) -> None:
-    place = shares_folder(tmp_path / "state")
-    secret, other = create_share(place, SLUG), create_share(place, "open-set")
+    place = SHARES.folder(tmp_path / "state")
+    secret, other = SHARES.create(place, slug=SLUG), SHARES.create(place, slug="open-set")
     assert leaks(_asked(secret).body.decode())
     assert not leaks(_asked(other).body.decode())
-    assert revoke_share(place, next(s.id for s in shares(place) if s.slug == SLUG))
+    assert SHARES.revoke(place, next(s.id for s in SHARES.all(place) if s.slug == SLUG))
     assert not leaks(_asked(secret).body.decode())
     assert secret.split("_", 2)[2] not in "".join(p.read_text() for p in place.iterdir())
 

@@ -17,7 +17,7 @@ from api.push import BURST, WRONG_BURST, Inbox, Push
 from api.routes import Rules, routes
 from planner.__main__ import main
 from planner.store import Store
-from planner.store.disk.tokens import checked, create, revoke, tokens, tokens_folder
+from planner.store.disk.secrets import TOKENS
 from planner.store.pushed import MOST_BYTES, MOST_RUNS, body_of, read_body
 from tests.api.served import CATALOG, Answered, ask
 from tests.store.build import folder, row
@@ -54,7 +54,8 @@ def client(inbox: Inbox) -> Client:
 
 
 def bearer(inbox: Inbox, *sets: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {create(inbox.tokens, 'a machine', sets or ('*',))}"}
+    token = TOKENS.create(inbox.tokens, name="a machine", sets=sets or ("*",))
+    return {"Authorization": f"Bearer {token}"}
 
 
 def runs(count: int = 1, **cells: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - cells
@@ -99,16 +100,17 @@ def test_without_a_token_nothing_is_read_or_written(
 
 def test_a_revoked_or_expired_token_is_worth_nothing(client: Client, inbox: Inbox) -> None:
     head = bearer(inbox)
-    [token] = tokens(inbox.tokens)
-    assert revoke(inbox.tokens, token.id)
+    [token] = TOKENS.all(inbox.tokens)
+    assert TOKENS.revoke(inbox.tokens, token.id)
     assert client.post(b"", head).status == 401
-    short = create(inbox.tokens, "for a day", ["*"], days=1)
-    assert checked(inbox.tokens, short)
-    assert checked(inbox.tokens, short, now_s=tokens(inbox.tokens)[-1].created_at + 86_401) is None
+    short = TOKENS.create(inbox.tokens, name="for a day", sets=["*"], days=1)
+    assert TOKENS.checked(inbox.tokens, short)
+    made_s = TOKENS.all(inbox.tokens)[-1].created_at
+    assert TOKENS.checked(inbox.tokens, short, now_s=made_s + 86_401) is None
 
 
 def test_a_token_is_stored_as_a_hash_for_its_owner_only(inbox: Inbox) -> None:
-    secret = create(inbox.tokens, "a machine", ["mine"]).rsplit("_", 1)[-1]
+    secret = TOKENS.create(inbox.tokens, name="a machine", sets=["mine"]).rsplit("_", 1)[-1]
     [path] = inbox.tokens.glob("*.json")
     assert secret not in path.read_text()
     assert inbox.tokens.stat().st_mode & 0o077 == 0
@@ -224,7 +226,7 @@ def test_tokens_are_made_listed_and_revoked_by_the_command(
     monkeypatch.setenv("EPOCHWISE_STATE", str(tmp_path))
     assert main(["token", "create", "lab", "--set", "mine", "--days", "30"]) == 0
     text = capsys.readouterr().out.strip()
-    token = checked(tokens_folder(tmp_path), text)
+    token = TOKENS.checked(TOKENS.folder(tmp_path), text)
     assert token is not None
     assert (token.name, token.sets, token.may_push("mine"), token.may_push("x")) == (
         "lab", ("mine",), True, False
@@ -234,7 +236,7 @@ def test_tokens_are_made_listed_and_revoked_by_the_command(
     assert token.id in listed
     assert text not in listed
     assert main(["token", "revoke", token.id]) == 0
-    assert checked(tokens_folder(tmp_path), text) is None
+    assert TOKENS.checked(TOKENS.folder(tmp_path), text) is None
     assert main(["token", "revoke", "00000000"]) == 2
     assert main(["token", "create", "lab", "--set", "../x", "--days", "0"]) == 2
     both = capsys.readouterr().err
@@ -243,9 +245,9 @@ def test_tokens_are_made_listed_and_revoked_by_the_command(
 
 
 def test_a_damaged_token_file_opens_nothing(inbox: Inbox) -> None:
-    text = create(inbox.tokens, "a", ["*"])
+    text = TOKENS.create(inbox.tokens, name="a", sets=["*"])
     [path] = inbox.tokens.glob("*.json")
     for damage in (b"", b"{}", b"[]", b'{"id": 1}', b"\xff", path.read_bytes()[:-20]):
         path.write_bytes(damage)
-        assert checked(inbox.tokens, text) is None
-        assert tokens(inbox.tokens) == []
+        assert TOKENS.checked(inbox.tokens, text) is None
+        assert TOKENS.all(inbox.tokens) == []

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from pages.how_long.tiles import total_cells
-from planner.answers import how_long_tables
+from planner.answers import answer_rows
 from planner.core import Estimate, csv_text
 from planner.runs import ARROW_SCHEMA
 from planner.store.sealed.seal import check_seal
@@ -41,7 +41,7 @@ def _opened(desk: BrowserContext, watch: Watch, path: Path) -> Page:
 
 def test_the_csv_holds_the_planners_rows(app_url: str, visit: Visit) -> None:
     page = visit(f"{app_url}/how-long?epochs=500")
-    expected = csv_text(how_long_tables.answer_rows(planned(500)))
+    expected = csv_text(answer_rows(planned(500)))
     assert _read(download(page, "how-long.csv")) == expected
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from planner.store import Store, commit_runs
 from planner.store.disk.ledger import acknowledged, ledger
-from planner.store.disk.tokens import create
+from planner.store.disk.secrets import TOKENS
 from runners.sweep.push import Sent, Server, push, waiting
 from tests.faults.campaign import temporaries, torn
 from tests.faults.outcomes import FULL, Outcome, finish
@@ -54,7 +54,7 @@ class Client(threading.Thread):
 
 
 def test_a_server_that_is_killed_again_and_again_stores_every_run_once(tmp_path: Path) -> None:
-    token = create(tmp_path / "tokens", "clients", ["*"])
+    token = TOKENS.create(tmp_path / "tokens", name="clients", sets=["*"])
     server = Restarted(tmp_path)
     to = Server(url=f"http://127.0.0.1:{server.port}", token=token)
     clients = [Client(n, tmp_path, to) for n in range(CLIENTS)]

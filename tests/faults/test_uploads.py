@@ -21,7 +21,7 @@ import pytest
 
 from planner.core.slugs import folder_slug
 from planner.importers import Given, SourceError, Stated, commit, preview, read, rows_of
-from planner.importers.formats.tensorboard_events import _checksum
+from planner.importers.formats.logs.tensorboard_events import _checksum
 from planner.runs import RecordError
 from planner.store import CommitError
 from planner.store.exchange import set_zip

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from planner.store import commit_runs
-from planner.store.disk.tokens import create
+from planner.store.disk.secrets import TOKENS
 from runners.sweep.push import Server, push
 from tests.browser.server import ROOT, served
 from tests.load.campaign import Campaign, run, wrong
@@ -49,7 +49,7 @@ def test_runs_pushed_through_the_proxy_are_stored_once_and_shown_by_every_server
 ) -> None:
     if executable() is None:
         pytest.skip(ABSENT)
-    token = create(tmp_path / "state" / "tokens", "runner", ["*"])
+    token = TOKENS.create(tmp_path / "state" / "tokens", name="runner", sets=["*"])
     mine = tmp_path / "client" / "machine-1"
     mine.mkdir(parents=True)
     (mine / "set.toml").write_text(ABOUT)

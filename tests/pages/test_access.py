@@ -23,7 +23,7 @@ from planner.store import Store
 from planner.store.disk import layers, views
 from planner.store.disk.access import EVERYONE, OWNER
 from planner.store.disk.audit import Entry, audit_folder, entries
-from planner.store.disk.shares import create_share, revoke_share, shares, shares_folder
+from planner.store.disk.secrets import SHARES
 from planner.store.disk.views import View
 from tests.pages.conftest import PAGES, show
 from tests.store.restricted import SLUG, TEAM, build, leaks
@@ -125,12 +125,12 @@ def test_a_share_link_shows_its_set_until_it_is_revoked_and_leaves_the_address(
     server: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     signed_in(monkeypatch, "anonymous")
-    place = shares_folder(server / "state")
-    secret = create_share(place, SLUG)
+    place = SHARES.folder(server / "state")
+    secret = SHARES.create(place, slug=SLUG)
     shown = show("results", share=secret)
     assert "quokka" in leaks(everything(shown))
     assert secret not in str(shown.query_params)
-    assert revoke_share(place, next(s.id for s in shares(place)))
+    assert SHARES.revoke(place, next(s.id for s in SHARES.all(place)))
     assert leaks(everything(shown.run())) == []
 
 

@@ -16,7 +16,7 @@ from pages.common.link import slugs
 from pages.how_long.options import MOST_CHOSEN, usual_options
 from pages.how_long.tiles import total_cells
 from pages.results import table as listed
-from planner.answers import batch_rows, curve_answered, how_long_tables, ratio_rows
+from planner.answers import batch_rows, curve_answered, epochs_rows, ratio_rows
 from planner.epochs import EPOCHS, HowLong, Option, options_of
 from planner.epochs.how_long import how_long
 from planner.figures.frame import LIGHT
@@ -108,7 +108,7 @@ def test_the_ranked_table_holds_the_planners_totals_fastest_first(store: Store) 
 
 def test_the_other_numbers_of_epochs_are_the_planners(store: Store) -> None:
     result = _shown_by_default(store)
-    rows = how_long_tables.epochs_rows([a.option for a in result.answers])
+    rows = epochs_rows([a.option for a in result.answers])
     shown = unfold(show(), "how-long.others")
     assert shown.dataframe[0].value.to_dict("records") == rows
 

@@ -9,7 +9,7 @@ import pytest
 
 from planner.__main__ import main
 from planner.store.disk.access import Access, read_access
-from planner.store.disk.shares import shared_set, shares_folder
+from planner.store.disk.secrets import SHARES
 
 
 @pytest.fixture(autouse=True)
@@ -28,10 +28,12 @@ def test_a_set_is_made_private_shared_and_opened_again_and_all_of_it_is_logged(
     capsys.readouterr()
     assert main(["set", "share", "mine"]) == 0
     secret = capsys.readouterr().out.strip().partition("share=")[2]
-    folder = shares_folder(tmp_path / "state")
-    assert shared_set(folder, secret) == "mine"
+    folder = SHARES.folder(tmp_path / "state")
+    share = SHARES.checked(folder, secret)
+    assert share is not None
+    assert share.slug == "mine"
     assert main(["set", "unshare", secret.split("_")[1]]) == 0
-    assert shared_set(folder, secret) is None
+    assert SHARES.checked(folder, secret) is None
     assert main(["set", "visibility", "mine", "--group", "Team", "--until", "2099-01-31"]) == 0
     capsys.readouterr()
     assert main(["set", "list"]) == 0

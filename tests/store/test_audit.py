@@ -9,7 +9,7 @@ import pytest
 
 from planner.store.disk import layers
 from planner.store.disk.audit import AuditError, Entry, entries, record
-from planner.store.disk.shares import create_share, revoke_share, shared_set, shares
+from planner.store.disk.secrets import SHARES
 
 
 def _record(folder: Path, about: str) -> Entry:
@@ -50,16 +50,17 @@ def test_a_log_that_cannot_be_written_raises(tmp_path: Path) -> None:
 
 
 def test_a_share_ends_by_itself_and_only_its_hash_is_kept(tmp_path: Path) -> None:
-    secret = create_share(tmp_path, "mine", days=1.0)
-    [share] = shares(tmp_path)
-    assert shared_set(tmp_path, secret) == "mine"
-    assert shared_set(tmp_path, secret, share.created_at + 86_400.0) is None
-    assert shared_set(tmp_path, secret[:-1]) is None
-    assert shared_set(tmp_path, f"es_{share.id}_{share.sha256[:43]}") is None
+    secret = SHARES.create(tmp_path, slug="mine", days=1.0)
+    [share] = SHARES.all(tmp_path)
+    assert SHARES.checked(tmp_path, secret) == share
+    assert share.slug == "mine"
+    assert SHARES.checked(tmp_path, secret, share.created_at + 86_400.0) is None
+    assert SHARES.checked(tmp_path, secret[:-1]) is None
+    assert SHARES.checked(tmp_path, f"es_{share.id}_{share.sha256[:43]}") is None
     assert secret[12:] not in (tmp_path / f"{share.id}.json").read_text()
-    assert revoke_share(tmp_path, share.id)
-    assert shared_set(tmp_path, secret) is None
-    assert not revoke_share(tmp_path, "../../x")
+    assert SHARES.revoke(tmp_path, share.id)
+    assert SHARES.checked(tmp_path, secret) is None
+    assert not SHARES.revoke(tmp_path, "../../x")
 
 
 def test_what_is_saved_with_restricted_sets_is_read_by_those_who_see_all_of_them(

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from planner.answers import (
+    answer_rows,
     compare_answered,
     hardware_comparison,
     how_long_answered,
@@ -17,7 +18,6 @@ from planner.answers import (
     projection,
     ratio_rows,
 )
-from planner.answers.how_long_tables import answer_rows
 from planner.core import Estimate, csv_text
 from planner.epochs import START_NOT_INCLUDED
 from planner.epochs.how_long import FIRST_EPOCH_BETWEEN

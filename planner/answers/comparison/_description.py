@@ -65,185 +65,64 @@ OPENING: Final[Given] = MappingProxyType(
 )  # fmt: skip
 """The default question: full fine-tuning of Llama 3 8B on 100 million tokens."""
 DESCRIPTION: Final = (
-    Parameter(
-        name="name",
-        words="name of a described workload; without it that of its network",
-        default="your workload",
-        longest=LONGEST_NAME,
-    ),
-    Parameter(
-        name="network",
-        words="a named network, as Llama 3 8B, resnet50 or SDXL: it gives "
-        "family, params, active_params, layers, width, tokens, image_px and the operations "
-        "where these are not given",
-        longest=LONGEST_NAME,
-    ),
-    Parameter(
-        name="samples",
-        words="samples in an epoch",
-        kind="number",
-        unit="samples",
-        least=1.0,
-        most=_LARGE,
-        short=True,
-    ),
-    Parameter(
-        name="total_tokens",
-        words="tokens of the whole run, as 100M; in place of samples and epochs",
-        kind="number",
-        unit="tokens",
-        least=1.0,
-        most=1e18,
-        short=True,
-    ),
-    Parameter(
-        name="params",
-        words="parameters of the network, as 7B",
-        kind="number",
-        least=1.0,
-        most=_LARGE,
-        short=True,
-    ),
-    Parameter(
-        name="active_params",
-        words="parameters that take part in a token, of a mixture of experts; else all of them",
-        kind="number",
-        least=1.0,
-        most=_LARGE,
-        short=True,
-    ),
-    Parameter(
-        name="layers",
-        words="layers of a transformer, for its attention and memory, "
-        "beside width; default: estimated from its parameters",
-        kind="whole",
-        least=1,
-        most=MOST_LAYERS,
-    ),
-    Parameter(
-        name="width",
-        words="width of the attention of a transformer: heads x width of a head",
-        kind="whole",
-        least=1,
-        most=MOST_WIDTH,
-    ),
-    Parameter(
-        name="tokens",
-        words="tokens in a sample, needed beside params where flops is not "
-        "given: the length of a sequence, 1 for a fully connected network; for images give "
-        "flops instead",
-        kind="number",
-        least=1.0,
-        most=1e12,
-        short=True,
-    ),
-    Parameter(
-        name="image_px",
-        words="side of a square image; of a named network its operations grow with the pixels",
-        kind="number",
-        unit="px",
-        least=1.0,
-        most=MOST_PX,
-    ),
-    Parameter(
-        name="flops",
-        words=Text(
-            "operations of forward and backward pass of one sample, 6 for each multiply-add "
-            "of the forward pass: {resnet_50}",
-            resnet_50=_RESNET_50,
-        ),
-        kind="number",
-        unit="FLOP/sample",
-        least=1.0,
-        most=1e30,
-        short=True,
-    ),
-    Parameter(
-        name="family",
-        words="kind of network; without it that of the named network, or a "
-        "language model where tokens are given",
-        kind="choice",
-        choices=FAMILIES,
-    ),
-    Parameter(
-        name="training",
-        words="what is trained: all weights, or adapters beside weights in "
-        "half precision (lora) or 4 bits (qlora)",
-        kind="choice",
-        choices=TRAININGS,
-        default="full",
-    ),
-    Parameter(
-        name="recompute",
-        words="activations are computed again in the backward pass, which saves memory",
-        kind="flag",
-        default=False,
-    ),
-    Parameter(
-        name="assumed_mfu",
-        words="share of the dense half-precision peak that it reaches on "
-        "every accelerator (MFU), 40 for 40 %; without it that of published runs of its "
-        "family",
-        kind="number",
-        unit="%",
-        least=1.0,
-        most=100.0,
-    ),
-    Parameter(
-        name="step_s",
-        words="seconds of one training step that was timed: it narrows every estimate",
-        kind="number",
-        unit="s",
-        least=1e-6,
-        most=1e6,
-    ),
-    Parameter(
-        name="step_batch",
-        words="global batch size of the timed step; without it batch",
-        kind="number",
-        unit="samples",
-        least=1.0,
-        most=1e12,
-        short=True,
-    ),
-    Parameter(
-        name="step_accelerator",
-        words="accelerator of the timed step, by id or name",
-        longest=LONGEST_NAME,
-    ),
-    Parameter(
-        name="step_count",
-        words="accelerators of the timed step",
-        kind="whole",
-        default=1,
-        least=1,
-        most=MOST_COUNT,
-    ),
-    Parameter(
-        name="precision",
-        words="number format it is trained in; without it bfloat16, "
-        "or float32 for a recommender and where no family is known",
-        kind="choice",
-        choices=TRAINED_IN,
-        also=FORMATS,
-    ),
-    Parameter(
-        name="network_optimizer",
-        words="optimiser, for its memory: SGD, AdamW, "
-        "AdamW 8-bit ...; without it Adam's two moments are assumed",
-        longest=LONGEST_NAME,
-    ),
-    Parameter(
-        name="batch",
-        words="global batch size; of a measured workload one that was "
-        "measured, without it the fastest on each system",
-        kind="number",
-        unit="samples",
-        least=1.0,
-        most=1e12,
-        short=True,
-    ),
-)
+    Parameter(name="name", words="name of a described workload; without it that of its network",
+              default="your workload", longest=LONGEST_NAME),
+    Parameter(name="network", words="a named network, as Llama 3 8B, resnet50 or SDXL: it gives "
+              "family, params, active_params, layers, width, tokens, image_px and the operations "
+              "where these are not given", longest=LONGEST_NAME),
+    Parameter(name="samples", words="samples in an epoch", kind="number", unit="samples",
+              least=1.0, most=_LARGE, short=True),
+    Parameter(name="total_tokens",
+              words="tokens of the whole run, as 100M; in place of samples and epochs",
+              kind="number", unit="tokens", least=1.0, most=1e18, short=True),
+    Parameter(name="params", words="parameters of the network, as 7B", kind="number", least=1.0,
+              most=_LARGE, short=True),
+    Parameter(name="active_params", words="parameters that take part in a token, of a mixture of "
+              "experts; else all of them", kind="number", least=1.0, most=_LARGE, short=True),
+    Parameter(name="layers", words="layers of a transformer, for its attention and memory, "
+              "beside width; default: estimated from its parameters", kind="whole", least=1,
+              most=MOST_LAYERS),
+    Parameter(name="width",
+              words="width of the attention of a transformer: heads x width of a head",
+              kind="whole", least=1, most=MOST_WIDTH),
+    Parameter(name="tokens", words="tokens in a sample, needed beside params where flops is not "
+              "given: the length of a sequence, 1 for a fully connected network; for images give "
+              "flops instead", kind="number", least=1.0, most=1e12, short=True),
+    Parameter(name="image_px", words="side of a square image; of a named network its operations "
+              "grow with the pixels", kind="number", unit="px", least=1.0, most=MOST_PX),
+    Parameter(name="flops",
+              words=Text("operations of forward and backward pass of one sample, 6 for each "
+                         "multiply-add of the forward pass: {resnet_50}", resnet_50=_RESNET_50),
+              kind="number", unit="FLOP/sample", least=1.0, most=1e30, short=True),
+    Parameter(name="family", words="kind of network; without it that of the named network, or a "
+              "language model where tokens are given", kind="choice", choices=FAMILIES),
+    Parameter(name="training", words="what is trained: all weights, or adapters beside weights "
+              "in half precision (lora) or 4 bits (qlora)", kind="choice", choices=TRAININGS,
+              default="full"),
+    Parameter(name="recompute",
+              words="activations are computed again in the backward pass, which saves memory",
+              kind="flag", default=False),
+    Parameter(name="assumed_mfu", words="share of the dense half-precision peak that it reaches "
+              "on every accelerator (MFU), 40 for 40 %; without it that of published runs of its "
+              "family", kind="number", unit="%", least=1.0, most=100.0),
+    Parameter(name="step_s",
+              words="seconds of one training step that was timed: it narrows every estimate",
+              kind="number", unit="s", least=1e-6, most=1e6),
+    Parameter(name="step_batch", words="global batch size of the timed step; without it batch",
+              kind="number", unit="samples", least=1.0, most=1e12, short=True),
+    Parameter(name="step_accelerator", words="accelerator of the timed step, by id or name",
+              longest=LONGEST_NAME),
+    Parameter(name="step_count", words="accelerators of the timed step", kind="whole", default=1,
+              least=1, most=MOST_COUNT),
+    Parameter(name="precision", words="number format it is trained in; without it bfloat16, or "
+              "float32 for a recommender and where no family is known", kind="choice",
+              choices=TRAINED_IN, also=FORMATS),
+    Parameter(name="network_optimizer", words="optimiser, for its memory: SGD, AdamW, AdamW "
+              "8-bit ...; without it Adam's two moments are assumed", longest=LONGEST_NAME),
+    Parameter(name="batch", words="global batch size; of a measured workload one that was "
+              "measured, without it the fastest on each system", kind="number", unit="samples",
+              least=1.0, most=1e12, short=True),
+)  # fmt: skip
 
 
 def with_int8_reason(problem: Problem, question: Given) -> Problem:

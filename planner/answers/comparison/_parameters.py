@@ -118,98 +118,44 @@ _FIRST: Final = date.min + timedelta(days=2)
 _LAST: Final = date.max - timedelta(days=2)
 
 QUESTION: Final = (
-    Parameter(
-        name="workload",
-        words="workload slug; `described` for one without measurements; "
-        "default: the workload measured on most systems; without any parameter that names "
-        "a job, fine-tuning Llama 3 8B on 100M tokens",
-    ),
+    Parameter(name="workload", words="workload slug; `described` for one without measurements; "
+              "default: the workload measured on most systems; without any parameter that names "
+              "a job, fine-tuning Llama 3 8B on 100M tokens"),
     Parameter(name="pattern", words="input pattern, as its slug; default: the best documented"),
-    Parameter(
-        name="goal",
-        words="train for epochs or to a target",
-        kind="choice",
-        choices=("epochs", "target"),
-        default="epochs",
-    ),
-    Parameter(
-        name="epochs",
-        words=Text("how many epochs; default: {epochs}, of a described workload 1", epochs=EPOCHS),
-        kind="whole",
-        unit="epochs",
-        least=1,
-        most=MOST_EPOCHS,
-    ),
+    Parameter(name="goal", words="train for epochs or to a target", kind="choice",
+              choices=("epochs", "target"), default="epochs"),
+    Parameter(name="epochs",
+              words=Text("how many epochs; default: {epochs}, of a described workload 1",
+                         epochs=EPOCHS),
+              kind="whole", unit="epochs", least=1, most=MOST_EPOCHS),
     SAMPLES_PER_EPOCH,
-    Parameter(
-        name="target",
-        words="value of the metric to reach; default: the usual one",
-        kind="number",
-        least=-1e9,
-        most=1e9,
-    ),
+    Parameter(name="target", words="value of the metric to reach; default: the usual one",
+              kind="number", least=-1e9, most=1e9),
     Parameter(name="optimizer", words="optimiser of the target, as its slug"),
-    Parameter(
-        name="options",
-        words="ids of options, as `--list options` or `/api/v1/options` name "
-        "them: rent-..., buy-..., own-... (already owned), mine-... for one of `own`; "
-        "default: the usual ones",
-        many=MOST_OPTIONS,
-    ),
-    Parameter(
-        name="own",
-        words="your own options, way|accelerator|count|price, compared with "
-        "`options`. The way is rent, buy or own. The price is that of the whole machine in "
-        "USD without tax: rented, per hour (rent|h100-sxm|8|30); bought, with the word total "
-        "(buy|h100-sxm|8|250000 total). Without that word, as in older links, it is the "
-        "price of each bought accelerator. For another currency append "
-        "|currency|units per USD",
-        many=MOST_OPTIONS,
-    ),
-    Parameter(
-        name="order",
-        words="what the options are ranked by",
-        kind="choice",
-        choices=("cost", "time"),
-        default="cost",
-    ),
-    Parameter(
-        name="deadline",
-        words="hours from the start of the work",
-        kind="number",
-        unit="h",
-        least=1e-3,
-        most=MOST_HOURS,
-    ),
-    Parameter(
-        name="by",
-        words="day and time to be done by, with its zone, as "
-        "2026-11-27T09:00+09:00, if work begins now; in place of deadline",
-    ),
-    Parameter(
-        name="budget",
-        words="largest total to pay for the job, in the currency shown, with "
-        "tax: the bill of a rental, the full price of a purchase and the electricity of the "
-        "job",
-        kind="number",
-        least=0.0,
-        most=1e12,
-    ),
-    Parameter(
-        name="cost_limit",
-        words="largest cost of one run, in the same currency; a purchase "
-        "counts with its share of a month",
-        kind="number",
-        least=0.0,
-        most=1e12,
-    ),
+    Parameter(name="options", words="ids of options, as `--list options` or `/api/v1/options` "
+              "name them: rent-..., buy-..., own-... (already owned), mine-... for one of `own`; "
+              "default: the usual ones", many=MOST_OPTIONS),
+    Parameter(name="own", words="your own options, way|accelerator|count|price, compared with "
+              "`options`. The way is rent, buy or own. The price is that of the whole machine in "
+              "USD without tax: rented, per hour (rent|h100-sxm|8|30); bought, with the word "
+              "total (buy|h100-sxm|8|250000 total). Without that word, as in older links, it is "
+              "the price of each bought accelerator. For another currency append |currency|units "
+              "per USD", many=MOST_OPTIONS),
+    Parameter(name="order", words="what the options are ranked by", kind="choice",
+              choices=("cost", "time"), default="cost"),
+    Parameter(name="deadline", words="hours from the start of the work", kind="number", unit="h",
+              least=1e-3, most=MOST_HOURS),
+    Parameter(name="by", words="day and time to be done by, with its zone, as "
+              "2026-11-27T09:00+09:00, if work begins now; in place of deadline"),
+    Parameter(name="budget", words="largest total to pay for the job, in the currency shown, "
+              "with tax: the bill of a rental, the full price of a purchase and the electricity "
+              "of the job", kind="number", least=0.0, most=1e12),
+    Parameter(name="cost_limit", words="largest cost of one run, in the same currency; a "
+              "purchase counts with its share of a month", kind="number", least=0.0, most=1e12),
     Parameter(name="country", words="country of the electricity, by code or name"),
-    Parameter(
-        name="made",
-        words="date and fingerprint of the runs and prices of a shared link: "
-        "an answer from others notes it",
-    ),
-)
+    Parameter(name="made", words="date and fingerprint of the runs and prices of a shared link: "
+              "an answer from others notes it"),
+)  # fmt: skip
 DISPLAY: Final = (
     Parameter(name="currency", words="currency shown, three letters", default="USD"),
     Parameter(name="rate", words="units of the currency per USD; default: the reference rate of "
@@ -242,7 +188,12 @@ COMPARE: Final = (*QUESTION, *DISPLAY, *DESCRIPTION, *ASSUMED)
 ALWAYS: Final = ("workload", "pattern", "options", "goal", "epochs", "target", "optimizer")
 """Parameters of every saved question, even at their current defaults."""
 STATED: Final = (
-    *ALWAYS, "order", "runs_per_month", "currency", "rate", "rate_as_of",
+    *ALWAYS,
+    "order",
+    "runs_per_month",
+    "currency",
+    "rate",
+    "rate_as_of",
     *(p.name for p in DESCRIPTION),
 )  # fmt: skip
 """Parameters of every shared link, even at their current defaults."""

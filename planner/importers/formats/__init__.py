@@ -1,12 +1,11 @@
-"""Formats of results: one module each, which turns bytes of files into rows of the run table.
+"""What a format of results is: bytes of files in, rows of the run table out.
 
+`logs` has the formats of training runs, `benchmarks` those of published results; one module each.
 The list of them is in `planner.importers`. A module opens no file.
 """
 
-from planner.importers.formats._given import MOST_BYTES, Given, SourceError
-from planner.importers.formats._source import Row, Source, Stated, typed
-from planner.importers.formats.published_table import warm
-from planner.importers.formats.template import header
+from planner.importers.formats.given import MOST_BYTES, Given, SourceError
+from planner.importers.formats.source import Row, Source, Stated, typed
 
 __all__ = [
     "MOST_BYTES",
@@ -15,7 +14,5 @@ __all__ = [
     "Source",
     "SourceError",
     "Stated",
-    "header",
     "typed",
-    "warm",
 ]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import time
 import uuid
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from planner.store.disk.access import stamp_text
-from planner.store.disk.files import UnfitFileError, bounded_json, write_new
+from planner.store.disk.files import UnfitFileError, bounded_json, sync_folder, write_new
 
 _NAME: Final = re.compile(r"([0-9]{19})-([0-9a-f]{32})\.json")
 _MOST_BYTES: Final = 20_000
@@ -67,7 +66,7 @@ def record(
     path = folder / entry.at[:10] / f"{now_ns:019d}-{_digest(data)}.json"
     try:
         new = write_new(path, data)
-        _synced(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         text = f"The audit log cannot be written ({error.strerror or error}): nothing is done."
         raise AuditError(text) from error
@@ -91,14 +90,6 @@ def entries(folder: Path) -> Iterator[Entry | str]:
 
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:32]
-
-
-def _synced(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _cut(text: str) -> str:

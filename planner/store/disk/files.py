@@ -38,7 +38,7 @@ import sys
 import time
 import tomllib
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -53,17 +53,8 @@ def write_whole(path: Path, content: bytes | str) -> None:
     if (mirror := mirror_of(path)) is not None:
         mirror.replace(path, data)
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{uuid.uuid4().hex[:8]}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+    with _written_beside(path, data) as temporary:
         temporary.replace(path)
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
 
 
 def write_once(path: Path, content: bytes | str) -> bool:
@@ -76,18 +67,43 @@ def write_new(path: Path, content: bytes | str) -> bool:
 
     OSError where the disk refuses.
     """
+    data = content.encode() if isinstance(content, str) else content
+    with _written_beside(path, data) as temporary:
+        return publish(temporary, path)
+
+
+@contextlib.contextmanager
+def _written_beside(path: Path, data: bytes) -> Iterator[Path]:
+    """Yield a hidden synced file with `data` beside `path`, which goes at the end."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{uuid.uuid4().hex[:8]}.tmp")
-    data = content.encode() if isinstance(content, str) else content
     try:
         with temporary.open("wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        return publish(temporary, path)
+        yield temporary
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def sync(path: Path) -> None:
+    """Wait until the disk holds a file, or the names in a folder. OSError where it refuses."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_folder(folder: Path) -> None:
+    """As `sync`; some disks without hard links know no fsync of a folder either."""
+    try:
+        sync(folder)
+    except OSError as error:
+        if error.errno not in {errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EISDIR}:
+            raise
 
 
 def fill_folder(

@@ -35,7 +35,7 @@ import pyarrow.parquet as pq
 from planner.core import Text, plural
 from planner.runs import ARROW_SCHEMA, Row, table_from_rows
 from planner.store.disk.bucket import BucketError
-from planner.store.disk.files import publish
+from planner.store.disk.files import publish, sync, sync_folder
 from planner.store.disk.mirrors import named
 from planner.store.sealed.accept import Contradiction, contradictions, fetch, rows_in
 from planner.store.sealed.seal import (
@@ -221,9 +221,9 @@ def try_folder(folder: Path, planned: int) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         try:
             written.write_bytes(b"PAR1")
-            _fsync(written)
+            sync(written)
             publish(written, published)
-            _fsync_folder(folder)
+            sync_folder(folder)
         finally:
             for path in (written, published):
                 with contextlib.suppress(OSError):
@@ -296,11 +296,11 @@ def _publish(folder: Path, final: Path, table: pa.Table, rows: list[dict[str, An
     try:
         write_parquet(temporary, table, blank_seal(rows))  # 2
         fill_seal(temporary)
-        _fsync(temporary)  # 3
+        sync(temporary)  # 3
         check_seal(temporary)
         if not publish(temporary, final):  # 4
             return False
-        _fsync_folder(folder)  # 5
+        sync_folder(folder)  # 5
         return True
     finally:
         with contextlib.suppress(OSError):
@@ -325,23 +325,6 @@ def write_parquet(path: Path | BinaryIO, table: pa.Table, seal: str) -> None:
     ):
         writer.write_table(table, row_group_size=4096)
         writer.add_key_value_metadata({KEY.decode(): seal})
-
-
-def _fsync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _fsync_folder(folder: Path) -> None:
-    """As `_fsync`; some disks without hard links know no fsync of a folder either."""
-    try:
-        _fsync(folder)
-    except OSError as error:
-        if error.errno not in {errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EISDIR}:
-            raise
 
 
 def _alive(name: str) -> bool:

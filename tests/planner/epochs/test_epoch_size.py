@@ -9,8 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from planner.answers import ratio_rows
-from planner.answers.how_long_tables import answer_rows
+from planner.answers import answer_rows, ratio_rows
 from planner.core import Estimate, Refusal
 from planner.epochs import (
     ADD_TIMED,

@@ -8,8 +8,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from planner.answers import half_width, ratio_rows, total_in_words
-from planner.answers.how_long_tables import answer_rows, epochs_rows, source_rows
+from planner.answers import (
+    answer_rows,
+    epochs_rows,
+    half_width,
+    ratio_rows,
+    run_sources,
+    total_in_words,
+)
 from planner.core import Estimate, Record, Refusal
 from planner.epochs import (
     Option,
@@ -191,7 +197,7 @@ def test_rows_of_page_and_download_hold_the_same_numbers() -> None:
     assert [r["total_s"] for r in rows] == [211.0, 1003.0]
     assert rows[0]["total_hms"] == "0:03:31"
     assert epochs_rows([result.answers[0].option], [100])[0]["100"] == "0:03:31"
-    assert source_rows([result.baseline], [])[0]["Licence"] == "CC0"
+    assert run_sources([result.baseline], [])[0]["Licence"] == "CC0"
 
 
 def test_the_curve_over_epochs_passes_through_the_question() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from planner.__main__ import main
 from planner.importers import SOURCES, SourceError, Stated, commit, given_from, read
-from planner.importers.formats.tensorboard_events import _checksum
+from planner.importers.formats.logs.tensorboard_events import _checksum
 from planner.runs import RecordError
 from planner.store.summaries import summaries
 from tests.store.build import opened

@@ -11,7 +11,7 @@ import pytest
 
 from planner.store import commit_runs
 from planner.store.disk.ledger import acknowledged, ledger
-from planner.store.disk.tokens import create
+from planner.store.disk.secrets import TOKENS
 from runners.commands import cli
 from runners.commands.push import pushing
 from runners.sweep.push import Server, push
@@ -59,7 +59,9 @@ def test_a_set_is_sent_once_and_again_costs_nothing(
     here: Path, server: Restarted, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    monkeypatch.setenv("EPOCHWISE_TOKEN", create(server.place / "tokens", "m", [here.name]))
+    monkeypatch.setenv(
+        "EPOCHWISE_TOKEN", TOKENS.create(server.place / "tokens", name="m", sets=[here.name])
+    )
     assert cli.main(["push", here.name, "--to", url_of(server)]) == 0
     assert "3 runs are stored there" in capsys.readouterr().out
     there = server.place / "results" / here.name
@@ -72,7 +74,9 @@ def test_a_server_that_refuses_for_good_is_not_tried_again(
     here: Path, server: Restarted, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    monkeypatch.setenv("EPOCHWISE_TOKEN", create(server.place / "tokens", "m", ["other"]))
+    monkeypatch.setenv(
+        "EPOCHWISE_TOKEN", TOKENS.create(server.place / "tokens", name="m", sets=["other"])
+    )
     assert cli.main(["push", here.name, "--to", url_of(server)]) == 1
     assert f"may not add runs to {here.name}" in capsys.readouterr().out
 
@@ -98,7 +102,9 @@ def test_runs_are_sent_while_a_sweep_measures(
     here: Path, server: Restarted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("runners.commands.push.LOOK_S", 0.05)
-    monkeypatch.setenv("EPOCHWISE_TOKEN", create(server.place / "tokens", "m", ["*"]))
+    monkeypatch.setenv(
+        "EPOCHWISE_TOKEN", TOKENS.create(server.place / "tokens", name="m", sets=["*"])
+    )
     args = argparse.Namespace(push=url_of(server), token_file=None)
     there = server.place / "results" / here.name
     with pushing(args, here, lambda: False):

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from planner.core import Text
-from planner.importers.formats._given import Given, SourceError, text_of
-from planner.importers.formats._source import Row, Source, Stated, number, whole
+from planner.importers.formats.given import Given, SourceError, text_of
+from planner.importers.formats.source import Row, Source, Stated, number, whole
 
 _BENCH: Final = re.compile(r"([A-Za-z0-9_.-]{1,80}):\s*")
 _ENTRY: Final = re.compile(r"\s+-\s*\{(.*)\}\s*")

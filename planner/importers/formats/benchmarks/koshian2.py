@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from planner.core import Text
-from planner.importers.formats._given import Given, SourceError
-from planner.importers.formats._source import Row, Source, Stated, later, number, whole
+from planner.importers.formats.given import Given, SourceError
+from planner.importers.formats.source import Row, Source, Stated, later, number, whole
 
 MODEL: Final = "WideResNet 7x7 103M"
 TRAIN, VALIDATION = 50_000, 10_000

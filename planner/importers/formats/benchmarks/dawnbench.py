@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from planner.core import Text
-from planner.importers.formats._given import Given, SourceError, json_of, table_of
-from planner.importers.formats._source import Row, Source, Stated, number
+from planner.importers.formats.given import Given, SourceError, json_of, table_of
+from planner.importers.formats.source import Row, Source, Stated, number
 
 _TASKS: Final = {
     "top5Accuracy": ("ImageNet", 1_281_167),

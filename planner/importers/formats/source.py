@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from planner.core import Text
-from planner.importers.formats._given import MOST_BYTES, Given
+from planner.importers.formats.given import MOST_BYTES, Given
 from planner.runs import BY_NAME, REAL, WHOLE
 
 Row = Mapping[str, Any]

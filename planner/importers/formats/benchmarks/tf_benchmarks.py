@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from planner.core import Text
-from planner.importers.formats._given import Given, SourceError, json_of, text_of
-from planner.importers.formats._source import Row, Source, Stated, number, whole
+from planner.importers.formats.given import Given, SourceError, json_of, text_of
+from planner.importers.formats.source import Row, Source, Stated, number, whole
 
 _HEAD: Final = re.compile(
     r"^.{0,200}?(?P<name>Model|Dataset|Batch size|Devices|Optimizer|Mode|Precision):"

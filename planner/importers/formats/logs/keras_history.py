@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from planner.core import Text
-from planner.importers.formats._given import Given, SourceError, json_of, table_of, text_of
-from planner.importers.formats._source import Row, Source, Stated, later, number
+from planner.importers.formats.given import Given, SourceError, json_of, table_of, text_of
+from planner.importers.formats.source import Row, Source, Stated, later, number
 
 _HIGHER: Final = ("acc", "auc", "f1", "precision", "recall", "map", "iou")
 _SECONDS: Final = {"s": 1.0, "ms": 1e-3, "min": 60.0, "h": 3600.0}

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from planner.core import Text
-from planner.importers.formats._given import Given, SourceError, table_of
-from planner.importers.formats._source import Row, Source, Stated, number
+from planner.importers.formats.given import Given, SourceError, table_of
+from planner.importers.formats.source import Row, Source, Stated, number
 
 _NAME: Final = "name_gpu"
 _BESIDE: Final = frozenset({"name_gpu", "num_gpu", "watt", "price", "system"})

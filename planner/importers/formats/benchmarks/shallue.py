@@ -7,8 +7,8 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from planner.core import Text
-from planner.importers.formats._given import Given, SourceError, json_of, table_of
-from planner.importers.formats._source import Row, Source, Stated, number, rises, whole
+from planner.importers.formats.given import Given, SourceError, json_of, table_of
+from planner.importers.formats.source import Row, Source, Stated, number, rises, whole
 
 _STUDY: Final = "study.json"
 _ENDED: Final = {

@@ -12,8 +12,8 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from planner.core import Text
-from planner.importers.formats._given import MOST_BYTES, MOST_ROWS, Given, SourceError, json_of
-from planner.importers.formats._source import Row, Source, Stated, number, rises, whole
+from planner.importers.formats.given import MOST_BYTES, MOST_ROWS, Given, SourceError, json_of
+from planner.importers.formats.source import Row, Source, Stated, number, rises, whole
 
 _LINE: Final = re.compile(r":::MLLOG\s+(\{.*\})|:::MLL\s+(\d+\.\d+)\s+(\w+):\s+(\{.*\})")
 _MOST_EPOCHS: Final = 1_000

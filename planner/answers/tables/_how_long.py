@@ -68,7 +68,7 @@ def epochs_rows(
     return rows
 
 
-def source_rows(options: Iterable[Option], sets: Iterable[ResultSet]) -> list[Record]:
+def run_sources(options: Iterable[Option], sets: Iterable[ResultSet]) -> list[Record]:
     """Return the source of each option's numbers."""
     by_folder = {(s.folder, s.slug): s for s in sets}
     return [_source_row(o, by_folder.get((o.run.folder, o.run.set_folder))) for o in options]

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from planner.core import Text
-from planner.importers.formats._given import (
+from planner.importers.formats.given import (
     MOST_CHARACTERS,
     MOST_COLUMNS,
     MOST_ROWS,
@@ -18,7 +18,7 @@ from planner.importers.formats._given import (
     SourceError,
     table_of,
 )
-from planner.importers.formats._source import Row, Source, Stated, typed
+from planner.importers.formats.source import Row, Source, Stated, typed
 from planner.runs import BY_NAME
 
 _MAP: Final = "columns"

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from planner.core import Text
-from planner.importers.formats._given import MOST_CHARACTERS, MOST_ROWS, Given, SourceError
-from planner.importers.formats._source import Row, Source, Stated
+from planner.importers.formats.given import MOST_CHARACTERS, MOST_ROWS, Given, SourceError
+from planner.importers.formats.source import Row, Source, Stated
 
 MOST_BYTES: Final = 50_000_000
 """Largest event file: images and graphs in it are skipped, but lie in it."""

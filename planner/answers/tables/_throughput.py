@@ -34,7 +34,7 @@ def answer_sentences(chosen: Sequence[SystemCurve]) -> list[str]:
     return texts + [crossover_sentence(a, b) for a, b in pairs[:2]]
 
 
-def source_rows(chosen: Sequence[SystemCurve], sets: Iterable[ResultSet]) -> list[Record]:
+def curve_sources(chosen: Sequence[SystemCurve], sets: Iterable[ResultSet]) -> list[Record]:
     """Return the sources of each curve's points, one row per result set."""
     titles = {(s.folder, s.slug): s for s in sets}
     rows: dict[tuple[str, str], Record] = {}

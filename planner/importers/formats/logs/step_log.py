@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from planner.core import Text
-from planner.importers.formats._given import MOST_ROWS, Given, SourceError, text_of
-from planner.importers.formats._source import Row, Source, Stated, later, number, rises, whole
+from planner.importers.formats.given import MOST_ROWS, Given, SourceError, text_of
+from planner.importers.formats.source import Row, Source, Stated, later, number, rises, whole
 
 GROUPS: Final = ("step", "step_s", "epoch", "epoch_s", "throughput", "loss", "value")
 """Groups an expression may have."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from planner.core import Text
-from planner.importers.formats._given import Given, SourceError, json_of
-from planner.importers.formats._source import Row, Source, Stated, number, whole
+from planner.importers.formats.given import Given, SourceError, json_of
+from planner.importers.formats.source import Row, Source, Stated, number, whole
 
 _UNITS: Final = ("epochs", "samples", "steps")
 

@@ -10,12 +10,12 @@ from typing import Final
 
 from planner.catalog import Catalog
 from planner.core import Text
-from planner.importers.formats._given import Given, SourceError, text_of
-from planner.importers.formats._source import Row, Source, Stated
+from planner.importers.formats.given import Given, SourceError, text_of
+from planner.importers.formats.source import Row, Source, Stated
 from planner.published import rows_of, run_records
 from planner.store.catalog import read_catalog
 
-_CATALOG: Final = Path(__file__).resolve().parents[3] / "data" / "catalog"
+_CATALOG: Final = Path(__file__).resolve().parents[4] / "data" / "catalog"
 _SKIP: Final = "skip"
 _NEVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -1,0 +1,1 @@
+"""Results that programs of benchmarks write, or that articles and contests publish."""
