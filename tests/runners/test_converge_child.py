@@ -166,7 +166,7 @@ GROUPS: Final[dict[str, dict[str, Any]]] = {
 OTHERS: Final[dict[str, dict[str, Any]]] = {
     "simple-cnn": {"width": 4},
     "row-lstm": {"units": 8},
-    "row-transformer": {"layers": 1, "width": 8, "heads": 2},
+    **({"row-transformer": {"layers": 1, "width": 8, "heads": 2}} if FULL else {}),
     **({"vgg5": {"width": 4}, "resnet8-unnormalised": {"width": 8}} if FULL else {}),
 }
 Rows = list[dict[str, Any]]
@@ -221,6 +221,7 @@ def test_a_diverged_trial_is_nan_with_its_step_and_harms_no_other(mlp: dict[str,
     assert not any(r["target_reached"] for r in rows)
 
 
+@pytest.mark.skipif(not FULL, reason="`make faults` runs it")
 def test_a_network_that_cannot_be_stacked_trains_one_trial_after_the_other() -> None:
     rows = _trials(workload="resnet8", options={"width": 4}, rates=[0.05], at_once=False,
                    steps_limit=4, train_samples=64, validation_samples=32)  # fmt: skip

@@ -32,6 +32,7 @@ MARK: Final = "TF_EPOCHWISE_TEST"
 LEAST_LOST_S: Final = 10.0
 """Time within which a synchronous run ends once a worker is gone [s], by the specification."""
 STAGES: Final = 4 if FULL else 2
+full = pytest.mark.skipif(not FULL, reason="`make faults` runs it")
 CASE: Final = Case(
     sweep="strategies", workload="mlp", options=(("units", 16),), dataset="digits",
     train_samples=96, validation_samples=0, batch=32, epochs=2,
@@ -63,16 +64,16 @@ def _losses(row: Mapping[str, Any]) -> list[float]:
     return [epoch["loss"] for epoch in row["epochs"]]
 
 
-def test_one_two_and_four_replicas_and_two_workers_have_the_losses_of_one_device(
+def test_replicas_and_workers_have_the_losses_of_one_device(
     bench: Bench,
 ) -> None:
     cases = {
         "one": CASE,
         "two": replace(CASE, strategy="mirrored", devices=2),
-        "four": replace(CASE, strategy="mirrored", devices=4),
         "workers": replace(CASE, strategy="multi-worker mirrored", devices=2),
     }
     if FULL:  # four more processes of TensorFlow
+        cases["four"] = replace(CASE, strategy="mirrored", devices=4)
         cases["four workers"] = replace(CASE, strategy="multi-worker mirrored", devices=4)
     rows = {name: measure(case, bench, "strategies") for name, case in cases.items()}
     assert {name: row["status"] for name, row in rows.items()} == dict.fromkeys(rows, "ok")
@@ -105,9 +106,10 @@ def test_one_two_and_four_replicas_and_two_workers_have_the_losses_of_one_device
 
 
 def test_stages_and_micro_batches_have_the_losses_of_one_device(bench: Bench) -> None:
-    whole = replace(CASE, workload="transformer", dataset="synthetic-tokens", batch=16,
-                    train_samples=48, optimizer="adam",
-                    options=(("heads", 2), ("layers", STAGES // 2), ("width", 32)))  # fmt: skip
+    whole = replace(CASE, batch=16, train_samples=48, optimizer="adam")
+    if FULL:
+        sizes = (("heads", 2), ("layers", STAGES // 2), ("width", 32))
+        whole = replace(whole, workload="transformer", dataset="synthetic-tokens", options=sizes)
     cases = {
         "whole": whole,
         **({"cut": replace(whole, strategy="stage", devices=2)} if FULL else {}),
@@ -174,15 +176,16 @@ JAX_CASE: Final = replace(CASE, backend="jax", engine="fit", feed="PyDataset", j
 def test_replicas_workers_and_shards_on_jax_have_the_losses_of_one_device(on_jax: Bench) -> None:
     cases = {
         "one": JAX_CASE,
-        "mirrored": replace(JAX_CASE, strategy="mirrored", devices=2),
+        **({"mirrored": replace(JAX_CASE, strategy="mirrored", devices=2)} if FULL else {}),
         "tensor": replace(JAX_CASE, strategy="tensor", devices=2),
         "workers": replace(JAX_CASE, strategy="multi-worker mirrored", devices=2),
     }
     rows = {name: measure(case, on_jax, "strategies") for name, case in cases.items()}
     assert {name: row["status"] for name, row in rows.items()} == dict.fromkeys(rows, "ok")
-    for name in ("mirrored", "tensor", "workers"):
+    for name in set(rows) - {"one"}:
         assert _losses(rows[name]) == pytest.approx(_losses(rows["one"]), abs=1e-4)
-    assert [rows[n]["parallelism"] for n in rows] == ["none", "data", "tensor", "data"]
+    kinds = {"one": "none", "mirrored": "data", "tensor": "tensor", "workers": "data"}
+    assert {n: row["parallelism"] for n, row in rows.items()} == {n: kinds[n] for n in rows}
     assert (rows["tensor"]["tensor_parallel"], rows["tensor"]["per_device_batch_size"]) == (2, 32)
     assert rows["workers"]["startup_s"] > 0.0
     assert rows["tensor"]["system_name"].startswith("shard on a ")
@@ -226,7 +229,8 @@ def _workers(bench: Bench, index: int = 1) -> Iterator[psutil.Process]:
 
 
 @pytest.mark.parametrize(
-    ("place", "whole"), [("fresh", CASE), ("fresh_jax" if FULL else "on_jax", JAX_CASE)]
+    ("place", "whole"),
+    [("fresh", CASE), ("fresh_jax", JAX_CASE)] if FULL else [("bench", CASE), ("on_jax", JAX_CASE)],
 )
 def test_a_killed_worker_ends_a_synchronous_run_and_leaves_no_process(
     place: str, whole: Case, request: pytest.FixtureRequest
@@ -270,6 +274,7 @@ def test_an_asynchronous_run_goes_on_and_takes_its_restarted_worker_back(bench: 
     assert list(_workers(bench)) == []
 
 
+@full
 def test_an_asynchronous_run_of_one_worker_is_finished_by_the_restarted_one(bench: Bench) -> None:
     killed: list[int] = []
 
@@ -290,10 +295,10 @@ def test_an_asynchronous_run_of_one_worker_is_finished_by_the_restarted_one(benc
 
 def test_updates_of_one_worker_are_never_stale_and_those_of_four_are(bench: Bench) -> None:
     ages = {}
-    for workers in (1, 4):
+    for workers in (1, 4) if FULL else (4,):
         case = replace(CASE, strategy="parameter server", devices=workers, epochs=20)
         row = measure(case, bench, "strategies")
         assert row["status"] == "ok", row.get("status_reason")
         ages[workers] = row["staleness"]
-    assert ages[1] == 0
+    assert ages.get(1, 0) == 0
     assert ages[4] > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError
@@ -29,6 +30,7 @@ QUESTION: Final[dict[str, Any]] = {
 }  # fmt: skip
 
 
+@functools.cache  # an answer cannot be changed
 def asked(**more: Any) -> ComparisonAnswer:  # noqa: ANN401 - any value of a link
     return planner.compare(begins=BEGINS, catalog="nowhere", **{**QUESTION, **more})
 

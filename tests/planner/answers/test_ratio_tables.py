@@ -40,7 +40,8 @@ def _groups() -> list[list[Option]]:
 @pytest.mark.parametrize("epochs", EPOCHS)
 def test_both_agree_to_the_last_digit_over_all_shipped_pairs(epochs: int) -> None:
     pairs = 0
-    for options in _groups():
+    share = _groups() if FULL else _groups()[EPOCHS.index(epochs) :: len(EPOCHS)]
+    for options in share:
         first = how_long(options, epochs, options[0].label)
         times = {o.label: times_of(o, epochs) for o in with_sizes(options, first.epoch_size)}
         totals = {a.option.label: a.total for a in first.answers}
@@ -52,7 +53,7 @@ def test_both_agree_to_the_last_digit_over_all_shipped_pairs(epochs: int) -> Non
             result = _ratio(times[one], times[other], epochs)
             assert result == _ends(speed_up(totals[other], totals[one]))
             pairs += result is not None
-    assert pairs >= 100
+    assert pairs >= (100 if FULL else 20)
 
 
 def _ratio(one: RunTimes | None, other: RunTimes | None, epochs: int) -> Ends | None:

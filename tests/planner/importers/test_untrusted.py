@@ -44,7 +44,7 @@ def long_texts() -> bytes:
 
 def gzip_1000() -> bytes:
     return parquet(
-        pa.table({"model": ["a" * 50_000_000] * 4}), compression="gzip", use_dictionary=False
+        pa.table({"model": ["a" * 50_000_000] * 2}), compression="gzip", use_dictionary=False
     )
 
 

@@ -28,6 +28,7 @@ from runners.plan.spec import SpecError
 from runners.process.supervise import ROOT, Stopped
 from runners.sweep.rows import case_id_of
 from tests.faults.outcomes import FULL
+from tests.fork_server import executable
 from tests.runners.cluster.stub_driver import sweep
 from tests.runners.networks import python
 from tests.runners.stubs import HANG_S, case, new_mark, orphans, starts
@@ -35,10 +36,11 @@ from tests.store.build import a_set, folder
 
 pytest.importorskip("ray", reason="Ray is not installed here; requirements/ray.txt has it")
 
-RUNS: Final = 100 if FULL else 16
+RUNS: Final = 100 if FULL else 12
+SEEDS: Final = 8 if FULL else 2
 STOPS: Final = [(signal.SIGINT, 130), (signal.SIGTERM, 130)]
-SIGNALS: Final = [(signal.SIGKILL, -9), *(STOPS if FULL else [])]
-"""Ctrl-C and SIGTERM call the same stop as the test before: `make faults` sends them."""
+SIGNALS: Final = [(signal.SIGKILL, -9), *STOPS]
+full = pytest.mark.skipif(not FULL, reason="`make faults` runs it")
 SPEC: Final = """
 title = "Runs on two nodes"
 epochs = 2
@@ -148,10 +150,10 @@ def test_accelerator_types_go_where_they_belong(cluster: Cluster, tmp: Path) -> 
     places: list[tuple[str | None, str]] = []
     listener = Listener(on_row=lambda _, case, node: places.append((case.accelerator, node)))
     cases = [
-        case(s, accelerator=name) for s in range(8) for name in ("v100", "rtx-4090")
+        case(s, accelerator=name) for s in range(SEEDS) for name in ("v100", "rtx-4090")
     ]  # fmt: skip
     sweep(cluster, tmp, cases, listener=listener)
-    assert Counter(places) == {("v100", "first"): 8, ("rtx-4090", "second"): 8}
+    assert Counter(places) == {("v100", "first"): SEEDS, ("rtx-4090", "second"): SEEDS}
     assert {case_id_of(r) for r in kept(tmp)} == {c.case_id for c in cases}
     checked(tmp)
 
@@ -170,6 +172,7 @@ def test_failures_are_rows_and_only_kills_are_tried_again(cluster: Cluster, tmp:
     checked(tmp)
 
 
+@full
 def test_a_run_that_is_lost_in_every_attempt_is_a_row_with_its_reason(
     cluster: Cluster, tmp: Path
 ) -> None:
@@ -211,6 +214,7 @@ def test_a_node_killed_in_a_run_loses_nothing(two: Any, cluster: Cluster, tmp: P
     checked(tmp)
 
 
+@full
 def test_without_a_node_for_the_rest_the_sweep_ends_and_says_what_it_needs(
     two: Any,  # noqa: ANN401 - of Ray
     cluster: Cluster,
@@ -251,6 +255,7 @@ def test_the_runs_of_a_stopped_sweep_end_and_a_second_one_goes_on(
     _goes_on(cluster, tmp, mark)
 
 
+@full
 @pytest.mark.parametrize(("number", "code"), SIGNALS)
 def test_the_runs_of_an_interrupted_driver_end_and_a_second_one_goes_on(
     two: Any,  # noqa: ANN401 - of Ray
@@ -285,7 +290,7 @@ def _goes_on(cluster: Cluster, tmp: Path, mark: str) -> None:
 
 def _runners(tmp: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "runners", words[0], str(tmp / "mine.toml"), "--results",
+        [executable("planner"), "-m", "runners", words[0], str(tmp / "mine.toml"), "--results",
          str(tmp / "results"), *words[1:]],
         cwd=ROOT, env={**os.environ, STATE: str(tmp / "state")},
         capture_output=True, text=True, timeout=5 * HANG_S,

@@ -22,6 +22,7 @@ from runners.plan.host import Python
 from runners.plan.placement import placed
 from runners.process.supervise import Ended, Limits, Stopped, supervise
 from runners.sweep.measure import Bench, measure
+from tests.faults.outcomes import FULL
 from tests.runners.launch.test_local import WORKER
 from tests.runners.networks import python
 from tests.runners.stubs import HANG_S, new_mark, orphans
@@ -34,6 +35,7 @@ CASE: Final = Case(
     train_samples=96, validation_samples=0, batch=32, epochs=2, strategy="multi-worker mirrored",
     devices=2,
 )  # fmt: skip
+full = pytest.mark.skipif(not FULL, reason="`make faults` runs it")
 RAY: Final = Launcher(launcher="ray")
 
 
@@ -102,7 +104,7 @@ def _ended(how: str, mark: str, address: str = "", **hooks: Any) -> Ended:  # no
     ("how", "status", "reason"),
     [
         ("killed", "peer_lost", "worker 1 of 2 ended: SIGKILL"),
-        ("wrong", "crashed", "ValueError: no such layer"),
+        pytest.param("wrong", "crashed", "ValueError: no such layer", marks=full),
     ],
 )
 def test_a_worker_that_ends_early_ends_the_run_with_the_reason(
@@ -112,6 +114,7 @@ def test_a_worker_that_ends_early_ends_the_run_with_the_reason(
     assert (ended.status, ended.reason) == (status, reason)
 
 
+@full
 def test_a_stopped_run_on_a_cluster_of_its_own_leaves_no_worker(mark: str) -> None:
     up_s: list[float] = []
 

@@ -26,6 +26,7 @@ from runners.process.supervise import (
     classify,
     kernel_kills,
 )
+from tests.faults.outcomes import FULL
 from tests.runners.stub_child import GARBAGE
 from tests.runners.stubs import HANG_S, ended, marked, new_mark, orphans
 
@@ -163,7 +164,7 @@ def test_events_that_do_not_say_what_they_must_are_none(line: bytes) -> None:
     assert parse(line) is None
 
 
-@settings(max_examples=300)
+@settings(max_examples=300 if FULL else 100)
 @given(st.binary() | st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(
@@ -251,7 +252,9 @@ def test_whoever_is_killed_leaves_nobody_worker_processes_included(mark: str, vi
     assert orphans(mark) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, *([signal.SIGTERM, signal.SIGHUP] if FULL else [])]
+)
 def test_a_signal_to_guard_and_supervisor_does_not_separate_them(
     mark: str, number: signal.Signals
 ) -> None:

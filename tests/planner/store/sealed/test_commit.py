@@ -177,7 +177,7 @@ def test_committing_again_after_a_compaction_changes_nothing(tmp_path: Path) -> 
 
 
 def test_eight_writers_of_the_same_runs_leave_exactly_one_file_of_each(tmp_path: Path) -> None:
-    python, count = executable("planner"), 100 if FULL else 20
+    python, count = executable("planner"), 100 if FULL else 5
     command = [python, "-m", "tests.faults.writer", str(tmp_path), "same", "0", str(count)]
     writers = [
         subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(8)
