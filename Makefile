@@ -119,8 +119,10 @@ $(RAY): requirements/ray.txt requirements/constraints.txt $(APP)
 	$(BIN)/python -m pip install --quiet -r requirements/ray.txt
 	@touch $@
 
-# Spark, for the launcher of that name: 490 MB beside the product; it needs Java. Its tests are skipped without either.
-spark: $(SPARK)
+# Spark, for the launcher of that name, and its tests on a local cluster of two executors: 490 MB beside the product.
+spark: $(SPARK) $(DEV)
+	@command -v java >/dev/null || { echo "Spark needs Java 17 or later: on Debian, apt-get install default-jre-headless."; exit 1; }
+	$(BIN)/python -m pytest -p no:randomly tests/runners/launch/test_spark.py
 
 $(SPARK): requirements/spark.txt requirements/constraints.txt $(APP)
 	$(BIN)/python -m pip install --quiet -r requirements/spark.txt

@@ -7,6 +7,7 @@ meanwhile; all scatter by the relative sd `spread`.
     synchronous    step [s] = E[max(T_1 ... T_n)]
     asynchronous   updates/s = sum 1/T_i, at most the server's
     server         updates/s <= servers x bandwidth/(2 x bytes)     weights down, gradients up
+    over its link  T_i + 2 x bytes/rate                             of one worker, each way
     staleness      s_i = T_i x sum over j != i of 1/T_j             updates of others in a step
 
 The expected maximum of independent normal times is the integral of 1 - F_1(x) ... F_n(x) (David
@@ -113,14 +114,17 @@ def synchronous_step_s(of: Workers) -> float:
     return expected_slowest(of.times_s, of.spread * of.times_s)
 
 
-def asynchronous(of: Workers, server_updates_per_s: float = np.inf) -> Asynchronous:
+def asynchronous(
+    of: Workers, server_updates_per_s: float = np.inf, transfer_s: float = 0.0
+) -> Asynchronous:
     """Return the speed of workers that do not wait.
 
     Args:
         of: the workers.
         server_updates_per_s: most updates of the parameter servers, `server_limit`.
+        transfer_s: time of a worker's update on the link of the server, `server_transfer_s` [s].
     """
-    rates = 1.0 / of.times_s
+    rates = 1.0 / (of.times_s + transfer_s)
     free = float(rates.sum())
     updates = min(free, server_updates_per_s)
     slowest = int(np.argmin(rates))
@@ -142,6 +146,16 @@ def server_limit(parameter_bytes: float, servers: int, link_bytes_per_s: float) 
         link_bytes_per_s: of one server, both directions together.
     """
     return servers * link_bytes_per_s / (2.0 * parameter_bytes)
+
+
+def server_transfer_s(parameter_bytes: float, link_bytes_per_s: float) -> float:
+    """Return the time of an update on the link of its server [s]: one direction after the other.
+
+    Args:
+        parameter_bytes: bytes of the weights, which go down first; their gradients come up.
+        link_bytes_per_s: in each direction.
+    """
+    return 2.0 * parameter_bytes / link_bytes_per_s
 
 
 def update_ratio(batch: float, critical_batch: float, staleness: float) -> float:

@@ -12,10 +12,11 @@ import math
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from runners.child import place
+from runners.child import place, straggler
 from runners.child.ending import leave
 from runners.child.engines.jax_distribution import check_divided, set_cpu_devices
 from runners.child.engines.lean import import_keras
@@ -44,6 +45,7 @@ def main() -> int:
 
 def measure(case: Case, request: Mapping[str, Any], writer: EventWriter) -> None:
     """Measure one run, from the first import of the framework to the last event."""
+    straggler.begin_stopping(case.slow_share)
     set_cpu_devices(case)
     import_keras()
     from runners.child.engines import backend
@@ -143,7 +145,13 @@ def _run(case: Case, model: Any, data: Any, images: Any, send: Any) -> dict[str,
 
     epoch = _inference(case, model, data) if case.mode == "inference" else _training(
         case, model, data, images)  # fmt: skip
-    paced = pace.run(epoch, case.epochs, send, per_step=case.timing == "per step")
+    waited = epoch
+    if case.wait_s:  # the seed of a wait is that of the worker
+        calls = straggler.waiting(
+            epoch.calls, case.wait_s, case.wait_sd_s, place.worker() + 1000 * case.seed
+        )
+        waited = replace(epoch, calls=calls)
+    paced = pace.run(waited, case.epochs, send, per_step=case.timing == "per step")
     return {"first_step_s": paced.first_step_s, "step_seconds": paced.step_seconds,
             "diverged": paced.diverged, "extra": _shares(case, epoch)}  # fmt: skip
 

@@ -79,16 +79,19 @@ class _Stacks:
     def __init__(self, network: Callable[[], Any], data: Any) -> None:  # noqa: ANN401
         self.model = network()
         self._network, self._data = network, data
-        self._made: dict[tuple[str, int], Any] = {}
+        self._made: dict[tuple[str, int, int], Any] = {}
         self._weights: dict[int, Any] = {}
 
-    def of(self, optimizer: str, size: int) -> Any:  # noqa: ANN401 - runners.child.engines.trials.Trials
-        """Return a trial axis of this length."""
+    def of(self, optimizer: str, size: int, staleness: int) -> Any:  # noqa: ANN401 - runners.child.engines.trials.Trials
+        """Return a trial axis of this length, with gradients of this age [updates]."""
         from runners.child.engines import trials
 
-        if (optimizer, size) not in self._made:
-            self._made[optimizer, size] = trials.make(self.model, self._data, optimizer, size)
-        return self._made[optimizer, size]
+        key = optimizer, size, staleness
+        if key not in self._made:
+            self._made[key] = trials.make(
+                self.model, self._data, optimizer, size, staleness=staleness
+            )
+        return self._made[key]
 
     def weights(self, seed: int) -> Any:  # noqa: ANN401 - two lists of arrays
         """Return the initial weights of a network with this seed."""
@@ -138,7 +141,7 @@ def _chunks(request: Mapping[str, Any], stacks: _Stacks) -> Iterator[_Done]:
     """
     every = [(rate, seed) for rate in request["rates"] for seed in request["seeds"]]
     size = len(every) if request["at_once"] else 1
-    stack = stacks.of(request["optimizer"], size)
+    stack = stacks.of(request["optimizer"], size, request.get("staleness", 0))
     finished: list[Curve] = []
     for i in range(0, len(every), size):
         chunk = every[i : i + size]

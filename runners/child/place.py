@@ -8,7 +8,7 @@ from typing import Any
 
 from runners.launch import PLACE
 from runners.machine import facts
-from runners.plan.cases import Case
+from runners.plan.cases import Case, waiting
 
 
 def network() -> dict[str, int]:
@@ -19,6 +19,12 @@ def network() -> dict[str, int]:
     own = config["cluster"][config["task"]["type"]][config["task"]["index"]]
     speed = facts.network_speed(own.rpartition(":")[0])
     return {"network_bits_per_s": speed} if speed else {}
+
+
+def worker() -> int:
+    """Return the place of this worker among those of the run."""
+    config = json.loads(os.environ.get("TF_CONFIG") or "{}")
+    return int(config["task"]["index"]) if config else 0
 
 
 def columns(case: Case) -> dict[str, Any]:
@@ -32,6 +38,8 @@ def columns(case: Case) -> dict[str, Any]:
         devices=place["per_node"],
         visible=os.environ.get("CUDA_VISIBLE_DEVICES"),
         replicas=case.devices,
+        slow_share=case.slow_share,
+        waiting=waiting(case.wait_s, case.wait_sd_s) if case.wait_s else "",
     )
     speed = network().get("network_bits_per_s") if place["nodes"] > 1 else None
     return {

@@ -152,6 +152,7 @@ def _launch_options(sub: argparse.ArgumentParser) -> None:
     add = sub.add_argument
     add("--launcher", choices=tuple(MODULES), help="of several workers (default: local)")
     add("--hosts", metavar="A,B=ADDRESS", help="hosts of the launcher `command`")
+    add("--server-host", metavar="C=ADDRESS", help="of chief and server (default: the first host)")
     add("--prefix", metavar="COMMAND", help='starts a worker on its host (default: "ssh {host}")')
     add("--ports", metavar="FROM-TO", help=f"of the workers on hosts (default: {PORTS})")
     add("--host-directory", metavar="PATH", help="this repository on the hosts (default: as here)")
@@ -160,6 +161,8 @@ def _launch_options(sub: argparse.ArgumentParser) -> None:
 
 def _links_options(sub: argparse.ArgumentParser) -> None:
     add = sub.add_argument
+    add("--server", action="store_true",
+        help="asynchronous workers across the link from their parameter server")  # fmt: skip
     add("--results", type=results_folder, help="folder of result sets to store the runs in")
     add("--name", help="name of the result set (default: links and system)")
     add("--licence", help="terms of the numbers (default: the owner decides)")

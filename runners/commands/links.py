@@ -2,6 +2,10 @@
 
 Two workers train in two network namespaces of this machine. The prediction adds the transfer of the
 gradients and the link's latency to the step over the unlimited link (`planner.scaling.links`).
+
+With `--server` 1, 2 and 4 asynchronous workers are in one namespace and their parameter server in
+the other one. The prediction is that of `planner.scaling.uneven`: a worker takes the weights and
+sends its gradients, and the link of the server limits all workers together.
 """
 
 from __future__ import annotations
@@ -13,9 +17,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+import numpy as np
+
 from planner.core import plain, slug
 from planner.runs import Row
-from planner.scaling import ring_step_s
+from planner.scaling import (
+    Workers,
+    asynchronous,
+    ring_step_s,
+    server_limit,
+    server_transfer_s,
+)
 from planner.store.disk.files import write_once
 from planner.store.disk.sweeps import state_folder
 from runners.commands.console import FAILED, OK, Stop, refuse, say
@@ -39,6 +51,10 @@ BAR: Final = 0.15
 """Largest error there, as a share of the measured step."""
 STEPS: Final = 40
 """Steps of an epoch; their median is the step time."""
+WORKERS: Final = (1, 2, 4)
+"""Numbers of asynchronous workers across the link from their server."""
+UPDATES: Final = 32
+"""Updates of an epoch and worker."""
 _TIMEOUT_S: Final = 300.0
 _MEMORY_SHARE: Final = 0.8
 
@@ -66,6 +82,28 @@ class Measured:
         return judged and abs(self.error or 0.0) > BAR
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """A run with its server across a link; rate None is the unlimited link.
+
+    `updates_per_s` are those of all workers; `predicted_per_s` is None on the unlimited link.
+    """
+
+    workers: int
+    rate_bits_per_s: float | None
+    updates_per_s: float
+    predicted_per_s: float | None
+    server_limits: bool
+    parameter_bytes: int
+
+    @property
+    def error(self) -> float | None:
+        """Error of the prediction, as a share of the measured updates."""
+        if self.predicted_per_s is None:
+            return None
+        return self.predicted_per_s / self.updates_per_s - 1.0
+
+
 class FailedRunError(Exception):
     """A run did not end well; the text has its status and reason."""
 
@@ -76,9 +114,14 @@ def links_command(args: argparse.Namespace, stop: Stop) -> int:
     if python is None:
         return refuse(args, [text := "Not run: TensorFlow is not installed here."], text)
     rows: list[Row] = []
+    served: list[Served] = []
+    found: list[Measured] = []
     try:
         with pair() as namespaces:
-            found = compared(namespaces, python, RATES, stop=stop, keep=rows.append)
+            if args.server:
+                served = served_over(namespaces, python, RATES[1:], stop=stop, keep=rows.append)
+            else:
+                found = compared(namespaces, python, RATES, stop=stop, keep=rows.append)
     except NotPossibleError as error:
         text = f"Not run: this machine has no network namespaces for you. {error}"
         return refuse(args, [text], text)
@@ -89,7 +132,10 @@ def links_command(args: argparse.Namespace, stop: Stop) -> int:
     if args.results:
         _store(args, rows)
     if args.json:
-        say(json.dumps({"links": [_as_json(one) for one in found], "within_bar": not missed}))
+        body = {"links": [_as_json(one) for one in found], "within_bar": not missed}
+        say(json.dumps({"served": [_as_json(one) for one in served]} if args.server else body))
+    elif args.server:
+        _print_served(served)
     else:
         _print(found, missed=missed)
     return FAILED if missed else OK
@@ -120,20 +166,94 @@ def compared(
     return found
 
 
-def _named(row: Row, rate: float | None) -> Row:
-    """Return a row whose system names its link: another link is another system."""
-    link = "an unlimited link" if rate is None else f"a link of {_rate(rate)}"
-    return {**row, "system_name": f"{row['system_name']}, two namespaces with {link}",
-            "host_networking": rate and f"{_rate(rate)}, limited by tc"}  # fmt: skip
+def served_over(
+    namespaces: Pair, python: Python, rates: Sequence[float], *, counts: Sequence[int] = WORKERS,
+    updates: int = UPDATES, stop: Stop = lambda: False,
+    keep: Callable[[Row], None] = lambda _: None,
+) -> list[Served]:  # fmt: skip
+    """Return the runs of each number of workers over the unlimited link and each rate [bit/s].
+
+    `keep` is called with the row of each run. Raises as `compared`.
+    """
+    server, workers = namespaces.hosts
+    launcher = Launcher(launcher="command", hosts=(workers,), server_host=server,
+                        prefix=namespaces.prefix)  # fmt: skip
+    found = []
+    for count in counts:
+        namespaces.unlimit()
+        free = _run(_served_case(count, updates), launcher, python, stop)
+        keep(_named(free, None, of=SERVER_LINK))
+        found.append(_served(free, None, free, count))
+        for rate in rates:
+            namespaces.shape(rate)
+            row = _run(_served_case(count, updates), launcher, python, stop)
+            keep(_named(row, rate, of=SERVER_LINK))
+            found.append(_served(row, rate, free, count))
+    return found
+
+
+def _served(row: Row, rate: float | None, free: Row, workers: int) -> Served:
+    """Return a run beside the prediction from the run over the unlimited link."""
+    size = int(extra_of(row)["gradient_bytes"])
+    bytes_per_s = (rate or float("inf")) / 8.0
+    step_s = workers / _updates_per_s(free)
+    made = asynchronous(
+        Workers(batch=1.0, times_s=np.full(workers, step_s)),
+        server_limit(size, 1, 2.0 * bytes_per_s),
+        server_transfer_s(size, bytes_per_s),
+    )
+    return Served(
+        workers=workers,
+        rate_bits_per_s=rate,
+        updates_per_s=_updates_per_s(row),
+        predicted_per_s=None if rate is None else made.updates_per_s,
+        server_limits=made.server_limits,
+        parameter_bytes=size,
+    )
+
+
+def _updates_per_s(row: Row) -> float:
+    """Return the updates of all workers in a second: each has its part of the global batch."""
+    return float(row["throughput"]) / float(row["per_device_batch_size"])
+
+
+UNLIMITED: Final = "an unlimited link"
+SERVER_LINK: Final = "the parameter server behind"
+"""Words of a system whose workers are all across the link from their server."""
+
+
+def _named(row: Row, rate: float | None, of: str = "two namespaces with") -> Row:
+    """Return a row whose system names its link: another link is another system.
+
+    The speed that a virtual interface states is not that of its link, so the rate replaces it.
+    """
+    link = UNLIMITED if rate is None else f"a link of {_rate(rate)}"
+    extra = {**extra_of(row), "network_bits_per_s": rate}
+    known = {name: value for name, value in extra.items() if value is not None}
+    return {**row, "system_name": f"{row['system_name']}, {of} {link}",
+            "host_networking": rate and f"{_rate(rate)}, limited by tc",
+            "extra": json.dumps(known, sort_keys=True)}  # fmt: skip
+
+
+_SET: Final = (
+    "links",
+    "Workers over links of a set rate",
+    "Two synchronous workers in network namespaces, over links limited by tc.",
+)
+_SERVER_SET: Final = (
+    "links-server",
+    "A parameter server behind links of a set rate",
+    "Asynchronous workers in one network namespace and their parameter server in another, over "
+    "links limited by tc.",
+)
 
 
 def _store(args: argparse.Namespace, rows: Sequence[Row]) -> None:
     """Store the runs as a result set."""
     here = facts.facts()
-    folder = args.results / slug(args.name or f"links {here['system_name']}")
-    about = "Two synchronous workers in network namespaces, over links limited by tc."
-    text = describe("links", "Workers over links of a set rate", about,
-                    {**here, "licence": args.licence})  # fmt: skip
+    sweep, title, about = _SERVER_SET if args.server else _SET
+    folder = args.results / slug(args.name or f"{sweep} {here['system_name']}")
+    text = describe(sweep, title, about, {**here, "licence": args.licence})
     for row in rows:
         licensed = {**row, "licence": args.licence} if args.licence else row
         Folder(folder).put({**licensed, "result_set": folder.name})
@@ -144,11 +264,29 @@ def _store(args: argparse.Namespace, rows: Sequence[Row]) -> None:
 
 def _measured(launcher: Launcher, python: Python, steps: int, stop: Stop) -> Mapping[str, Any]:
     """Return the row of two workers on the link as it is now."""
-    case = Case(
+    return _run(_case(steps), launcher, python, stop)
+
+
+def _case(steps: int) -> Case:
+    return Case(
         sweep="links", workload="mlp", options=(("units", 512),), dataset="digits",
         train_samples=32 * steps, validation_samples=0, batch=32, epochs=2, threads=1,
         strategy="multi-worker mirrored", devices=2,
     )  # fmt: skip
+
+
+def _served_case(workers: int, updates: int) -> Case:
+    """Return asynchronous workers with a batch of 32 each."""
+    return Case(
+        sweep="links-server", workload="mlp", options=(("units", 512),), dataset="digits",
+        train_samples=32 * updates, validation_samples=0, batch=32 * workers, epochs=3,
+        threads=1, drop_remainder=True,
+        strategy="parameter server", devices=workers,
+    )  # fmt: skip
+
+
+def _run(case: Case, launcher: Launcher, python: Python, stop: Stop) -> Row:
+    """Return the row of a case; FailedRunError if it did not end well."""
     [case] = placed("links", Expanded(cases=(case,)), launcher).cases
     bench = Bench(
         pythons={"tensorflow": python}, environ=dict(os.environ),
@@ -178,7 +316,7 @@ def _compared(row: Mapping[str, Any], rate: float | None, free: Mapping[str, Any
     )
 
 
-def _as_json(one: Measured) -> dict[str, Any]:
+def _as_json(one: Measured | Served) -> dict[str, Any]:
     return {**asdict(one), "error": one.error}
 
 
@@ -196,6 +334,20 @@ def _print(found: Sequence[Measured], *, missed: bool) -> None:
             f"{1e3 * one.latency_s:>6.1f} ms {_rate(one.all_reduce_bits_per_s):>13}")  # fmt: skip
     judged = "above" if missed else "within"
     say(f"At {_rate(BAR_RATE)} the error is {judged} {100 * BAR:.0f} %.")
+
+
+def _print_served(found: Sequence[Served]) -> None:
+    size = found[0].parameter_bytes / 1e6
+    say(f"Asynchronous workers and their parameter server, {size:.2f} MB of weights. Updates in a "
+        "second, and the prediction from the unlimited link:")  # fmt: skip
+    say(f"{'link':>13} {'workers':>8} {'measured':>10} {'predicted':>10} {'error':>7}  limit")
+    for one in found:
+        rate = "unlimited" if one.rate_bits_per_s is None else _rate(one.rate_bits_per_s)
+        predicted = "" if one.predicted_per_s is None else f"{one.predicted_per_s:.1f}"
+        error = "" if one.error is None else f"{100 * one.error:+.0f} %"
+        limit = "server" if one.server_limits else ""
+        say(f"{rate:>13} {one.workers:>8} {one.updates_per_s:>10.1f} {predicted:>10} {error:>7}  "
+            f"{limit}")  # fmt: skip
 
 
 def _rate(bits_per_s: float) -> str:

@@ -65,6 +65,7 @@ TOP: Final[Table] = MappingProxyType(
         "sampling": Entry(lambda v: v in SAMPLINGS, f"one of {', '.join(SAMPLINGS)}"),
         "evaluate_every": COUNT,
         "fine_batch": COUNT,
+        "staleness": NATURAL,
         "together": Entry(lambda v: isinstance(v, bool), "true or false"),
         "learning_rates": Entry(_table, "a table"),
         "optimizers": Entry(
@@ -99,9 +100,16 @@ NETWORK: Final[Table] = MappingProxyType(
     {
         "workload": Entry(lambda v: v in CATALOGUE, f"one of {', '.join(CATALOGUE)}", True),
         "options": Entry(_table, "a table"),
+        "staleness": NATURAL,
         "optimizers": Entry(_table, "tables, as [networks.optimizers.sgd]"),
     }
 )
+
+
+def variant(staleness: int) -> str:
+    """Return the name of training with gradients of this age [updates]; empty for fresh ones."""
+    updates = "update" if staleness == 1 else "updates"
+    return f"gradients {staleness} {updates} old" if staleness else ""
 
 
 def per_network(body: Table) -> list[Table]:
@@ -125,9 +133,12 @@ def problems_of_networks(body: Table) -> list[str]:
     messages = [message for whole in per_network(body) for message in problems(whole)]
     if messages:
         return list(dict.fromkeys(messages))
-    titles = [model_title(e["workload"], e.get("options", {})) for e in per_network(body)]
+    titles = [
+        " ".join((model_title(e["workload"], e.get("options", {})), variant(e.get("staleness", 0))))
+        for e in per_network(body)
+    ]
     return [
-        f"networks: {title} is listed twice. Remove one or change its options."
+        f"networks: {title.strip()} is listed twice. Remove one or change its options."
         for title in dict.fromkeys(titles)
         if titles.count(title) > 1
     ]

@@ -136,6 +136,7 @@ def request_of(plan: Plan, group: Group) -> Request:
         "patience": plan.limits.patience,
         "threads": plan.limits.threads,
         "at_once": plan.at_once,
+        **({"staleness": plan.staleness} if plan.staleness else {}),
     }
 
 

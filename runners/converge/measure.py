@@ -21,6 +21,7 @@ from planner.runs import Row, table_from_rows
 from planner.store.disk.files import write_once
 from planner.store.sealed.commit import commit_table, compact_name, try_folder
 from runners.converge import groups, spec
+from runners.converge.checks import variant
 from runners.converge.curves import NEVER
 from runners.converge.groups import Best, Group, Kept, Request, key_of
 from runners.converge.spec import Plan
@@ -103,6 +104,7 @@ def _planned(plan: Plan, group: Group) -> dict[str, Any]:
         "optimizer": OPTIMIZERS[group.optimizer], "precision": "float32",
         "train_samples": plan.train_samples, "validation_samples": plan.validation_samples,
         "framework": "TensorFlow", "backend": "tensorflow", "engine": ENGINE, "jit": False,
+        "variant": variant(plan.staleness) or None, "staleness": plan.staleness or None,
         "strategy": "none", "parallelism": "none", "launch": "single process", "sync": "none",
         "global_batch_size": group.batch, "per_device_batch_size": group.batch,
         "augmentation": False, "storage": "memory",
@@ -308,7 +310,8 @@ def _named(plan: Plan, plans: Sequence[Plan], say: Callable[[str], None]) -> Cal
     """Return `say`, with the network before each line if the sweep has several."""
     if len(plans) == 1:
         return say
-    title = model_title(plan.workload, plan.options)
+    network = model_title(plan.workload, plan.options), variant(plan.staleness)
+    title = " ".join(part for part in network if part)
     return lambda text: say(f"{title}: {text}")
 
 

@@ -5,12 +5,14 @@ batch = [8, 16]       seeds = 5          target = 0.025 (validation error, share
 sampling              "epochwise" (default: each epoch a new order, its remainder dropped), or
                       "with replacement", required for a batch larger than the set
 evaluate_every        steps; default: every step from batch `fine_batch` (128) on, at most every 8
+staleness             updates between the weights of a gradient and its use; default 0
 together              false: train trials one after the other instead of at once
 [learning_rates]      factor, count, widenings, widen_by
 [optimizers.NAME]     lowest_rate: this optimiser's lowest learning rate
 [limits]              steps + epochs: a trial ends after steps + epochs x samples / batch;
                       patience: or at this many times the best median; timeout_s; threads
-[[networks]]          instead of one workload: workload, and options and optimizers of its own
+[[networks]]          instead of one workload: workload, and options, staleness and optimizers of
+                      its own
 """
 
 from __future__ import annotations
@@ -81,6 +83,7 @@ class Plan:
     sampling: str = "epochwise"
     evaluate_every: int | None = None
     fine_batch: int | None = None
+    staleness: int = 0
     together: bool = True
     learning_rates: Rates = field(default_factory=Rates)
     limits: Limits = field(default_factory=Limits)
@@ -93,8 +96,9 @@ class Plan:
         for name in ("title", "about", "batch"):
             del body[name]
         del body["limits"]["timeout_s"]
-        if self.fine_batch is None:  # sweeps without this entry keep their digest
-            del body["fine_batch"]
+        for name, usual in (("fine_batch", None), ("staleness", 0)):
+            if body[name] == usual:  # sweeps without this entry keep their digest
+                del body[name]
         text = json.dumps(body, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

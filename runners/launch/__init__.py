@@ -18,11 +18,8 @@ LOCAL: Final = ("-m", "runners.launch")
 SERVER: Final = "--server"
 """Start a parameter server and a chief, too: the workers update asynchronously."""
 
-SLOW: Final = "--slow"
-"""Stop the last worker for a share of the time, which follows."""
-
 PLACE: Final = "EPOCHWISE_PLACE"
 """Environment variable of a worker that is not started locally: its launch, nodes and workers of a
 node, as JSON."""
 
-__all__ = ["LOCAL", "PLACE", "SERVER", "SLOW"]
+__all__ = ["LOCAL", "PLACE", "SERVER"]

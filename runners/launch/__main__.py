@@ -1,12 +1,12 @@
 """The launchers `local` and `command`: on this machine, and on hosts behind a command prefix.
 
-    python -m runners.launch [--server] [--slow SHARE] WORKERS COMMAND...
+    python -m runners.launch [--server] WORKERS COMMAND...
     python -m runners.launch --hosts A,B --prefix "ssh {host}" [--ports FROM-TO] [--server] ...
 
 All local processes are in the launcher's group, so whoever ends the group ends them all. A worker
 behind a prefix is run by `worker.py` on its host: it ends once its standard input is closed, which
 the end of the launcher does. Workers are dealt to the hosts in turn; server and chief are on the
-first one.
+first one, or on a host of their own.
 
 Synchronous workers wait for each other in every step. Once one ends before its work is done, the
 others are killed, as they would wait for ever. The run then ends as `peer_lost`, unless the worker
@@ -14,9 +14,6 @@ reported an error of its own, which is passed on.
 
 With `--server` a chief hands out steps to workers that update a parameter server. A worker that
 ends is started again at its address, and the chief uses it again. The run ends with the chief.
-
-With `--slow` the last worker is stopped and continued by signals, so that it works for the rest of
-each period only, as a machine under other load does.
 """
 
 from __future__ import annotations
@@ -36,7 +33,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Final
 
-from runners.launch import PLACE, SERVER, SLOW
+from runners.launch import PLACE, SERVER
 from runners.launch.launcher import FIELDS, Launcher, from_table, port_range
 from runners.launch.worker import SIGNALS, settings, start_line
 from runners.process.events import FD, EventWriter, parse
@@ -44,8 +41,6 @@ from runners.process.events import FD, EventWriter, parse
 POLL_S: Final = 0.05
 REST_S: Final = 30.0
 """Time limit for the other workers to end after the first one has finished [s]."""
-PERIOD_S: Final = 0.02
-"""Period of a slow worker [s]: shorter than most steps, longer than a switch of processes."""
 MOST_STARTS: Final = 5
 """Starts of one worker: one that ends each time is lost."""
 CLOSING_S: Final = 3.0
@@ -77,7 +72,6 @@ class Launch:
     command: Sequence[str]
     request: bytes
     cluster: Cluster
-    slow_share: float = 0.0
     launcher: Launcher = field(default_factory=Launcher)
     tasks: list[Task] = field(default_factory=list)
 
@@ -130,17 +124,6 @@ class Launch:
         nodes = self.launcher.nodes(workers)
         return json.dumps({"launch": "command", "nodes": nodes, "per_node": workers // nodes})
 
-    def pause(self) -> None:
-        """Pass a short time, in which a slow worker is stopped for its share."""
-        if not self.slow_share:
-            time.sleep(POLL_S)
-            return
-        slow = self.tasks[-1].process
-        slow.send_signal(signal.SIGSTOP)
-        time.sleep(PERIOD_S * self.slow_share)
-        slow.send_signal(signal.SIGCONT)
-        time.sleep(PERIOD_S * (1.0 - self.slow_share))
-
     def kill(self) -> None:
         """End all processes and wait for them."""
         if self.launcher.hosts:
@@ -188,7 +171,9 @@ def host_of(launcher: Launcher, kind: str, index: int) -> str:
     """Return the host of a process, as its launcher names it; empty on this machine."""
     if not launcher.hosts:
         return ""
-    return launcher.hosts[index % len(launcher.hosts) if kind == "worker" else 0]
+    if kind != "worker":
+        return launcher.server_host or launcher.hosts[0]
+    return launcher.hosts[index % len(launcher.hosts)]
 
 
 def prefixed(launcher: Launcher, host: str) -> list[str]:
@@ -226,7 +211,6 @@ def launched(
     workers: int,
     *,
     server: bool,
-    slow_share: float,
     launcher: Launcher,
 ) -> Launch:
     """Start all processes of a run; the first one reports."""
@@ -237,8 +221,7 @@ def launched(
         kind: [free[i] for i, one in enumerate(kinds) if one == kind]
         for kind in dict.fromkeys(kinds)
     }
-    launch = Launch(command=command, request=request, cluster=cluster, slow_share=slow_share,
-                    launcher=launcher)  # fmt: skip
+    launch = Launch(command=command, request=request, cluster=cluster, launcher=launcher)
     for place, kind in enumerate(kinds):
         launch.tasks.append(launch.start(kind, kinds[:place].count(kind)))
     return launch
@@ -256,7 +239,7 @@ def wait_together(launch: Launch) -> int:
             return int(first.returncode)
         if first.returncode == 0:
             end_s = min(end_s, time.perf_counter() + REST_S)
-        launch.pause()
+        time.sleep(POLL_S)
 
 
 def wait_for_chief(launch: Launch) -> int:
@@ -271,7 +254,7 @@ def wait_for_chief(launch: Launch) -> int:
             again = launch.start(task.kind, task.index)
             again.starts = task.starts + 1
             launch.tasks[place] = again
-        launch.pause()
+        time.sleep(POLL_S)
     if chief.process.returncode < 0:
         return launch.lost(chief)
     launch.kill()
@@ -292,7 +275,6 @@ def main() -> int:
     """Start the processes named on the command line and wait for them."""
     parser = argparse.ArgumentParser(prog="python -m runners.launch")
     parser.add_argument(SERVER, action="store_true")
-    parser.add_argument(SLOW, type=float, default=0.0, metavar="SHARE")
     for name in FIELDS[1:]:
         parser.add_argument(f"--{name}")
     parser.add_argument("workers", type=int)
@@ -303,8 +285,7 @@ def main() -> int:
     if problems:
         parser.error(" ".join(problems))
     server, request = bool(given.server), sys.stdin.buffer.read()
-    launch = launched(given.command, request, given.workers, server=server, slow_share=given.slow,
-                      launcher=launcher)  # fmt: skip
+    launch = launched(given.command, request, given.workers, server=server, launcher=launcher)
     return wait_for_chief(launch) if server else wait_together(launch)
 
 

@@ -3,6 +3,7 @@
     [launch]
     launcher = "command"          # local, command, ray, spark or slurm
     hosts = ["a", "b=10.0.0.2"]   # name, or name=address where the name is not the address
+    server_host = "c"             # of chief and parameter server; default: the first of hosts
     prefix = "ssh {host}"         # started before the command of each worker
     ports = "20000-29999"         # of the workers; free ports of other hosts cannot be looked up
     directory = "/srv/epochwise"  # this repository on the hosts
@@ -45,7 +46,7 @@ NEEDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 ROOT: Final = Path(__file__).parents[2]
 PORTS: Final = "20000-29999"
 """Below the ports that Linux gives to outgoing connections (32768 and up)."""
-FIELDS: Final = ("launcher", "hosts", "prefix", "ports", "directory", "python")
+FIELDS: Final = ("launcher", "hosts", "server_host", "prefix", "ports", "directory", "python")
 _HOST: Final = re.compile(r"[\w.@:-]+(?:=[\w.:-]+)?")
 _PORTS: Final = re.compile(r"(\d{4,5})-(\d{4,5})")
 
@@ -56,6 +57,7 @@ class Launcher:
 
     launcher: str = LOCAL
     hosts: tuple[str, ...] = ()
+    server_host: str | None = None
     prefix: str = "ssh {host}"
     ports: str = PORTS
     directory: str = str(ROOT)
@@ -65,14 +67,13 @@ class Launcher:
         """Return the number of hosts that so many workers use; 1 where a cluster chooses them."""
         return max(1, min(len(self.hosts), workers))
 
-    def arguments(self, workers: int, *, server: bool, slow_share: float) -> tuple[str, ...]:
+    def arguments(self, workers: int, *, server: bool) -> tuple[str, ...]:
         """Return the arguments that start so many workers; their command follows."""
-        options = (("--server",) if server else ()) + (
-            ("--slow", str(slow_share)) if slow_share else ()
-        )
+        options: tuple[str, ...] = ("--server",) if server else ()
         if self.launcher == "command":
             options += ("--hosts", ",".join(self.hosts), "--prefix", self.prefix,
                         "--ports", self.ports, "--directory", self.directory,
+                        *(("--server_host", self.server_host) if self.server_host else ()),
                         *(("--python", self.python) if self.python else ()))  # fmt: skip
         return (*MODULES[self.launcher], *options, str(workers))
 
@@ -83,10 +84,11 @@ class Launcher:
 
     def host_names(self) -> dict[str, str]:
         """Return names and addresses of the hosts, as variables whose values are no public text."""
-        parts = (part for host in self.hosts for part in host.split("="))
+        named = (*self.hosts, *([self.server_host] if self.server_host else ()))
+        parts = (part for host in named for part in host.split("="))
         return {f"HOST_{place}": part for place, part in enumerate(parts)}
 
-    def problems(self, workers: int, *, server: bool, slow_share: float) -> Iterator[str]:
+    def problems(self, workers: int, *, server: bool) -> Iterator[str]:
         """Yield why so many workers cannot be started, and what to change."""
         nodes = self.nodes(workers)
         if workers % nodes:
@@ -100,8 +102,6 @@ class Launcher:
                 f"launch.ports: {self.ports} has {len(ports)} ports for {needed} processes. "
                 "Give a longer range."
             )
-        if slow_share and self.launcher != LOCAL:
-            yield f"slow_share needs the local launcher, not {self.launcher}. Leave it out."
         if server and self.launcher not in {LOCAL, "command"}:
             yield (
                 f"launcher {self.launcher} starts synchronous workers only. "
@@ -145,11 +145,11 @@ def _host_problems(launcher: Launcher) -> Iterator[str]:
     name = launcher.launcher
     if name == "command" and not launcher.hosts:
         yield "launch.hosts: is missing. Name the hosts of the workers, as a,b."
-    if name != "command" and launcher.hosts:
+    if name != "command" and (launcher.hosts or launcher.server_host):
         yield f'launch.hosts: launcher {name} takes no hosts. Set launcher = "command".'
     if len(set(launcher.hosts)) < len(launcher.hosts):
         yield "launch.hosts: a host is named twice. Workers are spread over distinct hosts."
-    for host in launcher.hosts:
+    for host in (*launcher.hosts, *([launcher.server_host] if launcher.server_host else ())):
         if not _HOST.fullmatch(host):
             yield f"launch.hosts: {host!r} is not a name or name=address."
 

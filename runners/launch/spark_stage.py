@@ -27,12 +27,20 @@ from runners.launch.worker import ROOT, settings
 
 MASTER: Final = "SPARK_MASTER"
 """Variable with the address of the cluster."""
+SLOTS_S: Final = 300
+"""Time limit for executors with enough free cores to register [s]."""
+_MISSING: Final = (
+    "pyspark is not in this environment: PYTHONPATH is not handed on to a run. Install it: make "
+    "spark."
+)
+_NO_SLOTS: Final = "BarrierJobSlotsNumberCheckFailed"
 SETTINGS: Final = {
     "spark.ui.enabled": "false",
     "spark.task.maxFailures": "1",  # a run that lost a worker is a row, not another try
     "spark.stage.maxConsecutiveAttempts": "1",
+    # Executors of a busy machine register after a minute; until then there are too few slots.
     "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "5s",
-    "spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures": "6",
+    "spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures": str(SLOTS_S // 5),
     "spark.executorEnv.PYTHONPATH": str(ROOT),
     "spark.executorEnv.OPENBLAS_NUM_THREADS": "1",
 }
@@ -74,7 +82,14 @@ def main() -> int:
     workers, command = int(sys.argv[1]), sys.argv[2:]
     try:
         report(stage(command, sys.stdin.read(), settings(os.environ), workers))
+    except ModuleNotFoundError as error:
+        if error.name != "pyspark":
+            raise
+        return report_failure(RuntimeError(_MISSING))
     except Exception as error:  # noqa: BLE001 - Java's errors have no common type here
+        if _NO_SLOTS in str(error):
+            text = f"The cluster had no {workers} free cores within {SLOTS_S} s. Start executors."
+            return report_failure(RuntimeError(text))
         return report_failure(error)
     return 0
 

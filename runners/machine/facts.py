@@ -111,6 +111,7 @@ def facts(
     visible: str | None = None,
     replicas: int | None = None,
     slow_share: float = 0.0,
+    waiting: str = "",
     part: str = "replica",
 ) -> dict[str, Any]:
     """Return the system columns, `python_version` and `git_describe`; None means unknown.
@@ -118,12 +119,15 @@ def facts(
     `devices` accelerators are used, from the first that CUDA_VISIBLE_DEVICES=`visible` shows
     (None: all); the data lies in `folder`. `replicas` are copies of the network that share a CPU,
     or its parts, as `part` says; None without a distribution strategy. One of them is stopped for
-    `slow_share` of the time, so the system has another name. Only NVIDIA's GPUs are detected here;
+    `slow_share` of the time, or each has a random wait a step, in words `waiting`: then the system
+    has another name. Only NVIDIA's GPUs are detected here;
     the framework in the measured process reports others and TPUs.
     """
     on_cpu = device == "cpu"
     accelerator = (
-        _cpu(replicas, slow_share, part) if on_cpu else _accelerator(device, devices, visible)
+        _cpu(replicas, slow_share, waiting, part)
+        if on_cpu
+        else _accelerator(device, devices, visible)
     )
     return {
         "device_kind": device,
@@ -141,10 +145,14 @@ def facts(
 
 
 def _cpu(
-    replicas: int | None = None, slow_share: float = 0.0, part: str = "replica"
+    replicas: int | None = None,
+    slow_share: float = 0.0,
+    waiting: str = "",
+    part: str = "replica",
 ) -> dict[str, Any]:
     shared = f"{part} on a {_host_name()}"
     slow = f", one stopped {100.0 * slow_share:g} % of the time" if slow_share else ""
+    slow += f", each waiting {waiting} a step" if waiting else ""
     return {
         "system_name": _host_name() if replicas is None else f"{shared}{slow}",
         "accelerator_model_name": None,

@@ -105,6 +105,10 @@ class Case:
     strategy: Strategy = "none"
     slow_share: float = 0.0
     """Share of the time in which the last worker is stopped: a straggler."""
+    wait_s: float = 0.0
+    """Mean of the wait of every worker before each step [s]."""
+    wait_sd_s: float = 0.0
+    """Standard deviation of that wait from step to step, drawn by each worker [s]."""
     micro_batches: int = 1
     """Parts of a batch that follow each other through the stages of a network."""
     launcher: str = "local"
@@ -116,7 +120,14 @@ class Case:
     def case_id(self) -> str:
         """First 16 hex digits of the sha256 of all fields but `attempt`."""
         body = asdict(replace(self, attempt=0))
-        usual = {"slow_share": 0.0, "micro_batches": 1, "launcher": "local", "accelerator": None}
+        usual = {
+            "slow_share": 0.0,
+            "wait_s": 0.0,
+            "wait_sd_s": 0.0,
+            "micro_batches": 1,
+            "launcher": "local",
+            "accelerator": None,
+        }
         for name, value in usual.items():
             if body[name] == value:  # rows from before it was a factor keep their case
                 del body[name]
@@ -155,9 +166,15 @@ class Case:
             f"{self.strategy} x {self.devices}" if self.strategy != "none" else "",
             f"{self.micro_batches} micro-batches" if self.micro_batches > 1 else "",
             f"one stopped {100.0 * self.slow_share:g} % of the time" if self.slow_share else "",
+            f"each waiting {waiting(self.wait_s, self.wait_sd_s)} a step" if self.wait_s else "",
             "" if self.launcher == "local" else f"started by {self.launcher}",
             "timed per step" if self.timing == "per step" else "",
         )
+
+
+def waiting(mean_s: float, sd_s: float) -> str:
+    """Return a random wait in words: `50 ± 10 ms`."""
+    return f"{1e3 * mean_s:g} ± {1e3 * sd_s:g} ms"
 
 
 def to_json(case: Case) -> dict[str, Any]:

@@ -290,6 +290,16 @@ def _strategy_rules(f: Table) -> Iterator[tuple[bool, str]]:
         f"{' or '.join(sorted(cases.OF_PROCESSES))}, and devices to 2 or more.",
     )
     yield (
+        f["wait_s"] > 0.0 and (strategy, f["engine"]) != ("multi-worker mirrored", "loop"),
+        "wait_s is a wait of synchronous workers in the loop. Set strategy to multi-worker "
+        "mirrored, and engine to loop.",
+    )
+    yield (
+        f["wait_sd_s"] > f["wait_s"] / 2.0,
+        f"wait_sd_s = {f['wait_sd_s']:g} is above half of wait_s = {f['wait_s']:g}, so many waits "
+        "would be cut at 0. Lower it.",
+    )
+    yield (
         f["micro_batches"] > 1 and strategy not in cases.PLACED,
         f"micro_batches = {f['micro_batches']} is for a split network. Set strategy to "
         f"{' or '.join(sorted(cases.PLACED))}.",
@@ -525,7 +535,7 @@ def _filled(factors: Table, host: Host) -> dict[str, Any]:
         "validation": False, "augmentation": False, "storage": "memory", "workers": None,
         "multiprocessing": None, "drop_remainder": False, "steps_per_execution": 1,
         "threads": None, "timing": "per epoch", "seed": 0, "devices": 1, "strategy": cases.NONE,
-        "slow_share": 0.0, "micro_batches": 1, "accelerator": None,
+        "slow_share": 0.0, "wait_s": 0.0, "wait_sd_s": 0.0, "micro_batches": 1, "accelerator": None,
     } | chosen  # fmt: skip
     tensorflow = f["backend"] == "tensorflow"
     f["variant"] = None if f["variant"] == cases.NONE else f["variant"]

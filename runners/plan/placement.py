@@ -33,7 +33,7 @@ def placed(name: str, expanded: Expanded, launcher: Launcher) -> Expanded:
 
 def _problems(case: Case, launcher: Launcher) -> list[str]:
     server = case.strategy == "parameter server"
-    return list(launcher.problems(case.devices, server=server, slow_share=case.slow_share))
+    return list(launcher.problems(case.devices, server=server))
 
 
 def _placed(case: Case, launcher: Launcher) -> Case:

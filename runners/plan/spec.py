@@ -100,6 +100,8 @@ FACTORS: Final[Mapping[str, Factor]] = MappingProxyType(
         "nodes": Factor(_WHOLE, 1),
         "strategy": Factor(_TEXT),
         "slow_share": Factor((int, float), 0.0, at_most=0.95),
+        "wait_s": Factor((int, float), 0.0, at_most=60.0),
+        "wait_sd_s": Factor((int, float), 0.0, at_most=60.0),
         "micro_batches": Factor(_WHOLE, 1, at_most=1024),
         "accelerator": Factor(_TEXT),
         "pattern": Factor(_TEXT),

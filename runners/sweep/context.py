@@ -160,6 +160,7 @@ def _launcher(args: argparse.Namespace, read: Spec | None, cluster: Host | None)
     table = {name: value for name, value in own.items() if value is not None}
     if options.get("launcher") not in {None, "command"}:  # only that one has hosts
         del table["hosts"]
+        table.pop("server_host", None)
     launcher, problems = from_table({**table, **options})
     if launcher.launcher != LOCAL and cluster is not None:
         text = (f"launcher {launcher.launcher} and --engine ray exclude each other: Ray places "
@@ -191,6 +192,7 @@ def results_folder(args: argparse.Namespace) -> Path:
 OPTION: Final = MappingProxyType(
     {
         "launcher": "launcher", "hosts": "hosts", "prefix": "prefix", "ports": "ports",
+        "server_host": "server_host",
         "directory": "host_directory", "python": "host_python",
     }
 )  # fmt: skip

@@ -16,7 +16,7 @@ from runners.machine import environment
 from runners.machine import facts as machine
 from runners.machine.energy import Meter
 from runners.plan import cases
-from runners.plan.cases import OF_PROCESSES, Case
+from runners.plan.cases import OF_PROCESSES, Case, waiting
 from runners.plan.host import Python
 from runners.process.events import Event
 from runners.process.supervise import Ended, supervise
@@ -104,7 +104,7 @@ def _launched(case: Case, bench: Bench) -> tuple[str, ...]:
     if case.strategy not in OF_PROCESSES:
         return bench.child
     server = case.strategy == "parameter server"
-    start = bench.launcher.arguments(case.devices, server=server, slow_share=case.slow_share)
+    start = bench.launcher.arguments(case.devices, server=server)
     return (*start, *bench.child)
 
 
@@ -133,6 +133,7 @@ def _facts(case: Case, bench: Bench, python: Python) -> dict[str, Any]:
         visible=bench.environ.get("CUDA_VISIBLE_DEVICES"),
         replicas=None if case.strategy == "none" else case.devices,
         slow_share=case.slow_share,
+        waiting=waiting(case.wait_s, case.wait_sd_s) if case.wait_s else "",
         part=_PART.get(case.strategy, "replica"),
     )
     version = next((v for k, v in python.versions.items() if k.startswith(case.backend)), None)

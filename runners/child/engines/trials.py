@@ -9,6 +9,9 @@ Update rules on parameters with a leading trial axis, with one learning rate per
 They equal Keras's optimisers of these names with default settings (a test compares them).
 Shapes: parameters, gradients and slots (trials, ...), rates (trials,).
 
+With a staleness of s updates a gradient is that of the weights before the last s updates, as of a
+worker that read them then; the first s gradients are those of the initial weights.
+
 Convolutions as matrix products, which TensorFlow can vectorise over weights.
 
 `tf.vectorized_map` stacks samples of a convolution but not filters. As shifted slices and one
@@ -212,21 +215,29 @@ class _State:
     """Variables of all trials; created once, so that nothing is traced twice."""
 
     weights: Sequence[tf.Variable]
+    read: Sequence[tf.Variable]
+    """The weights whose gradient is taken: `weights`, or copies of earlier ones."""
+    earlier: Sequence[tf.Variable]
+    """The weights before each of the last updates, (staleness, size, ...), as a ring."""
     others: Sequence[tf.Variable]
     slots: Sequence[Sequence[tf.Variable]]
     rates: tf.Variable
     step: tf.Variable
 
 
-def make(model: keras.Model, data: Data, optimizer: str, size: int) -> Trials:
+def make(
+    model: keras.Model, data: Data, optimizer: str, size: int, *, staleness: int = 0
+) -> Trials:
     """Return trials of `model` (its weights are not used); `size` above 1 trains them at once.
+
+    A gradient is that of the weights before the last `staleness` updates.
 
     ValueError if the network cannot be trained at once: its weights change outside of gradients
     (batch normalisation), or TensorFlow cannot vectorise it.
     """
     if size > 1 and model.non_trainable_weights:
         raise ValueError(f"{model.name} has a state: train its trials one after the other")
-    state = _state(model, optimizer, size)
+    state = _state(model, optimizer, size, staleness)
     network = _together(stackable(model), state) if size > 1 else _alone(model, state)
     return Trials(
         size=size,
@@ -248,13 +259,16 @@ def _values(variables: Sequence[Any]) -> Weights:
     return [np.asarray(keras.ops.convert_to_numpy(v)) for v in variables]
 
 
-def _state(model: keras.Model, optimizer: str, size: int) -> _State:
-    def room(v: Any) -> tf.Variable:  # noqa: ANN401 - a Keras variable
-        return tf.Variable(tf.zeros([size, *v.shape], v.dtype))
+def _state(model: keras.Model, optimizer: str, size: int, staleness: int) -> _State:
+    def room(v: Any, *more: int) -> tf.Variable:  # noqa: ANN401 - a Keras variable
+        return tf.Variable(tf.zeros([*more, size, *v.shape], v.dtype))
 
     shapes = model.trainable_variables
+    weights = [room(v) for v in shapes]
     return _State(
-        weights=[room(v) for v in shapes],
+        weights=weights,
+        read=[room(v) for v in shapes] if staleness else weights,
+        earlier=[room(v, staleness) for v in shapes] if staleness else [],
         others=[room(v) for v in model.non_trainable_variables],
         slots=[[room(v) for _ in range(SLOTS[optimizer])] for v in shapes],
         rates=tf.Variable(tf.zeros([size])),
@@ -269,6 +283,8 @@ def _start(state: _State) -> Callable[..., None]:
         for variables, values in ((state.weights, weights), (state.others, others)):
             for i, variable in enumerate(variables):
                 variable.assign(np.stack([own[i] for own in values]))
+        for ring, variable in zip(state.earlier, state.weights, strict=False):
+            ring.assign(tf.broadcast_to(variable, ring.shape))
         for slot in (s for own in state.slots for s in own):
             slot.assign(tf.zeros_like(slot))
         state.rates.assign(np.asarray(rates, np.float32))
@@ -285,7 +301,7 @@ class _Network:
     """The network of all trials; both functions return logits (size, batch, classes)."""
 
     trained: Callable[[tf.Tensor], tf.Tensor]
-    """In training, on separate samples of each trial: (size, batch, ...)."""
+    """In training at `_State.read`, on separate samples of each trial: (size, batch, ...)."""
     evaluated: Callable[[tf.Tensor], tf.Tensor]
     """In evaluation, on samples shared by all trials: (batch, ...)."""
 
@@ -294,28 +310,29 @@ def _together(model: keras.Model, state: _State) -> _Network:
     # A recurrent layer has the seed of a dropout that it does not use.
     unused = [v.value for v in model.non_trainable_variables]
 
-    def over_trials(function: Callable[..., tf.Tensor], *more: tf.Tensor) -> tf.Tensor:
+    def over_trials(function: Callable[..., tf.Tensor], *stacked: tf.Tensor) -> tf.Tensor:
         # A fallback loop would be slower than trials in sequence: raise instead.
-        return tf.vectorized_map(function, [*state.weights, *more], fallback_to_while_loop=False)
+        return tf.vectorized_map(function, list(stacked), fallback_to_while_loop=False)
 
     def trained(x: tf.Tensor) -> tf.Tensor:
         def single(arguments: Sequence[tf.Tensor]) -> tf.Tensor:
             return model.stateless_call(arguments[:-1], unused, arguments[-1], training=True)[0]
 
-        return over_trials(single, x)
+        return over_trials(single, *state.read, x)
 
     def evaluated(x: tf.Tensor) -> tf.Tensor:
         def single(arguments: Sequence[tf.Tensor]) -> tf.Tensor:
             return model.stateless_call(arguments, unused, x, training=False)[0]
 
-        return over_trials(single)
+        return over_trials(single, *state.weights)
 
     return _Network(trained=trained, evaluated=evaluated)
 
 
 def _alone(model: keras.Model, state: _State) -> _Network:
     def call(x: tf.Tensor, *, training: bool) -> tuple[tf.Tensor, Sequence[tf.Tensor]]:
-        weights, others = [w[0] for w in state.weights], [o[0] for o in state.others]
+        own = state.read if training else state.weights
+        weights, others = [w[0] for w in own], [o[0] for o in state.others]
         logits, after = model.stateless_call(weights, others, x, training=training)
         return logits[None], after
 
@@ -344,7 +361,14 @@ def _gradients(
     with tf.GradientTape() as tape:
         losses = _losses(network.trained(x), y)
         total = tf.reduce_sum(losses)
-    return losses, [tf.convert_to_tensor(g) for g in tape.gradient(total, list(state.weights))]
+    return losses, [tf.convert_to_tensor(g) for g in tape.gradient(total, list(state.read))]
+
+
+def _read(state: _State, place: tf.Tensor) -> None:
+    """Read the weights of the ring at a place, and put the current ones there."""
+    for ring, read, now in zip(state.earlier, state.read, state.weights, strict=True):
+        read.assign(ring[place])
+        ring.scatter_nd_update([[place]], now[None])
 
 
 def _train(network: _Network, state: _State, data: Data, optimizer: str) -> Callable[..., Any]:
@@ -358,6 +382,8 @@ def _train(network: _Network, state: _State, data: Data, optimizer: str) -> Call
         losses = tf.zeros_like(state.rates)
         for step in tf.range(tf.shape(places)[1]):
             at = places[:, step]
+            if state.earlier:
+                _read(state, tf.cast(state.step, tf.int32) % state.earlier[0].shape[0])
             losses, gradients = _gradients(network, state, tf.gather(x, at), tf.gather(y, at))
             state.step.assign_add(1.0)
             apply(optimizer, state.weights, state.slots, gradients,
@@ -394,6 +420,9 @@ def _norms(network: _Network, state: _State, data: Data) -> Callable[..., Any]:
     @tf.function  # type: ignore[untyped-decorator]
     def norms(places: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         count = places.shape[1]
+        if state.earlier:  # the noise is that of the weights now
+            for read, now in zip(state.read, state.weights, strict=True):
+                read.assign(now)
         before = [tf.identity(o) for o in state.others]
         mean = [tf.zeros_like(w) for w in state.weights]
         small = tf.zeros_like(state.rates)

@@ -45,7 +45,7 @@ def mark() -> Iterator[str]:
 
 
 def _ended(how: str, mark: str, launcher: Launcher, workers: int = 4) -> Ended:
-    start = launcher.arguments(workers, server=False, slow_share=0.0)
+    start = launcher.arguments(workers, server=False)
     command = [sys.executable, *start, "-c", WORKER, mark]
     limits = Limits(timeout_s=HANG_S, memory_bytes=1 << 40)
     return supervise(command, {"how": how}, dict(os.environ), limits)
@@ -86,7 +86,7 @@ def test_a_prefix_that_cannot_connect_ends_the_run(mark: str) -> None:
 
 
 def test_a_timeout_ends_the_workers_behind_a_shell(mark: str) -> None:
-    start = SHELL.arguments(2, server=False, slow_share=0.0)
+    start = SHELL.arguments(2, server=False)
     command = [sys.executable, *start, "-c", WORKER, mark]
     limits = Limits(timeout_s=2.0, memory_bytes=1 << 40)
     ended = supervise(command, {"how": "waits"}, dict(os.environ), limits)
@@ -151,6 +151,8 @@ def test_workers_are_dealt_to_the_hosts_and_server_and_chief_are_on_the_first() 
     assert addresses_on(launcher, kinds, 2) == [
         "a:5002", "a:5003", "a:5004", "10.0.0.2:5000", "a:5001", "10.0.0.2:5002",
     ]  # fmt: skip
+    apart = replace(launcher, server_host="c=10.0.0.3")
+    assert addresses_on(apart, kinds, 2)[:3] == ["10.0.0.3:5002", "10.0.0.3:5003", "a:5004"]
     assert prefixed(launcher, "b=10.0.0.2")[:2] == ["ssh", "b"]
     assert prefixed(replace(launcher, python="/p"), "me@a") == [
         "ssh", "me@a", "/p", "-I", "-S", f"{ROOT}/runners/launch/worker.py"
@@ -184,8 +186,12 @@ def test_an_exit_code_behind_a_prefix_may_be_a_signal() -> None:
          "launch.directory: '/a b' contains characters that a shell changes."),
         ({"launcher": 3}, "launch.launcher: is 3; it must be text."),
         ({"hosts": [3]}, "launch.hosts: is [3]; it must be a list of names."),
-        ({"host": "a"}, "launch.host: is unknown. Choose from: launcher, hosts, prefix, ports, "
-         "directory, python."),
+        ({"launcher": "command", "server_host": "a"}, "launch.hosts: is missing. Name the hosts of "
+         "the workers, as a,b."),
+        ({"launcher": "command", "hosts": "a", "server_host": "b c"},
+         "launch.hosts: 'b c' is not a name or name=address."),
+        ({"host": "a"}, "launch.host: is unknown. Choose from: launcher, hosts, server_host, "
+         "prefix, ports, directory, python."),
     ],
 )  # fmt: skip
 def test_a_wrong_table_is_refused_with_what_to_change(
@@ -219,7 +225,6 @@ def test_cases_of_several_processes_get_their_launcher_and_nodes() -> None:
     ("case", "launcher", "problem"),
     [
         (replace(CASE, devices=3), ENV, "devices = 3 cannot be spread evenly over 2 hosts."),
-        (replace(CASE, slow_share=0.5), ENV, "slow_share needs the local launcher, not command."),
         (replace(CASE, strategy="parameter server"), Launcher(launcher="ray"),
          "launcher ray starts synchronous workers only."),
         (replace(CASE, devices=4), replace(ENV, ports="20000-20001"),

@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from runners.launch import LOCAL, SERVER, SLOW
+from runners.launch import LOCAL, SERVER
 from runners.launch.__main__ import addresses
 from runners.process.supervise import Ended, Limits, supervise
 from tests.runners.stubs import HANG_S, new_mark, orphans
@@ -121,32 +121,3 @@ def test_a_killed_worker_of_an_asynchronous_run_is_started_again(mark: str, tmp_
 def test_a_run_without_its_parameter_server_is_over(mark: str, tmp_path: Path) -> None:
     ended = _with_server(mark, {"place": str(tmp_path), "victim": "ps"})
     assert (ended.status, ended.reason) == ("peer_lost", "ps 0 of 1 ended: exit code 0")
-
-
-SEEN: Final = """
-import json, os, pathlib, sys, time
-from runners.process.events import EventWriter
-rank, place = json.loads(os.environ["TF_CONFIG"])["task"]["index"], pathlib.Path(sys.argv[2])
-json.load(sys.stdin)
-(place / f"{rank}.pid").write_text(str(os.getpid()))
-states = {0: set(), 1: set()}
-while rank == 0 and "T" not in states[1]:
-    for other in states:
-        if (pid := place / f"{other}.pid").exists() and (text := pid.read_text()):
-            stat = pathlib.Path(f"/proc/{text}/stat").read_text()
-            states[other].add(stat.rsplit(")", 1)[1].split()[0])
-if rank == 0:
-    EventWriter().send("built", extra={"first": sorted(states[0])})
-    EventWriter().send("timed")
-else:
-    time.sleep(1)
-"""
-
-
-def test_only_the_last_worker_is_stopped_for_a_share_of_the_time(mark: str, tmp_path: Path) -> None:
-    command = [sys.executable, *LOCAL, SLOW, "0.5", "2", "-c", SEEN, mark, str(tmp_path)]
-    limits = Limits(timeout_s=HANG_S, memory_bytes=1 << 40)
-    ended = supervise(command, {}, dict(os.environ), limits)
-    assert (ended.status, ended.reason) == ("ok", None)
-    [built] = [e for e in ended.events if e["event"] == "built"]
-    assert "T" not in built["extra"]["first"]

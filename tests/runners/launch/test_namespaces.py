@@ -67,12 +67,16 @@ def test_a_link_of_100_mbit_s_limits_two_workers(
     assert limited.predicted_s
     assert limited.predicted_s >= free.step_s + transfer_s
     links._store(
-        Namespace(results=tmp_path, name="over links", licence="CC0 1.0", json=False), rows
+        Namespace(results=tmp_path, name="over links", licence="CC0 1.0", json=False, server=False),
+        rows,
     )
     stored = list(summaries(tmp_path / "over-links"))
     assert {(row.get("host_networking"), row["licence"]) for row in stored} == {
         (None, "CC0 1.0"), ("100 Mbit/s, limited by tc", "CC0 1.0")}  # fmt: skip
     assert len({row["system_name"] for row in stored}) == 2
+    # A veth pair states 10 Gbit/s at every rate, so the row has the rate of the link.
+    speeds = {json.loads(row["extra"]).get("network_bits_per_s") for row in stored}
+    assert speeds == {None, 100e6}
     body = json.loads(json.dumps(links._as_json(limited)))
     assert body["error"] == pytest.approx(limited.predicted_s / limited.step_s - 1.0)
 
@@ -113,3 +117,22 @@ def test_without_the_rights_it_is_not_run_and_says_so() -> None:
     assert done.stderr.startswith("Not run: this machine has no network namespaces for you. ip ")
     assert "It needs root and CAP_NET_ADMIN." in done.stderr
     assert done.stdout == ""
+
+
+def test_a_link_of_100_mbit_s_limits_the_updates_of_a_parameter_server(
+    namespaces: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EPOCHWISE_STATE", str(tmp_path))
+    here = Python(path=python("tensorflow"), python_version="3.11", versions={})
+    rows: list[Row] = []
+    free, limited = links.served_over(
+        namespaces, here, (100e6,), counts=(2,), updates=16, keep=rows.append
+    )
+    assert (free.predicted_per_s, free.error) == (None, None)
+    # The link passes the weights down and the gradients up once an update, in each direction.
+    most = 100e6 / 8.0 / limited.parameter_bytes
+    assert limited.updates_per_s < 1.05 * most
+    assert limited.predicted_per_s
+    assert limited.predicted_per_s <= most
+    assert {row["number_of_nodes"] for row in rows} == {1}
+    assert [json.loads(row["extra"]).get("network_bits_per_s") for row in rows] == [None, 100e6]

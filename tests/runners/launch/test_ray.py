@@ -94,7 +94,7 @@ def test_a_run_on_two_nodes_is_a_row(two_nodes: str, tmp_path: Path) -> None:
 
 
 def _ended(how: str, mark: str, address: str = "", **hooks: Any) -> Ended:  # noqa: ANN401 - of the supervisor
-    start = RAY.arguments(2, server=False, slow_share=0.0)
+    start = RAY.arguments(2, server=False)
     command = [sys.executable, *start, "-c", WORKER, mark]
     limits = Limits(timeout_s=3 * HANG_S, memory_bytes=1 << 40)
     return supervise(command, {"how": how}, _environ(address), limits, **hooks)
