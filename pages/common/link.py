@@ -208,6 +208,10 @@ class Link:
         """
         return st.session_state[self.key(name)]
 
+    def held_or_none(self, name: str) -> Any:  # noqa: ANN401 - as `held`
+        """Return the value of a parameter; None where this view has no such one."""
+        return self.held(name) if name in self._defaults else None
+
     def place(self, name: str, options: Sequence[str]) -> int:
         """Return the index of the parameter's value among the options."""
         held = self.held(name)

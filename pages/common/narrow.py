@@ -23,6 +23,9 @@ WIDTH: Final = 640
 STYLE: Final = Markup(
     "<style>"
     f'@media (min-width: {WIDTH + 1}px) {{ [class*="st-key-narrow-"] {{ display: none; }} }} '
+    f"@media (min-width: {WIDTH + 1}px) {{ "
+    '[data-testid="stMainBlockContainer"] { padding-top: 2.75rem; } '
+    '[data-testid="stMainBlockContainer"] h1 { padding-top: 0; } }'
     f'@media (max-width: {WIDTH}px) {{ [class*="st-key-wide-"] {{ display: none; }} '
     '[data-testid="stMainBlockContainer"] { padding: 3.5rem 0.75rem 3rem; } '
     '[data-testid="stMainBlockContainer"] h1 { font-size: 1.75rem; padding: 0 0 0.5rem; } }'

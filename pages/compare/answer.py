@@ -13,7 +13,7 @@ import streamlit as st
 
 from pages.common import handout, kept, widgets
 from pages.common.link import Link, as_text, slugs
-from pages.compare import charts, described, saved, state, table, tiles
+from pages.compare import charts, currency, described, saved, state, table, tiles
 from pages.compare import described as compare_described
 from pages.compare.inputs import after, in_words
 from pages.compare.state import Reply
@@ -97,36 +97,46 @@ def draw(link: Link, shared: Store, reply: Reply, comparison: Comparison, begins
             draw_report(link, reply, comparison, begins)
             saved.offer(link, reply)
             described.draw_efficiency(link, shared, comparison)
-        with widgets.details():
-            for text in (first, *others):
-                st.markdown(widgets.answer_text(text))
-            if keeps:
-                st.markdown(
-                    Text(
-                        ":material/event_available: {answer_text}",
-                        answer_text=widgets.answer_text(keeps),
-                    )
-                )
-            if others:
-                st.caption(_LIKELY)
-            if bought:
-                st.markdown(
-                    Text(
-                        ":material/shopping_cart: {answer_text}",
-                        answer_text=widgets.answer_text(bought),
-                    )
-                )
-            if open_question:
-                st.markdown(f":orange[:material/help:] {widgets.answer_text(open_question)}")
-                st.markdown(
-                    Text(
-                        ":blue-badge[:material/speed: measure next] {answer_text}",
-                        answer_text=widgets.answer_text(measure),
-                    )
-                )
-            _memory_notes(comparison, first)
-            _small_print(comparison)
+            currency.draw(link)
     return first
+
+
+def details(reply: Reply, comparison: Comparison, begins: datetime) -> None:
+    """Draw the lines that qualify the answer, in a closed box."""
+    by = until(reply, comparison, begins)
+    (first, *others), bought, keeps = state.drawn(
+        reply, "words", by, lambda: _words(reply, comparison, by)
+    )
+    open_question, measure = _undecided(reply, comparison)
+    with widgets.details():
+        for text in (first, *others):
+            st.markdown(widgets.answer_text(text))
+        if keeps:
+            st.markdown(
+                Text(
+                    ":material/event_available: {answer_text}",
+                    answer_text=widgets.answer_text(keeps),
+                )
+            )
+        if others:
+            st.caption(_LIKELY)
+        if bought:
+            st.markdown(
+                Text(
+                    ":material/shopping_cart: {answer_text}",
+                    answer_text=widgets.answer_text(bought),
+                )
+            )
+        if open_question:
+            st.markdown(f":orange[:material/help:] {widgets.answer_text(open_question)}")
+            st.markdown(
+                Text(
+                    ":blue-badge[:material/speed: measure next] {answer_text}",
+                    answer_text=widgets.answer_text(measure),
+                )
+            )
+        _memory_notes(comparison, first)
+        _small_print(comparison)
 
 
 def _words(reply: Reply, comparison: Comparison, by: str) -> tuple[tuple[str, ...], str, str]:

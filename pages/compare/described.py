@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -58,6 +59,8 @@ _KINDS: Final = {
 }  # fmt: skip
 AMOUNTS: Final = ("samples", "total_tokens", "params", "active_params", "tokens", "flops")
 """Fields for large numbers, written as 7B or 100M."""
+_MFU_NAME: Final = "assumed_mfu"
+_OF_STEP: Final = ("step_s", "step_batch", "step_accelerator", "step_count")
 _SIZES: Final = {"layers": "Layers", "width": "Width of the attention"}
 _EMPTY: Final[Mapping[str, object]] = MappingProxyType(
     {
@@ -107,38 +110,110 @@ _NO_ADAPTERS: Final = frozenset({"cnn", "detection", "segmentation", "recommende
 """Families without adapters: LoRA adapts the matrices of transformers."""
 
 
-def draw(link: Link) -> bool:
-    """Draw the fields of a described workload.
+def declare(link: Link) -> bool:
+    """Declare the initial values of a description, whether its fields are drawn or not.
 
     Returns whether the total tokens of the run are given; they replace epochs.
     """
-    _network(link)
-    _declare_amount(link, "active_params")
+    link.translate("network", _id_of)
+    link.choice("network", list(_network_names()), "")
+    link.words("name", str(_BY_MFU_NAME["name"].default))
+    link.choice("family", ["", *FAMILIES], "")
+    link.translate("precision", lambda name: FORMATS.get(name.lower(), name))
+    link.choice("precision", ["", *TRAINED_IN], "")
+    link.words("network_optimizer", "")
+    for name in AMOUNTS:
+        link.amount(name, *limits(_BY_MFU_NAME[name]))
     for name in _SIZES:
         link.whole(name, *map(int, limits(_BY_MFU_NAME[name])))
-    own = _own_values(link)
-    row = st.columns(5, vertical_alignment="bottom")
-    _amount(link, row[0], "samples", "Samples an epoch", "1M")
-    _amount(link, row[1], "total_tokens", "or total tokens", "100M")
-    _amount(link, row[2], "params", "Parameters", own.get("params", "7B"))
-    _amount(link, row[3], "tokens", "Tokens a sample", own.get("tokens", "2048 in a sequence"))
-    _number(link, row[4], "image_px", "Image size (px)", own.get("image_px", "none"))
-    last = st.columns([4, 5, 4.5, 6, 6, 6.5], vertical_alignment="bottom")
+    for name in ("image_px", "batch", _MFU_NAME, "step_s", "step_batch"):
+        _declare_number(link, name)
     link.choice("training", list(TRAININGS), "full")
-    _amount(link, last[0], "flops", "FLOPs", _flops(link))
-    last[1].selectbox(
+    link.translate("step_accelerator", _card_id)
+    link.choice("step_accelerator", list(_accelerator_names()), "")
+    least, most = map(int, limits(_BY_MFU_NAME["step_count"]))
+    link.number("step_count", least, most, 1)
+    link.flag("recompute", default=False)
+    return bool(link.held("total_tokens"))
+
+
+def by_tokens(link: Link) -> bool:
+    """Return whether the field of total tokens is among the usual ones: for language models."""
+    network = network_named(str(link.held("network") or ""))
+    return isinstance(network, Refusal) or network.of_tokens or bool(link.held("total_tokens"))
+
+
+def draw_network(link: Link, column: DeltaGenerator) -> None:
+    """Draw the choice of a named network."""
+    names = _network_names()
+    column.selectbox(
+        "Network", list(names), link.place("network", list(names)),
+        format_func=names.__getitem__, key=link.key("network"),
+        on_change=lambda: _fill(link), help="Fills the other fields; each may be changed",
+    )  # fmt: skip
+
+
+def draw_tokens(link: Link, column: DeltaGenerator) -> None:
+    """Draw the field for the tokens of the whole run."""
+    _amount(link, column, "total_tokens", "Total tokens", "100M")
+
+
+def draw_training(link: Link, column: DeltaGenerator) -> None:
+    """Draw the choice of what is trained: all weights or adapters."""
+    column.selectbox(
         "Trained", list(TRAININGS), link.place("training", list(TRAININGS)),
         format_func=_TRAININGS.__getitem__, key=link.key("training"), help=_help("training"),
     )  # fmt: skip
-    _number(link, last[2], "batch", "Global batch", _usual_batch(link))
-    declare_efficiency(link)
-    _transformer(link, last[3], own)
-    _timed_step(link, last[4])
-    link.flag("recompute", default=False)
-    last[5].toggle("Recompute", key=link.key("recompute"), help=_help("recompute"))
+
+
+def draw(link: Link) -> None:
+    """Draw the other fields of a description, in rows."""
+    own, usual = _own_values(link), by_tokens(link)
+    _kind(link)
+    row = st.columns(5, vertical_alignment="bottom")
+    _amount(link, row[0], "samples", "Samples an epoch", "1M")
+    _amount(link, row[1], "params", "Parameters", own.get("params", "7B"))
+    _amount(link, row[2], "tokens", "Tokens a sample", own.get("tokens", "2048 in a sequence"))
+    _number(link, row[3], "image_px", "Image size (px)", own.get("image_px", "none"))
+    _amount(link, row[4], "flops", "FLOPs", _flops(link))
+    last = iter(st.columns([4, *([] if usual else [5, 5]), 6, 6, 6.5], vertical_alignment="bottom"))
+    _number(link, next(last), "batch", "Global batch", _usual_batch(link))
+    if not usual:
+        draw_training(link, next(last))
+        draw_tokens(link, next(last))
+    _transformer(link, next(last), own)
+    _timed_step(link, next(last))
+    next(last).toggle("Recompute", key=link.key("recompute"), help=_help("recompute"))
     if assumed := _assumed_amount(link):
-        st.caption(assumed)
-    return bool(link.held("total_tokens"))
+        st.caption(as_text(assumed))
+
+
+def hold(link: Link) -> None:
+    """Keep the values of the fields that `draw` would draw, where it is not called."""
+    link.hold(
+        *("name", "family", "precision", "network_optimizer", "samples", "params", "tokens"),
+        *("image_px", "flops", "batch", "recompute", "active_params", *_SIZES, *_OF_STEP),
+        *(() if by_tokens(link) else ("total_tokens", "training")),
+    )
+
+
+def is_incomplete(link: Link) -> bool:
+    """Return whether the folded fields miss the size of the network or the amount of training."""
+    sized = any(link.held(name) for name in ("network", "params", "flops", "step_s"))
+    return not sized or not (link.held("total_tokens") or link.held("samples"))
+
+
+def in_short(link: Link) -> list[str]:
+    """Return what the folded fields say: number format, optimiser, batch, sizes."""
+    held = {name: link.held(name) for name in ("precision", "network_optimizer", "batch")}
+    return [
+        str(held["precision"] or "usual precision"),
+        str(held["network_optimizer"] or ""),
+        Text("batch {batch:,.0f}", batch=held["batch"]) if held["batch"] else "",
+        "recompute" if link.held("recompute") else "",
+        "timed step" if link.held("step_s") else "",
+        _assumed_amount(link),
+    ]
 
 
 def fill_in(link: Link, example: str) -> None:
@@ -154,35 +229,31 @@ def problems(link: Link) -> list[str]:
     return [p.message for p in compare_parameters(parameters)[1] if p.parameter in shown]
 
 
-def _network(link: Link) -> None:
-    """Draw the fields for network, name, family, number format and optimiser."""
-    row = st.columns([3, 3, 2, 2, 2], vertical_alignment="bottom")
-    link.translate("network", _id_of)
-    names = {"": "not listed", **{n.id: n.name for n in networks().values()}}
-    link.choice("network", list(names), "")
-    row[0].selectbox(
-        "Network", list(names), link.place("network", list(names)),
-        format_func=names.__getitem__, key=link.key("network"),
-        on_change=lambda: _fill(link), help="Fills the fields below; each may be changed",
-    )  # fmt: skip
-    link.words("name", str(_BY_MFU_NAME["name"].default))
-    row[1].text_input("Name", key=link.key("name"), max_chars=80)
-    link.choice("family", ["", *FAMILIES], "")
-    row[2].selectbox(
+@cache
+def _network_names() -> Mapping[str, str]:
+    return MappingProxyType({"": "not listed", **{n.id: n.name for n in networks().values()}})
+
+
+def _accelerator_names() -> Mapping[str, str]:
+    return {"": "not chosen", **{a.id: a.name for a in hardware.catalog().catalog.accelerators}}
+
+
+def _kind(link: Link) -> None:
+    """Draw the fields for name, family, number format and optimiser."""
+    row = st.columns([3, 2, 2, 2], vertical_alignment="bottom")
+    row[0].text_input("Name", key=link.key("name"), max_chars=80)
+    row[1].selectbox(
         "Family", ["", *FAMILIES], link.place("family", ["", *FAMILIES]),
         format_func=_FAMILIES.__getitem__, key=link.key("family"), help=_help("family"),
     )  # fmt: skip
     formats = ["", *TRAINED_IN]
-    link.translate("precision", lambda name: FORMATS.get(name.lower(), name))
-    link.choice("precision", formats, "")
-    row[3].selectbox(
+    row[2].selectbox(
         "Precision", formats, link.place("precision", formats),
         format_func=lambda name: name or "usual", key=link.key("precision"),
         help=_help("precision"),
     )  # fmt: skip
-    optimizers = list(_OPTIMIZERS)
-    now = link.words("network_optimizer", "")
-    row[4].selectbox(
+    optimizers, now = list(_OPTIMIZERS), str(link.held("network_optimizer") or "")
+    row[3].selectbox(
         "Optimiser",
         optimizers if now in optimizers else [*optimizers, now],
         key=link.key("network_optimizer"),
@@ -211,17 +282,12 @@ def _transformer(link: Link, column: DeltaGenerator, own: Mapping[str, str]) -> 
 
 def _timed_step(link: Link, column: DeltaGenerator) -> None:
     """Draw the fields of one timed step: seconds, batch, accelerator and device count."""
-    for name in ("step_s", "step_batch"):
-        _declare_number(link, name)
-    names = {"": "not chosen", **{a.id: a.name for a in hardware.catalog().catalog.accelerators}}
-    link.translate("step_accelerator", _card_id)
-    link.choice("step_accelerator", list(names), "")
-    least, most = map(int, limits(_BY_MFU_NAME["step_count"]))
-    link.number("step_count", least, most, 1)
     box = widgets.popover("Timed step", "timer", "compare.step_box", place=column, width="stretch")
     if not box.open:
-        link.hold("step_s", "step_batch", "step_accelerator", "step_count")
+        link.hold(*_OF_STEP)
         return
+    names = _accelerator_names()
+    least, most = map(int, limits(_BY_MFU_NAME["step_count"]))
     box.markdown("It narrows the estimates on accelerators of its maker.")
     _number(link, box, "step_s", "Step time (s)", "not timed")
     _number(link, box, "step_batch", "Batch size of the step", "global batch size")
@@ -352,14 +418,9 @@ def _positive(number: float) -> float | None:
 
 def _amount(link: Link, column: DeltaGenerator, name: str, label: str, placeholder: str) -> None:
     """Draw a field for a large number: 7B, 100M, 1e9."""
-    _declare_amount(link, name)
     column.text_input(
         label, key=link.key(name), placeholder=placeholder, max_chars=30, help=_help(name)
     )
-
-
-def _declare_amount(link: Link, name: str) -> None:
-    link.amount(name, *limits(_BY_MFU_NAME[name]))
 
 
 def _declare_number(link: Link, name: str) -> None:
@@ -368,7 +429,6 @@ def _declare_number(link: Link, name: str) -> None:
 
 
 def _number(link: Link, column: DeltaGenerator, name: str, label: str, placeholder: str) -> None:
-    _declare_number(link, name)
     low, high = limits(_BY_MFU_NAME[name])
     column.number_input(
         label, low, high, value=None, format="%g", placeholder=placeholder,
@@ -383,12 +443,6 @@ def _help(name: str) -> str:
 _ENOUGH: Final = 3
 _DECILES: Final = (0.1, 0.5, 0.9)
 _RESULTS: Final = Path(__file__).resolve().parent.parent / "results" / "page.py"
-_MFU_NAME: Final = "assumed_mfu"
-
-
-def declare_efficiency(link: Link) -> None:
-    """Read the assumed efficiency from the link."""
-    _declare_number(link, _MFU_NAME)
 
 
 def draw_efficiency(link: Link, shared: Store, comparison: Comparison) -> None:

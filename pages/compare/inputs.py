@@ -8,8 +8,8 @@ the same deadline.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, time
 from typing import Final, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -143,6 +143,10 @@ def _another_year(by: datetime, begins: datetime) -> bool:
     return by.astimezone(begins.tzinfo).year != begins.year
 
 
+_LIMITS: Final = (5, 5)
+"""Widths of the limits and of the options beside them."""
+MORE: Final = "compare.more"
+"""Session key of the switch that unfolds the other fields."""
 _BUDGET: Final = (
     "Total to pay for the job. Rented: the bill. Bought: the full price and electricity. Already "
     "owned: electricity only"
@@ -154,10 +158,23 @@ _GOALS: Final = {"epochs": "Epochs", "target": "Target"}
 _ORDERS: Final[Mapping[Order, str]] = {"cost": "Cost", "time": "Time"}
 
 
-def draw(link: Link, shared: Store, begins: datetime) -> None:
-    """Draw the first rows of the page; the link holds the choices.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Where the parts of the question are drawn, from top to bottom.
 
-    Declare currency and tax first: the budget is in them.
+    `options` is beside the limits, `actions` the row of buttons, `more` holds the fields that are
+    folded at first.
+    """
+
+    options: DeltaGenerator
+    actions: DeltaGenerator
+    more: DeltaGenerator
+
+
+def draw(link: Link, shared: Store, begins: datetime) -> Places:
+    """Draw the usual fields of the question, and the others if they are unfolded.
+
+    The link holds the choices. Declare currency and tax first: the budget is in them.
     """
     trained, timed = kept.trained_workloads(shared), kept.workload_names(shared)
     measured = {s: name for s, name in timed.items() if name in trained}
@@ -167,46 +184,94 @@ def draw(link: Link, shared: Store, begins: datetime) -> None:
     workload = link.choice("workload", names, kept.usual_trained(shared))
     if not workload:  # nothing is measured; the link states it all the same
         st.session_state[link.key("workload")] = workload = DESCRIBED
-    patterns = slugs(kept.patterns(shared, names[workload])) if workload != DESCRIBED else {}
-    several, boxes = len(patterns) > 1, workload_choice.offer(link, shared, names)
-    widths = [*([3] if boxes.is_by_kind else []), 8, *([8] if several else [])]
-    row = st.columns(widths, vertical_alignment="bottom")
-    place = row[1 if boxes.is_by_kind else 0]
-    boxes.draw(row[0], place, lambda: _changed(link, workload))
+    boxes = workload_choice.offer(link, shared, names)
+    job = st.container()
+    goal = st.container()
+    limits_row, options = st.columns(_LIMITS, vertical_alignment="bottom")
+    places = Places(options=options, actions=widgets.actions(), more=st.container())
+
+    if workload == DESCRIBED:
+        _described(link, boxes, job)
+        batch = False
+    else:
+        with goal:
+            batch = _measured(link, shared, names[workload], boxes, job)
+    _limits(link, begins, limits_row)
+    _more(link, places, incomplete=workload == DESCRIBED and described.is_incomplete(link),
+          batch=batch)  # fmt: skip
+    return places
+
+
+def _described(link: Link, boxes: workload_choice.Offer, job: DeltaGenerator) -> None:
+    """Draw the usual fields of a described workload."""
+    link.ignore("pattern", "goal", "target", "optimizer")
+    link.keep("samples_per_epoch")
+    link.take_back(*described.NAMES)
+    by_tokens = described.declare(link)
+    if by_tokens:
+        link.set_aside("epochs")
+    else:
+        link.take_back("epochs")
+    usual = described.by_tokens(link)
+    widths = [3.5, *([2.5, 2.4] if usual else []), *([] if by_tokens else [2.2])]
+    row = iter(_first_row(link, boxes, widths, job))
+    described.draw_network(link, next(row))
+    if usual:
+        described.draw_tokens(link, next(row))
+        described.draw_training(link, next(row))
+    if not by_tokens:
+        _epochs(link, next(row))
+
+
+def _first_row(
+    link: Link, boxes: workload_choice.Offer, widths: Sequence[float], job: DeltaGenerator
+) -> list[DeltaGenerator]:
+    """Draw kind and workload; return the places of further fields beside them."""
+    several, workload = [2.2] if boxes.is_by_kind else [], str(link.held("workload"))
+    row = job.columns([*several, 4, *widths], vertical_alignment="bottom")
+    boxes.draw(row[0], row[len(several)], lambda: _changed(link, workload))
+    return row[len(several) + 1 :]
+
+
+def _measured(
+    link: Link,
+    shared: Store,
+    name: str,
+    boxes: workload_choice.Offer,
+    job: DeltaGenerator,
+) -> bool:
+    """Draw the usual fields of a measured workload; return whether it trains for epochs."""
+    workload = str(link.held("workload"))
+    patterns = slugs(kept.patterns(shared, name))
     if patterns:
         link.choice("pattern", patterns, next(iter(patterns)))
+    of = _trials(shared, name)
+    stated = of is None and _states_times(shared, name)
+    by_target = (of is not None or stated) and _is_target(link)
+    several = len(patterns) > 1
+    widths = [*([3.5] if several else []), *([] if by_target else [2.2])]
+    row = iter(_first_row(link, boxes, widths, job))
     if several:
-        row[-1].selectbox(
+        next(row).selectbox(
             "Input pattern", list(patterns), link.place("pattern", list(patterns)),
             format_func=patterns.__getitem__, key=link.key("pattern"),
         )  # fmt: skip
-    if workload == DESCRIBED:
-        link.ignore("pattern", "goal", "target", "optimizer")
-        link.keep("samples_per_epoch")
-        link.take_back(*described.NAMES)
-        by_tokens = described.draw(link)
-        if by_tokens:
-            link.set_aside("epochs")
-        else:
-            link.take_back("epochs")
-        _limits(link, begins, epochs=not by_tokens)
-        return
-    of = _trials(shared, names[workload])
-    by_target = _goal(link, shared, of) if of else False
-    if of is None and _states_times(shared, names[workload]):
-        by_target = _is_target(link)
+    if of is not None:
+        _goal(link, shared, of)
+    elif stated:
         _train_for(link, st.container())
         link.ignore("target", "optimizer")
-    elif of is None:
+    else:
         link.choice("goal", ["epochs"], "epochs")
         link.ignore("target", "optimizer")
     if by_target:
         link.ignore("batch")
+    else:
+        _epochs(link, next(row))
     _epoch_size(link, shared, workload)
-    _limits(link, begins, epochs=not by_target, batch=not by_target)
-    others = [name for name in described.NAMES if name != "batch"]
-    link.set_aside(*others)
+    link.set_aside(*(name for name in described.NAMES if name != "batch"))
     link.keep(*(["epochs"] if by_target else ["target", "optimizer"]))
+    return not by_target
 
 
 def _changed(link: Link, before: str) -> None:
@@ -254,13 +319,13 @@ def _train_for(link: Link, place: DeltaGenerator) -> None:
     )
 
 
-def _goal(link: Link, shared: Store, of: TrialSet) -> bool:
-    """Draw epochs or target, and which target; return whether a target is chosen."""
+def _goal(link: Link, shared: Store, of: TrialSet) -> None:
+    """Draw epochs or target, and which target."""
     by_target = _is_target(link)
     row = st.columns([2, 5, 4] if by_target else [1], vertical_alignment="bottom")
     _train_for(link, row[0])
     if not by_target:
-        return False
+        return
     workload, pattern = (str(st.session_state[link.key(n)]) for n in ("workload", "pattern"))
     trials, (values, usual) = kept.trials(shared, of), kept.targets(shared, of)
     offered = targets.offered(link, values, workload)
@@ -283,7 +348,6 @@ def _goal(link: Link, shared: Store, of: TrialSet) -> bool:
         "Optimiser", list(optimizers), link.place("optimizer", list(optimizers)),
         format_func=optimizers.__getitem__, key=link.key("optimizer"),
     )  # fmt: skip
-    return True
 
 
 def _epoch_size(link: Link, shared: Store, workload: str) -> None:
@@ -300,41 +364,28 @@ def _epoch_size(link: Link, shared: Store, workload: str) -> None:
     )  # fmt: skip
 
 
-def _limits(link: Link, begins: datetime, *, epochs: bool, batch: bool = False) -> None:
-    """Draw epochs, batch, runs a month, deadline, budget, cost limit and ranking."""
-    row = iter(st.columns(5 + epochs + batch, vertical_alignment="bottom"))
-    if epochs:
-        link.number("epochs", 1, MOST_EPOCHS, usual_epochs(str(link.held("workload"))))
-        next(row).number_input(
-            "Epochs", 1, MOST_EPOCHS, link.held("epochs"), step=100, format="%d",
-            key=link.key("epochs"),
-        )  # fmt: skip
-    if batch:
-        link.decimal("batch", *limits(BY_NAME["batch"]), None, short=True)
-        next(row).number_input(
-            "Batch", *limits(BY_NAME["batch"]), value=None, step=1.0, format="%g",
-            placeholder="fastest", key=link.key("batch"),
-            help="A measured batch size; empty: the fastest on each system",
-        )  # fmt: skip
-    runs = ASSUMPTION_TEXTS["runs_per_month"]
-    required(link, "runs_per_month", runs.least, runs.most, Assumptions().runs_per_month)
-    next(row).number_input(
-        "Runs a month", runs.least, runs.most, link.held("runs_per_month"), step=1.0, format="%g",
-        key=link.key("runs_per_month"), help="Runs of this kind a month",
+def _epochs(link: Link, column: DeltaGenerator) -> None:
+    link.number("epochs", 1, MOST_EPOCHS, usual_epochs(str(link.held("workload"))))
+    column.number_input(
+        "Epochs", 1, MOST_EPOCHS, link.held("epochs"), step=100, format="%d",
+        key=link.key("epochs"),
     )  # fmt: skip
+
+
+def _limits(link: Link, begins: datetime, place: DeltaGenerator) -> None:
+    """Draw deadline, budget and ranking."""
+    row = place.columns([2.2, 2.4, 2], vertical_alignment="bottom")
     link.text("by", r".{1,40}")  # the answer reports an invalid date
     link.decimal("deadline", *limits(BY_NAME["deadline"]), None)
-    next(row).number_input(
+    row[0].number_input(
         "Deadline (hours)", *limits(BY_NAME["deadline"]), value=None, step=1.0, format="%g",
         placeholder=left(link, begins), key=link.key("deadline"),
         help="From the start of the work", on_change=lambda: _in_hours(link),
     )  # fmt: skip
-    with next(row):
+    with row[1]:
         _money(link, "budget", "Budget", _BUDGET)
-    with next(row):
-        _money(link, "cost_limit", "Cost per run at most", _COST_LIMIT)
     link.choice("order", list(_ORDERS), "cost")
-    next(row).segmented_control(
+    row[2].segmented_control(
         "Rank by",
         list(_ORDERS),
         key=link.key("order"),
@@ -342,6 +393,60 @@ def _limits(link: Link, begins: datetime, *, epochs: bool, batch: bool = False) 
         required=True,
         format_func=lambda o: _ORDERS[cast("Order", o)],
     )
+
+
+def _more(link: Link, places: Places, *, incomplete: bool, batch: bool) -> None:
+    """Draw the other fields where they are unfolded, or where the description needs them.
+
+    Folded, they are one line.
+    """
+    by_hand = link.held("workload") == DESCRIBED
+    if batch:
+        link.decimal("batch", *limits(BY_NAME["batch"]), None, short=True)
+    runs = ASSUMPTION_TEXTS["runs_per_month"]
+    required(link, "runs_per_month", runs.least, runs.most, Assumptions().runs_per_month)
+    link.decimal("cost_limit", *limits(BY_NAME["cost_limit"]), None)
+    if incomplete:
+        st.session_state[MORE] = True
+    is_open = places.actions.toggle("More fields", key=MORE)
+    if not is_open:
+        link.hold("runs_per_month", "cost_limit", *(["batch"] if batch else []))
+        if by_hand:
+            described.hold(link)
+        return
+    with places.more:
+        if by_hand:
+            described.draw(link)
+        row = iter(st.columns([2, 2, 2, 4][0 if batch else 1 :], vertical_alignment="bottom"))
+        if batch:
+            next(row).number_input(
+                "Batch", *limits(BY_NAME["batch"]), value=None, step=1.0, format="%g",
+                placeholder="fastest", key=link.key("batch"),
+                help="A measured batch size; empty: the fastest on each system",
+            )  # fmt: skip
+        next(row).number_input(
+            "Runs a month", runs.least, runs.most, link.held("runs_per_month"), step=1.0,
+            format="%g", key=link.key("runs_per_month"), help="Runs of this kind a month",
+        )  # fmt: skip
+        with next(row):
+            _money(link, "cost_limit", "Cost per run at most", _COST_LIMIT)
+
+
+def draw_in_short(link: Link) -> None:
+    """Draw what the folded fields say, in one line."""
+    if st.session_state.get(MORE):
+        return
+    by_hand = link.held("workload") == DESCRIBED
+    limit, batch = link.held("cost_limit"), None if by_hand else link.held_or_none("batch")
+    parts = [
+        *(described.in_short(link) if by_hand else []),
+        "" if batch is None else Text("batch {batch:g}", batch=batch),
+        Text("{runs:g} runs a month", runs=link.held("runs_per_month")),
+        "" if limit is None else Text(
+            "at most {limit:,g} {currency} a run", limit=limit, currency=shown_in(link).currency
+        ),
+    ]  # fmt: skip
+    st.caption(as_text(" · ".join(part for part in parts if part)))
 
 
 def _in_hours(link: Link) -> None:
@@ -435,8 +540,7 @@ def declare(link: Link) -> None:
 
 
 def draw_assumptions(link: Link) -> None:
-    """Draw the folded box of assumptions and currency."""
-    declare(link)
+    """Draw the folded box of assumptions and currency; `declare` comes first."""
     box = widgets.folded("What is assumed: electricity, machines, currency", "tune", "compare.box")
     if not box.open:
         link.hold(*_OF_CURRENCY, *(name for names in _GROUPS.values() for name in names))

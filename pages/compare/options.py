@@ -95,7 +95,7 @@ def _chips(
             "At most {most_options}. Type to search; a cross takes an option out.",
             most_options=MOST_OPTIONS,
         ),
-        wrap=True,
+        wrap=False,
     )
     return [o for o in shown if o in by_id]
 

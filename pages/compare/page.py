@@ -40,18 +40,18 @@ def show() -> None:
     asked = narrow.question(link.page)
     with asked.inputs:
         inputs.declare(link)  # money is entered in the currency shown
-        inputs.draw(link, shared, begins)
+        places = inputs.draw(link, shared, begins)
         if not asks(link.parameters()):  # an empty address means the opening question
             link.pin("workload")
-        chosen = options.draw(link, shared, begins)
-        with widgets.actions():
+        with places.options:
+            chosen = options.draw(link, shared, begins)
+        with places.actions:
             if chosen is not None:
                 options.all_button()
             options.own_entry(link, shared, begins)
             inputs.draw_deadline(link, begins)
             saved.draw(link)
-            currency.draw(link)
-        inputs.draw_assumptions(link)
+            inputs.draw_in_short(link)
     saved.made(link)
     reply = _reply(link, shared, chosen, begins)
     asked.summary(*tiles.summary(reply))
@@ -59,6 +59,7 @@ def show() -> None:
         _empty(link, shared, reply, chosen)
     else:
         _answered(link, shared, reply, reply.answered.comparison, begins)
+    inputs.draw_assumptions(link)
     catalog.draw(reply)
     link.write()
 
@@ -96,6 +97,7 @@ def _answered(
             else:
                 charts.rent_and_buy(link, reply, comparison)
         charts.hold(link, tab.name)
+    answer.details(reply, comparison, begins)
     owning.draw(link, reply, comparison)
     answer.draw_next_run(reply, comparison)
     charts.what_matters(reply, comparison)
@@ -109,6 +111,7 @@ def _empty(link: Link, shared: Store, reply: Reply | None, chosen: list[str] | N
     link.warn()
     if reply is not None:
         answer.problems(reply)
+    currency.draw(link)
     if reply is not None and reply.wrong_step:
         answer.wrong_step(link)
         return

@@ -77,11 +77,11 @@ def _open(link: Link, kept: Saved) -> None:
 
 def offer(link: Link, reply: Reply) -> None:
     """Draw the button to save a comparison; only on this machine."""
-    parameters = question(link)
     box = st.popover("Save", icon=":material/bookmark_add:", key="compare.save", width="content",
                      on_change="rerun")  # fmt: skip
     if not box.open:
         return
+    parameters = question(link)
     with box:
         allowed = permission(Action.SAVE)
         if not allowed.allowed:
@@ -128,9 +128,10 @@ def state(link: Link, reply: Reply) -> None:
 
 def made(link: Link) -> None:
     """Read the link's fingerprint of runs and prices; drop it once the question changes."""
-    text, now = link.text("made", r".{1,40}"), question(link)
+    text = link.text("made", r".{1,40}")
     if text is None:
         return
+    now = question(link)
     before = st.session_state.setdefault(_MADE, (text, now))
     if before[0] != text:
         st.session_state[_MADE] = (text, now)

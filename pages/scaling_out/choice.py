@@ -8,6 +8,7 @@ from functools import cache
 from typing import Final
 
 import streamlit as st
+from streamlit.elements.lib.mutable_popover_container import PopoverContainer
 
 from pages.common import hardware, kept, widgets, workload_choice
 from pages.common.link import Link
@@ -122,7 +123,28 @@ def accelerators() -> dict[str, str]:
     return {a.id: a.name for a in known if a.memory_bytes and a.kind != "cpu"}
 
 
-def split(link: Link) -> None:
+def headed(link: Link, title: str, name: str, *fields: str) -> PopoverContainer | None:
+    """Draw the title of a card and the button of its further fields.
+
+    Returns the box to draw them into; None while it is closed, where it holds their values.
+    """
+    with st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+    ):
+        widgets.heading(title, "content")
+        box = widgets.popover("More fields", "tune", f"scaling-out.{name}_box")
+    if box.open:
+        return box
+    link.hold(*fields)
+    return None
+
+
+OF_SPLIT: Final = ("network_batch", "micro_batch", "precision")
+OF_TOTALS: Final = ("startup_s", "price")
+OF_SERVER: Final = ("spread", "critical_batch", "servers", "server_gbit_per_s", "params")
+
+
+def split(link: Link, box: PopoverContainer | None) -> None:
     """Draw the network, the accelerators, and the batches of the cut."""
     first, second, third = st.columns([2, 2, 1], vertical_alignment="bottom")
     models, cards = language_models(), accelerators()
@@ -132,16 +154,17 @@ def split(link: Link) -> None:
                      format_func=cards.__getitem__, key=link.key("accelerator"))  # fmt: skip
     third.number_input("Count", 1, 100_000, link.held("count"), step=8, format="%d",
                        key=link.key("count"))  # fmt: skip
-    first, second, third = st.columns([2, 2, 1], vertical_alignment="bottom")
-    first.number_input("Sequences per step", *limits(BY_NAME["network_batch"]),
-                       link.held("network_batch"), step=64.0, format="%g",
-                       key=link.key("network_batch"))  # fmt: skip
-    second.number_input("Sequences per micro-batch", *limits(BY_NAME["micro_batch"]),
-                        link.held("micro_batch"), step=1.0, format="%g",
-                        key=link.key("micro_batch"))  # fmt: skip
+    if box is None:
+        return
+    box.number_input("Sequences per step", *limits(BY_NAME["network_batch"]),
+                     link.held("network_batch"), step=64.0, format="%g",
+                     key=link.key("network_batch"))  # fmt: skip
+    box.number_input("Sequences per micro-batch", *limits(BY_NAME["micro_batch"]),
+                     link.held("micro_batch"), step=1.0, format="%g",
+                     key=link.key("micro_batch"))  # fmt: skip
     formats = list(BY_NAME["precision"].choices)
-    third.selectbox("Precision", formats, link.place("precision", formats),
-                    key=link.key("precision"))  # fmt: skip
+    box.selectbox("Precision", formats, link.place("precision", formats),
+                  key=link.key("precision"))  # fmt: skip
 
 
 def _default(parameter: Parameter) -> float:
@@ -165,38 +188,35 @@ def batches(link: Link, wrong: Sequence[str]) -> None:
         st.warning(error, icon=":material/error:")
 
 
-def totals(link: Link) -> None:
-    """Draw epochs, start-up, deadline, budget and price."""
-    places = iter(st.columns(6, vertical_alignment="bottom"))
+def totals(link: Link, box: PopoverContainer | None) -> None:
+    """Draw epochs, deadline and budget, and in the box start-up and price."""
+    places = iter(st.columns(4, vertical_alignment="bottom"))
     next(places).number_input("Epochs", 1, MOST_EPOCHS, link.held("epochs"), step=10, format="%d",
                               key=link.key("epochs"))  # fmt: skip
     next(places).number_input("Samples per epoch", 1, int(MOST_SAMPLES), value=None, step=1000,
                               format="%d", placeholder="as stated",
                               key=link.key("samples_per_epoch"))  # fmt: skip
-    _number(link, next(places), "startup_s", "Start-up (s)", "as measured")
     _number(link, next(places), "deadline", "Deadline (hours)", "none")
     _number(link, next(places), "budget", "Budget (USD)", "none")
-    _number(link, next(places), "price", "Price (USD/h per device)", "none")
+    if box is not None:
+        _number(link, box, "startup_s", "Start-up (s)", "as measured")
+        _number(link, box, "price", "Price (USD/h per device)", "none")
 
 
-def slow_worker(link: Link) -> None:
-    """Draw the slider of the slow worker, and the fields behind it."""
-    first, second, third = st.columns([3, 1, 2], vertical_alignment="bottom")
-    first.slider("One worker is stopped (% of the time)", 0.0, 95.0, link.held("slow"), step=5.0,
-                 format="%g", key=link.key("slow"))  # fmt: skip
-    second.number_input("Scatter of steps (%)", 0.0, 100.0, link.held("spread"), step=1.0,
-                        format="%g", key=link.key("spread"),
-                        help="Relative sd of a worker's step")  # fmt: skip
-    _number(link, third, "critical_batch", "Critical batch size Bcrit (samples)", "unknown")
-
-
-def server(link: Link) -> None:
-    """Draw the fields of the parameter server."""
-    first, second, third = st.columns(3, vertical_alignment="bottom")
-    first.number_input("Parameter servers", 1, 10_000, link.held("servers"), step=1, format="%d",
-                       key=link.key("servers"))  # fmt: skip
-    _number(link, second, "server_gbit_per_s", "Server link (Gbit/s)", "no limit")
-    _number(link, third, "params", "Parameters", "as stated")
+def slow_worker(link: Link, box: PopoverContainer | None) -> None:
+    """Draw the slider of the slow worker; in the box the scatter and the parameter server."""
+    st.slider("One worker is stopped (% of the time)", 0.0, 95.0, link.held("slow"), step=5.0,
+              format="%g", key=link.key("slow"))  # fmt: skip
+    if box is None:
+        return
+    box.number_input("Scatter of steps (%)", 0.0, 100.0, link.held("spread"), step=1.0,
+                     format="%g", key=link.key("spread"),
+                     help="Relative sd of a worker's step")  # fmt: skip
+    _number(link, box, "critical_batch", "Critical batch size Bcrit (samples)", "unknown")
+    box.number_input("Parameter servers", 1, 10_000, link.held("servers"), step=1, format="%d",
+                     key=link.key("servers"))  # fmt: skip
+    _number(link, box, "server_gbit_per_s", "Server link (Gbit/s)", "no limit")
+    _number(link, box, "params", "Parameters", "as stated")
 
 
 def _number(

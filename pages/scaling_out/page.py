@@ -309,8 +309,8 @@ def _crossover(row: CrossoverRow) -> Record:
 
 def _totals(link: Link, record: ScalingOut) -> None:
     with st.container(border=True):
-        widgets.heading("Total, start-up and idle devices")
-        choice.totals(link)
+        box = choice.headed(link, "Total, start-up and idle devices", "totals", *choice.OF_TOTALS)
+        choice.totals(link, box)
         rows = [_total(r) for r in record.rows if r.total_s is not None]
         if not rows:
             st.caption("Enter the samples per epoch: the runs state none.")
@@ -341,15 +341,14 @@ def _total(row: ScalingRow) -> Record:
 
 def _uneven(link: Link, answer: Answer, drawn: Drawn) -> None:
     with st.container(border=True):
-        widgets.heading("Synchronous or asynchronous, with a slow worker")
-        choice.slow_worker(link)
+        title = "Synchronous or asynchronous, with a slow worker"
+        choice.slow_worker(link, choice.headed(link, title, "server", *choice.OF_SERVER))
         known = [u for u in answer.uneven if u.devices in answer.series.counts]
         if not known:
             st.caption("No step time is known on several devices, which workers need.")
             return
         row = known[-1]
         st.markdown(widgets.answer_text(uneven_sentence(row)))
-        choice.server(link)
         tab = widgets.chart_or_table("scaling-out.uneven_tabs")
         with tab.place:
             if tab.name == "chart":
@@ -396,8 +395,8 @@ def _worker(row: UnevenAnswer) -> Record:
 
 def _split(link: Link, record: ScalingOut, drawn: Drawn) -> None:
     with st.container(border=True):
-        widgets.heading("Does it fit? How many stages? What does the bubble cost?")
-        choice.split(link)
+        title = "Does it fit? How many stages? What does the bubble cost?"
+        choice.split(link, choice.headed(link, title, "split", *choice.OF_SPLIT))
         split = record.split
         if split is None:
             st.caption("No cut: choose a named language model and an accelerator with its memory.")

@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 import numpy as np
 import streamlit as st
 
-from pages.common import handout, kept, narrow, suspect_switch, widgets
+from pages.common import handout, hardware, kept, narrow, suspect_switch, widgets
 from pages.common.kept import store
 from pages.common.link import Link
 from pages.common.widgets import File
@@ -61,7 +61,7 @@ def show() -> None:
     elif not view.comparison.curves and not view.stated:
         _nothing(link, view)
     else:
-        texts = _sentences(view)
+        texts = _once(link, "sentences", lambda: _sentences(view))
         _answer(link, view, texts, shared)
         _stated_card(view, " ".join(texts))
         if view.comparison.curves:
@@ -102,17 +102,17 @@ def _answer(link: Link, view: View, texts: list[str], shared: Store) -> None:
         tiles.draw(view, texts[0])
         with widgets.actions():
             widgets.share(link, "\n".join(texts), "content")
-            handout.draw("steps-to-target", _report(link.url(), view, shared))
+            handout.draw("steps-to-target", _report(link.url(), view, shared, texts))
         with widgets.details():
             for text in texts:
                 st.markdown(widgets.answer_text(text))
-            for text in _remarks(view):
+            for text in _once(link, "remarks", lambda: _remarks(view)):
                 st.caption(widgets.answer_text(text))
 
 
 def _once(link: Link, what: str, make: Callable[[], Made]) -> Made:
     """Return a figure of this question in this theme, kept for all sessions."""
-    of = (link.question(widgets.TAB), widgets.theme())
+    of = (link.question(widgets.TAB), widgets.theme(), hardware.stamps())
     return kept.drawn(store(), Text("steps to target {what}", what=what), of, make)
 
 
@@ -324,9 +324,8 @@ def _fits(view: View) -> list[Record]:
     return tables.fit_rows(view.comparison, view.goal, view.timings, view.times.placed)
 
 
-def _report(address: str, view: View, shared: Store) -> handout.Make:
+def _report(address: str, view: View, shared: Store, texts: list[str]) -> handout.Make:
     """Return a function that makes the report at the click, when no page is being drawn."""
-    texts, remarks = _sentences(view), _remarks(view)
     sources = rows.sources(view, shared)
 
     def make(letterhead: Letterhead, made: str) -> str:
@@ -334,7 +333,7 @@ def _report(address: str, view: View, shared: Store) -> handout.Make:
             AnswerReport(
                 title=Text("Steps to {target} against batch size", target=view.goal.target),
                 sentence=texts[0],
-                notes=[*texts[1:], *remarks],
+                notes=[*texts[1:], *_remarks(view)],
                 charts=_printed_charts(view, texts[0]),
                 tables=_printed_tables(view),
                 sources=sources,

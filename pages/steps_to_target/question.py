@@ -26,6 +26,7 @@ from planner.core import Record, Text, looked_up
 from planner.job import StatedTime
 from planner.runs import Trials, TrialSet
 from planner.store import Store
+from planner.store.kept import Kept
 from planner.store.queries import MOST_TRIALS
 from planner.time_to_target import (
     CAUTION,
@@ -33,6 +34,7 @@ from planner.time_to_target import (
     Edition,
     Families,
     Goal,
+    Timing,
     caution_of,
     comparison_of,
     goal_of,
@@ -180,7 +182,7 @@ def _view(
         goal=goal,
         comparison=comparison,
         times=times,
-        timings=timings_of(comparison, times.placed),
+        timings=_timings(comparison, times),
         optimizers=optimizers,
         remarks=[r for r in remarks if r],
         sources=sources,
@@ -190,6 +192,16 @@ def _view(
         stated=stated,
         families=compared,
     )
+
+
+_TIMINGS: Final = Kept(64)
+
+
+def _timings(comparison: Comparison, times: StepTimes) -> dict[str, Timing]:
+    """Return `timings_of` these curves, kept while the same objects are compared."""
+    of = (id(comparison), *((name, id(p.curve)) for name, p in times.placed.items()))
+    made = lambda: (comparison, times.placed, timings_of(comparison, times.placed))  # noqa: E731
+    return _TIMINGS.once(of, made)[2]  # the first two keep their ids
 
 
 def _target(link: Link, trials: Trials, values: tuple[list[float], float | None]) -> float | None:

@@ -16,6 +16,7 @@ from planner.core import Refusal, Text
 from planner.runs import Placement, Run
 from planner.scaling import Scaled, scaling_of
 from planner.store import Store
+from planner.store.kept import Kept
 from planner.store.queries import TimedSystem
 from planner.throughput import SystemCurve
 from planner.time_to_target import Place, PlacedTimes, StandIn, refused_text
@@ -108,7 +109,11 @@ def _scaled(
         (placements[r.run_id] for r in runs if r.run_id in here and r.run_id in placements),
         Placement(devices=1, nodes=1, launch=None, peer_to_peer=None),
     )
-    return scaling_of(runs, placements, like, left_out)
+    key = (first.workload, first.pattern, first.software, frozenset(systems), like)
+    return kept.drawn(
+        shared, "steps to target scaling", (*key, frozenset(left_out)),
+        lambda: scaling_of(runs, placements, like, left_out),
+    )  # fmt: skip
 
 
 def _placed(times: StepTimes, optimizer: str, count: int) -> PlacedTimes:
@@ -232,7 +237,7 @@ def draw(link: Link, times: StepTimes) -> None:
         list(times.workloads),
         link.place("times", list(times.workloads)),
         key=link.key("times"),
-        format_func=lambda slug: _named(times, slug),
+        format_func=_labels(times).__getitem__,
     )
     if not times.systems:
         return
@@ -259,8 +264,16 @@ def draw(link: Link, times: StepTimes) -> None:
     draw_device_count(link, times)
 
 
-def _named(times: StepTimes, slug: str) -> str:
-    name = times.workloads[slug]
+_LABELS: Final = Kept(64)
+
+
+def _labels(times: StepTimes) -> Mapping[str, str]:
+    """Return the workloads of the step times in words, by slug; a thousand, so they are kept."""
+    names = tuple(times.workloads.items())
+    return _LABELS.once((names, times.own), lambda: {s: _named(times, n) for s, n in names})
+
+
+def _named(times: StepTimes, name: str) -> str:
     plain = NAMED.get(name, name)
     return plain if name in (*NAMED, *times.own) else Text("Another workload: {name}", name=name)
 

@@ -15,6 +15,7 @@ from pages.common import kept as state
 from pages.compare import answer
 from pages.compare import state as compare_state
 from pages.compare.charts import short_names
+from pages.compare.inputs import MORE
 from planner.answers.comparison import option_rows
 from planner.catalog._records import Terms
 from planner.compare import buying, limits_sentence, sentences
@@ -244,7 +245,7 @@ def test_a_purchase_meets_a_budget_only_where_it_pays_the_whole_machine() -> Non
     few, much = (texts(show("compare", **{**buy, "budget": b})) for b in ("500", "5000"))
     assert "only one does" in few
     assert "both do" in much
-    shown = show("compare", **{**buy, "budget": "500", "cost_limit": "400"})
+    shown = unfold(show("compare", **{**buy, "budget": "500", "cost_limit": "400"}), MORE)
     assert shown.number_input(key="compare.cost_limit").label == (
         "Cost per run at most (USD, no tax)"
     )

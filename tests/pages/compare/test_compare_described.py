@@ -14,6 +14,7 @@ from pages.compare.described import (
     NAMES,
     _published,
 )
+from pages.compare.inputs import MORE
 from planner.answers import results_answered
 from planner.answers.comparison import compare_parameters
 from planner.core import text_of
@@ -80,7 +81,7 @@ def test_a_network_of_a_link_may_be_written_as_people_do() -> None:
 @pytest.mark.usefixtures("folders")
 def test_a_field_that_holds_no_number_says_how_to_write_one() -> None:
     shown = show("compare", workload="described", samples="1e6", params="7B", tokens="2048")
-    shown.text_input(key="compare.params").set_value("seven")
+    unfold(shown, MORE).text_input(key="compare.params").set_value("seven")
     sound(shown.run())
     assert "Write it as 7B, 100M or 1e9." in texts(shown)
 
@@ -164,7 +165,7 @@ def test_a_step_typed_in_narrows_the_answer_and_stands_in_the_link() -> None:
     shown = show("compare", **LLAMA)
     before = re.search(r"Time one step: (.+?) becomes", texts(shown))
     assert before is not None
-    shown = unfold(unfold(shown, "compare.step_box"), "compare.mfu_box")
+    shown = unfold(unfold(unfold(shown, MORE), "compare.step_box"), "compare.mfu_box")
     shown.number_input(key="compare.step_s").set_value(3.5)
     shown.number_input(key="compare.step_batch").set_value(4.0)
     shown.selectbox(key="compare.step_accelerator").set_value("mi300x")
@@ -213,7 +214,7 @@ FILLED = {
 @pytest.mark.usefixtures("folders")
 @pytest.mark.parametrize("network", list(FILLED))
 def test_a_network_without_tokens_is_filled_in_with_samples_and_back_again(network: str) -> None:
-    shown = show("compare", training="qlora", **LLAMA)
+    shown = unfold(show("compare", training="qlora", **LLAMA), MORE)
     shown.selectbox(key="compare.network").set_value(network)
     sound(shown.run())
     samples, optimizer = FILLED[network]
@@ -238,7 +239,7 @@ def test_a_network_without_tokens_is_filled_in_with_samples_and_back_again(netwo
 
 @pytest.mark.usefixtures("folders")
 def test_samples_that_somebody_typed_stay_when_the_network_changes() -> None:
-    shown = show("compare", workload="described", network="resnet-50", samples="5000")
+    shown = unfold(show("compare", workload="described", network="resnet-50", samples="5000"), MORE)
     shown.selectbox(key="compare.network").set_value("vit-b-16")
     sound(shown.run())
     assert shown.text_input(key="compare.samples").value == "5000"
@@ -246,7 +247,8 @@ def test_samples_that_somebody_typed_stay_when_the_network_changes() -> None:
 
 @pytest.mark.usefixtures("folders")
 def test_the_first_screen_shows_the_values_of_its_network() -> None:
-    shown = show("compare")
+    assert "bfloat16 · AdamW · 4 runs a month" in texts(show("compare"))
+    shown = unfold(show("compare"), MORE)
     fields = {n: shown.text_input(key=f"compare.{n}").placeholder for n in ("params", "tokens")}
     assert fields == {"params": "8.03B of Llama 3 8B", "tokens": "8192 of Llama 3 8B"}
 
@@ -273,7 +275,7 @@ def test_the_link_lists_the_published_runs_that_are_counted() -> None:
 def test_the_field_of_operations_shows_those_of_the_form() -> None:
     def operations(**given: str) -> str:
         shown = show("compare", workload="described", network="llama-3-8b", **given)
-        return str(shown.text_input(key="compare.flops").placeholder)
+        return str(unfold(shown, MORE).text_input(key="compare.flops").placeholder)
 
     assert operations(total_tokens="100M") == "500T"  # 8,192 tokens
     assert operations(total_tokens="100M", training="lora") == "369T"
@@ -284,13 +286,14 @@ def test_the_field_of_operations_shows_those_of_the_form() -> None:
 
 @pytest.mark.usefixtures("folders")
 def test_layers_and_width_stay_in_the_answer_after_their_box_is_closed() -> None:
-    shown = unfold(show("compare", **LLAMA, tokens="131072"), "compare.transformer")
+    shown = unfold(unfold(show("compare", **LLAMA, tokens="131072"), MORE), "compare.transformer")
     before = texts(shown)
     shown.number_input(key="compare.layers").set_value(320)
     shown.number_input(key="compare.width").set_value(4096)
     sound(shown.run())
     assert texts(shown) != before
     shown.session_state["compare.transformer"] = False
+    shown.session_state[MORE] = False
     sound(shown.run())
     shown.number_input(key="compare.budget").set_value(1e6)
     sound(shown.run())
