@@ -14,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 from planner.store.disk.folders import FURTHER, OWN, SHIPPED
+from planner.store.disk.mirrors import CACHE
 from planner.store.disk.sweeps import STATE
 from tests.fork_server import SHARED
 
@@ -93,6 +94,7 @@ def pytest_configure() -> None:
     """What every process of the tests inherits; under nohup or `&` a shell ignores signals."""
     if SHIPPED not in os.environ:
         os.environ[SHIPPED] = str(_measured_sets())
+    os.environ.setdefault(CACHE, str(_temporary("epochwise-cache-")))
     if SHARED not in os.environ:
         os.environ[SHARED] = str(_temporary("epochwise-fork-"))
     gc.disable()  # until all tests are collected

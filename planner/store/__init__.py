@@ -13,11 +13,12 @@ from planner.store.disk.folders import Folder, folders_from_environment
 from planner.store.sealed.commit import CommitError, commit_runs
 
 if TYPE_CHECKING:
-    from planner.store.reader import Refused, Store
+    from planner.store.reader import LimitError, Refused, Store
 
 __all__ = [
     "CommitError",
     "Folder",
+    "LimitError",
     "Refused",
     "Store",
     "commit_runs",
@@ -26,7 +27,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name in {"Refused", "Store"}:
+    if name in {"LimitError", "Refused", "Store"}:
         from planner.store import reader
 
         return getattr(reader, name)

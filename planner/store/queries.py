@@ -341,6 +341,12 @@ def facets(store: Store, filters: Filters) -> dict[str, dict[str, int]]:
     """Return every facet's options with their run counts under the other facets' filters."""
     parameters = _parameters(filters)
     options: dict[str, dict[str, int]] = {facet: {} for facet in sql.FACETS}
+    if store.in_file and {n for n, v in parameters.items() if v is not None} <= {"workload"}:
+        for facet, option, runs in store.rows(
+            sql.FACETS_OF_ALL, {"workload": parameters["workload"]}
+        ):
+            options[facet][option] = runs
+        return options
     for facet, option, runs in store.rows(sql.ALL_FACETS, parameters):
         options[facet][option] = runs
     for facet, query in sql.FACET.items():

@@ -1,8 +1,9 @@
-"""Serve verified runs from memory, list refused files, and notice new files at each rerun.
+"""Serve verified runs, list refused files, and notice new files at each rerun.
 
-The DuckDB instance is in memory, has the summary columns, may open only the result folders and is
-then locked. Every query has its own cursor: a connection shared by threads mixed up rows. Nested
-columns are read from the run's file.
+The DuckDB instance has the summary columns, may open only the result folders and is then locked. It
+is in memory, or beyond `MOST_IN_MEMORY` runs in a file (`planner.store.runs_file`). Every query has
+its own cursor: a connection shared by threads mixed up rows. Nested columns are read from the run's
+file.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -26,7 +27,7 @@ import pyarrow as pa
 from planner.core import MAX_REASON, MAX_TEXT, Text
 from planner.networks import kind_of
 from planner.runs import ARROW_SCHEMA, SCHEMA_VERSION, SUMMARY
-from planner.store import sql
+from planner.store import runs_file, sql, totals
 from planner.store.disk.access import ACCESS, OWNER, Access, Viewer
 from planner.store.disk.folders import Folder, as_utf8
 from planner.store.kept import Kept, has_room, memory_limit_bytes
@@ -39,7 +40,7 @@ from planner.store.sealed.accept import (
     text_problem,
 )
 from planner.store.sealed.result_set import NAME, WITHDRAWN, ResultSet, SetFiles, withdrawal
-from planner.store.sealed.seal import Seal
+from planner.store.sealed.seal import Seal, SealError, stated_hash
 
 PATIENCE_S: Final = 0.5
 """Time a page waits for another page's refresh before it shows the previous state [s]."""
@@ -60,12 +61,28 @@ MOST_KEPT: Final = 4_000
 GENERATIONS_KEPT: Final = 3
 """Generations of the store whose answers about all runs are kept."""
 _SERIAL: Final = itertools.count()
+MOST_IN_MEMORY: Final = 250_000
+"""Runs beyond which a store uses a file: questions about all runs then rest on kept totals."""
+_MOST_FAILURES: Final = 3
+"""Failures of summary files after which a store stays in memory."""
+_MOST_RENEWED: Final = 200
+"""Workloads whose totals are renewed one by one; of more, all totals are computed anew."""
+_FULL: Final = ("No space left", "Could not write", "could not write", "disk is full", "Disk full")
+"""Words of DuckDB's errors that mean a full disk."""
 _VANISHED: Final = 3
 """A file listed this often that cannot be opened is refused: it was not moved."""
 _BROKEN: Final = (duckdb.FatalException, duckdb.InternalException)
 """Errors after which an instance cannot be used any more."""
 Answer = TypeVar("Answer")
+_Touched = tuple[str, str, str, str]
+"""Workload, network, result set and model of runs that a refresh changes."""
+_CHANGED: Final = accept.Stamp(-1, -1, 0, 0)
+"""The stamp of a file that has other bytes than when it was loaded; no file has it."""
 _MORE_MEMORY: Final = "Raise EPOCHWISE_MEMORY_GB, or move result sets away."
+_FILE_SCHEMA: Final = pa.schema(
+    [("path", pa.string()), ("size", pa.int64()), ("mtime_ns", pa.int64()), ("inode", pa.uint64()),
+     ("mode", pa.int64()), ("seal", pa.string()), ("held", pa.int64()), ("single", pa.bool_())]
+)  # fmt: skip
 _TASK_SCHEMA: Final = pa.schema({name: pa.string() for name in ("workload", "family", "task")})
 _ROW_SCHEMA: Final = pa.schema(
     [ARROW_SCHEMA.field(n).with_nullable(True) for n in SUMMARY] + [pa.field("file", pa.string())]
@@ -88,12 +105,15 @@ class _Arrivals:
     single: list[dict[str, Any]] = field(default_factory=list)
     many: dict[str, Seal] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
+    hashes: dict[str, str] = field(default_factory=dict)
 
     def take(self, path: str, seal: Seal | str) -> None:
         """Add a checked file: its seal, or the reason of its refusal."""
         if isinstance(seal, str):
             self.refused[path] = seal
-        elif seal.summary is None:
+            return
+        self.hashes[path] = seal.sha256
+        if seal.summary is None:
             self.many[path] = seal
         else:
             self.single.append(seal.summary | {"file": path})
@@ -109,7 +129,15 @@ class _Arrivals:
 
 
 class _NoRoomError(Exception):
-    """The memory for runs is full: loaded runs stay, the others wait."""
+    """The memory for runs, or the disk, is full: loaded runs stay, the others wait."""
+
+
+class _OutgrownError(Exception):
+    """There are more runs than are kept in memory."""
+
+
+class LimitError(RuntimeError):
+    """A question needs more memory or disk than there is; the message says what to do next."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,8 +167,13 @@ class Store:
         *,
         viewer: Viewer = OWNER,
         now_s: Callable[[], float] = time.time,
+        most_in_memory: float = MOST_IN_MEMORY,
     ) -> None:
         self.folders = tuple(folders)
+        self._most_in_memory = most_in_memory
+        self._place: runs_file.Place | None = None
+        self._in_memory_because = ""
+        self._failures = 0
         self._audience = accept.Audience(viewer=viewer, now_s=now_s)
         self.kept = Kept(MOST_KEPT)
         self._about_all: dict[int, Kept] = {}
@@ -162,7 +195,7 @@ class Store:
         self._set_files = SetFiles()
         self._sets: dict[str, ResultSet] = {}
         self._titled: Mapping[str, Access] = {}
-        self._reset()
+        self._begin_where_it_ended()
         self._serving = self._base
 
     @property
@@ -292,8 +325,12 @@ class Store:
                 self._take_in()
                 self._looked_s = began_s
                 break
-            except _BROKEN:  # a bad file breaks an instance: make a new one without it
-                self._reset()
+            except _BROKEN as error:  # a bad file breaks an instance: make a new one without it
+                self._recover(error)
+            except duckdb.IOException as error:
+                if self._place is None:
+                    raise
+                self._recover(error)
 
     @contextmanager
     def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -307,6 +344,11 @@ class Store:
         except duckdb.Error:  # ends the transaction: later queries see the present state
             self._end()
             raise
+
+    @property
+    def in_file(self) -> bool:
+        """Whether the runs are in a summary file: too many for questions that read them all."""
+        return self._place is not None
 
     def rows(self, query: str, parameters: object = None) -> list[tuple[Any, ...]]:
         """Return all rows of a constant query of `planner.store.sql`."""
@@ -326,10 +368,31 @@ class Store:
         try:
             with self.cursor() as cursor:
                 return ask(cursor)
-        except _BROKEN:
+        except duckdb.OutOfMemoryException:
+            raise LimitError(self._too_much("memory")) from None
+        except (*_BROKEN, duckdb.IOException) as error:
+            if isinstance(error, duckdb.IOException):
+                if _is_full(error):
+                    raise LimitError(self._too_much("disk")) from None
+                if not self._is_damaged(error):
+                    raise
+                with self._lock:
+                    self._recover(error)
             self.refresh(wait=True)
             with self.cursor() as cursor:
                 return ask(cursor)
+
+    def _too_much(self, what: str) -> str:
+        if what == "disk":
+            return Text(
+                "The disk of EPOCHWISE_CACHE is full, so this question has no answer. Free some "
+                "gigabytes there, or filter the runs."
+            )
+        return Text(
+            "This question needs more than the {memory_bytes:.3g} GB of memory for runs and "
+            "queries. Filter the runs, or raise EPOCHWISE_MEMORY_GB.",
+            memory_bytes=self.memory_bytes / 1e9,
+        )
 
     def in_place(self, query: str, run_id: str, read: Callable[[pa.Table], Answer]) -> Answer:
         """Return the result of `read` for `query` on the file with `run_id`.
@@ -348,6 +411,8 @@ class Store:
             if (reason := self._body_read(file)) is None:
                 try:
                     return read(self.arrow(query, [sql.literal(file), run_id]))
+                except LimitError:
+                    raise
                 except Exception as error:  # noqa: BLE001 - whatever is wrong is in that file
                     reason = Text(
                         "holds run {run_id}, which cannot be read ({first_line}).",
@@ -408,26 +473,124 @@ class Store:
 
     # -- taking in ---------------------------------------------------------------------------
 
-    def _instance(self, threads: int) -> duckdb.DuckDBPyConnection:
-        """Return an empty DuckDB that may open the result folders only."""
+    def _instance(self, threads: int, file: Path | None = None) -> duckdb.DuckDBPyConnection:
+        """Return a DuckDB in memory or in a file, that may open the result folders only."""
         config = _CONFIG | {"memory_limit": f"{self.memory_bytes // 1_000_000}MB"}
-        base = duckdb.connect(":memory:", config=config | {"threads": threads})
+        if file is not None and self._place is not None:
+            config |= {"temp_directory": str(self._place.scratch)}
+        base = duckdb.connect(str(file or ":memory:"), config=config | {"threads": threads})
         places = [str(f.path) for f in self.folders if as_utf8(f.path) == str(f.path)]
         allowed = {p for place in places for p in (place, sql.literal(place))}
+        base.execute(sql.ARRIVALS)
         base.execute(sql.ALLOW, [sorted(allowed)])
         for statement in sql.SETTINGS:
             base.execute(statement)
         return base
 
     def _reset(self) -> None:
-        self._base = self._instance(_THREADS)
-        for statement in sql.CREATE:
-            self._base.execute(statement)
+        """Start without a run, in memory or in a new file."""
         self._known: accept.Listing | None = None
         self._loaded: set[str] = set()
         self._single: set[str] = set()
         self._waiting: set[str] = set()
         self._again: set[str] = set()
+        self._is_new = True
+        if self._place is None:
+            self._base = self._instance(_THREADS)
+            made: tuple[str, ...] = totals.VIEWS
+        else:
+            self._base = self._instance(os.cpu_count() or 1, self._place.anew())
+            made = (*sql.CREATE_FILES, *totals.TABLES)
+        for statement in (*sql.CREATE, *made):
+            self._base.execute(statement)
+
+    def _begin_where_it_ended(self) -> None:
+        """Open the summary file of an earlier process, or start without a run."""
+        key = runs_file.key_of(self.folders, self.viewer)
+        self._place = runs_file.used_place(runs_file.places_folder(os.environ), key)
+        if self._place is None:
+            self._reset()
+            return
+        try:
+            file = self._place.take_over(key)
+            if file is None or not self._opened(file):
+                self._reset()
+        except (duckdb.Error, OSError, UnicodeError):
+            self._leave_file("it cannot be read")
+
+    def _opened(self, file: Path) -> bool:
+        """Take the runs of a summary file; return whether they are those of its list of files."""
+        self._reset_state_for(self._instance(os.cpu_count() or 1, file))
+        try:
+            self._base.execute(sql.CLEAR_INCOMING)
+            if self._base.execute(sql.UNSOUND).fetchall() != [(0,)]:
+                return False
+            rows = self._base.execute(sql.LOADED_FILES).fetchall()
+            names = self._base.execute(sql.NAMES).fetchall()
+        except duckdb.Error:
+            return False
+        for path, size, mtime_ns, inode, mode, seal, _, single in rows:
+            stamp = accept.Stamp(size, mtime_ns, inode, mode)
+            self._known[path] = stamp if _has_hash(path, stamp, seal) else _CHANGED  # type: ignore[index]
+            self._loaded.add(path)
+            if single:
+                self._single.add(path)
+        self._generation += 1
+        self._note(names)
+        return True
+
+    def _reset_state_for(self, base: duckdb.DuckDBPyConnection) -> None:
+        self._base = base
+        self._known = {}
+        self._loaded, self._single, self._waiting, self._again = set(), set(), set(), set()
+        self._is_new = True
+
+    def _move_to_file(self) -> bool:
+        """Start anew in a summary file; return whether there is a place for one."""
+        if self._place is not None or self._in_memory_because:
+            return False
+        key = runs_file.key_of(self.folders, self.viewer)
+        self._place = runs_file.new_place(runs_file.places_folder(os.environ), key)
+        if self._place is None:
+            self._in_memory_because = "cannot be written"
+            return False
+        try:
+            file = self._place.take_over(key)  # another server may have one by now
+            if file is None or not self._opened(file):
+                self._reset()
+        except (duckdb.Error, OSError):
+            self._leave_file("cannot be written")
+        return True
+
+    def _leave_file(self, why: str) -> None:
+        """Go on in memory, without the runs that do not fit."""
+        place, self._place, self._in_memory_because = self._place, None, why
+        self._reset()
+        if place is not None:
+            with suppress(OSError):
+                place.leave()
+
+    def _recover(self, error: Exception) -> None:
+        """Make a new instance after one has failed; keep the summary file unless it is damaged."""
+        if self._place is None:
+            self._reset()
+            return
+        self._failures += 1
+        if _is_full(error):
+            self._leave_file("is on a full disk")
+            return
+        try:
+            if self._failures > _MOST_FAILURES:
+                self._leave_file("failed several times")
+            elif self._is_damaged(error) or not self._opened(self._place.again()):
+                self._reset()
+        except (duckdb.Error, OSError):
+            self._leave_file("cannot be written")
+
+    def _is_damaged(self, error: Exception) -> bool:
+        """Return whether an error is about the summary file rather than a result file."""
+        place, text = self._place, str(error)
+        return place is not None and ("database file" in text or str(place.folder) in text)
 
     def _take_in(self) -> None:
         """Refresh once; start over if a file vanishes, to list its replacement."""
@@ -440,7 +603,7 @@ class Store:
             again = self._again | (self._waiting if gone or self._again else set())
             new = [p for p, stamp in now.items() if before.get(p) != stamp or p in again]
             titled = self._audience.restricted == self._titled
-            if not new and not gone and titled and self._known is not None:
+            if not new and not gone and titled and not self._is_new:
                 return
             try:
                 if not self._change(new, gone | again, now, looked_at):
@@ -453,6 +616,7 @@ class Store:
                 continue
             self._again -= again
             self._is_loaded = True
+            self._is_new = False
             return
 
     def _change(
@@ -468,9 +632,19 @@ class Store:
         for runs is full, the remaining files wait until others go. Return False if some have just
         gone and everything has to be loaded anew.
         """
+        with self._place.writing() if self._place is not None else nullcontext():
+            return self._changed(new, gone, now, looked_at)
+
+    def _changed(
+        self,
+        new: list[str],
+        gone: set[str],
+        now: accept.Listing,
+        looked_at: dict[tuple[str, accept.Stamp], Seal | str],
+    ) -> bool:
         files = [p for p in new if not p.endswith((f"/{NAME}", f"/{WITHDRAWN}", f"/{ACCESS}"))]
         sets = self._read_sets(now)
-        touched: set[tuple[str, str]] = set()
+        touched: set[_Touched] = set()
         drop = {p for p in gone if p in now}  # changed in place: never beside themselves
         self._waiting = (self._waiting & now.keys()) - gone - set(files)
         left = set(files)
@@ -480,13 +654,20 @@ class Store:
                 self._load(part, now)
                 touched |= set(self._base.execute(sql.TOUCHED, [going]).fetchall())
                 with self._state:
-                    self._swap(set(going))
+                    self._swap(set(going), part, now, touched if last else None)
                     self._settle(part.refused, part.loaded | part.refused.keys(), now, going)
                     self._loaded |= part.loaded
                     self._single |= {row["file"] for row in part.single} & part.loaded
                     self._grow(touched, now if last else None, sets)
+                self._check_size()
+            except _OutgrownError:
+                return not self._move_to_file()
             except (_NoRoomError, duckdb.OutOfMemoryException):
-                if gone & self._loaded:  # DuckDB returns no memory of deleted rows: a new instance
+                if self._move_to_file():
+                    return False
+                if (
+                    gone & self._loaded and self._place is None
+                ):  # DuckDB returns no memory of deleted rows: a new instance
                     self._reset()
                     return False
                 self._waiting |= left - part.refused.keys()
@@ -498,9 +679,16 @@ class Store:
             drop = set()
         return True
 
+    def _check_size(self) -> None:
+        """Raise `_OutgrownError` where memory holds more runs than it should."""
+        if self._place is None and not self._in_memory_because:
+            [(runs, _)] = self._base.execute(sql.COUNT_ALL).fetchall()
+            if runs > self._most_in_memory:
+                raise _OutgrownError
+
     def _grow(
         self,
-        touched: Iterable[tuple[str, str]],
+        touched: Iterable[_Touched],
         now: accept.Listing | None,
         sets: tuple[dict[str, ResultSet], dict[str, str]],
     ) -> None:
@@ -513,7 +701,7 @@ class Store:
             self._serving = self._base
             self._known = now
         self._generation += 1
-        self._note(touched)
+        self._note((workload, model) for workload, _, _, model in touched)
 
     def _settle(
         self,
@@ -554,7 +742,7 @@ class Store:
     def _load(self, part: _Arrivals, now: accept.Listing) -> None:
         """Load the files of a part into the table `incoming`, which no page reads."""
         self._base.execute(sql.CLEAR_INCOMING)
-        if part.runs and not has_room(self._base, self.memory_bytes):
+        if part.runs and not self._has_room():
             raise _NoRoomError
         self._load_rows(part.single, part.refused)
         versions: dict[int, list[str]] = {}
@@ -569,6 +757,11 @@ class Store:
         for rank, folder in reversed(list(enumerate(self.folders))):
             self._base.execute(sql.SET_FOLDER, [folder.label, rank, f"{as_utf8(folder.path)}/"])
         self._set_tasks()
+
+    def _has_room(self) -> bool:
+        if self._place is not None:
+            return self._place.free_bytes() > runs_file.LEAST_FREE_BYTES
+        return has_room(self._base, self.memory_bytes)
 
     def _set_tasks(self) -> None:
         """Set the kind of work of every run in `incoming`, for filters."""
@@ -650,11 +843,23 @@ class Store:
             self._base.execute(sql.DROP_INCOMING, [path])
         return reason
 
-    def _swap(self, gone: set[str]) -> None:
-        """Replace old rows by new ones in one transaction."""
+    def _swap(
+        self,
+        gone: set[str],
+        part: _Arrivals,
+        now: accept.Listing,
+        touched: Iterable[_Touched] | None,
+    ) -> None:
+        """Replace old rows by new ones in one transaction.
+
+        A summary file notes the files in the same transaction. Its totals are renewed with the
+        last part, whose `touched` are those of all parts; until then it notes what is stale.
+        """
         paths = sorted(gone & self._loaded)
         with _cursor(self._base) as cursor:
             cursor.begin()
+            if self._place is not None and touched is None:
+                cursor.execute(sql.KEEP_STALE, [paths])
             if paths:
                 cursor.execute(sql.DROP_RUNS, [paths])
                 cursor.execute(sql.DROP_SPARE, [paths])
@@ -664,9 +869,30 @@ class Store:
             if paths:  # otherwise every spare run is still a copy of a shown one
                 cursor.execute(sql.PROMOTE)
                 cursor.execute(sql.DROP_PROMOTED)
+            if self._place is not None:
+                cursor.execute(sql.DROP_FILES, [paths])
+                self._keep_files(cursor, part, now)
+                if touched is not None:
+                    _renew(cursor, {*touched, *cursor.execute(sql.STALE).fetchall()})
+                    cursor.execute(sql.CLEAR_STALE)
             cursor.commit()
         self._loaded -= gone
         self._single -= gone
+
+    def _keep_files(
+        self, cursor: duckdb.DuckDBPyConnection, part: _Arrivals, now: accept.Listing
+    ) -> None:
+        """Note the loaded files of a part with their stamps, hashes and counts of runs."""
+        single = {row["file"] for row in part.single}
+        rows = [
+            (path, s.size, s.mtime_ns, s.inode, s.mode, part.hashes[path],
+             1 if path in single else part.many[path].rows, path in single)
+            for path in sorted(part.loaded)
+            for s in [now[path]]
+        ]  # fmt: skip
+        columns = [list(values) for values in zip(*rows, strict=True)] or [[] for _ in _FILE_SCHEMA]
+        cursor.register("arrived_files", pa.table(columns, schema=_FILE_SCHEMA))
+        cursor.execute(sql.KEEP_FILES)
 
     def _note(self, touched: Iterable[tuple[str, str]]) -> None:
         """Record changes of these workloads and models, in new tables: a moment keeps its own."""
@@ -705,14 +931,31 @@ class Store:
         """Yield the files that wait for memory, one entry per folder."""
         places = Counter(os.path.dirname(p) for p in self._waiting)  # noqa: PTH120 - many, fast
         for place, count in places.items():
-            reason = Text(
-                "{count:,} of its files are not loaded: the memory for runs is full "
-                "({memory_bytes:.3g} GB). {more_memory}",
+            yield self._refusal(place, self._why_without_room(count))
+
+    def _why_without_room(self, count: int) -> str:
+        if self._place is not None:
+            return Text(
+                "{count:,} of its files are not loaded: the disk of EPOCHWISE_CACHE has less than "
+                "{least:.3g} GB left. Free some space there.",
                 count=count,
-                memory_bytes=self.memory_bytes / 1000000000.0,
-                more_memory=_MORE_MEMORY,
+                least=runs_file.LEAST_FREE_BYTES / 1e9,
             )
-            yield self._refusal(place, reason)
+        reason = Text(
+            "{count:,} of its files are not loaded: the memory for runs is full "
+            "({memory_bytes:.3g} GB). {more_memory}",
+            count=count,
+            memory_bytes=self.memory_bytes / 1000000000.0,
+            more_memory=_MORE_MEMORY,
+        )
+        if self._in_memory_because:
+            return Text(
+                "{reason} Or let EPOCHWISE_CACHE name a folder with room, and restart: the file "
+                "for runs there {because}.",
+                reason=reason,
+                because=self._in_memory_because,
+            )
+        return reason
 
     def _read_sets(self, now: accept.Listing) -> tuple[dict[str, ResultSet], dict[str, str]]:
         """Return all sets by their folder, and the problems of their set.toml files."""
@@ -746,6 +989,30 @@ class Store:
         if os.path.dirname(path) in self._roots:  # noqa: PTH120 - ten thousand of them, fast
             return "lies outside a result set. Move it into a folder of its own beside set.toml."
         return None
+
+
+def _renew(cursor: duckdb.DuckDBPyConnection, touched: set[_Touched]) -> None:
+    """Compute the totals of these workloads, networks and result sets anew."""
+    if len({workload for workload, *_ in touched}) > _MOST_RENEWED:
+        for statement in totals.REFILL:
+            cursor.execute(statement)
+        return
+    for at, key in enumerate(totals.KEYS):
+        keys = sorted({row[at] for row in touched})
+        for statement in totals.RENEW[key] if keys else ():
+            cursor.execute(statement, [keys])
+
+
+def _has_hash(path: str, stamp: accept.Stamp, seal: str) -> bool:
+    """Return whether a file still has the stamp and the hash with which it was loaded."""
+    try:
+        return accept.stamp_of(path) == stamp and stated_hash(Path(path)) == seal
+    except (OSError, SealError):
+        return False
+
+
+def _is_full(error: Exception) -> bool:
+    return any(words in str(error) for words in _FULL)
 
 
 def version_of(seal: Seal) -> int:

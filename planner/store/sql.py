@@ -79,8 +79,29 @@ def literal(path: str) -> str:
 CREATE: Final = (
     f"CREATE TABLE runs ({_COLUMNS})",
     f"CREATE TABLE spare ({_COLUMNS})",
-    f"CREATE TABLE incoming ({_COLUMNS})",
+    f"CREATE TABLE work.incoming ({_COLUMNS})",
 )
+
+
+CREATE_FILES: Final = (
+    """CREATE TABLE files (path VARCHAR NOT NULL, size BIGINT NOT NULL, mtime_ns BIGINT NOT NULL,
+        inode UBIGINT NOT NULL, mode BIGINT NOT NULL, seal VARCHAR NOT NULL, held BIGINT NOT NULL,
+        single BOOLEAN NOT NULL)""",
+    "CREATE TABLE stale (workload VARCHAR, network VARCHAR, result_set VARCHAR, model VARCHAR)",
+)
+"""Tables of a summary file: the loaded files, and what totals of a cut-off refresh are stale."""
+KEEP_FILES: Final = "INSERT INTO files SELECT * FROM arrived_files"
+DROP_FILES: Final = "DELETE FROM files WHERE path IN (SELECT unnest(?))"
+LOADED_FILES: Final = "SELECT * FROM files"
+UNSOUND: Final = """
+    WITH held AS (SELECT file, count(*) AS runs
+        FROM (SELECT file FROM runs UNION ALL SELECT file FROM spare) GROUP BY file)
+    SELECT count(*) FROM files FULL JOIN held ON files.path = held.file
+    WHERE coalesce(held.runs, 0) IS DISTINCT FROM files.held"""
+"""The count of files of which a summary file has other runs than it says."""
+STALE: Final = "SELECT DISTINCT * FROM stale"
+CLEAR_STALE: Final = "DELETE FROM stale"
+NAMES: Final = "SELECT DISTINCT workload, model FROM runs"
 
 
 def _file(version: int) -> str:
@@ -93,18 +114,18 @@ def _file(version: int) -> str:
 
 LOAD_FILES: Final = {
     version: f"""
-    INSERT INTO incoming SELECT {_STORED}, {_DERIVED}, NULL, NULL, {_NUMBERS}, filename
+    INSERT INTO work.incoming SELECT {_STORED}, {_DERIVED}, NULL, NULL, {_NUMBERS}, filename
     FROM ({_file(version)})"""
     for version in range(1, SCHEMA_VERSION + 1)
 }
 """Statements to load multi-run files, by the schema version in their seal."""
 LOAD_ROWS: Final = f"""
-    INSERT INTO incoming SELECT {_STORED}, {_DERIVED}, NULL, NULL, {_NUMBERS}, file FROM arrived"""
+    INSERT INTO work.incoming SELECT {_STORED}, {_DERIVED}, NULL, NULL, {_NUMBERS}, file FROM arrived"""
 SET_FOLDER: Final = """
-    UPDATE incoming SET folder = ?, precedence = ? WHERE starts_with(file, ?)"""
-WITHOUT_TASK: Final = "SELECT DISTINCT workload, family FROM incoming"
+    UPDATE work.incoming SET folder = ?, precedence = ? WHERE starts_with(file, ?)"""
+WITHOUT_TASK: Final = "SELECT DISTINCT workload, family FROM work.incoming"
 SET_TASK: Final = """
-    UPDATE incoming SET task = tasks.task FROM tasks
+    UPDATE work.incoming SET task = tasks.task FROM tasks
     WHERE incoming.workload = tasks.workload
         AND incoming.family IS NOT DISTINCT FROM tasks.family"""
 """The table `tasks` (workload, family, task) is registered beside
@@ -116,18 +137,19 @@ _FIRST: Final = """
     rowid IN (SELECT rowid FROM (SELECT rowid, row_number()
         OVER (PARTITION BY run_id ORDER BY precedence, file NOT LIKE '%/compact-%', file) AS place
         FROM {table}) WHERE place = 1)"""
-_OUTRANKED: Final = """EXISTS (SELECT 1 FROM incoming i
+_OUTRANKED: Final = """EXISTS (SELECT 1 FROM work.incoming i
     WHERE i.run_id = runs.run_id AND i.precedence < runs.precedence)"""
 DEMOTE: Final = f"INSERT INTO spare SELECT * FROM runs WHERE {_OUTRANKED}"
 DROP_DEMOTED: Final = f"DELETE FROM runs WHERE {_OUTRANKED}"
 # Rows that one page reads together are neighbours in memory.
 _ORDER: Final = "ORDER BY workload, pattern, system, global_batch_size, run_id"
 KEEP_SPARE: Final = f"""
-    INSERT INTO spare SELECT * FROM incoming
-    WHERE run_id IN (SELECT run_id FROM runs) OR NOT {_FIRST.format(table="incoming")}"""
+    INSERT INTO spare SELECT * FROM work.incoming
+    WHERE run_id IN (SELECT run_id FROM runs) OR NOT {_FIRST.format(table="work.incoming")}"""
 KEEP_RUNS: Final = f"""
-    INSERT INTO runs SELECT * FROM incoming
-    WHERE run_id NOT IN (SELECT run_id FROM runs) AND {_FIRST.format(table="incoming")} {_ORDER}"""
+    INSERT INTO runs SELECT * FROM work.incoming
+    WHERE run_id NOT IN (SELECT run_id FROM runs) AND {_FIRST.format(table="work.incoming")}
+    {_ORDER}"""
 
 
 def _broken(name: str) -> str:
@@ -150,11 +172,11 @@ def _broken(name: str) -> str:
 
 _RULES: Final = " ".join(text for n in SUMMARY if (text := _broken(n)))
 BROKEN_RULE: Final = f"""
-    SELECT run_id, CASE {_RULES} END AS rule FROM incoming
+    SELECT run_id, CASE {_RULES} END AS rule FROM work.incoming
     WHERE file = ? AND rule IS NOT NULL LIMIT 1"""
 BROKEN_RULES: Final = f"""
     SELECT file, first(run_id), first(rule)
-    FROM (SELECT file, run_id, CASE {_RULES} END AS rule FROM incoming
+    FROM (SELECT file, run_id, CASE {_RULES} END AS rule FROM work.incoming
         WHERE file IN (SELECT unnest(?)))
     WHERE rule IS NOT NULL GROUP BY file"""
 """As `BROKEN_RULE`, for many files at once: planning the query takes a quarter of a second."""
@@ -169,11 +191,12 @@ LONGEST: Final = {
 A small file may have one text of megabytes that a million runs share: DuckDB measures it once,
 while loading would copy it for each run.
 """
-HELD: Final = "SELECT count(*) FROM incoming WHERE file = ?"
+HELD: Final = "SELECT count(*) FROM work.incoming WHERE file = ?"
 HELD_BY: Final = """
-    SELECT file, count(*) FROM incoming WHERE file IN (SELECT unnest(?)) GROUP BY file"""
-DROP_INCOMING: Final = "DELETE FROM incoming WHERE file = ?"
-CLEAR_INCOMING: Final = "DELETE FROM incoming"
+    SELECT file, count(*) FROM work.incoming WHERE file IN (SELECT unnest(?)) GROUP BY file"""
+DROP_INCOMING: Final = "DELETE FROM work.incoming WHERE file = ?"
+CLEAR_INCOMING: Final = f"CREATE OR REPLACE TABLE work.incoming ({_COLUMNS})"
+"""Rows that are deleted would keep their memory."""
 DROP_RUNS: Final = "DELETE FROM runs WHERE file IN (SELECT unnest(?))"
 DROP_SPARE: Final = "DELETE FROM spare WHERE file IN (SELECT unnest(?))"
 PROMOTE: Final = f"""
@@ -186,10 +209,10 @@ MERGE: Final = (DEMOTE, DROP_DEMOTED, KEEP_SPARE, KEEP_RUNS)
 """Statements to merge `incoming`, in this order and one transaction."""
 ALL_NEW: Final = """
     SELECT count(*) = count(DISTINCT run_id)
-        AND NOT EXISTS (SELECT 1 FROM incoming JOIN runs USING (run_id))
-    FROM incoming"""
+        AND NOT EXISTS (SELECT 1 FROM work.incoming JOIN runs USING (run_id))
+    FROM work.incoming"""
 """Whether all runs of `incoming` are new and unique."""
-KEEP_NEW: Final = f"INSERT INTO runs SELECT * FROM incoming {_ORDER}"
+KEEP_NEW: Final = f"INSERT INTO runs SELECT * FROM work.incoming {_ORDER}"
 """`MERGE` for `ALL_NEW` runs, in a third of its time."""
 CONTRADICTIONS: Final = """
     SELECT s.file, count(*), min(s.run_id), min(r.file)
@@ -230,6 +253,11 @@ ALL_FACETS: Final = f"""
     HAVING facet IS NOT NULL ORDER BY {", ".join(FACETS)}"""
 """As `FACET` for every facet under all filters: valid for facets without their own filter."""
 
+FACETS_OF_ALL: Final = """
+    SELECT facet, option, sum(runs)::BIGINT FROM facet_counts
+    WHERE $workload IS NULL OR list_contains($workload, workload) OR facet = 'workload'
+    GROUP BY facet, option, place ORDER BY facet, place, option"""
+"""As `FACET` for every facet under a filter by workload at most, from `planner.store.totals`."""
 COUNT: Final = f"SELECT count(*) FROM runs WHERE {_where()}"
 WORK: Final = f"""
     SELECT accelerator_model_name,
@@ -293,16 +321,8 @@ SCATTER: Final = """
 _SHOWN: Final = "SELECT * EXCLUDE (precedence, numbers) FROM runs"
 ROW: Final = f"{_SHOWN} WHERE run_id = ?"
 WORKLOADS: Final = """
-    SELECT workload, count(*) FROM runs
-    WHERE status = 'ok' AND (steps_to_target IS NULL AND target_reached IS NULL
-        OR coalesce(samples_per_s, first_epoch_s) IS NOT NULL)
-    GROUP BY workload
-    HAVING count(coalesce(step_time_s, samples_per_s, asymptotic_throughput, pre_train_s,
-        first_epoch_s, until_first_epoch_end_s, later_epoch_mean_s, total_s, time_to_target_s,
-        peak_memory_bytes)) > 0 OR bool_or(basis <> 'published')
-    ORDER BY bool_or(mode = 'training') DESC, bool_and(repository IS NOT NULL),
-        count(DISTINCT accelerator_model_name) DESC, count(DISTINCT system) DESC, count(*) DESC,
-        workload"""
+    SELECT workload, runs FROM workload_counts
+    ORDER BY trained DESC, published, accelerators DESC, systems DESC, runs DESC, workload"""
 """Trained workloads first, measured before published ones, then by the count of accelerators, then
 of systems.
 
@@ -310,13 +330,10 @@ Trials that only counted steps to a target have no times. A published workload w
 memory, as that of article 003, answers no question about one.
 """
 ABOUT_WORKLOADS: Final = """
-    SELECT workload, count(*), count(DISTINCT coalesce(accelerator_model_name, system_name)),
-        bool_or(list_contains($own::VARCHAR[], folder)), min(family)
-    FROM runs WHERE status = 'ok' GROUP BY workload"""
+    SELECT workload, runs, accelerators, list_has_any(folders, $own::VARCHAR[]), family
+    FROM workload_facts"""
 """Counts of a workload's runs and systems, whether some are the user's own, and its family."""
-TRAINED: Final = """
-    SELECT DISTINCT workload FROM runs
-    WHERE status = 'ok' AND mode = 'training' ORDER BY workload"""
+TRAINED: Final = "SELECT workload FROM trained_workloads ORDER BY workload"
 FORMS: Final = """
     SELECT variant, precision, system, software, engine, global_batch_size, samples_per_s,
         final_metric, params, evaluation_metric
@@ -332,16 +349,13 @@ PATTERNS: Final = """
     ORDER BY bool_or(mode = 'training') DESC,
         count(later_epoch_mean_s + coalesce(until_first_epoch_end_s, first_epoch_s)) DESC,
         count(later_epoch_sd_s) DESC, pattern"""
-_NETWORK: Final = "concat_ws(' ', model, variant)"
-_TRIAL: Final = """mode = 'training' AND evaluation_metric IS NOT NULL
+NETWORK: Final = "concat_ws(' ', model, variant)"
+TRIAL_RUN: Final = """mode = 'training' AND evaluation_metric IS NOT NULL
         AND global_batch_size IS NOT NULL AND status IN ('ok', 'nan')"""
-TRIAL_SETS: Final = f"""
-    SELECT {_NETWORK}, dataset, precision, evaluation_metric, folder, result_set,
-        list(DISTINCT file ORDER BY file), count(*), mode(target_value),
-        bool_or(evaluation_higher_is_better), min(basis), min(licence), min(source)
-    FROM runs WHERE {_TRIAL} GROUP BY 1, 2, 3, 4, 5, 6
-    ORDER BY bool_and(repository IS NOT NULL), count(DISTINCT global_batch_size) DESC,
-        count(*) DESC, 1, 2, 3, 4, 5, 6"""
+TRIAL_SETS: Final = """
+    SELECT network, dataset, precision, evaluation_metric, folder, result_set, files, runs, target,
+        higher, basis, licence, source
+    FROM trial_sets ORDER BY published, batches DESC, runs DESC, 1, 2, 3, 4, 5, 6"""
 """A diverged trial counts as one that missed the target.
 
 One stopped from outside does not count.
@@ -351,7 +365,7 @@ TRIALS: Final = f"""
         r.gradient_noise_scale, r.status, [e.step::DOUBLE FOR e IN f.evaluations] AS step,
         [e.value FOR e IN f.evaluations] AS value
     FROM read_parquet($files, hive_partitioning = false, filename = 'place') f
-    JOIN (SELECT * FROM runs WHERE {_TRIAL} AND {_NETWORK} = $network
+    JOIN (SELECT * FROM runs WHERE {TRIAL_RUN} AND {NETWORK} = $network
         AND dataset IS NOT DISTINCT FROM $dataset AND precision IS NOT DISTINCT FROM $precision
         AND evaluation_metric = $metric AND folder = $folder AND result_set = $result_set) r
         ON r.run_id = f.run_id AND r.file = f.place
@@ -360,20 +374,20 @@ TARGET_TIMES: Final = f"""
     SELECT system, ({DEVICES})::BIGINT AS devices, global_batch_size, time_to_target_s,
         steps_to_target, target_value, software, source_path, system_name,
         accelerator_model_name, accelerators_per_node, number_of_nodes
-    FROM runs WHERE {_TRIAL} AND {_NETWORK} = $network
+    FROM runs WHERE {TRIAL_RUN} AND {NETWORK} = $network
         AND dataset IS NOT DISTINCT FROM $dataset AND precision IS NOT DISTINCT FROM $precision
         AND evaluation_metric = $metric AND folder = $folder AND result_set = $result_set
         AND time_to_target_s IS NOT NULL
     ORDER BY devices, time_to_target_s, run_id LIMIT $most"""
 """Stated times to the target of a set of trials, by the number of devices."""
-_TIMED: Final = """status = 'ok' AND mode = 'training' AND (asymptotic_throughput IS NOT NULL
+TIMED_RUN: Final = """status = 'ok' AND mode = 'training' AND (asymptotic_throughput IS NOT NULL
         OR global_batch_size IS NOT NULL AND step_time_s IS NOT NULL)"""
-TIMED_WORKLOADS: Final = f"SELECT DISTINCT workload FROM runs WHERE {_TIMED} ORDER BY workload"
+TIMED_WORKLOADS: Final = "SELECT workload FROM timed_workloads ORDER BY workload"
 TIMED_SYSTEMS: Final = f"""
     SELECT workload, system_name, {DEVICES}, system, pattern, software,
         count(DISTINCT global_batch_size)
     FROM runs
-    WHERE workload = ? AND {_TIMED}
+    WHERE workload = ? AND {TIMED_RUN}
     GROUP BY 1, 2, 3, 4, 5, 6
     ORDER BY workload, system_name, 3, system, 7 DESC, pattern, software"""
 """Systems with a curve of step times in training; the best measured pattern first."""
@@ -382,18 +396,9 @@ PLACEMENTS: Final = """
         peer_to_peer, startup_s
     FROM runs WHERE workload = ? AND pattern = ? AND status = 'ok' LIMIT ?"""
 """Device and node counts of each run, with launch mode, link and start-up."""
-SCALED_WORKLOADS: Final = f"""
-    WITH timed AS (
-        SELECT workload, repository IS NULL AS own, launch,
-            ({DEVICES})::BIGINT AS devices, (system_name, pattern, software) AS series
-        FROM runs WHERE {_TIMED}
-            AND coalesce(parallelism, 'data') NOT IN ('stage', 'branch', 'tensor')),
-    counted AS (
-        SELECT workload, series, bool_or(own) AS own, count(DISTINCT devices) AS counts,
-            bool_or(launch IS NOT NULL) AS launched
-        FROM timed GROUP BY workload, series HAVING count(DISTINCT devices) > 1)
-    SELECT workload, max(counts)::BIGINT FROM counted GROUP BY workload
-    ORDER BY bool_or(launched) DESC, bool_or(own) DESC, max(counts) DESC, workload"""
+SCALED_WORKLOADS: Final = """
+    SELECT workload, counts FROM scaled_workloads
+    ORDER BY launched DESC, own DESC, counts DESC, workload"""
 """Workloads with step times on several device counts of one system, with their most counts: those
 with stated launch modes first, then those outside the library."""
 RANKS: Final = """
@@ -402,20 +407,24 @@ RANKS: Final = """
     FROM runs WHERE sweep = 'driver-or-workers' AND basis = 'published'
     ORDER BY global_batch_size, launch, 2, run_id"""
 """Published cases of driver and workers; `extra` has the rank of some."""
-_CHECKED: Final = """status = 'ok' AND coalesce(later_epoch_mean_s, first_epoch_s,
+CHECKED_RUN: Final = """status = 'ok' AND coalesce(later_epoch_mean_s, first_epoch_s,
         until_first_epoch_end_s, pre_train_s, total_s, step_time_s, samples_per_s) IS NOT NULL"""
 CHECKED: Final = f"""
     SELECT {", ".join(READ)}, system, accelerators_per_node, number_of_nodes FROM runs
-    WHERE {_CHECKED} AND ($workload IS NULL OR workload = $workload)
+    WHERE {CHECKED_RUN} AND ($workload IS NULL OR workload = $workload)
     ORDER BY recorded_at DESC, workload, pattern, system, global_batch_size, run_id LIMIT $most"""
 """Good runs with a time, the newest first; others cannot be suspect."""
-CHECKED_WORKLOADS: Final = f"""
-    SELECT workload, count(*) FROM runs WHERE {_CHECKED} GROUP BY workload ORDER BY workload"""
-TOUCHED: Final = """
-    SELECT DISTINCT workload, model FROM incoming
-    UNION SELECT DISTINCT workload, model FROM spare
-    UNION SELECT DISTINCT workload, model FROM runs WHERE file IN (SELECT unnest(?::VARCHAR[]))"""
-"""Workloads and models whose runs a refresh may change; the files are the deleted ones."""
+CHECKED_WORKLOADS: Final = "SELECT workload, runs FROM checked_workloads ORDER BY workload"
+_TOUCHED: Final = f"workload, {NETWORK} AS network, result_set, model"
+TOUCHED: Final = f"""
+    SELECT DISTINCT {_TOUCHED} FROM work.incoming
+    UNION SELECT DISTINCT {_TOUCHED} FROM spare
+    UNION SELECT DISTINCT {_TOUCHED} FROM runs WHERE file IN (SELECT unnest(?::VARCHAR[]))"""
+"""Workloads, networks, result sets and models whose runs a refresh may change.
+
+The files are the deleted ones.
+"""
+KEEP_STALE: Final = f"INSERT INTO stale {TOUCHED}"
 FACTOR_ROWS: Final = f"""
     {_SHOWN}
     WHERE status = 'ok' AND later_epoch_mean_s IS NOT NULL AND
@@ -435,9 +444,7 @@ JOB_ROWS: Final = """
 LIBRARY_ROWS: Final = """
     SELECT workload, precision, system_name, accelerator_model_name, accelerators_per_node,
         number_of_nodes, max(samples_per_s) AS samples_per_s
-    FROM runs
-    WHERE status = 'ok' AND mode = 'training' AND device_kind <> 'cpu' AND samples_per_s > 0
-        AND (repository IS NULL OR workload = ?)
+    FROM best_speeds WHERE own OR workload = ?
     GROUP BY ALL ORDER BY ALL LIMIT ?"""
 """The best speed of every workload on every system with accelerators.
 
@@ -445,13 +452,9 @@ Published runs of other workloads are excluded: sources differ by more than two 
 one source.
 """
 RECENT_SETS: Final = """
-    WITH counted AS (
-        SELECT result_set, folder, coalesce(accelerator_model_name, system_name) AS accelerator,
-            count(*) AS runs, max(recorded_at) AS newest, mode(basis) AS basis
-        FROM runs GROUP BY 1, 2, 3)
     SELECT result_set, folder, sum(runs)::BIGINT, max(newest), first(basis ORDER BY runs DESC),
         list(accelerator ORDER BY runs DESC, accelerator)[:4], count(*)
-    FROM counted GROUP BY result_set, folder
+    FROM set_counts GROUP BY result_set, folder
     ORDER BY max(newest) DESC, result_set, folder LIMIT ?"""
 """Result sets by their newest run, with the four accelerators of most runs."""
 FILE_OF: Final = "SELECT file FROM runs WHERE run_id = ?"
@@ -494,4 +497,6 @@ SETTINGS: Final = (
 ALIVE: Final = "SELECT 1"
 MOMENT: Final = "SELECT count(*) FROM (SELECT 1 FROM runs LIMIT 1)"
 """A transaction sees the runs as they are at its first query."""
+ARRIVALS: Final = "ATTACH ':memory:' AS work"
+"""A place in memory for arriving runs, also beside a summary file."""
 ALLOW: Final = "SET allowed_directories = ?"

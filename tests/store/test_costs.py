@@ -187,6 +187,7 @@ def test_when_memory_for_runs_is_full_what_is_loaded_is_shown_and_the_rest_liste
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reader, "CHUNK", 1_000)
+    monkeypatch.setenv("EPOCHWISE_CACHE", "/dev/null")  # no folder, so no file for runs
     _sets_of(tmp_path, 12, 1_000)
     store = Store([folder(tmp_path)], memory_bytes=LEAST_BYTES)
     store.refresh()
@@ -196,6 +197,7 @@ def test_when_memory_for_runs_is_full_what_is_loaded_is_shown_and_the_rest_liste
     result = [r for r in store.refused if "memory for runs is full (0.1 GB)" in r.reason]
     assert len(result) == 12 - shown // 1_000
     assert all("EPOCHWISE_MEMORY_GB" in r.reason for r in result)
+    assert all("EPOCHWISE_CACHE name a folder with room" in r.reason for r in result)
     looked: list[str] = []
     with monkeypatch.context() as patch:
         patch.setattr(reader, "accepted", looked.append)
