@@ -25,7 +25,8 @@ KEYWORDS: Final = {"Text": (0,), "plural": (1, 2)}
 _WORD: Final = re.compile(r"[A-Za-z]{2,}")
 _PHRASE: Final = re.compile(r"[A-Za-z]{2,}[,;:.]? [A-Za-z(]|[A-Za-z]{2,}[,:]? \0|\0 [A-Za-z]{2,}")
 _NOT_A_SENTENCE: Final = re.compile(
-    r"</?[a-zA-Z]+|/>|style=|https?://|\b(SELECT|FROM|WHERE|CASE|WHEN|NULL|AND|INSERT INTO|CREATE|ORDER BY|AS|IN|NOT)\b|\\frac|\\text"
+    r"</?[a-zA-Z]+|/>|style=|https?://|\\frac|\\text"
+    r"|\b(SELECT|FROM|WHERE|CASE|WHEN|NULL|AND|INSERT INTO|CREATE|ORDER BY|AS|IN|NOT)\b"
     r"|&[a-z]+;|%\{|class=|fill=|stroke|\A\s*\|"
 )
 _PIECE: Final = re.compile(r"\A[\s,;.)]|\A\{?\w+\}?\Z")

@@ -33,6 +33,7 @@ from planner.core import (
     slug,
     text_of,
     value_of,
+    with_current_names,
 )
 from planner.core.slugs import slugs
 from planner.report import public_url, with_base
@@ -100,7 +101,8 @@ def _cleared(page: str) -> None:
 
 def parameters_now() -> Parameters:
     """Return the parameters in the current address."""
-    return {k: st.query_params.get_all(k)[:MOST] for k in st.query_params}
+    now = {k: st.query_params.get_all(k)[:MOST] for k in st.query_params}
+    return with_current_names(now)
 
 
 def memory_of(page: str) -> dict[str, Any]:

@@ -510,7 +510,7 @@ _GROUPS: Final = {
         "setup_usd", "startup_s", "minimum_s", "egress_usd", "interruptions_per_hour",
         "lost_work_s", "restart_s",
     ),
-    "Uncertainties": ("price_doubt", "stale_price_doubt", "capital_doubt"),
+    "Uncertainties": ("price_uncertainty", "stale_price_uncertainty", "capital_uncertainty"),
 }  # fmt: skip
 """All fields of `Assumptions` except the runs a month, which is drawn above."""
 _OF_CURRENCY: Final = ("country", "currency", "rate", "rate_as_of", "tax")

@@ -32,7 +32,7 @@ COMMON: Final = frozenset({
     "tariff_usd_per_kwh", "kg_co2_per_kwh", "pue", "host_watts_share", "idle_watts_share",
     "host_price_share", "life_years", "residual_share", "rate_of_capital", "upkeep_share",
     "setup_usd", "minimum_s", "startup_s", "egress_usd", "interruptions_per_hour", "lost_work_s",
-    "restart_s", "price_doubt", "stale_price_doubt", "capital_doubt",
+    "restart_s", "price_uncertainty", "stale_price_uncertainty", "capital_uncertainty",
 })  # fmt: skip
 """Assumptions of Compare hardware that all jobs share; a job has its own runs a month."""
 

@@ -4,7 +4,8 @@ Each has a default with a reason, is shown beside every answer, and can be chang
 of 0.1 draws a value from a triangle that reaches 10 % below and above it.
 
 For electricity, an entered price counts first, then the country's row of the catalogue, then the
-default. A price older than 12 months has the uncertainty of any old price (`stale_price_doubt`).
+default. A price older than 12 months has the uncertainty of any old price
+(`stale_price_uncertainty`).
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ class Assumptions:
     startup_s: from the first billed second of a rented machine until work begins.
     egress_usd: data egress [USD/run].
     interruptions_per_hour, lost_work_s, restart_s: of spot instances.
-    price_doubt, stale_price_doubt: of prices below and above 12 months of age [share].
-    capital_doubt: of life, upkeep and tariff [share].
+    price_uncertainty, stale_price_uncertainty: of prices below and above 12 months of age [share].
+    capital_uncertainty: of life, upkeep and tariff [share].
     """
 
     runs_per_month: float = 4.0
@@ -63,9 +64,9 @@ class Assumptions:
     interruptions_per_hour: float = 0.05
     lost_work_s: float = 900.0
     restart_s: float = 300.0
-    price_doubt: float = 0.05
-    stale_price_doubt: float = 0.3
-    capital_doubt: float = 0.25
+    price_uncertainty: float = 0.05
+    stale_price_uncertainty: float = 0.3
+    capital_uncertainty: float = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,15 +182,15 @@ ASSUMPTION_TEXTS: Final[Mapping[str, AssumptionText]] = MappingProxyType(
         "restart_s": AssumptionText(
             words="Restart after each", unit="s", least=0.0, most=86400.0, why="image, checkpoint"
         ),
-        "price_doubt": AssumptionText(
+        "price_uncertainty": AssumptionText(
             words="Uncertainty of a current price", unit="± share", least=0.0, most=0.9,
             why="regions and taxes",
         ),
-        "stale_price_doubt": AssumptionText(
+        "stale_price_uncertainty": AssumptionText(
             words="Uncertainty of a price over 12 months old", unit="± share", least=0.0, most=0.9,
             why="prices of accelerators move by tens of per cent a year",
         ),
-        "capital_doubt": AssumptionText(
+        "capital_uncertainty": AssumptionText(
             words="Uncertainty of life, upkeep, tariff", unit="± share", least=0.0, most=0.9,
             why="no better source was found",
         ),
@@ -259,7 +260,7 @@ def _machine(
     accelerators_watts: float, price: float, assumed: Assumptions, uncertainty: float
 ) -> Owned:
     watts = accelerators_watts * (1.0 + assumed.host_watts_share)
-    far = assumed.capital_doubt
+    far = assumed.capital_uncertainty
     return Owned(
         price_usd=around(price, uncertainty, ""),
         life_years=around(assumed.life_years, far, "life of a machine"),
@@ -336,7 +337,7 @@ def with_tariff_uncertainty(
     candidates: Sequence[Candidate], assumed: Assumptions, electricity: Electricity | None
 ) -> list[Candidate]:
     """Return the candidates; an old tariff gets the uncertainty of an old price."""
-    wide = max(assumed.stale_price_doubt, assumed.capital_doubt)
+    wide = max(assumed.stale_price_uncertainty, assumed.capital_uncertainty)
     price = assumed.tariff_usd_per_kwh
     if electricity is None or not electricity.stale or not wide or not price:
         return list(candidates)
@@ -365,8 +366,8 @@ def electricity_lines(assumed: Assumptions, electricity: Electricity | None) -> 
     if electricity.stale:
         lines.append(
             Text(
-                "That price is over 12 months old; assumed accurate to ± {stale_price_doubt}.",
-                stale_price_doubt=percent(max(assumed.stale_price_doubt, assumed.capital_doubt)),
+                "That price is over 12 months old; assumed accurate to ± {accuracy}.",
+                accuracy=percent(max(assumed.stale_price_uncertainty, assumed.capital_uncertainty)),
             )
         )
     if electricity.carbon:

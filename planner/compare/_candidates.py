@@ -497,7 +497,7 @@ def _rented(
 ) -> Candidate:
     hardware = _hardware(accelerator, offer.accelerators * machines, machines)
     stale = is_stale(offer.as_of, shop.today)
-    uncertainty = shop.assumed.stale_price_doubt if stale else shop.assumed.price_doubt
+    uncertainty = shop.assumed.stale_price_uncertainty if stale else shop.assumed.price_uncertainty
     price = offer.price_per_hour * rate * machines
     several = f"{machines} machines" if machines > 1 else ""
     terms = "" if offer.terms == "on demand" else offer.terms
@@ -584,7 +584,7 @@ def _server_amount(accelerator: Accelerator, price: float, each: str) -> str:
 def _age(as_of: date | None, shop: Shop) -> tuple[bool, float]:
     """Return whether a price is over 12 months old, and its uncertainty [share]."""
     stale = as_of is None or is_stale(as_of, shop.today)
-    return stale, shop.assumed.stale_price_doubt if stale else shop.assumed.price_doubt
+    return stale, shop.assumed.stale_price_uncertainty if stale else shop.assumed.price_uncertainty
 
 
 def _of_entry(entry: Entry, accelerator: Accelerator, shop: Shop, best: Best) -> Candidate:

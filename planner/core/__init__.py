@@ -100,6 +100,7 @@ from planner.core.parameters import (
     shown,
     text_of,
     value_of,
+    with_current_names,
 )
 from planner.core.points import (
     LARGEST,
@@ -213,6 +214,7 @@ __all__ = [
     "t_quantile",
     "text_of",
     "value_of",
+    "with_current_names",
     "with_ends",
     "with_range",
 ]

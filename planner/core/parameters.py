@@ -13,13 +13,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 from planner.core._text import Text
 
 Kind = Literal["text", "whole", "number", "choice", "flag", "date"]
 Given = Mapping[str, Sequence[str]]
+Texts = TypeVar("Texts", bound=Sequence[str])
 
 NEXT_TO_NOTHING: Final = 1e-15
 """A smaller number above 0 is a typing error: no unit here needs it, and its quotients overflow."""
@@ -93,6 +94,22 @@ class Read:
     problems: tuple[Problem, ...] = ()
 
 
+FORMER_NAMES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "price_doubt": "price_uncertainty",
+        "stale_price_doubt": "stale_price_uncertainty",
+        "capital_doubt": "capital_uncertainty",
+    }
+)
+"""Names of parameters in links of earlier versions, and their names today."""
+
+
+def with_current_names(request: Mapping[str, Texts]) -> dict[str, Texts]:
+    """Return the request with former names replaced; where both are given, today's counts."""
+    former = {FORMER_NAMES[name]: texts for name, texts in request.items() if name in FORMER_NAMES}
+    return former | {n: texts for n, texts in request.items() if n not in FORMER_NAMES}
+
+
 def read(table: Sequence[Parameter], request: Given, ignored: Collection[str] = ()) -> Read:
     """Return values of a table's parameters.
 
@@ -107,7 +124,7 @@ def read(table: Sequence[Parameter], request: Given, ignored: Collection[str] = 
         return Read(values=_defaults(table), problems=tuple(problems))
     by_name = {p.name: p for p in table}
     values = dict(_defaults(table))
-    for name, texts in request.items():
+    for name, texts in with_current_names(request).items():
         if name in by_name:
             values[name] = _values(by_name[name], list(texts), problems)
         elif name not in ignored:

@@ -184,7 +184,7 @@ def test_what_grey_means_is_in_the_legend_of_the_chart() -> None:
     assert "too late or too dear" in legend(cost_limit="20")
 
 
-def test_what_to_measure_is_listed_once_with_the_doubt_either_way(store: Store) -> None:
+def test_what_to_measure_is_listed_once_with_the_uncertainty_either_way(store: Store) -> None:
     result = comparison(store, **LINK)
     row = next(r for r in result.rows if isinstance(r.time, Estimate) and r.timed.measure_next)
     assert isinstance(row.time, Estimate)

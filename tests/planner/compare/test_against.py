@@ -15,7 +15,7 @@ ROWS = by_id(compared().rows)
 RENT, SPOT, BUY = "rent-cloud-eu-1x-plain-on-demand", "rent-cloud-eu-1x-twice-spot", "buy-1x-plain"
 
 
-def test_an_option_is_once_as_good_as_itself_without_doubt() -> None:
+def test_an_option_is_once_as_good_as_itself_without_uncertainty() -> None:
     for order in ("cost", "time"):
         found = times_better(ROWS[RENT], ROWS[RENT], order)
         assert found is not None

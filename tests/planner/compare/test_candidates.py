@@ -41,7 +41,7 @@ def test_the_best_run_of_a_system_stands_for_it() -> None:
     assert own.run.run.global_batch_size == 400
 
 
-def test_an_old_price_is_marked_and_doubted_more() -> None:
+def test_an_old_price_is_marked_and_less_certain() -> None:
     found = {c.id: c for c in candidates_of(job(), SHOP)}
     old = found["rent-cloud-eu-1x-huge-on-demand"]
     assert old.stale

@@ -45,7 +45,7 @@ def _tariff(answer: Comparison) -> Range:
     return owned.tariff_usd_per_kwh
 
 
-def test_an_old_tariff_is_doubted_as_any_old_price_is() -> None:
+def test_an_old_tariff_is_uncertain_as_any_old_price_is() -> None:
     fresh, old = (_told(replace(ROW, price_as_of=day)) for day in (FRESH, OLD))
     assert _tariff(fresh).high == pytest.approx(0.5 * 1.25)
     assert _tariff(old).high == pytest.approx(0.5 * 1.3)

@@ -18,7 +18,8 @@ from planner.job import Candidate, Goal, Known, library_of
 from tests.planner.compare.made import CATALOG, RUN, TODAY, job, other, row
 
 EXACT = Assumptions(
-    runs_per_month=10.0, startup_s=0.0, price_doubt=0.0, stale_price_doubt=0.0, capital_doubt=0.0,
+    runs_per_month=10.0, startup_s=0.0, price_uncertainty=0.0,
+    stale_price_uncertainty=0.0, capital_uncertainty=0.0,
     host_watts_share=0.0, idle_watts_share=0.0, host_price_share=0.0, pue=1.0,
     tariff_usd_per_kwh=0.1, upkeep_share=0.0,
     residual_share=0.0, rate_of_capital=0.0, life_years=4.0, kg_co2_per_kwh=0.5,

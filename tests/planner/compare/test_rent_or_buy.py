@@ -31,7 +31,8 @@ from planner.job import Goal
 from tests.planner.compare.made import CATALOG, TODAY, job, offer
 
 EXACT = Assumptions(
-    runs_per_month=10.0, startup_s=0.0, price_doubt=0.0, stale_price_doubt=0.0, capital_doubt=0.0,
+    runs_per_month=10.0, startup_s=0.0, price_uncertainty=0.0,
+    stale_price_uncertainty=0.0, capital_uncertainty=0.0,
     host_watts_share=0.0, idle_watts_share=0.5, host_price_share=0.0, pue=1.0,
     tariff_usd_per_kwh=0.1, upkeep_share=0.0, residual_share=0.0, rate_of_capital=0.0,
     life_years=4.0,
@@ -224,7 +225,10 @@ def test_no_sentence_contradicts_that_buying_is_likely_cheaper(
     runs: float, price: float, other: float, doubt: float
 ) -> None:
     doubted = Assumptions(
-        runs_per_month=runs, other_hours_per_month=other, price_doubt=doubt, capital_doubt=doubt
+        runs_per_month=runs,
+        other_hours_per_month=other,
+        price_uncertainty=doubt,
+        capital_uncertainty=doubt,
     )
     found = _found(doubted, price=price)
     rent, buy = (row.drawn.cost for row in (found.rent, found.buy) if row.drawn is not None)

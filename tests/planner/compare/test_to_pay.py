@@ -18,7 +18,8 @@ from planner.cost import Display
 from tests.planner.compare.made import CATALOG, TODAY, job, offer
 
 EXACT = Assumptions(
-    startup_s=0.0, price_doubt=0.0, stale_price_doubt=0.0, capital_doubt=0.0, host_watts_share=0.0,
+    startup_s=0.0, price_uncertainty=0.0, stale_price_uncertainty=0.0, capital_uncertainty=0.0,
+    host_watts_share=0.0,
     host_price_share=0.25, pue=1.0, tariff_usd_per_kwh=0.1,
 )  # fmt: skip
 RUN_H = 36_100.0 / 3600.0
@@ -104,7 +105,7 @@ def test_a_cost_limit_is_for_the_cost_of_a_run() -> None:
 @given(st.floats(1.0, 30_000.0), st.floats(0.0, 0.9))
 def test_no_option_meets_a_budget_below_its_price(budget: float, doubt: float) -> None:
     """Whatever is assumed: where it meets the budget in a draw, that draw pays no more."""
-    unsure = replace(EXACT, price_doubt=doubt, capital_doubt=doubt)
+    unsure = replace(EXACT, price_uncertainty=doubt, capital_uncertainty=doubt)
     result = _told(RENT, RESERVED, BUY, OWN, limits=Limits(budget_usd=budget), assumed=unsure)
     for row in result.rows:
         assert row.drawn is not None

@@ -205,3 +205,10 @@ def test_a_beginning_of_a_name_finds_it_and_a_sentence_ends_once() -> None:
     assert "wideresnet-103m-cifar-100-adam-float32, ..." in result
     assert not result.endswith("....")
     assert "any more" not in result
+
+
+def test_links_of_earlier_versions_are_read_by_todays_names() -> None:
+    table = (Parameter(name="price_uncertainty", words="of a price", kind="number"),)
+    assert read(table, {"price_doubt": ["0.2"]}).values["price_uncertainty"] == 0.2
+    both = read(table, {"price_doubt": ["0.2"], "price_uncertainty": ["0.1"]})
+    assert (both.values["price_uncertainty"], both.problems) == (0.1, ())

@@ -44,7 +44,7 @@ def test_the_interval_of_a_cost_by_the_hour_is_that_of_the_time() -> None:
     np.testing.assert_allclose([low, value, high], [7.92, 9.90, 13.86], rtol=1e-3)
 
 
-def test_doubt_of_time_and_price_add_in_logarithms() -> None:
+def test_uncertainty_of_time_and_price_add_in_logarithms() -> None:
     sure = ends(cost_of_owning(WORKSTATION, UNSURE, 0.5))
     both = ends(cost_of_owning(WORKSTATION, UNSURE, Range(0.3, 0.5, 0.8)))
     assert both[0] < sure[0] < sure[2] < both[2]

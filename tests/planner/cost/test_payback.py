@@ -201,9 +201,9 @@ def _spread(middle: float, doubt: float, seed: int) -> Floats:
 @unhurried
 @given(amounts(0, 1.5), amounts(0, 0.8), amounts(1, 300), amounts(0.5, 4.0), amounts(0, 1))
 def test_where_buying_is_likely_cheaper_the_payback_is_neither_never_nor_too_late(
-    doubt: float, life_doubt: float, runs: float, dearer: float, residual: float
+    doubt: float, life_uncertainty: float, runs: float, dearer: float, residual: float
 ) -> None:
-    life = Range(2.0 * (1.0 - life_doubt), 2.0, 2.0 * (1.0 + life_doubt))
+    life = Range(2.0 * (1.0 - life_uncertainty), 2.0, 2.0 * (1.0 + life_uncertainty))
     owned = replace(WORKSTATION, life_years=life, residual_share=residual)
     work_s, rent = _spread(10 * HOUR, doubt, 1), _spread(20.0 * dearer, 0.5 * doubt, 2)
     busy = utilisation_of(work_s, runs)

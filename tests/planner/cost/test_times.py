@@ -54,14 +54,14 @@ def test_what_is_shared_leaves_each_interval_as_it_is(dof: float) -> None:
     np.testing.assert_allclose(ends, [10, 8, 14], rtol=0.02)
 
 
-def test_options_that_share_all_their_doubt_are_decided_by_any_gap() -> None:
+def test_options_that_share_all_their_uncertainty_are_decided_by_any_gap() -> None:
     slower = Estimate(value=10.1, low=9.09, high=10.1 / 0.9)
     times = {"a": NARROW, "b": slower}
     assert probability_fastest(draw_times(times, Uncertainty(shared_sd=1.0))).tolist() == [1.0, 0.0]
     assert 0.5 < probability_fastest(draw_times(times))[0] < 0.6
 
 
-def test_shared_doubt_is_the_correlation_of_the_logarithms() -> None:
+def test_shared_uncertainty_is_the_correlation_of_the_logarithms() -> None:
     drawn = np.log(draw_times({"a": NARROW, "b": NARROW}, Uncertainty(shared_sd=0.5**0.5 * SD)))
     assert np.corrcoef(drawn)[0, 1] == pytest.approx(0.5, abs=0.03)
     both = {n: Uncertainty(shared_sd=1.0, shared=n) for n in "ab"}
@@ -97,6 +97,6 @@ def test_an_impossible_time_is_named(time: Estimate, result: str) -> None:
         draw_time(time, "tpu")
 
 
-def test_all_that_is_wrong_with_a_doubt_is_said_at_once() -> None:
+def test_all_that_is_wrong_with_an_uncertainty_is_said_at_once() -> None:
     with pytest.raises(ValueError, match=r"(?is)dof is 0.*shared_sd is -1"):
         Uncertainty(dof=0, shared_sd=-1)

@@ -58,7 +58,7 @@ def test_three_pairs_speak_for_themselves() -> None:
     assert effect(pairs(1.2, 1.3, 1.25)).per_epoch.reasons == ()
 
 
-def test_an_effect_inside_its_doubt_is_not_decided() -> None:
+def test_an_effect_inside_its_uncertainty_is_not_decided() -> None:
     result = effect(pairs(0.9, 1.2, 1.05))
     assert UNDECIDED in result.per_epoch.reasons
     assert ", includes 1)" in result.sentence

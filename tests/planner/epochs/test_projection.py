@@ -121,7 +121,7 @@ def test_more_epochs_take_longer_and_are_known_less_well(epochs: int) -> None:
     assert more.high - more.low > fewer.high - fewer.low
 
 
-def test_a_run_that_continues_doubts_only_what_is_left() -> None:
+def test_a_run_that_continues_is_uncertain_only_in_what_is_left() -> None:
     assert width(total(4, continuing=True)) < 1e-12
     assert width(total(20, continuing=True)) < width(total(20))
     assert_allclose(total(20, continuing=True).value, total(20).value)
@@ -136,7 +136,7 @@ def test_more_measured_epochs_narrow_the_interval() -> None:
     assert width(total(2000, many)) < width(total(2000, few))
 
 
-def test_the_doubt_between_sessions_adds_itself() -> None:
+def test_the_uncertainty_between_sessions_adds_itself() -> None:
     assert width(tpu_4096(session_sd=SESSION_SD)) > 1.5 * width(tpu_4096())
 
 

@@ -64,7 +64,7 @@ def test_a_clear_gap_is_decided() -> None:
     assert answer(ratio_report(SLOW, FAST, 20).asymptotic).decided
 
 
-def test_a_gap_inside_the_doubt_is_not_decided_and_says_what_to_measure() -> None:
+def test_a_gap_inside_the_uncertainty_is_not_decided_and_says_what_to_measure() -> None:
     speed_up = answer(ratio_report(FAST, run("old", 256, 10.3), 20).asymptotic)
     assert not speed_up.decided
     assert "Measure both again" in speed_up.factor.reasons[-1]
@@ -76,7 +76,7 @@ def test_runs_of_one_session_are_told_apart_more_finely() -> None:
     assert SESSION_SD == 0.021
 
 
-def test_even_one_epoch_is_compared_with_the_doubt_between_sessions() -> None:
+def test_even_one_epoch_is_compared_with_the_uncertainty_between_sessions() -> None:
     factor = answer(ratio_report(FAST, SLOW, 1).over_epochs).factor
     assert_allclose(factor.value, 1.0)
     assert factor.low < 0.95

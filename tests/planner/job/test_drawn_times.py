@@ -69,7 +69,7 @@ def test_the_most_of_a_card_are_surely_the_fastest_and_have_a_rank_each() -> Non
     assert not any(r.tied for r in result.rows)
 
 
-def test_the_median_is_the_time_and_its_interval_that_of_both_doubts() -> None:
+def test_the_median_is_the_time_and_its_interval_that_of_both_uncertainties() -> None:
     for count, found in _by_count(_counts(DESCRIBED, Known())).items():
         total = found.timed.total
         assert isinstance(total, Estimate)
@@ -106,7 +106,7 @@ def test_where_one_was_measured_several_rest_on_that_system() -> None:
     assert set(parts[1]) == {"Time on Plain"}
 
 
-def test_a_time_without_doubt_is_drawn_as_it_is() -> None:
+def test_a_time_without_uncertainty_is_drawn_as_it_is() -> None:
     exact = Estimate(value=5.0, low=5.0, high=5.0)
     assert work_draws(exact, {}) == 5.0
 
@@ -151,7 +151,7 @@ def test_the_time_of_the_same_hardware_is_not_what_decides_between_two_prices() 
     assert not any(r.tied for r in result.answered)
 
 
-def test_two_measured_systems_keep_doubts_of_their_own() -> None:
+def test_two_measured_systems_keep_uncertainties_of_their_own() -> None:
     twice = other("Twice")
     of = job(RUN, twice)
     options = [c for c in candidates_of(of, SHOP) if c.way == "own"]
@@ -194,7 +194,7 @@ def test_how_many_samples_it_takes_decides_nothing_between_two_options() -> None
     assert result == pytest.approx(better(sure[first], sure[second], question.limits), abs=0.01)
 
 
-def test_the_interval_of_the_total_keeps_the_doubt_of_the_samples() -> None:
+def test_the_interval_of_the_total_keeps_the_uncertainty_of_the_samples() -> None:
     for row_ in _to_target():
         total = row_.timed.total
         assert isinstance(total, Estimate)
@@ -234,7 +234,7 @@ def test_a_measured_interval_that_is_narrower_than_the_samples_stays_as_it_is() 
     assert (low, high) == (pytest.approx(4e4, rel=0.03), pytest.approx(6e4, rel=0.03))
 
 
-def test_so_many_epochs_have_no_doubt_of_samples() -> None:
+def test_so_many_epochs_have_no_uncertainty_of_samples() -> None:
     for row_ in _counts(job(), KNOWN).rows:
         assert row_.drawn is not None
         assert SAMPLES not in row_.drawn.parts
@@ -250,7 +250,7 @@ def _eight(cards: tuple[str, ...]) -> list[Row]:
     return list(compare(question, options).answered)
 
 
-def test_two_kinds_of_cards_share_a_small_part_of_the_doubt_of_scaling() -> None:
+def test_two_kinds_of_cards_share_a_small_part_of_the_uncertainty_of_scaling() -> None:
     factors = []
     for row_ in _eight(("plain", "twice")):
         assert row_.drawn is not None
@@ -278,7 +278,7 @@ def _from_four(counts: tuple[int, ...]) -> dict[int, Row]:
     return _by_count(_counts(job(four, **there), known, counts=counts))
 
 
-def test_fewer_than_were_measured_are_doubted_the_other_way() -> None:
+def test_fewer_than_were_measured_are_uncertain_the_other_way() -> None:
     rows = _from_four((1, 2, 8))
     z = {n: np.log(r.drawn.parts[OWN_SCALING]) for n, r in rows.items() if r.drawn}
     assert np.corrcoef(z[1], z[2])[0, 1] == pytest.approx(1.0, abs=0.01)
@@ -287,7 +287,7 @@ def test_fewer_than_were_measured_are_doubted_the_other_way() -> None:
     assert np.std(z[8]) == pytest.approx(np.std(z[2]), rel=0.02)
 
 
-def test_what_was_measured_has_no_doubt_of_scaling() -> None:
+def test_what_was_measured_has_no_uncertainty_of_scaling() -> None:
     rows = _from_four((4, 8))
     assert rows[4].drawn is not None
     assert rows[8].drawn is not None

@@ -289,7 +289,7 @@ def test_another_count_is_what_was_measured_over_both_efficiencies(count: int) -
     assert _value(rate_on(of, _on(count), library).samples_per_s) == pytest.approx(320.0 * factor)
 
 
-def test_its_doubt_is_that_of_the_doublings_between_them() -> None:
+def test_its_uncertainty_is_that_of_the_doublings_between_them() -> None:
     of, library = _measured((4, 320.0))
     half = float(t_quantile(0.9, SPREAD_DOF)) * NODE_SD
     for count, octaves in ((1, 2.0), (2, 1.0), (8, 1.0)):
@@ -325,7 +325,7 @@ def test_where_four_were_measured_one_says_so_and_asks_for_its_run() -> None:
     assert answer.next_run.sentence() == "Measure Net · Data on 1 x Plain."
 
 
-def test_from_one_node_to_several_the_link_between_them_is_in_doubt() -> None:
+def test_from_one_node_to_several_the_link_between_them_is_uncertain() -> None:
     of, library = _measured((8, 640.0))
     two, one = (rate_on(of, _on(16, nodes), library).scaling for nodes in (2, 1))
     assert two is not None
@@ -339,7 +339,7 @@ def test_from_one_node_to_several_the_link_between_them_is_in_doubt() -> None:
     assert back.across_nodes
 
 
-def test_a_module_that_was_measured_has_no_doubt_of_the_two_devices_in_it() -> None:
+def test_a_module_that_was_measured_has_no_uncertainty_of_the_two_devices_in_it() -> None:
     module = replace(PLAIN, devices=2)
     there = Hardware(label="1 x Plain", accelerator=module)
     answer = scaling_from(there, there)

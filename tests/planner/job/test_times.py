@@ -68,7 +68,7 @@ def test_what_trains_for_no_time_takes_its_start_on_both_and_neither_is_surely_f
     assert float(there.low) < float(here.value) < float(there.high)
 
 
-def test_a_run_without_its_start_gets_the_doubtful_one_of_the_job() -> None:
+def test_a_run_without_its_start_gets_the_uncertain_one_of_the_job() -> None:
     bare = replace(RUN, run_id="c" * 32, pre_train_s=None, until_first_epoch_end_s=200.0,
                    first_epoch_s=None)  # fmt: skip
     of = replace(job(bare), pre_train_s=100.0)
@@ -108,7 +108,7 @@ def test_a_long_start_is_told_in_the_units_a_person_would_say() -> None:
     assert any(r.startswith(said) for r in total.reasons)
 
 
-def test_a_start_of_another_machine_is_doubted_and_said_to_be() -> None:
+def test_a_start_of_another_machine_is_uncertain_and_said_to_be() -> None:
     of = job()
     total = _total(_timed("rent-cloud-eu-1x-huge-on-demand", of, replace(EPOCHS, epochs=1)))
     assert float(total.high) - float(total.value) >= (PRE_TRAIN_FACTOR - 1.0) * of.pre_train_s
@@ -128,7 +128,7 @@ def test_a_total_is_never_shorter_than_nothing_and_lies_in_its_interval(
     assert 0.0 < float(total.low) <= float(total.value) <= float(total.high)
 
 
-def test_without_a_start_only_the_rate_is_doubted() -> None:
+def test_without_a_start_only_the_rate_is_uncertain() -> None:
     goal = Goal(words="1 epoch", epochs=1)
     found = timed(DESCRIBED, goal, _candidate("buy-1x-plain", DESCRIBED), Known())
     assert found.rate is not None

@@ -143,7 +143,7 @@ def test_a_start_nobody_measured_is_not_a_start_of_no_time() -> None:
     assert forecast(case(batch=32), published, HERE) is None
 
 
-def test_one_batch_size_tells_of_itself_exactly_and_of_others_with_doubt() -> None:
+def test_one_batch_size_tells_of_itself_exactly_and_of_others_with_uncertainty() -> None:
     same = forecast(case(batch=16, train_samples=160), KNOWN[:1], HERE)
     other = forecast(case(batch=64, train_samples=640), KNOWN[:1], HERE)
     assert same
