@@ -21,7 +21,7 @@ TEN_HOURS = Estimate(
     value=10 * HOUR, low=10 * HOUR, high=10 * HOUR, basis="interpolated", reasons=("x",)
 )
 UNSURE = Estimate(value=10 * HOUR, low=8 * HOUR, high=14 * HOUR)
-NO_TIME = Refusal(reason="Nobody measured it.", measure_next="A run.")
+NO_TIME = Refusal(reason="It is not measured.", measure_next="A run.")
 
 
 def ends(result: Estimate | Refusal) -> tuple[float, float, float]:
