@@ -238,17 +238,13 @@ def _chosen(text: str) -> str:
 def _area(name: str, text: str, problems: list[Problem]) -> tuple[float, ...]:
     if not text:
         return ()
-    corners = tuple(_signed(part) for part in text.split(","))
+    corners = tuple(number_of(part) for part in text.split(","))
     right = len(corners) >= 4 and len(corners) % 2 == 0 and len(corners) <= 2 * MOST_CORNERS
     if not right or any(c != c for c in corners):  # noqa: PLR0124 - NaN is not equal to itself
         message = "The area is not a list of corners. Write x0,y0,x1,y1, such as 0,0,128,40."
         problems.append(Problem(parameter=name, message=message))
         return ()
     return corners
-
-
-def _signed(text: str) -> float:
-    return number_of(text)
 
 
 def _sentence(points: Points) -> str:

@@ -36,7 +36,6 @@ ANSWERED: Final = 0
 REFUSED: Final = 1
 """Exit code: no data, or a refused answer."""
 WRONG_WORDS: Final = 2
-SWITCHES: Final = {"flag": ("on", "off")}
 MOST_FILES: Final = 5
 """Most refused files that are named one by one."""
 FOLDERS: Final = {

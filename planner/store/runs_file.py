@@ -156,7 +156,7 @@ def _siblings(root: Path, key: str) -> list[Path]:
 
 
 def _copied(file: Path, folder: Path) -> Path:
-    """Return a copy of a file that is not being written; its log is there before it has its name."""
+    """Return a copy of a file at rest; its log is there before it has its name."""
     copy = folder / f"{uuid.uuid4().hex}{SUFFIX}"
     log = file.with_name(f"{file.name}.wal")
     if log.exists():
