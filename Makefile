@@ -74,10 +74,10 @@ docs: $(APP)
 	for page in catalog records refusals; do $(BIN)/python -m planner docs $$page > .venv/page.md && mv .venv/page.md docs/$$page.md || exit 1; done
 	$(BIN)/python -m api > .venv/page.md && mv .venv/page.md docs/api.md
 
-# The templates of all sentences, for translators (docs/decisions/0060-sentences.md).
+# The templates of all sentences, and those without values, for translators (docs/decisions/0060-sentences.md).
 messages: $(DEV)
 	mkdir -p locale
-	$(BIN)/python -m babel.messages.frontend extract --keyword Text --keyword plural:2,3 --no-wrap --sort-by-file planner pages api -o locale/epochwise.pot
+	$(BIN)/python -m babel.messages.frontend extract --mapping tests/babel.cfg --keyword Text --keyword plural:2,3 --no-wrap --sort-by-file planner pages api -o locale/epochwise.pot
 
 browser: $(DEV)
 	@$(BIN)/python -m tests.browser.chromium

@@ -196,7 +196,7 @@ def _answer(options: argparse.Namespace, left: list[str]) -> int:
         more = (f"- {p}" for p in options.strange if str(p) not in str(error))
         words.note("\n".join([str(error), *more]))
         return words.WRONG_WORDS
-    except words.NoDataError as error:
+    except words.RefusedError as error:
         words.note(str(error))
         return words.REFUSED
 

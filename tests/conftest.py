@@ -1,4 +1,4 @@
-"""What every test starts from: nobody's own result folders, sweeps or settings."""
+"""What every test starts from: no result folders, sweeps or settings of a user."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from string import Formatter
-from typing import Final
+from typing import BinaryIO, Final
 
 from tests.shipped import ROOT
 
@@ -25,9 +25,9 @@ KEYWORDS: Final = {"Text": (0,), "plural": (1, 2)}
 _WORD: Final = re.compile(r"[A-Za-z]{2,}")
 _PHRASE: Final = re.compile(r"[A-Za-z]{2,}[,;:.]? [A-Za-z(]|[A-Za-z]{2,}[,:]? \0|\0 [A-Za-z]{2,}")
 _NOT_A_SENTENCE: Final = re.compile(
-    r"</?[a-zA-Z]+|/>|style=|https?://|\\frac|\\text"
+    r"</?[a-zA-Z]+|/>|style=|https?://|\\frac|\\text|&[a-z]+;|%\{|class=|fill=|stroke|\A\s*\|"
     r"|\b(SELECT|FROM|WHERE|CASE|WHEN|NULL|AND|INSERT INTO|CREATE|ORDER BY|AS|IN|NOT)\b"
-    r"|&[a-z]+;|%\{|class=|fill=|stroke|\A\s*\|"
+    r"|\bisfinite\(|\ASET |\A:material/"
 )
 _PIECE: Final = re.compile(r"\A[\s,;.)]|\A\{?\w+\}?\Z")
 
@@ -68,7 +68,7 @@ def templates() -> tuple[Template, ...]:
 @lru_cache(maxsize=1)
 def f_strings() -> tuple[str, ...]:
     """Return the sentences of all rooms that are f-strings still, with their places."""
-    return tuple(text for path in sources() for text in _f_strings(path))
+    return tuple(t for path in sources() if path.name != "_text.py" for t in _f_strings(path))
 
 
 def _templates(path: Path) -> Iterator[Template]:
@@ -86,6 +86,34 @@ def _templates(path: Path) -> Iterator[Template]:
                 texts=_literals(at) if whole else None,
                 parameters=tuple(k.arg or "**" for k in node.keywords),
             )
+
+
+def literals(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield line and text of the sentences without values that are no `Text`."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    apart: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr):  # a docstring
+            apart.add(id(node.value))
+        elif isinstance(node, ast.JoinedStr):
+            apart |= {id(v) for v in node.values}
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in KEYWORDS:
+            apart |= {id(a) for a in node.args}
+    for node in ast.walk(tree):
+        text = node.value if isinstance(node, ast.Constant) and id(node) not in apart else None
+        if isinstance(text, str) and is_sentence(text):
+            yield getattr(node, "lineno", 0), text
+
+
+def extract(
+    file: BinaryIO, keywords: object, comment_tags: object, options: object
+) -> Iterator[tuple[int, str, object, list[str]]]:
+    """Yield all templates and sentences of a source file, for Babel (tests/babel.cfg)."""
+    from babel.messages.extract import extract_python
+
+    yield from extract_python(file, keywords, comment_tags, options)
+    for line, text in literals(Path(file.name)):
+        yield line, "Text", text, []
 
 
 def _literals(nodes: Sequence[ast.expr]) -> tuple[str, ...] | None:
@@ -118,6 +146,7 @@ def main() -> None:
     print(f"  of a plural {sum(t.function == 'plural' for t in templates())}")
     print(f"  pieces of a sentence {len(pieces)}")
     print(f"f-strings {len(f_strings())}")
+    print(f"sentences without values {sum(1 for path in sources() for _ in literals(path))}")
 
 
 if __name__ == "__main__":

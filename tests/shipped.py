@@ -18,7 +18,7 @@ STEP: Final = 60
 
 @functools.cache
 def store() -> Store:
-    """The shipped results and nobody's own."""
+    """The shipped results, without those of a user."""
     opened = Store(folders_from_environment(ROOT, {OWN: "nowhere"})[:1])
     opened.refresh()
     return opened

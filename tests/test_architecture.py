@@ -382,7 +382,7 @@ def test_the_theme_gives_exactly_the_ten_colours_of_the_palette() -> None:
     assert len({*LIGHT}) == len({*DARK}) == 10
 
 
-def test_the_shipped_settings_tell_strangers_nothing_and_call_nobody() -> None:
+def test_the_shipped_settings_show_strangers_nothing_and_make_no_call() -> None:
     import tomllib
 
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))

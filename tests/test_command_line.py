@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from planner.__main__ import main
-from planner.commands import report, words
+from planner.commands import words
 from planner.store import commit_runs, queries
 from planner.store.pdf import PdfError
 from tests.fork_server import executable
@@ -25,7 +25,7 @@ SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><circle r="4"/>
 
 
 @pytest.fixture(autouse=True)
-def nobody_s_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def without_own_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EPOCHWISE_RESULTS", str(tmp_path / "results"))
     monkeypatch.setenv("EPOCHWISE_CATALOG", str(tmp_path / "catalog"))
     monkeypatch.delenv("EPOCHWISE_FURTHER_RESULTS", raising=False)
@@ -412,7 +412,7 @@ def test_a_pdf_needs_a_browser_and_says_so(
     def none(_: str) -> bytes:
         raise PdfError("Install one.")
 
-    monkeypatch.setattr(report, "pdf_of", none)
+    monkeypatch.setattr(words, "pdf_of", none)
     out = tmp_path / "offer.pdf"
     code, _, err = _said(capsys, "report", "--out", str(out))
     assert code == 1

@@ -167,7 +167,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         core._numbers:MOST core._durations:LEAST_OF_A_UNIT epochs.how_long:IN_WHOLE_HOURS_S
         epochs.how_long:ROUGH core._numbers:GROUPED_FROM
         compare.undecided:LONG_MINUTES
-        compare.undecided:NAMED compare._sentences:_TINY cost.payback:SURELY job._memory:_COUNTABLE
+        compare.undecided:NAMED compare._sentences:_TINY
+        compare._sentences:LONG_H cost.payback:CERTAIN job._memory:_COUNTABLE
         answers.comparison._snapshot:LIKELIER compare.rent_or_buy:LEAST_CHANCE
         compare.rent_or_buy:HARDLY compare.rent_or_buy:LEAST_WORK_S
         cost.break_even:EVEN_PERCENT cost._display:DIGITS cost._display:RATE_DIGITS

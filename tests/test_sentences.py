@@ -19,8 +19,8 @@ from planner.core.parameters import Parameter, read
 from tests import sentences
 from tests.shipped import ROOT
 
-F_STRINGS: Final = 35
-"""Sentences that are f-strings: SQL, and those of the processes apart. It only goes down."""
+F_STRINGS: Final = 2
+"""Sentences that are f-strings: an error of programmers and a key. It only goes down."""
 PIECES: Final = 81
 """Templates that are a part of a sentence. It only goes down."""
 SENTENCES: Final = frozenset(
@@ -120,7 +120,15 @@ def test_no_code_cuts_searches_or_inflects_a_sentence() -> None:
     assert found == []
 
 
-def test_gettext_tools_collect_every_template(tmp_path: Path) -> None:
+def test_a_sentence_without_values_is_a_literal_that_is_no_docstring(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(
+        '"""Two words."""\na = "Choose a system."\nb = Text("Not this one.")\nc = f"{a} or that"\n',
+        encoding="utf-8",
+    )
+    assert list(sentences.literals(tmp_path / "a.py")) == [(2, "Choose a system.")]
+
+
+def test_gettext_tools_collect_every_sentence(tmp_path: Path) -> None:
     pytest.importorskip("babel", reason="requirements/dev.txt has Babel")
     from babel.messages.pofile import read_po
 
@@ -132,10 +140,14 @@ def test_gettext_tools_collect_every_template(tmp_path: Path) -> None:
     collected = read_po(BytesIO(out.read_bytes()))
     ids = {m.id if isinstance(m.id, tuple) else (m.id,) for m in collected if m.id}
     assert {t.texts for t in sentences.templates()} - ids == set()
+    literals = {(text,) for path in sentences.sources() for _, text in sentences.literals(path)}
+    assert len(literals) > 2_000
+    assert literals - ids == set()
 
 
 ARGUMENTS: Final = (
-    "extract", "--keyword", "Text", "--keyword", "plural:2,3", "--no-wrap", "--sort-by-file",
+    "extract", "--mapping", "tests/babel.cfg", "--keyword", "Text", "--keyword", "plural:2,3",
+    "--no-wrap", "--sort-by-file",
     *sentences.ROOMS,
 )  # fmt: skip
 """Those of `make messages`."""

@@ -61,3 +61,23 @@ def test_a_sentence_is_found_with_its_values_as_words() -> None:
 def test_no_sentence_of_a_page_is_long_or_in_words_that_are_not_of_the_field(path: Path) -> None:
     assert [s for s in sentences(path) if len(s.split()) > MOST_WORDS] == []
     assert [s for s in sentences(path) if NOT_OF_THE_FIELD.search(s)] == []
+
+
+NOT_PLAIN: Final = re.compile(r"\b(nobody|surely|hardly ever|in vain)\b", re.IGNORECASE)
+"""Words that need a second reading, or fail as soon as a sentence is translated."""
+ROOMS: Final = ("planner", "pages", "api", "runners", "backtest", "docs")
+USER_NAMES: Final = "environment.py"
+"""The file that knows `nobody` as the name of a user."""
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_file_of_the_program_or_its_docs_has_a_word_to_read_twice(room: str) -> None:
+    files = [p for p in sorted((ROOT / room).rglob("*")) if p.suffix in {".py", ".md", ".toml"}]
+    assert files
+    found = [
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for path in files
+        if path.name != USER_NAMES
+        for match in NOT_PLAIN.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []

@@ -163,7 +163,8 @@ def _about(text: str, question: str, rows: Sequence[Row], origin: Origin) -> lis
 def _introduction(origin: Origin) -> tuple[str, ...]:
     first, *others = INTRODUCTION
     about = [PUBLIC] if origin.public else []
-    about += [PARTIAL.format(missing="; ".join(origin.missing))] if _partial(origin) else []
+    if origin.public and origin.missing:
+        about.append(PARTIAL.format(missing="; ".join(origin.missing)))
     about += [OWN] if origin.result_sets else []
     about += [SKIPPED.format(count=origin.skipped)] if origin.skipped else []
     data = _DATA[origin.public, bool(origin.result_sets)]
@@ -179,10 +180,6 @@ _DATA: Final[Mapping[tuple[bool, bool], str]] = MappingProxyType(
     }
 )
 """What the rows are of: public measurements, result sets."""
-
-
-def _partial(origin: Origin) -> bool:
-    return origin.public and bool(origin.missing)
 
 
 def _paragraph(text: str) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -58,16 +58,6 @@ class MemoryCase:
         return abs(self.estimated_bytes / self.stated_bytes - 1.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryScore:
-    """Errors of the estimates of one family [share]."""
-
-    family: str
-    rows: int
-    median: float
-    mean: float
-
-
 def memory_cases(rows: Iterable[PublishedRow]) -> list[MemoryCase]:
     """Return the rows that state memory and the inputs of an estimate, each with its estimate."""
     cases = []
@@ -90,24 +80,6 @@ def memory_cases(rows: Iterable[PublishedRow]) -> list[MemoryCase]:
             )
         )
     return cases
-
-
-def memory_scores(cases: Sequence[MemoryCase]) -> list[MemoryScore]:
-    """Return the errors by family; all families first."""
-    families = ["", *sorted({c.family for c in cases})]
-    scores = []
-    for family in families:
-        errors = [c.error for c in cases if family in ("", c.family)]
-        if errors:
-            scores.append(
-                MemoryScore(
-                    family=family or "all",
-                    rows=len(errors),
-                    median=float(np.median(errors)),
-                    mean=float(np.mean(errors)),
-                )
-            )
-    return scores
 
 
 def memory_answers(rows: Iterable[PublishedRow]) -> list[Answer]:

@@ -16,7 +16,7 @@ Published forms have no refusals either. The product uses them only in compariso
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -381,12 +381,6 @@ OF_STEP_TIMES: Final[Mapping[str, Method]] = {
     "power law": power_law,
     "constant throughput": constant_throughput,
 }
-
-
-def without_bounds(prediction: Prediction) -> Prediction:
-    """Return the predictions without intervals."""
-    nothing = np.full(prediction.value.shape, np.nan)
-    return replace(prediction, low=nothing, high=nothing)
 
 
 def _pieces(batch: Floats, value: Floats, hidden: Floats) -> Floats:

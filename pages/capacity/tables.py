@@ -10,7 +10,7 @@ import streamlit as st
 from pages.capacity.state import Reply
 from pages.common import narrow, widgets
 from planner.capacity import CapacityAnswer, CostLines
-from planner.core import Record
+from planner.core import Record, Text
 from planner.cost import Display
 from planner.figures import Card
 from planner.report import capacity_tables as tables
@@ -83,7 +83,9 @@ def job_cards(answer: CapacityAnswer) -> list[Card]:
     """Return a card for each job: time of a run, runs, late share and machine."""
     cards = []
     for job, row in zip(answer.jobs, tables.job_rows(answer), strict=True):
-        limit = "late" if job.within_h is None else f"late, within {job.within_h:g} h"
+        limit = "late"
+        if job.within_h is not None:
+            limit = Text("late, within {hours:g} h", hours=job.within_h)
         late = _text(row, "Late")
         cards.append(
             Card(
@@ -131,7 +133,7 @@ def waiting_cards(answer: CapacityAnswer) -> list[Card]:
                 (f"{_text(row, 'Median wait (h)')} h", "median wait"),
                 (f"{_text(row, '95 % wait less than (h)')} h", "95 % wait less"),
             ),
-            note=f"{_text(row, 'Simulated runs')} simulated runs",
+            note=Text("{runs} simulated runs", runs=_text(row, "Simulated runs")),
         )
         for row in tables.waiting_rows(answer)
     ]

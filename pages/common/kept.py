@@ -376,7 +376,7 @@ def drawn(shared: Store, what: str, of: Hashable, make: Callable[[], Answer]) ->
         shared: the store.
         what: name of page and figure.
         of: all else that they depend on: the question, the theme.
-        make: makes them; nobody may change what it returns.
+        make: makes them; its result must not be changed.
     """
     return _DRAWN.once((shared.serial, shared.generation, what, of), make)
 

@@ -241,15 +241,7 @@ class Link:
         """
         self._defaults[name] = list(default)
         requested = self._requested(name, options)
-        if len(requested) > most and self.key(name) not in st.session_state:
-            self.problems.append(
-                Text(
-                    "{name}: {requested} values; the first {most} are shown.",
-                    name=name,
-                    requested=len(requested),
-                    most=most,
-                )
-            )
+        self._note_many(name, len(requested), most)
         stated = name in self._initial and (requested or self._initial[name] == [""])
         self._begin(name, [requested] if stated else [], list(default))
         chosen = st.session_state[self.key(name)]
@@ -259,6 +251,17 @@ class Link:
         if kept != chosen:  # a value set here overrides what is being clicked at this moment
             st.session_state[self.key(name)] = kept
         return kept
+
+    def _note_many(self, name: str, requested: int, most: int) -> None:
+        if requested > most and self.key(name) not in st.session_state:
+            self.problems.append(
+                Text(
+                    "{name}: {requested} values; the first {most} are used.",
+                    name=name,
+                    requested=requested,
+                    most=most,
+                )
+            )
 
     def number(self, name: str, low: int, high: int, default: int) -> int:
         """Return the initial value of a whole number between `low` and `high`."""
@@ -327,15 +330,7 @@ class Link:
         """Return values without a widget; change them with `put`."""
         self._defaults[name] = []
         requested = list(dict.fromkeys(self._initial.get(name, [])))
-        if len(requested) > most and self.key(name) not in st.session_state:
-            self.problems.append(
-                Text(
-                    "{name}: {requested} values; the first {most} are used.",
-                    name=name,
-                    requested=len(requested),
-                    most=most,
-                )
-            )
+        self._note_many(name, len(requested), most)
         self._begin(name, [requested[:most]], [])
         return list(st.session_state[self.key(name)])
 

@@ -211,10 +211,10 @@ def _unanswered(chosen: Chosen) -> list[str]:
     """Return a sentence per data set without a single answered point."""
     return [
         Text(
-            "{sentence_case}: none of {question:,} points is answered (0 %), so there "
+            "{data_set}: none of {points:,} points is answered (0 %), so there "
             "is nothing to compare.",
-            sentence_case=sentence_case(row.data_set),
-            question=row.asked,
+            data_set=row.data_set,
+            points=row.asked,
         )
         for row in chosen.rows
         if not row.points

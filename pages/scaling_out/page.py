@@ -505,7 +505,9 @@ def _median_error(check: str) -> str:
         return check
     score = scores[check]
     if score["median"] is None:
-        return f"interval reaches {score['right']} of {score['cases']}"
+        return Text(
+            "interval reaches {right} of {cases}", right=score["right"], cases=score["cases"]
+        )
     return percent(score["median"], 1)
 
 

@@ -1,8 +1,8 @@
 """Who a page's session or a request is: the claims of a login, a token, a share link, or the owner.
 
 Without a login provider (`[auth]` of .streamlit/secrets.toml) the browser on a person's own machine
-is the owner, who sees every set; every other visitor sees the open ones. With a provider nobody is
-the owner: a visitor sees what their groups see.
+is the owner, who sees every set; every other visitor sees the open ones. With a provider there is
+no owner: a visitor sees what their groups see.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from streamlit.web.server.server_util import get_cookie_secret
 from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value
 
 from pages.visitor.address import is_local
-from planner.people import ADMIN, NOBODY, SETTING, Person, person_of, read_rules
+from planner.people import ADMIN, ANONYMOUS, SETTING, Person, person_of, read_rules
 from planner.store.disk.access import EVERYONE, OWNER, Viewer
 from planner.store.disk.secrets import LONGEST, PARAMETER, SHARES, TOKENS
 from planner.store.disk.sweeps import state_folder
@@ -51,7 +51,7 @@ def signed_in() -> bool:
 def person() -> Person:
     """Return who the session of the page is, by its claims and the roles as they are now."""
     if not login_is_on() or get_script_run_ctx() is None or not signed_in():
-        return NOBODY
+        return ANONYMOUS
     return _person(st.user.to_dict())
 
 

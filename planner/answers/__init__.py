@@ -22,7 +22,6 @@ from planner.answers._capacity import (
     capacity_plan,
     capacity_question,
     stock_of,
-    stock_text,
 )
 from planner.answers._documented import PAGES, RULES
 from planner.answers._door import compare
@@ -136,7 +135,6 @@ __all__ = [
     "sql_records",
     "sql_result",
     "stock_of",
-    "stock_text",
     "target_note",
     "total_in_words",
     "usual_driver",

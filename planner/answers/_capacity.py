@@ -224,12 +224,6 @@ def stock_of(text: str) -> Stock:
     return Stock(machine=machine, count=int(count or 1), from_month=max(int(start or 1), 1))
 
 
-def stock_text(stock: Stock) -> str:
-    """Return a line of a fleet as `stock_of` reads it."""
-    start = "" if stock.from_month == 1 else f" from {stock.from_month}"
-    return f"{stock.count} x {stock.machine}{start}"
-
-
 def capacity(
     store: Store,
     catalog: Catalog,

@@ -29,9 +29,11 @@ from planner.core import (
     Given,
     Problem,
     Text,
+    listed_words,
     looked_up,
     not_found,
     number_of,
+    plural,
     query_of,
     read,
 )
@@ -87,7 +89,9 @@ class PivotAnswer:
     def title(self) -> str:
         """What the cells are."""
         words = STATISTIC_WORDS[self.statistic]
-        return words if self.statistic == COUNT else f"{words} of {_lower(self.measure.axis)}"
+        if self.statistic == COUNT:
+            return words
+        return Text("{statistic} of {measure}", statistic=words, measure=self.measure.axis)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,7 +238,7 @@ def _chosen(text: str) -> str:
 def _area(name: str, text: str, problems: list[Problem]) -> tuple[float, ...]:
     if not text:
         return ()
-    corners = tuple(_signed(part) for part in text.split(","))
+    corners = tuple(number_of(part) for part in text.split(","))
     right = len(corners) >= 4 and len(corners) % 2 == 0 and len(corners) <= 2 * MOST_CORNERS
     if not right or any(c != c for c in corners):  # noqa: PLR0124 - NaN is not equal to itself
         message = "The area is not a list of corners. Write x0,y0,x1,y1, such as 0,0,128,40."
@@ -243,33 +247,18 @@ def _area(name: str, text: str, problems: list[Problem]) -> tuple[float, ...]:
     return corners
 
 
-def _signed(text: str) -> float:
-    return number_of(text)
-
-
 def _sentence(points: Points) -> str:
     """Return what the chart shows."""
-    runs = "1 run" if points.n == 1 else f"{points.n:,} runs"
-    if points.groups:
-        groups = "1 group" if len(points.groups) == 1 else f"{len(points.groups)} groups"
-        return Text(
-            "{y_title} by {lower}: {runs} in {groups}.",
-            y_title=points.y_title,
-            lower=_lower(points.x_title),
-            runs=runs,
-            groups=groups,
-        )
-    return Text(
-        "{y_title} against {lower}: {runs}.",
-        y_title=points.y_title,
-        lower=_lower(points.x_title),
-        runs=runs,
-    )
+    runs = _runs_words(points.n)
+    y, x = points.y_title, points.x_title
+    if not points.groups:
+        return Text("{y} against {x}: {runs}.", y=y, x=x, runs=runs)
+    groups = plural(len(points.groups), "{count} group", "{count} groups")
+    return Text("{y} by {x}: {runs} in {groups}.", y=y, x=x, runs=runs, groups=groups)
 
 
-def _lower(title: str) -> str:
-    """Return a title for the middle of a sentence; acronyms stay."""
-    return title if title[:2].isupper() else title[:1].lower() + title[1:]
+def _runs_words(count: int) -> Text:
+    return plural(count, "{count} run", "{count:,} runs")
 
 
 def _notes(points: Points, fits: Fits | None, empty: str) -> tuple[str, ...]:
@@ -364,14 +353,14 @@ def _pivot(runs: pa.Table, values: Mapping[str, Any], chosen: Any) -> PivotAnswe
 
 def _pivot_words(pivot: PivotAnswer) -> tuple[str, tuple[str, ...]]:
     table = pivot.table
-    by = f"{_lower(pivot.rows)} and {_lower(pivot.columns)}" if pivot.columns else pivot.rows
-    runs = "1 run" if table.runs == 1 else f"{table.runs:,} runs"
+    by = listed_words([title for title in (pivot.rows, pivot.columns) if title])
     notes = []
     if not table.runs:
-        notes.append(Text("No filtered run states {lower}.", lower=_lower(pivot.measure.title)))
+        notes.append(Text("No filtered run states {title}.", title=pivot.measure.title))
     if table.left_out:
         notes.append(Text("{left_out:,} runs state no {by}.", left_out=table.left_out, by=by))
-    return Text("{title} by {by}: {runs}.", title=pivot.title, by=by, runs=runs), tuple(notes)
+    said = Text("{title} by {by}: {runs}.", title=pivot.title, by=by, runs=_runs_words(table.runs))
+    return said, tuple(notes)
 
 
 # -- side by side --------------------------------------------------------------------------------

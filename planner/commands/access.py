@@ -136,7 +136,9 @@ def _seen_by(place: Path) -> str:
     if access.is_open(time.time()):
         return "everyone"
     groups = ", ".join(sorted(access.groups)) or "administrators only"
-    return groups if access.until is None else f"{groups}; everyone from {_stamp(access.until)}"
+    if access.until is None:
+        return groups
+    return Text("{groups}; everyone from {day}", groups=groups, day=_stamp(access.until))
 
 
 def _stamp(stamp_s: float) -> str:

@@ -177,7 +177,7 @@ def compare_answer(
     for problem in answer.problems:
         words.note(f"Note: {problem}")
     if answer.answered.comparison is None:
-        raise words.NoDataError(NOTHING_LEFT)
+        raise words.RefusedError(NOTHING_LEFT)
     return answer
 
 

@@ -18,8 +18,6 @@ from planner.core import Estimate, Problem, Refusal, Text, percent
 from planner.core import plain as plain_number
 from planner.cost import Display
 from planner.report import capacity_page, public_url, with_base
-from planner.store.disk.files import write_whole
-from planner.store.pdf import PdfError, pdf_of
 
 APP: Final = "http://127.0.0.1:8501/capacity"
 """Default address of the live view."""
@@ -40,9 +38,7 @@ def run_capacity(arguments: argparse.Namespace) -> int:
     answer = capacity_answered(store, catalog, question, today)
     words.refuse((*arguments.strange, *answer.problems))
     if arguments.report is not None:
-        made = _report(arguments.report, answer, capacity_question(question, today).display)
-        if made != words.ANSWERED:
-            return made
+        _report(arguments.report, answer, capacity_question(question, today).display)
     if arguments.json:
         words.print_json(plain(capacity_plan(answer)))
     else:
@@ -56,32 +52,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="also write the answer as FILE.html or FILE.pdf")  # fmt: skip
 
 
-def _report(out: Path, answer: CapacityAnswer, display: Display) -> int:
-    """Write the report; return the exit code."""
-    if out.suffix.lower() not in (".html", ".pdf"):
-        raise words.WrongWordsError(
-            Text("--report is {out}. Name a .html or a .pdf file.", out=out.name)
-        )
+def _report(out: Path, answer: CapacityAnswer, display: Display) -> None:
+    words.check_report_name("--report", out)
     begins = words.now()
     base = with_base(APP, public_url(os.environ))
     page = capacity_page(answer, display, link=f"{base}?{answer.query}",
                          made=f"{begins:%Y-%m-%d %H:%M} {begins.tzname()}")  # fmt: skip
-    try:
-        write_whole(out, pdf_of(page) if out.suffix.lower() == ".pdf" else page)
-    except PdfError as error:
-        words.note(Text("No PDF was made. {error}", error=error))
-        return words.REFUSED
-    except OSError as error:
-        words.note(
-            Text(
-                "{out} could not be written ({strerror}). Choose another place.",
-                out=out,
-                strerror=error.strerror or error,
-            )
-        )
-        return words.REFUSED
-    words.note(f"Written: {out}")
-    return words.ANSWERED
+    words.write_report(out, page)
 
 
 def _jobs(texts: Sequence[str]) -> tuple[list[str], tuple[Problem, ...]]:

@@ -6,6 +6,7 @@ import argparse
 import os
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qs, urlsplit, urlunsplit
@@ -24,11 +25,9 @@ from planner.report import (
 )
 from planner.store.disk.files import write_whole
 from planner.store.export import records_file
-from planner.store.pdf import PdfError, pdf_of
 
 APP: Final = "http://127.0.0.1:8501/compare"
 """Default address of the live view."""
-KINDS: Final = (".html", ".pdf")
 OTHER_PAGES: Final = ("how-long", "plan", "throughput", "scaling-out", "steps-to-target",
                       "results", "measure", "method")  # fmt: skip
 
@@ -61,23 +60,8 @@ def run_report(arguments: argparse.Namespace) -> int:
         return answer
     if answer.answered.comparison is None:
         return words.REFUSED
-    try:
-        page = _page(answer, arguments, begins)
-        write_whole(out, pdf_of(page) if out.suffix.lower() == ".pdf" else page)
-        written = [out, *(_data(answer, out, begins) if arguments.with_data else [])]
-    except PdfError as error:
-        words.note(Text("No PDF was made. {error}", error=error))
-        return words.REFUSED
-    except OSError as error:
-        words.note(
-            Text(
-                "{out} could not be written ({strerror}). Choose another place.",
-                out=out,
-                strerror=error.strerror or error,
-            )
-        )
-        return words.REFUSED
-    words.note(f"Written: {', '.join(str(p) for p in written)}")
+    beside = partial(_data, answer, out, begins) if arguments.with_data else tuple
+    words.write_report(out, _page(answer, arguments, begins), beside)
     for note in answer.answered.comparison.question.notes:
         words.note(f"Note: {note}")
     return words.ANSWERED
@@ -88,10 +72,7 @@ def _check(arguments: argparse.Namespace) -> None:
         public_url(os.environ)
     except ValueError as error:
         raise words.WrongWordsError(str(error)) from None
-    if arguments.out.suffix.lower() not in KINDS:
-        raise words.WrongWordsError(
-            Text("--out is {out}. Name a .html or a .pdf file.", out=arguments.out.name)
-        )
+    words.check_report_name("--out", arguments.out)
     if not arguments.out.absolute().parent.is_dir():
         raise words.WrongWordsError(
             Text(

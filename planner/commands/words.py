@@ -8,7 +8,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -23,9 +23,11 @@ from planner.core import Parameter, Problem, Text, given_of_link, paragraph, pla
 from planner.store import Store, folders_from_environment
 from planner.store.catalog import own_folder, read_catalog
 from planner.store.disk.bucket import BucketError
+from planner.store.disk.files import write_whole
 from planner.store.disk.folders import OWN as RESULTS
 from planner.store.disk.folders import as_utf8
 from planner.store.disk.mirrors import results_folder
+from planner.store.pdf import PdfError, pdf_of
 from planner.store.reader import Refused
 from planner.store.sealed.accept import fetch
 
@@ -34,7 +36,6 @@ ANSWERED: Final = 0
 REFUSED: Final = 1
 """Exit code: no data, or a refused answer."""
 WRONG_WORDS: Final = 2
-SWITCHES: Final = {"flag": ("on", "off")}
 MOST_FILES: Final = 5
 """Most refused files that are named one by one."""
 FOLDERS: Final = {
@@ -48,8 +49,36 @@ class WrongWordsError(ValueError):
     """The question is invalid; the message has a line per problem."""
 
 
-class NoDataError(ValueError):
-    """There is no data for an answer."""
+class RefusedError(ValueError):
+    """There is no data for an answer, or no file of it: the message says why."""
+
+
+def check_report_name(option: str, out: Path) -> None:
+    """Raise WrongWordsError unless a report can be written to a file of that name."""
+    if out.suffix.lower() not in {".html", ".pdf"}:
+        raise WrongWordsError(
+            Text("{option} is {out}. Name a .html or a .pdf file.", option=option, out=out.name)
+        )
+
+
+def write_report(out: Path, page: str, beside: Callable[[], Sequence[Path]] = tuple) -> None:
+    """Write a page as HTML or PDF, and what `beside` writes; print the paths.
+
+    Raises:
+        RefusedError: no PDF can be made, or the disk refuses.
+    """
+    try:
+        write_whole(out, pdf_of(page) if out.suffix.lower() == ".pdf" else page)
+        paths = [out, *beside()]
+    except PdfError as error:
+        raise RefusedError(Text("No PDF was made. {error}", error=error)) from error
+    except OSError as error:
+        reason = error.strerror or error
+        raise RefusedError(
+            Text("{out} could not be written ({reason}). Choose another place.",
+                 out=out, reason=reason)
+        ) from error  # fmt: skip
+    note(Text("Written: {paths}", paths=", ".join(map(str, paths))))
 
 
 def add_parameters(parser: argparse.ArgumentParser, table: Sequence[Parameter]) -> None:
@@ -164,11 +193,11 @@ def refuse(problems: Sequence[Problem]) -> None:
     """Raise if there are problems.
 
     Raises:
-        NoDataError: there is no run.
+        RefusedError: there is no run.
         WrongWordsError: names all problems.
     """
     if NO_RUN in problems:
-        raise NoDataError(NO_RUN.message)
+        raise RefusedError(NO_RUN.message)
     if problems:
         lines = "\n".join(f"- {p}" for p in problems)
         raise WrongWordsError(Text("This question cannot be answered:\n{lines}", lines=lines))

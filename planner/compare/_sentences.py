@@ -53,6 +53,8 @@ from planner.cost import (
 from planner.job import Order
 
 Key = tuple[float, float, float, float]
+LONG_H: Final = 1000.0
+"""Deadlines from here on are shown in whole hours [h]."""
 
 
 def closest(comparison: Comparison, least: float) -> Row | None:
@@ -96,6 +98,12 @@ def _value(answer: Estimate | Refusal | None) -> float:
     return float(answer.value) if isinstance(answer, Estimate) else math.inf
 
 
+def hours_words(time_s: float) -> str:
+    """Return a deadline in hours, whole ones from a thousand on: 0.5 h, 62.25 h, 12,345 h."""
+    hours = time_s / 3600.0
+    return f"{hours:,.0f} h" if hours >= LONG_H else f"{plain(hours, 4)} h"
+
+
 def limits_words(limits: Limits, display: Display = DOLLARS, until: str = "") -> str:
     """Return the limits in words: 'within 72 h for at most 500 USD'; "" without limits.
 
@@ -106,7 +114,8 @@ def limits_words(limits: Limits, display: Display = DOLLARS, until: str = "") ->
     """
     parts = []
     if limits.deadline_s is not None:
-        parts.append(f"by {until}" if until else f"within {plain(limits.deadline_s / 3600.0, 4)} h")
+        hours = hours_words(limits.deadline_s)
+        parts.append(f"by {until}" if until else Text("within {hours}", hours=hours))
     if limits.budget_usd is not None:
         parts.append(
             Text(

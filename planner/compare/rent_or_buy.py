@@ -249,7 +249,7 @@ def pays_back(pair: RentOrBuy) -> str:
     if isinstance(answer, Refusal):
         never = (
             Text("{often} it most likely never pays for itself.", often=often)
-            if isinstance(answer, NoSavings) and not answer.surely
+            if isinstance(answer, NoSavings) and not answer.certain
             else Text("{often} it never pays for itself.", often=often)
         )
         return paragraph(never, answer.reason)

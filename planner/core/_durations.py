@@ -193,14 +193,6 @@ def _number(number: float, size: float, unit: str, least: float) -> str:
     return _one_unit(plain(number), unit)
 
 
-def in_days(seconds: float) -> str:
-    """Return the same duration for those who count days: 2223000.0 -> '25.7 days'."""
-    if not math.isfinite(seconds):
-        return _not_finite(seconds)
-    tenths = _half_up(abs(seconds) / DAY_S * 10.0)
-    return f"{_sign(seconds, tenths)}{tenths / 10:,.1f} {'day' if tenths == 10 else 'days'}"
-
-
 def parse_hms(text: str) -> float:
     """Return seconds of a clock form h:mm:ss (hours unbounded, seconds may have decimals).
 

@@ -50,7 +50,7 @@ from planner.cost._draws import (
     order,
     quantiles,
 )
-from planner.cost._own import energy_only_per_run, own_per_run, refuse_owned
+from planner.cost._own import own_per_run, refuse_owned
 from planner.cost._records import SECONDS_PER_HOUR, Amount, Owned, Rental, checked, likely
 
 SAME: Final = 1e-9
@@ -391,26 +391,6 @@ def cost_of_owning(
     time_s = draw_time(work, key, uncertainty, drawing)
     return _estimate_of(
         own_per_run(draw_record(owned, key, drawing), time_s, share), work, (), drawing
-    )
-
-
-def cost_of_running(
-    owned: Owned,
-    work: Estimate | Refusal,
-    *,
-    key: str = "own",
-    uncertainty: Uncertainty = NONE_SHARED,
-    drawing: Drawing = ONCE,
-) -> Estimate | Refusal:
-    """Return the cost of one more run on an owned machine [USD]: its electricity.
-
-    Arguments, answers and errors as `cost_of_owning`.
-    """
-    if isinstance(work, Refusal):
-        return work
-    time_s = draw_time(work, key, uncertainty, drawing)
-    return _estimate_of(
-        energy_only_per_run(draw_record(owned, key, drawing), time_s), work, (), drawing
     )
 
 

@@ -173,27 +173,6 @@ def probability_cheaper(first: ArrayLike, second: ArrayLike) -> float:
     return float(probability_least(np.stack([left, right]))[0])
 
 
-def probability_before(times_s: ArrayLike, deadline_s: float) -> Floats:
-    """Return the probability to finish within `deadline_s` [s], or within a budget.
-
-    Args:
-        times_s: draws, shape (..., draws); infinite where an option never ends.
-        deadline_s: not below 0.
-
-    Returns:
-        Share of the draws, shape (...).
-
-    Raises:
-        ValueError: the deadline is below 0 or not a number.
-    """
-    if not deadline_s >= 0.0:
-        raise ValueError(
-            Text("deadline_s is {deadline_s:g}. A deadline is at least 0 s.", deadline_s=deadline_s)
-        )
-    within = np.asarray(times_s, dtype=np.float64) <= deadline_s
-    return np.asarray(within.mean(axis=-1), dtype=np.float64)
-
-
 def quantiles(
     drawn: ArrayLike,
     *,

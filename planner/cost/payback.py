@@ -46,7 +46,7 @@ from planner.cost._records import (
 )
 
 MONTHS_PER_YEAR: Final = 12.0
-SURELY: Final = 0.995
+CERTAIN: Final = 0.995
 """Above this share of the draws there are no savings at all: the rest would be shown as 0 %."""
 
 
@@ -242,9 +242,9 @@ def _worn_out(owned: Owned, months: float, worn: float) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoSavings(Refusal):
-    """There is no payback; `surely` where every draw saves nothing, else most of them."""
+    """There is no payback: in (almost) all draws if `certain`, else in most."""
 
-    surely: bool
+    certain: bool
 
 
 def _saves_nothing(
@@ -253,7 +253,7 @@ def _saves_nothing(
     """Return why there is no payback; `costs` of a month, rented and bought."""
     rented, running = (money(float(np.median(cost)), display) for cost in costs)
     own = plural(machines, "an own machine", "{count:,} own machines")
-    surely = never > SURELY
+    certain = never > CERTAIN
     costs_text = Text(
         "A month of these runs costs {rented} rented, and {running} for electricity and upkeep of "
         "{machines}: there are no savings to pay it back.",
@@ -263,7 +263,7 @@ def _saves_nothing(
     )
     reason = (
         costs_text
-        if surely
+        if certain
         else Text(
             "A month of these runs costs {rented} rented, and {running} for electricity and upkeep "
             "of {machines}: with {share} probability there are no savings to pay it back.",
@@ -274,4 +274,4 @@ def _saves_nothing(
         )
     )
     next_step = Text("Plan more runs per month, or compare it with another rental.")
-    return NoSavings(reason=reason, measure_next=next_step, surely=surely)
+    return NoSavings(reason=reason, measure_next=next_step, certain=certain)

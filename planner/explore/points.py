@@ -20,7 +20,6 @@ from planner.explore.columns import (
     CATEGORIES,
     NUMBERS,
     Category,
-    Column,
     category_of,
     numbers_of,
 )
@@ -481,11 +480,6 @@ def _cases(runs: pa.Table, rows: Indices) -> Indices:
     if not rows.size:
         return np.zeros(0, dtype=np.int64)
     return np.unique(codes, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
-
-
-def column_named(name: str) -> Column | None:
-    """Return a column by its name; None for a formula."""
-    return NUMBERS.get(name) or CATEGORIES.get(name)
 
 
 Filters = Mapping[str, Sequence[str]]

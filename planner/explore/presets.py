@@ -9,7 +9,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from planner.core import Text
+from planner.core import Text, joined
 from planner.explore.columns import CATEGORIES, NUMBERS
 from planner.explore.points import Question
 
@@ -79,4 +79,4 @@ def without_values(runs: pa.Table, question: Question) -> str:
     ]
     if not empty:
         return ""
-    return Text("No run states {empty}.", empty=" or ".join(name.lower() for name in empty))
+    return Text("No run states {empty}.", empty=joined(" or ", empty))

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.core import Floats, Text, in_words
+from planner.core import Floats, Text, in_words, plural
 from planner.figures.frame import (
     LEAST_HEIGHT,
     ChartSpec,
@@ -155,7 +155,9 @@ def _stated(drawing: Drawing, line: StatedLine, scale: float) -> None:
             "arrayminus": (line.value - line.low) / scale,
         },
         text=[
-            f"{in_words(value)}, {'1 run' if runs == 1 else f'median of {runs:,.0f} runs'}"
+            plural(
+                runs, "{time}, 1 run", "{time}, median of {count:,.0f} runs", time=in_words(value)
+            )
             for value, runs in zip(line.value.tolist(), line.runs.tolist(), strict=True)
         ],
         hovertemplate="<b>%{x:,} × %{fullData.name}</b><br>%{text}<extra></extra>",

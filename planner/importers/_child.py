@@ -75,6 +75,7 @@ def _answered(question: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
 
 
 def _rows(source: str, given: Any, stated: Any, result_set: str) -> dict[str, Any]:  # noqa: ANN401
+    from planner.core import Text
     from planner.importers._sources import rows_of
     from planner.importers.formats import SourceError
 
@@ -83,9 +84,10 @@ def _rows(source: str, given: Any, stated: Any, result_set: str) -> dict[str, An
     except SourceError as error:
         return {"problems": error.problems, "unknown": error.unknown}
     except MemoryError:
-        return {"problems": ["it needs too much memory. Split it."]}
+        return {"problems": [Text("it needs too much memory. Split it.")]}
     except Exception as error:  # noqa: BLE001 - whatever is wrong is in that file
-        return {"problems": [f"it is damaged ({type(error).__name__}). Export it again."]}
+        name = type(error).__name__
+        return {"problems": [Text("it is damaged ({name}). Export it again.", name=name)]}
 
 
 if __name__ == "__main__":

@@ -256,9 +256,6 @@ def _used(job: Job, hardware: Hardware) -> Mapping[str, Speed]:
     return {card: every[card]} if card in every else every
 
 
-ON_ACCELERATOR: Final = "accelerator"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenStep:
     """One timed step as the user typed it: seconds at a global batch [samples], and where."""

@@ -224,16 +224,6 @@ def activations_on(job: Job) -> Activations | None:
     )
 
 
-def samples_at_once(job: Job, hardware: Hardware) -> int | None:
-    """Return about how many samples fit on one device at once; None where unknown."""
-    have, sample = usable_bytes(hardware), activations_on(job)
-    if have is None or sample is None or job.params is None:
-        return None
-    state = whole_state(job).on_each(hardware.devices, 3)
-    each = sample.recomputed if job.recompute else sample.kept
-    return max(math.floor((have - state) / each), 0)
-
-
 def _half(precision: str) -> bool:
     return "mixed" in precision or precision in {"float16", "bfloat16", "float8"}
 

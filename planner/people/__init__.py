@@ -2,8 +2,8 @@
 
 from planner.people.roles import (
     ADMIN,
+    ANONYMOUS,
     CONTRIBUTOR,
-    NOBODY,
     RANK,
     SETTING,
     VIEWER,
@@ -16,8 +16,8 @@ from planner.people.roles import (
 
 __all__ = [
     "ADMIN",
+    "ANONYMOUS",
     "CONTRIBUTOR",
-    "NOBODY",
     "RANK",
     "SETTING",
     "VIEWER",

@@ -63,7 +63,7 @@ class Person:
     why: str = ""
 
 
-NOBODY: Final = Person()
+ANONYMOUS: Final = Person()
 """A visitor who has not signed in."""
 
 
@@ -137,9 +137,9 @@ def _rules(body: Mapping[str, Any]) -> Rules:
     admins, contributors, blocked = (_names(name, body.get(name, [])) for name in _LISTS)
     claim, hours = body.get("groups_claim", "groups"), body.get("login_hours", LOGIN_HOURS)
     if not isinstance(claim, str) or not claim:
-        raise ValueError("groups_claim is the name of a claim")
+        raise ValueError(Text("groups_claim is the name of a claim"))
     if not 0 < _number(hours) <= _MOST_HOURS:
-        raise ValueError(f"login_hours is a number from 0 to {_MOST_HOURS}")
+        raise ValueError(Text("login_hours is a number from 0 to {most}", most=_MOST_HOURS))
     return Rules(
         groups_claim=claim, login_hours=_number(hours),
         admins=admins, contributors=contributors, blocked=blocked,
@@ -148,5 +148,5 @@ def _rules(body: Mapping[str, Any]) -> Rules:
 
 def _names(name: str, listed: object) -> frozenset[str]:
     if not isinstance(listed, list) or not all(isinstance(n, str) and n for n in listed):
-        raise ValueError(f"{name} is a list of groups and addresses")
+        raise ValueError(Text("{name} is a list of groups and addresses", name=name))
     return frozenset(n.lower() if "@" in n else n for n in listed)

@@ -37,7 +37,6 @@ LORA_PER_PARAMETER: Final = 4.0
 ATTENTION: Final = 12.0
 """Training operations of attention per layer, width and position of the context, a token."""
 LANGUAGE: Final = frozenset({"dense", "lora", "moe", "encoder", "encoder-decoder"})
-IMAGE: Final = frozenset({"cnn", "vit", "detection", "segmentation", "diffusion"})
 
 LAYERS_BY_WIDTH: Final = (
     (125e6, 9.2e3), (350e6, 2.46e4), (1.3e9, 4.9e4), (2.7e9, 8.2e4), (7.5e9, 1.31e5),

@@ -475,7 +475,7 @@ def _speed(row: PublishedRow, work: NamedWorkload | str, devices: int) -> float 
         speed = benchmark_speed(row, work, key)
         return None if isinstance(speed, str) else speed
     if key or isinstance(work, str):
-        return row.samples_per_s_total or _plain_speed(row, devices)
+        return row.samples_per_s_total or speed_by_step(row, devices) or _items(row)
     speeds = (
         speed_by_tokens(row, work, devices) if row.seq_len else None,
         row.samples_per_s_total,
@@ -484,10 +484,6 @@ def _speed(row: PublishedRow, work: NamedWorkload | str, devices: int) -> float 
         _items(row),
     )
     return next((speed for speed in speeds if speed), None)
-
-
-def _plain_speed(row: PublishedRow, devices: int) -> float | None:
-    return speed_by_step(row, devices) or _items(row)
 
 
 def _items(row: PublishedRow) -> float | None:

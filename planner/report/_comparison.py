@@ -9,15 +9,16 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from planner.answers.comparison import HOUR_S, Answered, moment_words
+from planner.answers.comparison import Answered, moment_words
 from planner.compare import (
     RentOrBuy,
-    budget_words,
     buying,
     electricity_lines,
     electricity_pages,
+    hours_words,
     limits_sentence,
     limits_title,
+    limits_words,
     sentence,
 )
 from planner.compare.evaluation import Comparison
@@ -89,7 +90,6 @@ def _counted(value: float | None) -> str:
     return f"{value:,.0f}" if value < 1e9 else f"{plain(value)} ({large(value)})"
 
 
-LONG_H: Final = 1000.0
 CREDITS: Final = (
     "Specifications of accelerators: the makers' data sheets, linked above; checked against Epoch "
     "AI, “Data on Machine Learning Hardware”, epoch.ai/data/machine-learning-hardware, CC BY 4.0.",
@@ -193,30 +193,12 @@ def question(comparison: Comparison, display: Display = DOLLARS, by: datetime | 
         job=job.name,
         using=using,
     )
-    parts = []
-    if limits.deadline_s is not None:
-        hours = f"{_hours(limits.deadline_s / HOUR_S)} h"
-        parts.append(f"by {moment_words(by)} ({hours})" if by else f"within {hours}")
-    if limits.budget_usd is not None:
-        parts.append(
-            Text(
-                "for at most {budget_words}", budget_words=budget_words(limits.budget_usd, display)
-            )
-        )
-    if limits.cost_limit_usd is not None:
-        parts.append(
-            Text(
-                "at a cost of at most {budget_words} a run",
-                budget_words=budget_words(limits.cost_limit_usd, display),
-            )
-        )
+    until = ""
+    if by and limits.deadline_s is not None:
+        until = f"{moment_words(by)} ({hours_words(limits.deadline_s)})"
+    within = limits_words(limits, display, until)
     best = "cheapest" if limits.order == "cost" else "soonest"
-    return Text("{names}, {best}?", names=" ".join([heading, *parts]), best=best)
-
-
-def _hours(hours: float) -> str:
-    """Return hours, rounded to whole ones from a thousand: 0.5, 62.25, 12,345."""
-    return f"{hours:,.0f}" if hours >= LONG_H else plain(hours, 4)
+    return Text("{names}, {best}?", names=" ".join(filter(None, (heading, within))), best=best)
 
 
 def answers(

@@ -22,7 +22,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-from planner.core import Record, percent
+from planner.core import Record, Text, percent
 from planner.runs.later_epochs import EPOCHS, EpochPrior
 
 
@@ -236,7 +236,9 @@ def checked_run(row: Mapping[str, Any]) -> CheckedRun:
     """Return the record of a row with the columns `READ`, `system` and the device counts."""
     devices = int(row.get("accelerators_per_node") or 1) * int(row.get("number_of_nodes") or 1)
     batch = row.get("global_batch_size")
-    label = f"{row.get('system') or row['system_name']}{f' at batch {batch:,}' if batch else ''}"
+    label = str(row.get("system") or row["system_name"])
+    if batch:
+        label = Text("{system} at batch {batch:,}", system=label, batch=batch)
     columns: dict[str, Any] = {name: row.get(name) for name in READ}
     return CheckedRun(label=label, devices=devices, **columns)
 

@@ -241,7 +241,7 @@ class Store:
         """Return a result about all runs, cached until any of them changes.
 
         Results of the last generations stay, for pages that are still being drawn. Those of older
-        ones are dropped: nobody asks for them, and each may hold a row for every run.
+        ones are dropped: they are not needed any more, and each may hold a row for every run.
         """
         with self._state:
             kept = self._about_all.setdefault(self.generation, Kept(MOST_KEPT))

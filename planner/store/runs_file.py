@@ -34,7 +34,7 @@ LEAST_FREE_BYTES: Final = 1_000_000_000
 """Room on the disk below which no more runs are loaded [bytes]."""
 _MOST_PLACES: Final = 64
 _UNUSED_S: Final = 14 * 86_400.0
-"""Age at which a place that nobody holds is removed [s]."""
+"""Age at which a place without a holder is removed [s]."""
 _STORE: Final = Path(__file__).resolve().parent
 _PROGRAM: Final = (
     _STORE,
@@ -156,7 +156,7 @@ def _siblings(root: Path, key: str) -> list[Path]:
 
 
 def _copied(file: Path, folder: Path) -> Path:
-    """Return a copy of a file that nobody writes; its log is there before it has its name."""
+    """Return a copy of a file at rest; its log is there before it has its name."""
     copy = folder / f"{uuid.uuid4().hex}{SUFFIX}"
     log = file.with_name(f"{file.name}.wal")
     if log.exists():
@@ -168,7 +168,7 @@ def _copied(file: Path, folder: Path) -> Path:
 
 
 def _sweep(root: Path) -> None:
-    """Remove places that nobody has held for long: of another program, or of other folders."""
+    """Remove places without a holder for long: of another program, or of other folders."""
     for folder in root.iterdir():
         if time.time() - folder.stat().st_mtime < _UNUSED_S:
             continue

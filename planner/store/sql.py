@@ -120,7 +120,8 @@ LOAD_FILES: Final = {
 }
 """Statements to load multi-run files, by the schema version in their seal."""
 LOAD_ROWS: Final = f"""
-    INSERT INTO work.incoming SELECT {_STORED}, {_DERIVED}, NULL, NULL, {_NUMBERS}, file FROM arrived"""
+    INSERT INTO work.incoming
+    SELECT {_STORED}, {_DERIVED}, NULL, NULL, {_NUMBERS}, file FROM arrived"""
 SET_FOLDER: Final = """
     UPDATE work.incoming SET folder = ?, precedence = ? WHERE starts_with(file, ?)"""
 WITHOUT_TASK: Final = "SELECT DISTINCT workload, family FROM work.incoming"

@@ -109,10 +109,10 @@ def test_those_who_may_see_it_are_answered_with_it(results: Path, viewer: Viewer
 
 
 def test_a_cached_answer_is_never_given_to_another_kind_of_visitor(results: Path) -> None:
-    kinds = {"member": Viewer(groups=frozenset({TEAM})), "nobody": Viewer()}
+    kinds = {"member": Viewer(groups=frozenset({TEAM})), "stranger": Viewer()}
     shown = app(lambda request: kinds[request.headers["x-kind"]])
     for _ in range(2):
-        for kind, sees in (("member", True), ("nobody", False)):
+        for kind, sees in (("member", True), ("stranger", False)):
             got = ask(shown, "/api/v1/results", headers={"X-Kind": kind})
             assert bool(leaks(got.body.decode())) is sees
             assert got.headers["vary"] == "Authorization, Cookie"

@@ -40,13 +40,13 @@ LLM = {"workload": "described", "samples": "1e6", "params": "7e9", "tokens": "20
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Where nobody has rows or runs of their own; one store for all tests of this file."""
-    yield tmp_path_factory.mktemp("nobody")
+    """Without rows or runs of a user; one store for all tests of this file."""
+    yield tmp_path_factory.mktemp("empty")
     state._store.cache_clear()
 
 
 @pytest.fixture(autouse=True)
-def nobody_s_own(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def without_own_files(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(OWN, str(place / "results"))
     monkeypatch.setenv("EPOCHWISE_CATALOG", str(place / "catalog"))
     monkeypatch.setattr(words, "open_store", lambda _: state.store())

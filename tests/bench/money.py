@@ -36,7 +36,7 @@ def drawn() -> tuple[list[Rental], Floats]:
 
 
 def drawn_first() -> tuple[list[Rental], Floats]:
-    """The same where nobody has asked before."""
+    """The same where no answer is kept."""
     order.cache_clear()
     return drawn()
 

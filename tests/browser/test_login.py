@@ -187,7 +187,7 @@ def test_each_role_gets_its_pages(
         assert bool(other.get_by_text(off).count()) is not may, path
 
 
-def test_a_forged_cookie_is_nobody(tab: BrowserContext, site: Site) -> None:
+def test_a_forged_cookie_is_no_login(tab: BrowserContext, site: Site) -> None:
     claims = json.dumps({"sub": "ada", "groups": ["platform"], "iat": time.time(),
                          "is_logged_in": True, "origin": site.url})  # fmt: skip
     tab.add_cookies([{"name": "_streamlit_user", "value": claims.replace(" ", ""),

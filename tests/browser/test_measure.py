@@ -89,7 +89,7 @@ def _click(page: Page, key: str) -> None:
 
 
 def _says(page: Page, text: str | re.Pattern[str], patience_ms: float = 15_000) -> None:
-    """The page comes to say so by itself: nobody clicks."""
+    """The page says so without a click."""
     heading = page.get_by_test_id("stMain").get_by_role("heading", level=2).filter(has_text=text)
     expect(heading).to_be_visible(timeout=patience_ms)
 

@@ -1,6 +1,6 @@
 """Damaged files beside good runs: no refresh fails, and no good run changes.
 
-Sealed by nobody, a damaged file is never shown with other numbers. Re-sealed it may be, as whoever
+A damaged file with its old seal is never shown with other numbers. One with a new seal may be: who
 can write into a folder can also write wrong numbers; it still costs no other run and no page.
 """
 

@@ -43,7 +43,7 @@ class Counts:
     """What would be a fault, and what is none."""
 
     whole_s: float
-    """What the last life took that nobody disturbed [s]: kills are drawn from it."""
+    """Duration of the last undisturbed life [s]: kills are drawn from it."""
     hit: Counter[str] = field(default_factory=Counter)
     lives: int = 0
     sweeps: int = 0
@@ -113,7 +113,7 @@ def _strike(process: subprocess.Popen[bytes], counts: Counts) -> None:
     if victim in {"guard", "child"}:
         for one in _awaited(process, victim)[:1]:
             one.kill()
-            # Guard and supervisor killed in the same moment leave workers to nobody: that is the
+            # Guard and supervisor killed in the same moment leave workers behind: that is the
             # one thing not promised, so the supervisor is given the time to bury its guard.
             one.wait(HANG_S)
             counts.hit[victim] += 1

@@ -1,6 +1,6 @@
 """A writer process: `python -m tests.faults.writer FOLDER SWEEP FIRST COUNT`.
 
-Commits the runs FIRST to FIRST+COUNT-1 of a stub sweep, each with twenty epochs that nobody
+Commits the runs FIRST to FIRST+COUNT-1 of a stub sweep, each with twenty epochs, none of them
 measured, and says `run_id new|old` on a line after each: a line said is a promise kept.
 """
 

@@ -1,4 +1,4 @@
-"""What every answer is recorded in: all that ships, nobody's own files, one clock, one store.
+"""What every answer is recorded in: all that ships, no files of a user, one clock, one store.
 
 Only what has a name outside the program is used, so that moves of modules change nothing here.
 """

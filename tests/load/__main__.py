@@ -78,7 +78,7 @@ def _soaked(seconds: float) -> None:
 
 
 def _memory_mb(outcome: Outcome, fifth: int) -> float:
-    """Return the median memory of a fifth of the time [MB]; nan where nobody looked."""
+    """Return the median memory of a fifth of the time [MB]; nan without samples."""
     low, high = (outcome.seconds * (fifth + more) / 5 for more in (0, 1))
     looks = [mb for at, mb in outcome.memory if low <= at < high]
     return statistics.median(looks) if looks else math.nan

@@ -1,4 +1,4 @@
-"""What people click: links to five pages, half of them with a number that nobody gave before."""
+"""What people click: links to five pages, half of them with a new number."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def clicks(user: int) -> Iterator[Click]:
         given = _parameters(page, drawn)
         link = urlencode(given)
         yield Click(page=page, query=link)
-        # What was chosen when a link was opened stays chosen, whatever runs come later: so nobody
-        # types where they come.
+        # What was chosen when a link was opened stays chosen, whatever runs come later: so there
+        # is no typing where they come.
         if page == "how-long" and given["workload"] != BUSY:
             yield Click(page=page, query=link, epochs=drawn.randint(1, 3000))
         page = drawn.choice([p for p in PAGES if p != page])

@@ -1,7 +1,7 @@
 """A writer process: `python -m tests.load.writer FOLDER RUNS_PER_S`, until it is ended.
 
-Commits one run after the other, in turn of a workload that many people look at and of one that
-nobody opens, and says the path of each on a line once it is safe.
+Commits one run after the other, in turn of a workload that many people look at and of an
+unopened one, and says the path of each on a line once it is safe.
 """
 
 from __future__ import annotations

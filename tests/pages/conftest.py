@@ -44,24 +44,24 @@ PAGES = {
 
 
 @pytest.fixture(scope="session")
-def nobodys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def empty_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder of results that stays empty: tests that write ask for `own`."""
-    place = tmp_path_factory.mktemp("nobody") / "results"
+    place = tmp_path_factory.mktemp("empty") / "results"
     yield place
     assert not place.exists(), "a test wrote results without asking for `own`"
 
 
 @pytest.fixture(autouse=True)
 def shared(
-    request: pytest.FixtureRequest, nobodys: Path, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest, empty_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
     """One store for all tests that only read; one of its own for a test that changes anything.
 
     Reading the shipped results takes longer than most pages.
     """
-    monkeypatch.setenv(OWN, str(nobodys))
+    monkeypatch.setenv(OWN, str(empty_folder))
     if not _changes(request):
-        monkeypatch.setattr(state, "_store", lambda _: _shown(nobodys))
+        monkeypatch.setattr(state, "_store", lambda _: _shown(empty_folder))
     yield
     _own_stores.cache_clear()
 
@@ -120,16 +120,16 @@ def alone(own: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def store(request: pytest.FixtureRequest, nobodys: Path) -> Store:
+def store(request: pytest.FixtureRequest, empty_folder: Path) -> Store:
     """The store as a page sees it."""
     if "own" in request.fixturenames:
         return _opened(request.getfixturevalue("own"))
-    return _opened(nobodys) if _changes(request) else _compared(nobodys)
+    return _opened(empty_folder) if _changes(request) else _compared(empty_folder)
 
 
 @pytest.fixture
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Nobody's own rows of the catalogue, nobody's saved comparisons; the person owns the app."""
+    """No rows of the catalogue and no saved comparisons of a user; the person owns the app."""
     for name in ("catalog", "saved"):
         monkeypatch.setenv(f"EPOCHWISE_{name.upper()}", str(tmp_path / name))
     monkeypatch.setenv("EPOCHWISE_MEASURE", "on")

@@ -18,7 +18,7 @@ from pages.compare import catalog, saved
 from pages.measure import measuring
 from pages.visitor import identity, permission
 from pages.visitor.permission import NEEDED, Action
-from planner.people import ADMIN, NOBODY, RANK, Person, person_of, read_rules
+from planner.people import ADMIN, ANONYMOUS, RANK, Person, person_of, read_rules
 from planner.store import Store
 from planner.store.disk import layers, views
 from planner.store.disk.access import EVERYONE, OWNER
@@ -64,7 +64,7 @@ def signed_in(monkeypatch: pytest.MonkeyPatch, kind: str, **claims: object) -> P
     def person() -> Person:
         given = CLAIMS[kind]
         if given is None:
-            return NOBODY
+            return ANONYMOUS
         rules = read_rules(Path(os.environ["EPOCHWISE_ROLES"]))
         return person_of({**given, **claims}, rules, time.time())
 

@@ -46,7 +46,7 @@ def test_beyond_twice_the_measured_count_the_answer_is_a_guess(spread: Path) -> 
     )
 
 
-def test_a_link_class_nobody_measured_is_refused(spread: Path) -> None:
+def test_an_unmeasured_link_class_is_refused(spread: Path) -> None:
     shown = show(PAGE, workload=MADE, count="8", nodes="2")
     said = texts(shown)
     assert "No best batch on 8 × T4 on 2 nodes: Nothing was measured on several" in said

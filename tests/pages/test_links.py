@@ -201,7 +201,7 @@ def test_choosing_nothing_is_a_choice_and_travels() -> None:
 def test_more_values_than_the_widget_takes_are_cut_and_told() -> None:
     page = _opened(many=["c", "d", "e", "f"])
     assert _values(page)["many"] == ["c", "d", "e"]
-    assert "many: 4 values; the first 3 are shown." in texts(page)
+    assert "many: 4 values; the first 3 are used." in texts(page)
 
 
 def test_the_same_value_twice_is_one_value() -> None:
@@ -305,7 +305,7 @@ def test_more_values_than_are_shown_are_told_under_a_heading_that_is_true_of_the
     page.query_params["many"] = ["a", "b", "c"]
     said = sound(page.run()).warning[0].value
     assert said.startswith("Part of this link could not be followed:")
-    assert "many: 3 values; the first 2 are shown." in said
+    assert "many: 3 values; the first 2 are used." in said
     assert "default" not in said
 
 

@@ -196,7 +196,7 @@ def test_of_200_systems_at_most_twelve_lines_are_drawn(crowd: Path) -> None:
 def test_a_link_to_more_systems_than_the_page_takes_is_cut_and_told(crowd: Path) -> None:
     many = [f"system-{i:03}-batch-64" for i in range(50)]
     shown = show(systems=many, baseline="system-199-batch-64")
-    assert f"systems: 50 values; the first {MOST_CHOSEN} are shown." in texts(shown)
+    assert f"systems: 50 values; the first {MOST_CHOSEN} are used." in texts(shown)
     assert len(set(lines(shown))) == MOST_LINES
 
 

@@ -69,7 +69,7 @@ def test_who_came_first_is_drawn_first() -> None:
     assert order == [0, 1, 2, 3, 4]
 
 
-def test_a_page_that_waits_for_something_else_holds_nobody_up() -> None:
+def test_a_page_that_waits_for_something_else_blocks_no_other() -> None:
     turns, stuck = Turns(at_once=1, longest_s=0.05), threading.Event()
 
     def waits() -> bool:

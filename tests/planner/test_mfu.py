@@ -102,7 +102,7 @@ def test_few_tokens_on_a_device_cost_more() -> None:
 def test_an_accelerator_without_rows_is_wider() -> None:
     known = CARDS["h100-sxm"]
     new = replace(known, id="h100-new", name="H100 new")
-    strange = replace(known, id="zx-1", name="ZX-1", maker="Nobody")
+    strange = replace(known, id="zx-1", name="ZX-1", maker="Unknown")
     assert sd(llama(known)) < sd(llama(new)) < sd(llama(strange))
 
 

@@ -696,7 +696,7 @@ def test_the_order_of_rows_does_not_matter(rung: Rung) -> None:
     assert_allclose(ends(one.estimate), ends(other.estimate))
 
 
-def test_cards_nobody_measured_change_no_other_answer() -> None:
+def test_unmeasured_cards_change_no_other_answer() -> None:
     log, speed = additive(scatter=0.2)
     lacking = hidden(log, (slice(None), 0))
     seven = sheets_of(speed)

@@ -104,7 +104,7 @@ def _grows() -> None:
 
 
 def _workers(then: Callable[[], None]) -> Callable[[], None]:
-    """Fork three workers that sleep and that nobody ends, then go on."""
+    """Fork three workers that sleep without end, then go on."""
 
     def end() -> None:
         for _ in range(3):
@@ -217,7 +217,7 @@ def _garbage() -> None:
 
 
 def _floods_events() -> None:
-    """A hundred thousand events nobody knows, and as many epochs as nobody planned."""
+    """A hundred thousand unknown events, and as many unplanned epochs."""
     _begin(3)
     for number in range(100_000):
         WRITER.send("tick", number=number)

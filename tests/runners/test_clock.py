@@ -19,7 +19,7 @@ from runners.process.supervise import ROOT
 
 
 class LateDevice:
-    """Takes work at once, does it one after the other, and has a clock that nobody else moves."""
+    """Takes work at once, does it one after the other, and has a clock of its own."""
 
     def __init__(self, seconds: float, *, host_s: float = 0.001) -> None:
         self.now_s = self.ready_s = 0.0
@@ -126,7 +126,7 @@ def test_steps_of_one_call_are_told_each() -> None:
     assert len(paced.step_seconds) == 40 - 5
 
 
-def test_steps_that_nobody_waits_for_are_not_told() -> None:
+def test_steps_without_a_wait_are_not_reported() -> None:
     _, result = run(LateDevice(0.5), calls=7, epochs=2)
     assert [e["step_seconds"] for e in result if e["event"] == "epoch"] == [None, None]
 

@@ -13,7 +13,7 @@ PEAK: float = 4e11
 
 
 class Machine:
-    """Multiplies at its peak, slower at some moments and in some sizes; nobody else moves time."""
+    """Multiplies at its peak, slower at some moments and in some sizes; only it moves time."""
 
     def __init__(self, slow: dict[int, float] | None = None, slow_until_s: float = 0.0) -> None:
         self.now_s = 0.0

@@ -317,7 +317,7 @@ def child(case: Case, *, fresh: bool = False) -> dict[str, dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def children() -> dict[str, dict[str, dict[str, Any]]]:
-    """Two forms that nobody prepared: each trained, changed and timed by a child of its own."""
+    """Two unprepared forms: each trained, changed and timed by a child of its own."""
     structured = {"engine": "predict", "timing": "per step"}
     return {
         "mlp": child(a_case("mlp", "int8"), fresh=True),

@@ -1,4 +1,4 @@
-"""One sweep measures on a machine at a time, in the order of asking; the dead hold up nobody."""
+"""One sweep measures on a machine at a time, in the order of asking; a dead one blocks none."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_turn_that_is_held_stays_held(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("result", [None, "{", "waiting"])
-def test_nobody_measures_beside_a_sweep_whose_status_does_not_say_so(
+def test_no_sweep_measures_beside_one_whose_status_does_not_say_so(
     tmp_path: Path, result: str | None
 ) -> None:
     """The lock decides: a status may be late, lost on a full disk, or removed by hand."""

@@ -54,7 +54,7 @@ def program(name: str) -> str | None:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports that nobody uses; their gRPC neighbours, 10,000 above, exist too."""
+    """Return unused ports; their gRPC neighbours, 10,000 above, exist too."""
     found: list[int] = []
     draw = random.Random(os.getpid() + time.monotonic_ns())
     while len(found) < count:

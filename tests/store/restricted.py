@@ -13,7 +13,7 @@ from tests.store.build import row
 TEAM: Final = "vision-team"
 SLUG: Final = "quokka-set"
 MARKS: Final = ("quokka", "zanzibarchip", "secretariat")
-"""What may reach nobody outside the group, in small letters: slug, network, system, title."""
+"""What must not leave the group, in small letters: slug, network, system, title."""
 
 
 def build(results: Path, access: Access | None = None) -> Path:

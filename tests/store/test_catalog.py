@@ -122,7 +122,7 @@ def test_a_rotten_file_is_told_and_the_shipped_rows_stay(tmp_path: Path, content
     assert str(read.problems[0]).startswith("prices.csv ")
 
 
-def test_what_is_no_plain_file_is_told_and_waits_for_nobody(tmp_path: Path) -> None:
+def test_what_is_no_plain_file_is_reported_at_once(tmp_path: Path) -> None:
     os.mkfifo(prices(tmp_path))
     (tmp_path / "hardware.csv").mkdir()
     (tmp_path / "electricity.csv").symlink_to(tmp_path / "nowhere")

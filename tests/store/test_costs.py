@@ -1,4 +1,4 @@
-"""What a file may cost: little time, little memory, and nobody else's runs."""
+"""What a file may cost: little time, little memory, and no other file's runs."""
 
 from __future__ import annotations
 

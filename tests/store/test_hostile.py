@@ -1,4 +1,4 @@
-"""Files made to harm: each costs its own place in the list, and nobody anything else."""
+"""Files made to harm: each costs its own place in the list, and nothing else."""
 
 from __future__ import annotations
 

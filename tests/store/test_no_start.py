@@ -1,4 +1,4 @@
-"""Runs whose start-up time nobody recorded: answered from epoch 1 on, and said to be."""
+"""Runs without a recorded start-up time: answered from epoch 1 on, and said to be."""
 
 from __future__ import annotations
 

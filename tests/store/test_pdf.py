@@ -47,7 +47,7 @@ def beacon() -> Iterator[tuple[int, list[str]]]:
 
 
 @needs_chromium
-def test_a_long_table_is_printed_on_several_a4_pages_and_nobody_is_asked(
+def test_a_long_table_is_printed_on_several_a4_pages_without_a_question(
     beacon: tuple[int, list[str]],
 ) -> None:
     port, asked = beacon

@@ -201,7 +201,7 @@ def test_a_run_is_read_with_its_time_in_utc(tmp_path: Path) -> None:
     assert shown.recorded_at == NOON
 
 
-def test_a_run_nobody_has_is_none(tmp_path: Path) -> None:
+def test_an_unknown_run_is_none(tmp_path: Path) -> None:
     assert queries.run(_store(tmp_path), "0" * 32) is None
 
 
@@ -246,7 +246,7 @@ def test_several_options_of_a_facet_add_up(mixed: Store) -> None:
 
 
 def test_an_option_that_does_not_exist_leaves_nothing(mixed: Store) -> None:
-    assert queries.count(mixed, {"system": ["nobody's"]}) == 0
+    assert queries.count(mixed, {"system": ["unknown"]}) == 0
 
 
 def test_an_empty_filter_is_no_filter(mixed: Store) -> None:
@@ -286,7 +286,7 @@ def test_the_runs_behind_a_factor_are_of_one_network_in_any_precision(tmp_path: 
     store = _store(tmp_path, *wanted, *others)
     found = queries.factor_rows(store, "ResNet-50 · float32")
     assert {r["run_id"] for r in found} == {run_id(r) for r in wanted}
-    assert queries.factor_rows(store, "nobody's") == []
+    assert queries.factor_rows(store, "unknown") == []
 
 
 # -- tables and files --------------------------------------------------------------------------
@@ -418,7 +418,7 @@ def test_trials_of_one_network_data_and_metric_are_one_set(tmp_path: Path) -> No
         row(**TRIED, status="nan", status_reason="diverged", seed=9),
         row(
             **TRIED, status="oom", status_reason="no room", seed=10
-        ),  # stopped from outside: nobody knows what it needed
+        ),  # stopped from outside: its need is unknown
         row(**TRIED, mode="inference"),
         row(),
     )

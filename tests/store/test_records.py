@@ -157,7 +157,7 @@ def test_a_bad_value_is_told_with_what_it_must_be(name: str, value: object, mess
     assert message in result
 
 
-def test_a_column_nobody_knows_is_told_where_to_go() -> None:
+def test_an_unknown_column_has_a_hint() -> None:
     result = problem(temperature=3)
     assert result == "row 1, temperature: is not a column. Put it into the JSON map `extra`."
 

@@ -184,7 +184,7 @@ def test_a_results_folder_may_itself_be_a_link(tmp_path: Path) -> None:
     assert all(store.in_place(sql.WHOLE_ROW, shown, len) == 1 for shown in ids(store))
 
 
-def test_a_pipe_and_a_socket_are_refused_and_nobody_waits_for_them(
+def test_a_pipe_and_a_socket_are_refused_without_a_wait(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = a_set(tmp_path)
@@ -272,7 +272,7 @@ def test_a_missing_set_toml_is_told_and_the_folder_names_the_set(tmp_path: Path)
     assert reasons(store) == {"set.toml": result}
 
 
-def test_a_pipe_in_place_of_set_toml_makes_nobody_wait(tmp_path: Path) -> None:
+def test_a_pipe_in_place_of_set_toml_costs_no_wait(tmp_path: Path) -> None:
     place = a_set(tmp_path, [row()])
     (place / "set.toml").unlink()
     os.mkfifo(place / "set.toml")

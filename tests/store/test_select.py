@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import signal
 import time
@@ -14,7 +15,9 @@ import pyarrow as pa
 import pytest
 
 from planner.store.select import MOST_ROWS, RefusedError, Rows, Worker
+from planner.store.select import _child as child
 from planner.store.select import _worker as worker_module
+from planner.store.select._refusals import refused
 from tests.store.test_walls import PROBES as WALLS
 
 # ruff: noqa: S608 - statements of a test
@@ -111,11 +114,31 @@ def _ask(worker: Worker, statement: str) -> Rows:
 @pytest.mark.parametrize("probe", PROBES.values(), ids=PROBES.keys())
 def test_a_statement_is_refused_that(tmp_path: Path, worker: Worker, probe: str) -> None:
     text = probe.replace("{inside}", str(tmp_path)).replace("{outside}", str(tmp_path))
-    with pytest.raises(RefusedError) as refused:
+    with pytest.raises(RefusedError) as error:
         _ask(worker, text)
-    assert 10 < len(str(refused.value)) < 500
+    assert 10 < len(str(error.value)) < 500
     assert list(tmp_path.iterdir()) == []
     assert _ask(worker, "SELECT count(*) FROM runs").table.to_pylist() == [{"count_star()": 200}]
+
+
+@pytest.mark.parametrize("key", ["", "{value.__class__}", 3, ["empty"], None])
+def test_a_strange_key_of_the_process_apart_is_no_sentence(key: object) -> None:
+    with pytest.raises(ValueError, match=r".*"):
+        refused(key, "x")
+
+
+def test_every_key_of_the_process_apart_has_a_sentence() -> None:
+    tree = ast.parse(Path(child.__file__).read_text(encoding="utf-8"))
+    keys = {
+        str(node.args[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "NotRunError"
+        and isinstance(node.args[0], ast.Constant)
+    }
+    assert len(keys) > 10
+    assert all("{" not in str(refused(key, "x")) for key in keys)
 
 
 SLOW: Final = {

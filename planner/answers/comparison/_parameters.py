@@ -173,7 +173,9 @@ def _assumption(name: str) -> Parameter:
     typed = name == TARIFF
     return Parameter(
         name=name,
-        words=f"{text.words.lower()} ({text.why}{f'; else {usual:g}' if typed else ''})",
+        words=Text("{words} ({why}; else {usual:g})", words=text.words, why=text.why, usual=usual)
+        if typed
+        else Text("{words} ({why})", words=text.words, why=text.why),
         kind="number",
         unit="" if text.unit == "1" else text.unit,
         default=None if typed else usual,
@@ -188,12 +190,7 @@ COMPARE: Final = (*QUESTION, *DISPLAY, *DESCRIPTION, *ASSUMED)
 ALWAYS: Final = ("workload", "pattern", "options", "goal", "epochs", "target", "optimizer")
 """Parameters of every saved question, even at their current defaults."""
 STATED: Final = (
-    *ALWAYS,
-    "order",
-    "runs_per_month",
-    "currency",
-    "rate",
-    "rate_as_of",
+    *ALWAYS, "order", "runs_per_month", "currency", "rate", "rate_as_of",
     *(p.name for p in DESCRIPTION),
 )  # fmt: skip
 """Parameters of every shared link, even at their current defaults."""

@@ -18,8 +18,8 @@ from planner.answers.comparison._snapshot import KEPT, Snapshot
 from planner.core import Record, Text, file_slug, slug
 from planner.cost import shown
 from planner.store.disk.files import UnfitFileError, bounded_json, write_whole
+from planner.store.disk.views import SAVED
 
-SAVED: Final = "EPOCHWISE_SAVED"
 FORM: Final = "epochwise comparison 2"
 FORM_1: Final = "epochwise comparison 1"
 """The older form: its budget is in USD without tax."""
@@ -53,12 +53,6 @@ class Saved:
     def id(self) -> str:
         """The id in links and the name of the file; two names never share one."""
         return self.file or file_slug(self.name)
-
-
-def saved_folder(root: Path, environment: Mapping[str, str]) -> Path:
-    """Return the folder of saved comparisons: EPOCHWISE_SAVED, by default `saved` below `root`."""
-    place = environment.get(SAVED) or "saved"
-    return Path(os.path.abspath(root / Path(place).expanduser()))  # noqa: PTH100 - keep links
 
 
 def id_for(folder: Path, name: str) -> str:

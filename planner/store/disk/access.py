@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from planner.core import Text
 from planner.store.disk.files import UnfitFileError, bounded_json, remove, write_whole
 
 ACCESS: Final = "access.json"
@@ -41,7 +42,9 @@ class Access:
     @property
     def note(self) -> str:
         """What the set's title adds."""
-        return "private" if self.until is None else f"embargo until {stamp_text(self.until)[:10]}"
+        if self.until is None:
+            return "private"
+        return Text("embargo until {day}", day=stamp_text(self.until)[:10])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,13 +109,13 @@ def stamp_of_text(text: str) -> float:
     return datetime.strptime(full, _TIME).replace(tzinfo=UTC).timestamp()
 
 
-def group_problem(groups: Iterable[str]) -> str | None:
+def group_problem(groups: Iterable[str]) -> Text | None:
     """Return why names of groups cannot be written; None if they can."""
     names = list(groups)
     if len(names) > MOST_GROUPS:
-        return f"at most {MOST_GROUPS} groups."
+        return Text("at most {most} groups.", most=MOST_GROUPS)
     wrong = [n for n in names if not (0 < len(n) <= MOST_LETTERS and n.isprintable())]
-    return f"{wrong[0][:40]!r} is no name of a group." if wrong else None
+    return Text("{name!r} is no name of a group.", name=wrong[0][:40]) if wrong else None
 
 
 def _access(body: object) -> Access:

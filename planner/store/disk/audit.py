@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
+from planner.core import Text
 from planner.store.disk.access import stamp_text
 from planner.store.disk.files import UnfitFileError, bounded_json, sync_folder, write_new
 
@@ -68,10 +69,12 @@ def record(
         new = write_new(path, data)
         sync_folder(path.parent)
     except OSError as error:
-        text = f"The audit log cannot be written ({error.strerror or error}): nothing is done."
-        raise AuditError(text) from error
+        reason = error.strerror or error
+        raise AuditError(
+            Text("The audit log cannot be written ({reason}): nothing is done.", reason=reason)
+        ) from error
     if not new:
-        raise AuditError("The audit log has this entry already: nothing is done.")
+        raise AuditError(Text("The audit log has this entry already: nothing is done."))
     return entry
 
 

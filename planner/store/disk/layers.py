@@ -2,8 +2,8 @@
 
 What is saved by someone who sees no restricted set lies in the folder itself. Anything else lies in
 a folder `for-...` inside, with the list of the restricted sets that its author saw: it is for those
-who see all of them. So names and figures of a restricted set reach nobody else, also after it is
-deleted.
+who see all of them. So names and figures of a restricted set reach no other visitor, also after
+it is deleted.
 """
 
 from __future__ import annotations

@@ -19,12 +19,11 @@ import json
 import re
 import resource
 import select
-import struct
 import sys
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
@@ -48,8 +47,8 @@ WORK_MB: Final = 256
 ROOM_BYTES: Final = 1_500_000_000
 """Address space beyond that of the loaded table [bytes]."""
 _IDLE_S: Final = 600.0
+_MOST_LETTERS: Final = 400
 _LOAD_S: Final = 60.0
-_HEAD: Final = struct.Struct(">Q")
 
 _EXPRESSIONS: Final = frozenset(
     {"COLUMN_REF", "CONSTANT", "FUNCTION", "COMPARISON", "CONJUNCTION", "OPERATOR", "CASE", "CAST",
@@ -102,8 +101,12 @@ FUNCTIONS: Final = frozenset(
 """Functions that neither read anything outside the table nor make many rows or long lists."""
 
 
-class RefusedError(Exception):
-    """A statement is not run; the message has the reason and the next step."""
+class NotRunError(Exception):
+    """A statement is not run: the key of a sentence in `_refusals`, and the value in it."""
+
+    def __init__(self, why: str, value: object = "") -> None:
+        super().__init__(why, value)
+        self.why, self.value = why, str(value)[:_MOST_LETTERS]
 
 
 def check(text: str, tree: Mapping[str, Any]) -> None:
@@ -112,29 +115,29 @@ def check(text: str, tree: Mapping[str, Any]) -> None:
     Whatever is not on a list of this module is refused, so a new kind of node is as well.
 
     Raises:
-        RefusedError: names the part that is not allowed.
+        NotRunError: names the part that is not allowed.
     """
     statements = tree.get("statements", [])
     if tree.get("error") or not statements:
-        raise RefusedError(_unparsed(text, str(tree.get("error_message", ""))))
+        raise _unparsed(text, str(tree.get("error_message", "")))
     if len(statements) != 1:
-        raise RefusedError(f"There are {len(statements)} statements. Ask one at a time.")
+        raise NotRunError("several", len(statements))
     statement = statements[0]
     names = {TABLE, *(name.lower() for name in _named(statement))}
     for node in _nodes(statement):
         _check_node(node, names)
 
 
-def _unparsed(text: str, message: str) -> str:
+def _unparsed(text: str, message: str) -> NotRunError:
     if not text.strip(" \n\t;"):
-        return "The statement is empty. Begin with SELECT."
+        return NotRunError("empty")
     if message.startswith("Only SELECT"):
-        return "Only SELECT is allowed: the runs are read-only."
-    return f"It is no valid SQL: {_first_line(message).removeprefix('Parser Error: ')}."
+        return NotRunError("no select")
+    return NotRunError("no sql", _first_line(message).removeprefix("Parser Error: "))
 
 
 def _first_line(message: str) -> str:
-    return message.partition("\n")[0][:400]
+    return message.partition("\n")[0]
 
 
 def _nodes(part: object) -> Iterator[dict[str, Any]]:
@@ -163,54 +166,33 @@ def _check_node(node: dict[str, Any], names: set[str]) -> None:
     if of is not None:
         _check_expression(node, str(of), str(kind))
     elif isinstance(kind, str) and kind not in _NODES:
-        raise RefusedError(_words(kind))
+        raise NotRunError("part", kind)
     if kind == "BASE_TABLE":
         _check_table(node, names)
     if kind == "JOIN" and node.get("ref_type") not in {"REGULAR", "CROSS", "NATURAL", "ASOF"}:
-        raise RefusedError("This kind of join is not allowed. Use JOIN ... ON.")
+        raise NotRunError("join")
 
 
 def _check_table(node: dict[str, Any], names: set[str]) -> None:
     where = [p for p in (node.get("catalog_name"), node.get("schema_name")) if p]
     name = str(node.get("table_name", ""))
     if where or name.lower() not in names:
-        shown = ".".join([*map(str, where), name])
-        raise RefusedError(f"There is no table {shown[:80]!r}. The only table is {TABLE}.")
+        raise NotRunError("table", ".".join([*map(str, where), name])[:80])
     if node.get("at_clause") is not None:
-        raise RefusedError("AT is not allowed. Name the table only.")
+        raise NotRunError("at")
 
 
 def _check_expression(node: dict[str, Any], of: str, kind: str) -> None:
     if of not in _EXPRESSIONS or (of == "OPERATOR" and kind not in _OPERATORS):
-        raise RefusedError(_words(kind if of == "OPERATOR" else of))
+        raise NotRunError("part", (kind if of == "OPERATOR" else of)[:80])
     if of in {"FUNCTION", "WINDOW"}:
         name = str(node.get("function_name", "")).lower()
         if name not in FUNCTIONS or node.get("schema") or node.get("catalog"):
-            raise RefusedError(
-                f"The function {name[:80]!r} is not allowed. Allowed are the usual functions of "
-                "numbers, texts and times, aggregates and windows."
-            )
+            raise NotRunError("function", name[:80])
     if of == "TYPE" and (str(node.get("type_name", "")).lower() not in _TYPES or node["schema"]):
-        raise RefusedError(f"The type {str(node.get('type_name'))[:80]!r} is not allowed.")
+        raise NotRunError("type", str(node.get("type_name"))[:80])
     if of == "STAR" and (node.get("columns") or node.get("expr") is not None):
-        raise RefusedError("COLUMNS(...) is not allowed. Name the columns.")
-
-
-_WORDS: Final[Mapping[str, str]] = {
-    "TABLE_FUNCTION": "A function in FROM",
-    "RECURSIVE_CTE_NODE": "WITH RECURSIVE",
-    "SHOW_REF": "SHOW, DESCRIBE and SUMMARIZE",
-    "PIVOT": "PIVOT",
-    "LAMBDA": "A lambda",
-    "PARAMETER": "A parameter",
-    "POSITIONAL_REFERENCE": "A column by its number",
-    "ARRAY_EXTRACT": "A subscript",
-}
-
-
-def _words(kind: str) -> str:
-    what = _WORDS.get(kind, kind.replace("_", " ").lower()[:80])
-    return f"{what} is not allowed. Use the table {TABLE} and its columns."
+        raise NotRunError("star")
 
 
 def too_deep(text: str) -> bool:
@@ -237,26 +219,26 @@ class Desk:
         """Return at most `MOST_ROWS` + 1 rows of a statement.
 
         Raises:
-            RefusedError: the statement is not allowed, wrong, too slow or too large.
+            NotRunError: the statement is not allowed, wrong, too slow or too large.
         """
         if len(text) > LONGEST:
-            raise RefusedError(f"The statement is longer than {LONGEST:,} characters. Shorten it.")
+            raise NotRunError("long")
         if too_deep(text):
-            raise RefusedError("The statement is nested too deeply. Split it by WITH.")
+            raise NotRunError("deep")
         timer = threading.Timer(SECONDS, self._base.interrupt)
         timer.daemon = True
         timer.start()
         try:
             return self._answer(text)
         except duckdb.InterruptException:
-            raise RefusedError(_SLOW) from None
+            raise NotRunError("slow") from None
         except (MemoryError, duckdb.OutOfMemoryException, pa.ArrowMemoryError):
-            raise RefusedError(_LARGE) from None
+            raise NotRunError("large") from None
         except duckdb.Error as error:
             message = _first_line(str(error))
             if "Maximum execution time" in message or "max_execution_time" in message:
-                raise RefusedError(_SLOW) from None
-            raise RefusedError(message) from None
+                raise NotRunError("slow") from None
+            raise NotRunError("by duckdb", message) from None
         finally:
             timer.cancel()
 
@@ -265,15 +247,13 @@ class Desk:
         check(text, json.loads(found[0][0]))
         for statement in self._base.extract_statements(text):
             if statement.type != duckdb.StatementType.SELECT:
-                raise RefusedError("Only SELECT is allowed: the runs are read-only.")
+                raise NotRunError("no select")
         rows = self._base.sql(text).limit(MOST_ROWS + 1)
         if len(rows.columns) > MOST_COLUMNS:
-            raise RefusedError(f"The result has {len(rows.columns)} columns. Name fewer.")
+            raise NotRunError("columns", len(rows.columns))
         table = plain(rows.to_arrow_table())
         if table.nbytes > MOST_BYTES:
-            raise RefusedError(
-                f"The result is larger than {MOST_BYTES / 1e6:.0f} MB. Ask for less."
-            )
+            raise NotRunError("bytes")
         return table
 
 
@@ -286,8 +266,6 @@ _LOCKS: Final = (
     "SET lock_configuration = true",
 )
 """Settings, the last of which forbids to change any."""
-_SLOW: Final = f"It takes more than {SECONDS:g} s. Filter the rows or aggregate them first."
-_LARGE: Final = "It needs too much memory. Filter the rows or aggregate them first."
 
 
 def _locked(table: pa.Table) -> duckdb.DuckDBPyConnection:
@@ -340,30 +318,6 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
 # -- the process -----------------------------------------------------------------------------------
 
 
-def read(stream: IO[bytes]) -> bytes:
-    """Return the next message.
-
-    Raises:
-        EOFError: the other side has gone.
-    """
-    (size,) = _HEAD.unpack(_exactly(stream, _HEAD.size))
-    return _exactly(stream, size)
-
-
-def write(stream: IO[bytes], message: bytes) -> None:
-    """Send a message."""
-    stream.write(_HEAD.pack(len(message)))
-    stream.write(message)
-    stream.flush()
-
-
-def _exactly(stream: IO[bytes], size: int) -> bytes:
-    data = stream.read(size)
-    if data is None or len(data) < size:
-        raise EOFError
-    return data
-
-
 def _limit(seconds: float) -> None:
     """Allow this much more processor time, from now."""
     used = resource.getrusage(resource.RUSAGE_SELF)
@@ -398,6 +352,9 @@ def bytes_of(table: pa.Table) -> bytes:
 
 def main() -> None:
     """Answer messages until the parent has gone, or until ten minutes pass without one."""
+    sys.path.append(str(Path(__file__).resolve().parents[3]))
+    from planner.apart import read, write
+
     source, target = sys.stdin.buffer, sys.stdout.buffer
     desk = Desk()
     while select.select([source], [], [], _IDLE_S)[0]:
@@ -413,8 +370,8 @@ def main() -> None:
             continue
         try:
             table = desk.answer(read(source).decode())
-        except RefusedError as error:
-            write(target, json.dumps({"refused": str(error)}).encode())
+        except NotRunError as error:
+            write(target, json.dumps({"refused": error.why, "value": error.value}).encode())
         else:
             write(target, b"{}")
             write(target, bytes_of(table))

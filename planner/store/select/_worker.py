@@ -13,8 +13,10 @@ from typing import Final
 import pyarrow as pa
 
 from planner.apart import Pipes, ended, started
+from planner.core import Text
 from planner.store.select import _child as child
-from planner.store.select._child import MOST_ROWS, SECONDS, RefusedError
+from planner.store.select._child import MOST_ROWS, SECONDS
+from planner.store.select._refusals import RefusedError, refused
 
 GRACE_S: Final = 1.0
 """Time after the limit until the process is ended [s]: an interrupt is not always obeyed."""
@@ -22,8 +24,8 @@ LOAD_S: Final = 60.0
 """Longest start of the process, with the runs [s]."""
 WAIT_S: Final = 5.0
 """Longest wait for the statements of others [s]."""
-_BUSY: Final = "Other statements are being answered. Try again in a moment."
-_ENDED: Final = (
+_BUSY: Final = Text("Other statements are being answered. Try again in a moment.")
+_ENDED: Final = Text(
     "It was stopped: it took too much time or memory. Filter the rows or aggregate them first."
 )
 
@@ -59,7 +61,7 @@ class Worker:
             raise RefusedError(_BUSY)
         try:
             return self._ask(statement, version, runs)
-        except (OSError, EOFError, ValueError):
+        except (OSError, EOFError, ValueError, KeyError):
             self._end()
             raise RefusedError(_ENDED) from None
         finally:
@@ -75,7 +77,7 @@ class Worker:
         pipes.send(b"ask", statement.encode("utf-8", "replace"))
         head = json.loads(pipes.receive(SECONDS + GRACE_S))
         if "refused" in head:
-            raise RefusedError(str(head["refused"]))
+            raise refused(head["refused"], head["value"])
         with pa.ipc.open_stream(pipes.receive(GRACE_S)) as stream:
             table = stream.read_all()
         return Rows(table=table.slice(0, MOST_ROWS), cut=table.num_rows > MOST_ROWS)

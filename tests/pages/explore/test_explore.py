@@ -35,7 +35,7 @@ def test_a_marked_area_of_the_link_lists_its_runs() -> None:
 
 
 def test_a_preset_without_values_says_so() -> None:
-    assert "No run states energy." in texts(show("explore", x="global_batch_size", y="energy_kwh"))
+    assert "No run states Energy." in texts(show("explore", x="global_batch_size", y="energy_kwh"))
 
 
 def test_the_marked_area_can_be_drawn_alone_and_left_again() -> None:

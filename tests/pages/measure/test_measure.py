@@ -112,7 +112,7 @@ def test_a_link_to_a_sweep_that_is_not_shipped_says_so(sweeping: Path) -> None:
     assert "Small sweep: 4 runs" in said
 
 
-def test_times_nobody_knows_are_timed_on_a_button(sweeping: Path) -> None:
+def test_unknown_times_are_timed_on_a_button(sweeping: Path) -> None:
     shown = show("measure", sweep="unknown")
     assert "about a time" not in texts(shown)
     assert "duration unknown" in texts(shown)
@@ -473,7 +473,7 @@ def test_on_by_itself_where_only_this_machine_can_ask(host: str) -> None:
     "addresses",
     [None, [], ["0.0.0.0"], ["::"], ["127.0.0.1", "192.168.1.5"]],  # noqa: S104
 )
-def test_off_where_others_can_reach_the_app_or_nobody_knows(addresses: list[str] | None) -> None:
+def test_off_where_others_can_reach_the_app_or_it_is_unknown(addresses: list[str] | None) -> None:
     found = permission.decide({}, addresses, LOCAL)
     assert not found.allowed
     assert found.why
@@ -563,7 +563,7 @@ def test_what_was_asked_for_is_resumed_from_the_file_kept_of_it(sweeping: Path) 
 
 
 @pytest.mark.parametrize("what", [measuring.stop, measuring.resume, measuring.forget])
-def test_a_sweep_nobody_knows_is_refused(sweeping: Path, what: Callable[[str], None]) -> None:
+def test_an_unknown_sweep_is_refused(sweeping: Path, what: Callable[[str], None]) -> None:
     with pytest.raises(NotDoneError, match="no longer on this machine"):
         what("gone-1")
 

@@ -203,7 +203,7 @@ def test_without_step_times_of_its_own_no_best_batch_is_told_but_what_to_measure
     assert all(o.startswith("Another workload: ") for o in offered[1:])
 
 
-def test_an_optimiser_nobody_timed_borrows_the_step_times_of_another(own: Path) -> None:
+def test_an_untimed_optimiser_borrows_the_step_times_of_another(own: Path) -> None:
     timed = [
         step(b, 0.05 + b / 1000, model="Net", dataset="Data", optimizer="Adam") for b in BATCHES
     ]
@@ -217,7 +217,7 @@ def test_step_times_of_another_workload_are_used_by_name(store: Store) -> None:
     said = texts(shown)
     assert "; with the step times of another workload (LSTM 1x128 · synthetic tokens" in said
     assert "on 2-core AMD EPYC the best batch is" in said
-    assert "nobody measured" not in said
+    assert "not measured" not in said
     assert len(shown.get("plotly_chart")) == 2
     marks = [a["text"] for a in figure(shown)["layout"]["annotations"]]
     assert any(m.startswith("best batch ") for m in marks)

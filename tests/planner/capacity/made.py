@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
 from planner.capacity import Case, Job, Machine, RunTime
-from planner.cost import DRAWS, Owned, Rental, quantiles
+from planner.cost import DRAWS, Owned, Rental, likely, quantiles
 
 HOUR_S: Final = 3600.0
 OWNED: Final = Machine(
@@ -48,3 +49,15 @@ def case(
         jobs=jobs, machines=machines, months=months, seed=seed, variation=variation,
         times={(j.name, m.id): time for j in jobs for m in machines}, columns=columns,
     )  # fmt: skip
+
+
+def dearer(machine: Machine, factor: float) -> Machine:
+    """Return the machine at a price `factor` times as high."""
+    if machine.rental is not None:
+        price = float(likely(machine.rental.price_per_hour)) * factor
+        return replace(machine, rental=replace(machine.rental, price_per_hour=price))
+    assert machine.owned is not None
+    price = float(likely(machine.owned.price_usd)) * factor
+    tariff = float(likely(machine.owned.tariff_usd_per_kwh)) * factor
+    return replace(machine, owned=replace(machine.owned, price_usd=price,
+                                          tariff_usd_per_kwh=tariff))  # fmt: skip

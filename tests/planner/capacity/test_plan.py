@@ -25,9 +25,19 @@ from planner.capacity._queue import NONE
 from planner.capacity._search import cheapest
 from planner.capacity._spend import spend
 from planner.core import Refusal
-from planner.cost import DRAWS, Rental, likely, quantiles
+from planner.cost import DRAWS, Rental, quantiles
 from tests.faults.outcomes import FULL
-from tests.planner.capacity.made import ALL, BOUGHT, HOUR_S, OWNED, RENTED, RESERVED, SPOT, case
+from tests.planner.capacity.made import (
+    ALL,
+    BOUGHT,
+    HOUR_S,
+    OWNED,
+    RENTED,
+    RESERVED,
+    SPOT,
+    case,
+    dearer,
+)
 
 FIXED = Job(name="Fixed", network="x", runs_a_month=20.0)
 FLEXIBLE = Job(name="Flexible", network="x", runs_a_month=90.0, within_h=24.0, interruptible=True)
@@ -114,23 +124,12 @@ def test_without_a_run_only_standing_machines_cost() -> None:
     assert _cost(case(nothing), Stock(machine="rent", count=3), Stock(machine="spot")) == 0.0
 
 
-def _dearer(machine: Machine, factor: float) -> Machine:
-    if machine.rental is not None:
-        price = float(likely(machine.rental.price_per_hour)) * factor
-        return replace(machine, rental=replace(machine.rental, price_per_hour=price))
-    assert machine.owned is not None
-    price = float(likely(machine.owned.price_usd)) * factor
-    tariff = float(likely(machine.owned.tariff_usd_per_kwh)) * factor
-    return replace(machine, owned=replace(machine.owned, price_usd=price,
-                                          tariff_usd_per_kwh=tariff))  # fmt: skip
-
-
 @pytest.mark.parametrize("machine", ALL, ids=lambda m: str(m.id))
 def test_a_higher_price_never_gives_a_lower_cost(machine: Machine) -> None:
     stocks = (*MIXED, Stock(machine="buy"), Stock(machine="reserved"))
     costs = []
     for factor in (1.0, 1.05, 1.5, 3.0):
-        machines = tuple(_dearer(m, factor) if m is machine else m for m in ALL)
+        machines = tuple(dearer(m, factor) if m is machine else m for m in ALL)
         costs.append(_cost(case(FLEXIBLE, STRICT, machines=machines), *stocks))
     assert costs == sorted(costs)
     assert costs[-1] > costs[0]

@@ -15,8 +15,8 @@ from planner.capacity._queue import NONE
 from planner.capacity._search import held_cost
 from planner.capacity._spend import spend
 from planner.core import Floats, Refusal
-from planner.cost import DRAWS, likely, quantiles
-from tests.planner.capacity.made import ALL, HOUR_S, SPOT
+from planner.cost import DRAWS, quantiles
+from tests.planner.capacity.made import ALL, HOUR_S, SPOT, dearer
 
 FEW = settings(max_examples=25, deadline=None)
 
@@ -111,22 +111,11 @@ def test_a_higher_price_is_never_cheaper(
     case: Case, stocks: tuple[Stock, ...], factor: float, which: Machine
 ) -> None:
     """With the same machine for each run: a dearer one is not taken first."""
-    dearer = tuple(_dearer(m, factor) if m.id == which.id else m for m in case.machines)
+    higher = tuple(dearer(m, factor) if m.id == which.id else m for m in case.machines)
     now = simulate(case, stocks)
-    then = replace(now, case=replace(case, machines=dearer))
+    then = replace(now, case=replace(case, machines=higher))
     cost, more = float(spend(now).total.mean()), float(spend(then).total.mean())
     assert more >= cost - 1e-9 * abs(cost)
-
-
-def _dearer(machine: Machine, factor: float) -> Machine:
-    if machine.rental is not None:
-        price = float(likely(machine.rental.price_per_hour)) * factor
-        return replace(machine, rental=replace(machine.rental, price_per_hour=price))
-    assert machine.owned is not None
-    price = float(likely(machine.owned.price_usd)) * factor
-    tariff = float(likely(machine.owned.tariff_usd_per_kwh)) * factor
-    return replace(machine, owned=replace(machine.owned, price_usd=price,
-                                          tariff_usd_per_kwh=tariff))  # fmt: skip
 
 
 @FEW

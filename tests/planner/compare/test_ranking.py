@@ -93,7 +93,7 @@ MOSTLY = made("mostly", 5.0, np.where(LUCKY, 10.0, 100.0))
 SECOND, DEARER = made("second", 5.0, 20.0), made("dearer", 5.0, 30.0)
 
 
-def test_what_any_of_the_group_surely_beats_shares_no_rank_with_it() -> None:
+def test_what_any_of_the_group_certainly_beats_shares_no_rank_with_it() -> None:
     assert better(MOSTLY, DEARER, Limits()) == pytest.approx(0.55, abs=1e-3)
     assert better(SECOND, DEARER, Limits()) == 1.0
     for rows in permutations([MOSTLY, SECOND, DEARER]):
@@ -151,7 +151,7 @@ def _told_of(rows: Sequence[Row]) -> list[tuple[object, ...]]:
 
 @settings(max_examples=30, deadline=None)
 @given(WANTED)
-def test_what_surely_misses_is_never_better_than_what_surely_keeps(limits: Limits) -> None:
+def test_what_certainly_misses_is_never_better_than_what_certainly_keeps(limits: Limits) -> None:
     rows = ranked(_plain().rows, limits)
     keeps = [r for r in rows if r.in_time == 1.0]
     misses = [r for r in rows if r.in_time == 0.0]

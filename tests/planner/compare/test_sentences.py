@@ -181,7 +181,7 @@ def _late_in(share: float) -> Floats:
     return np.where(np.arange(DRAWS) < share * DRAWS, 90_000.0, 70_000.0)
 
 
-def test_where_the_first_may_be_late_one_that_surely_is_not_is_named() -> None:
+def test_where_the_first_may_be_late_one_that_is_certain_is_named() -> None:
     day = Limits(deadline_s=86_400.0)
     sure = made("sure", 10_000.0, 15.0)
     result = sentence(asked_of([made("first", _late_in(0.2), 14.0), sure], day))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.core import about, between, clock, hms, in_words, interval, with_ends
-from planner.core._durations import in_days, parse_hms
+from planner.core._durations import parse_hms
 from planner.core._numbers import digits_of
 
 HOUR, YEAR = 3_600.0, 3_600.0 * 8_760.0
@@ -60,20 +60,6 @@ def test_the_clock_form_rounds_half_up_and_carries(seconds: float, text: str) ->
 )
 def test_words_take_the_units_a_person_would_say(seconds: float, text: str) -> None:
     assert in_words(seconds) == text
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (2_223_000.0, "25.7 days"),
-        (86_400.0, "1.0 day"),
-        (0.0, "0.0 days"),
-        (2_223_000_000.0, "25,729.2 days"),
-        (-43_200.0, "-0.5 days"),
-    ],
-)
-def test_long_durations_can_be_counted_in_days(seconds: float, text: str) -> None:
-    assert in_days(seconds) == text
 
 
 YEAR_H = 8760.0
@@ -176,7 +162,7 @@ def test_the_unit_stands_once_in_a_bracket() -> None:
     assert about(3_600.0, 3_600.0, 3_600.0) == "1 h 0 min"
 
 
-@pytest.mark.parametrize("write", [hms, in_words, in_days])
+@pytest.mark.parametrize("write", [hms, in_words])
 def test_what_is_not_finite_is_said_in_words(write: object) -> None:
     assert callable(write)
     assert write(math.nan) == "not known"

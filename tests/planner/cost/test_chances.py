@@ -12,7 +12,6 @@ from planner.cost import (
     Range,
     draw_range,
     draw_times,
-    probability_before,
     probability_cheaper,
     probability_cheapest,
     probability_fastest,
@@ -71,14 +70,6 @@ def test_of_two_options_one_is_cheaper(table: Floats) -> None:
 def test_ties_are_shared_and_an_option_that_never_ends_wins_nothing() -> None:
     table = [[1.0, 1.0, 5.0], [1.0, 2.0, 4.0], [np.inf, np.inf, np.inf]]
     np.testing.assert_allclose(probability_cheapest(table), [0.5, 0.5, 0])
-
-
-def test_a_deadline_is_kept_in_the_share_of_the_draws_up_to_it() -> None:
-    table = [[1.0, 2.0, 3.0, np.inf], [4.0, 5.0, 6.0, 7.0]]
-    assert probability_before(table, 3.0).tolist() == [0.75, 0.0]
-    assert probability_before(table, np.inf).tolist() == [1.0, 1.0]
-    with pytest.raises(ValueError, match="deadline_s is -1"):
-        probability_before(table, -1)
 
 
 def test_quantiles_of_rows_are_arrays_and_of_a_row_floats() -> None:

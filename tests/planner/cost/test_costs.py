@@ -10,7 +10,6 @@ from planner.cost import (
     Range,
     cost_of_owning,
     cost_of_renting,
-    cost_of_running,
     draw_record,
     draw_time,
     rent_per_run,
@@ -21,7 +20,7 @@ TEN_HOURS = Estimate(
     value=10 * HOUR, low=10 * HOUR, high=10 * HOUR, basis="interpolated", reasons=("x",)
 )
 UNSURE = Estimate(value=10 * HOUR, low=8 * HOUR, high=14 * HOUR)
-NO_TIME = Refusal(reason="Nobody measured it.", measure_next="A run.")
+NO_TIME = Refusal(reason="It is not measured.", measure_next="A run.")
 
 
 def ends(result: Estimate | Refusal) -> tuple[float, float, float]:
@@ -34,7 +33,6 @@ def test_known_times_and_prices_have_one_cost_with_the_basis_of_the_time() -> No
     assert isinstance(result, Estimate)
     assert ends(result) == pytest.approx((32.40, 32.40, 32.40))
     assert (result.basis, result.reasons, result.level) == ("interpolated", ("x",), 0.9)
-    assert ends(cost_of_running(WORKSTATION, TEN_HOURS))[1] == pytest.approx(2.00)
     assert ends(cost_of_renting(CLOUD, TEN_HOURS))[1] == pytest.approx(605 / 60 * 2.49 + 1.45)
 
 
@@ -66,7 +64,6 @@ def test_a_commitment_is_shared_by_the_runs_of_a_month() -> None:
 def test_what_has_no_time_has_no_cost() -> None:
     assert cost_of_renting(CLOUD, NO_TIME) is NO_TIME
     assert cost_of_owning(WORKSTATION, NO_TIME, 0.5) is NO_TIME
-    assert cost_of_running(WORKSTATION, NO_TIME) is NO_TIME
 
 
 @pytest.mark.parametrize("share", [0.0, 1.2])

@@ -38,7 +38,7 @@ def test_a_quoted_price_keeps_its_cents(amount: float, result: str) -> None:
     assert price(amount) == result
 
 
-def test_an_interval_is_told_in_the_same_words_or_left_out_where_nobody_would_see_it() -> None:
+def test_an_interval_has_the_same_words_or_is_left_out_where_it_is_too_small() -> None:
     assert money_with_interval(Estimate(value=34.9, low=29.6, high=41.2)) == "35 USD (30 to 41 USD)"
     assert money_with_interval(Estimate(value=34.9, low=34.8, high=35.1)) == "35 USD"
     endless = Estimate(value=34.9, low=29.6, high=float("inf"))

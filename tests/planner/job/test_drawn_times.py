@@ -61,7 +61,7 @@ def test_twice_as_many_of_a_card_on_one_node_are_faster(
     assert better(rows[2 * n], rows[n], Limits(order="time")) >= 0.99
 
 
-def test_the_most_of_a_card_are_surely_the_fastest_and_have_a_rank_each() -> None:
+def test_the_most_of_a_card_are_certainly_the_fastest_and_have_a_rank_each() -> None:
     result = _counts(DESCRIBED, Known())
     rows = _by_count(result)
     assert (rows[8].fastest or 0.0) > 0.99

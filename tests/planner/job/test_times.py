@@ -59,7 +59,7 @@ def test_a_measured_target_begins_as_early_as_an_estimated_one() -> None:
     assert float(there.value) > 100.0  # its start is in it too
 
 
-def test_what_trains_for_no_time_takes_its_start_on_both_and_neither_is_surely_faster() -> None:
+def test_what_trains_for_no_time_takes_its_start_on_both_and_neither_is_certainly_faster() -> None:
     brief = replace(TARGET, samples=Estimate(value=1.0, low=1.0, high=1.0))
     moment = Estimate(value=0.01, low=0.01, high=0.01)
     here = _total(_timed("own-plain", job(), brief, moment))

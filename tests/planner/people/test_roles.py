@@ -52,7 +52,7 @@ def test_the_role_follows_from_groups_and_verified_addresses(
         {"email": "eve@example.org", "email_verified": True},
     ],
 )  # fmt: skip
-def test_a_login_that_is_old_blocked_or_without_a_name_is_nobody(changes: dict[str, Any]) -> None:
+def test_a_login_that_is_old_blocked_or_without_a_name_is_none(changes: dict[str, Any]) -> None:
     who = person_of(claims(groups=["platform"]) | changes, RULES, NOW)
     assert not who.signed_in
     assert who.role == VIEWER

@@ -103,7 +103,7 @@ def test_a_trial_that_kept_nothing_and_did_not_diverge_does_not_count() -> None:
     assert known.counts.tolist() == [True, False]
 
 
-def test_where_nobody_said_what_is_better_the_way_the_trials_went_is() -> None:
+def test_without_a_stated_direction_that_of_the_trials_is_better() -> None:
     assert not _one([0.9, 0.1], evaluation_higher_is_better=None).higher_is_better
     assert _one([0.1, 0.9], evaluation_higher_is_better=None).higher_is_better
 

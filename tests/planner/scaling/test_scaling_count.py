@@ -117,7 +117,7 @@ def test_a_launch_mode_has_its_own_overhead_and_an_unknown_one_is_refused() -> N
     assert isinstance(workers, CountCurve)
     more = workers.half_saturation_batch.value - driver.half_saturation_batch.value
     assert_allclose(more, 2 * V0 * 0.1, rtol=1e-3)
-    assert isinstance(at_count(curve, 2, 1, "nobody"), Refusal)
+    assert isinstance(at_count(curve, 2, 1, "unknown"), Refusal)
 
 
 def test_a_link_that_costs_nothing_leaves_the_overhead_of_one_device() -> None:
@@ -162,7 +162,7 @@ def test_whatever_takes_a_throughput_curve_takes_a_scaling_curve_at_a_place() ->
         assert at(curve, steps, 64.0, devices=8, nodes=2) == at(there, steps, 64.0)
 
 
-def test_devices_fill_up_their_nodes_where_nobody_says_how_many() -> None:
+def test_devices_fill_up_their_nodes_without_a_stated_count() -> None:
     steps = steps_law()
     assert best_batch(curve_of(), steps, devices=8) == best_batch(count(8, 2), steps)
     assert best_batch(curve_of(), steps, devices=4) == best_batch(count(4, 1), steps)

@@ -16,7 +16,7 @@ def conflicts(n: int, *pairs: tuple[int, int]) -> np.typing.NDArray[np.bool_]:
     return table
 
 
-def test_without_a_conflict_nobody_is_blamed() -> None:
+def test_without_a_conflict_no_run_is_blamed() -> None:
     assert not fewest_to_blame(conflicts(3)).any()
     assert fewest_to_blame(conflicts(0)).size == 0
 

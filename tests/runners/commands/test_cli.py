@@ -209,7 +209,7 @@ def test_stopped_is_130_with_what_is_saved_and_how_to_go_on(
 
 
 @pytest.mark.parametrize("limit", [("--max-hours", "1"), ("--max-cost", "1")])
-def test_a_plan_nobody_can_tell_the_time_of_is_not_started_without_a_yes(
+def test_a_plan_of_unknown_time_is_not_started_without_a_yes(
     here: Path, stub: Stub, limit: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     stub(bench(here))
@@ -249,7 +249,7 @@ def test_a_sweep_whose_batches_are_still_to_be_found_is_not_called_short(
 
 
 @pytest.mark.parametrize("limit", [("--max-hours", "1e-7"), ("--max-cost", "1e-7")])
-def test_a_limit_stops_a_sweep_that_nobody_watches_and_resume_measures_the_rest(
+def test_a_limit_stops_an_unwatched_sweep_and_resume_measures_the_rest(
     here: Path, stub: Stub, limit: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     stub(bench(here))

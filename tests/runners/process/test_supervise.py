@@ -35,7 +35,7 @@ MEGABYTE = 1 << 20
 
 @pytest.fixture
 def mark() -> Iterator[str]:
-    """A mark that nobody bears any more when the test is over."""
+    """A mark that no process bears when the test is over."""
     result = new_mark()
     yield result
     assert orphans(result) == []
@@ -189,14 +189,14 @@ def test_what_a_teller_tells_is_read_as_it_was() -> None:
 # -- stopping ------------------------------------------------------------------------------------
 
 
-def test_a_run_that_is_stopped_leaves_nobody(mark: str) -> None:
+def test_a_run_that_is_stopped_leaves_no_process(mark: str) -> None:
     begun = time.monotonic()
     with pytest.raises(Stopped):
         ended("workers and sleeps", mark, stop=lambda: time.monotonic() - begun > 0.5)
     assert orphans(mark) == []
 
 
-def test_an_error_of_whoever_listens_leaves_nobody(mark: str) -> None:
+def test_an_error_of_a_listener_leaves_no_process(mark: str) -> None:
     def on_event(event: events.Event) -> None:
         raise OSError(28, "No space left on device")
 
@@ -214,7 +214,7 @@ def test_no_descriptor_is_left_open_however_a_child_ends(mark: str) -> None:
     assert me.num_fds() == before
 
 
-# -- whoever is killed, nobody is left -----------------------------------------------------------
+# -- no kill leaves a process behind -----------------------------------------------------------
 
 SUPERVISOR = """
 import sys
@@ -242,7 +242,7 @@ def _family(mark: str, supervisor: int) -> tuple[int, list[int]]:
 
 
 @pytest.mark.parametrize("victim", ["supervisor", "guard", "child"])
-def test_whoever_is_killed_leaves_nobody_worker_processes_included(mark: str, victim: str) -> None:
+def test_no_kill_leaves_a_process_workers_included(mark: str, victim: str) -> None:
     supervisor = _supervisor(mark, "workers and sleeps")
     guard, others = _family(mark, supervisor.pid)
     child = next(p for p in others if psutil.Process(p).ppid() == guard)

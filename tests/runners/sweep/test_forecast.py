@@ -138,7 +138,7 @@ def test_nothing_is_told_of_another_machine_or_from_runs_that_failed() -> None:
     assert forecast(case(batch=32), failed, HERE) is None
 
 
-def test_a_start_nobody_measured_is_not_a_start_of_no_time() -> None:
+def test_an_unmeasured_start_is_not_a_start_of_no_time() -> None:
     published = [{k: v for k, v in r.items() if k not in {"total_s", "extra"}} for r in KNOWN]
     assert forecast(case(batch=32), published, HERE) is None
 
@@ -162,7 +162,7 @@ def test_runs_fed_alike_count_before_others() -> None:
     assert made.seconds < 20
 
 
-def test_memory_and_power_nobody_measured_are_not_known() -> None:
+def test_unmeasured_memory_and_power_are_unknown() -> None:
     made = forecast(case(batch=32), KNOWN, HERE)
     assert made is not None
     assert (made.memory_bytes, made.power_watts) == (None, None)

@@ -48,7 +48,7 @@ def test_a_probe_is_two_epochs_of_two_steps() -> None:
 def test_without_rows_nothing_is_known_and_nothing_is_probed_unasked(
     tmp_path: Path, no_rows: list[Row], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plans, "measurer", lambda *_, **__: pytest.fail("nobody asked for a probe"))
+    monkeypatch.setattr(plans, "measurer", lambda *_, **__: pytest.fail("no probe is needed"))
     made = plan(context(tmp_path))
     assert [p.expected for p in made.planned] == [None, None]
     assert made.basis is None

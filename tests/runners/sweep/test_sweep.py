@@ -61,7 +61,7 @@ def checked(tmp: Path) -> None:
 # -- every end is a row --------------------------------------------------------------------------
 
 
-def test_every_end_is_a_row_and_only_what_was_nobody_s_fault_is_tried_three_times(
+def test_every_end_is_a_row_and_only_failures_of_the_machine_are_tried_three_times(
     tmp_path: Path,
 ) -> None:
     ways = {
@@ -305,7 +305,7 @@ def test_a_disk_that_fills_up_is_told_with_what_is_saved_and_gone_on_with(tmp_pa
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", "null", '{"ticket": "bad"}', "\x00", "[" * 100_000, '{"phase": 7}']
 )
-def test_a_status_nobody_can_read_is_left_out(tmp_path: Path, text: str) -> None:
+def test_an_unreadable_status_is_left_out(tmp_path: Path, text: str) -> None:
     state = tmp_path / "state"
     book(tmp_path, ticket="good").update()
     write_whole(state / "bad" / "status.json", text)

@@ -88,11 +88,6 @@ def test_the_same_name_replaces_and_the_newest_stands_first(tmp_path: Path) -> N
     assert [s.name for s in read_all(tmp_path)[0]] == ["Offer for Tanaka, autumn", "older"]
 
 
-def test_the_folder_is_what_the_environment_says_below_the_root(tmp_path: Path) -> None:
-    assert saved.saved_folder(tmp_path, {}) == tmp_path / "saved"
-    assert saved.saved_folder(tmp_path, {"EPOCHWISE_SAVED": "/srv/s"}) == Path("/srv/s")
-
-
 def test_one_is_removed_by_its_id_and_none_by_a_path(tmp_path: Path) -> None:
     save(tmp_path / "in", ONE)
     (tmp_path / "secret.json").write_text("{}")

@@ -235,7 +235,7 @@ def test_what_has_ended_stays_as_it_ended(tmp_path: Path, phase: str) -> None:
     assert condition(result(tmp_path, phase=phase, heartbeat_at=0.0, **dead())) == phase
 
 
-def test_a_process_nobody_buried_is_dead(tmp_path: Path) -> None:
+def test_a_process_without_a_wait_is_dead(tmp_path: Path) -> None:
     child = psutil.Popen([sys.executable, "-c", ""])
     status = result(tmp_path, pid=child.pid, pid_started=child.create_time())
     _until(lambda: bool(child.status() == psutil.STATUS_ZOMBIE))

@@ -336,7 +336,7 @@ def test_temporaries_of_living_writers_are_left_alone(tmp_path: Path, whose: str
 
 
 @pytest.mark.parametrize("pid", ["x", "", 10**30])
-def test_a_temporary_without_a_sensible_writer_stops_nobody(tmp_path: Path, pid: object) -> None:
+def test_a_temporary_without_a_sensible_writer_stops_no_commit(tmp_path: Path, pid: object) -> None:
     _temporary(tmp_path, pid, old=True)
     assert commit_runs(tmp_path, [row()])[0].new
 
