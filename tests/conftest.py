@@ -71,11 +71,22 @@ SLOW_FILES = (
 """What `make check` leaves to `make test`."""
 
 
+def _is_slow(path: Path) -> bool:
+    place = path.relative_to(ROOT / "tests")
+    return place.parts[0] in SLOW_FOLDERS or place.as_posix() in SLOW_FILES
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Read no file that `make check` leaves out: reading takes as long as many tests."""
+    if config.option.markexpr != "not slow" or collection_path.suffix != ".py":
+        return None
+    return True if _is_slow(collection_path) else None
+
+
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark what `make check` leaves out."""
-    place = item.path.relative_to(ROOT / "tests")
-    if place.parts[0] in SLOW_FOLDERS or place.as_posix() in SLOW_FILES:
+    if _is_slow(item.path):
         item.add_marker("slow")
 
 

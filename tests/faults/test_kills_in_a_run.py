@@ -26,6 +26,7 @@ from runners.process.supervise import ROOT
 from tests.faults.campaign import temporaries, torn
 from tests.faults.outcomes import FULL, Outcome, drawn, finish
 from tests.faults.test_runner_kills import MARK, SPEC, _bearers, _ends, _left, _settled_once
+from tests.fork_server import executable
 from tests.runners.stubs import HANG_S, new_mark
 from tests.store.build import a_set, folder, ids, opened
 
@@ -225,10 +226,12 @@ def _real(tmp: Path, number: int) -> Sweeping:
     place.mkdir()
     (place / "tiny.toml").write_text(SPEC.format(batches=[32]), encoding="utf-8")
     environ = {**os.environ, "EPOCHWISE_STATE": str(place / "state")}
+    # In a sample the children are forks: what is killed is a training, not an import.
+    warm = () if FULL else ("--python", f"tensorflow={executable('tensorflow')}")
 
     def start(mark: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "runners", "run", str(place / "tiny.toml"), "--yes",
-                   "--results", str(place / "results"), "--name", "tiny"]  # fmt: skip
+                   "--results", str(place / "results"), "--name", "tiny", *warm]  # fmt: skip
         return subprocess.Popen(command, cwd=ROOT, env={**environ, MARK: mark},
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
 

@@ -29,7 +29,7 @@ from tests.runners.stubs import HANG_S, case, new_mark, starts
 from tests.store.build import a_set, folder, ids, opened
 
 pytestmark = pytest.mark.faults
-KILLS: Final = 200 if FULL else 2
+KILLS: Final = 200 if FULL else 1
 REAL_KILLS: Final = 20 if FULL else 1
 VICTIMS: Final = ("supervisor",) * 4 + ("child",) * 3 + ("Ctrl-C", "terminate", "guard")
 """Six in ten are SIGKILL of the supervisor, as the power going is."""

@@ -247,7 +247,8 @@ def test_a_killed_worker_ends_a_synchronous_run_and_leaves_no_process(
     case = replace(whole, strategy="multi-worker mirrored", devices=2, epochs=100_000)
     row = measure(case, bench, "strategies", Hooks(on_event=kill))
     assert len(killed_s) == 1
-    assert time.monotonic() - killed_s[0] < LEAST_LOST_S
+    lost_s = time.monotonic() - killed_s[0]
+    assert lost_s < (LEAST_LOST_S if FULL else HANG_S)  # `make test` may share its machine
     assert row["status"] == "peer_lost", row.get("status_reason")
     assert list(_workers(bench)) == []
 
