@@ -37,8 +37,8 @@ wheel: $(DEV)
 	build/wheel-env/bin/python -m pip install --quiet -c requirements/constraints.txt build/wheel/*.whl
 	cd build/wheel-env && bin/epochwise how-long
 
-# Tests without a browser, a framework or a campaign.
-check: $(DEV)
+# The daily loop: lint, types, and tests without a browser, a framework or a campaign.
+check: lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 lint: $(DEV)

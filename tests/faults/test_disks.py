@@ -117,7 +117,7 @@ def test_a_disk_full_at_every_write_of_a_sweep_is_told_and_gone_on_with(
     two = _cases()[:2]
     commit_runs(tmp_path / "whole", two)
     positions = budget.spent
-    tried = range(0, positions, 1 if FULL else 13)
+    tried = range(0, positions, 1 if FULL else 31)
     outcome = Outcome(name="a disk full at each of a commit's writes", cases=len(tried))
     for position in tried:
         place = tmp_path / str(position)

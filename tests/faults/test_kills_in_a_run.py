@@ -26,7 +26,6 @@ from runners.process.supervise import ROOT
 from tests.faults.campaign import temporaries, torn
 from tests.faults.outcomes import FULL, Outcome, drawn, finish
 from tests.faults.test_runner_kills import MARK, SPEC, _bearers, _ends, _left, _settled_once
-from tests.fork_server import executable
 from tests.runners.stubs import HANG_S, new_mark
 from tests.store.build import a_set, folder, ids, opened
 
@@ -34,7 +33,7 @@ pytestmark = pytest.mark.faults
 VICTIMS: Final = ("supervisor", "guard", "child", "supervisor right after")
 CASES: Final = 4
 STUB_KILLS: Final = 31 if FULL else 2
-REAL_KILLS: Final = 16 if FULL else 1
+REAL_KILLS: Final = 16
 ANY_TIME: Final = 34 if FULL else 1
 IN_A_RUN: Final = "supervisor in a run"
 BETWEEN_RUNS: Final = "supervisor before or between runs"
@@ -226,12 +225,10 @@ def _real(tmp: Path, number: int) -> Sweeping:
     place.mkdir()
     (place / "tiny.toml").write_text(SPEC.format(batches=[32]), encoding="utf-8")
     environ = {**os.environ, "EPOCHWISE_STATE": str(place / "state")}
-    # In a sample the children are forks: what is killed is a training, not an import.
-    warm = () if FULL else ("--python", f"tensorflow={executable('tensorflow')}")
 
     def start(mark: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "runners", "run", str(place / "tiny.toml"), "--yes",
-                   "--results", str(place / "results"), "--name", "tiny", *warm]  # fmt: skip
+                   "--results", str(place / "results"), "--name", "tiny"]  # fmt: skip
         return subprocess.Popen(command, cwd=ROOT, env={**environ, MARK: mark},
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
 
@@ -243,6 +240,7 @@ def test_a_sweep_killed_while_a_run_is_on_loses_nothing(tmp_path: Path) -> None:
     finish(campaign(name, lambda n: _stub(tmp_path, n), _strikes(name, STUB_KILLS, 0.1)))
 
 
+@pytest.mark.skipif(not FULL, reason="`make faults` kills it")
 def test_a_real_sweep_killed_while_a_run_is_on_loses_nothing(tmp_path: Path) -> None:
     name = "kills while TensorFlow runs"
     finish(campaign(name, lambda n: _real(tmp_path, n), _strikes(name, REAL_KILLS, 6.0)))
