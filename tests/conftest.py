@@ -71,6 +71,7 @@ SLOW_FILES = (
     "runners/test_strategies.py", "runners/test_workloads.py", "store/test_bucket.py",
     "store/test_cli.py", "store/test_costs.py", "store/test_extremes.py", "store/test_full_disk.py",
     "store/test_hostile.py", "store/test_library_answers.py", "store/test_moments.py",
+    "runners/test_shares.py", "store/test_select.py",
     "store/test_queries.py", "store/test_reader.py", "store/test_refused.py",
     "store/test_twelve_thousand.py", "test_command_line.py", "test_installed.py", "test_readme.py",
 )  # fmt: skip
