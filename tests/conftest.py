@@ -51,6 +51,7 @@ They begin in this order, so that the workers end together.
 """
 SLOW_FOLDERS = ("browser", "faults", "load", "pages")
 SLOW_FILES = (
+    "api/test_access.py",
     "api/test_busy.py", "api/test_guard.py", "api/test_same_numbers.py", "api/test_server.py",
     "backtest/questions/test_result_data.py", "backtest/test_backtest.py",
     "backtest/test_backtest_published.py", "backtest/test_what_if.py", "data/test_shipped.py",
