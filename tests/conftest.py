@@ -51,6 +51,8 @@ They begin in this order, so that the workers end together.
 """
 SLOW_FOLDERS = ("browser", "faults", "load", "pages")
 SLOW_FILES = (
+    "api/test_too_long.py", "api/test_start_left_out.py", "store/test_golden.py",
+    "store/test_source.py", "store/test_walls.py",
     "api/test_access.py",
     "api/test_busy.py", "api/test_guard.py", "api/test_same_numbers.py", "api/test_server.py",
     "backtest/questions/test_result_data.py", "backtest/test_backtest.py",

@@ -367,6 +367,7 @@ def test_what_no_node_can_measure_is_refused_with_what_to_do(
 # -- the launcher of several processes -----------------------------------------------------------
 
 
+@full  # `make test` has a sweep of TensorFlow on the nodes, and this launch with stand-ins
 def test_a_launched_run_on_two_nodes_is_a_row(two: Any, tmp_path: Path) -> None:  # noqa: ANN401 - of Ray
     here = Python(path=python("tensorflow"), python_version="3.11", versions={})
     bench = Bench(
