@@ -37,8 +37,8 @@ wheel: $(DEV)
 	build/wheel-env/bin/python -m pip install --quiet -c requirements/constraints.txt build/wheel/*.whl
 	cd build/wheel-env && bin/epochwise how-long
 
-# Tests without a browser, a framework or a campaign.
-check: $(DEV)
+# The daily loop: lint, types, and tests without a browser, a framework or a campaign.
+check: lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 lint: $(DEV)
@@ -130,7 +130,7 @@ $(SPARK): requirements/spark.txt requirements/constraints.txt $(APP)
 
 # The tests of the store in a bucket of a real S3 server on this machine, and its kill campaigns.
 s3: $(S3)
-	$(BIN)/python -m pytest -p no:randomly tests/store/test_bucket.py tests/faults/test_bucket.py
+	EPOCHWISE_S3=1 $(BIN)/python -m pytest -p no:randomly tests/store/test_bucket.py tests/faults/test_bucket.py
 	$(BIN)/python -m pytest -p no:randomly -p tests.store.in_a_bucket $$($(BIN)/python -m tests.store.in_a_bucket)
 
 $(S3): requirements/s3-servers.txt requirements/s3.txt requirements/constraints.txt $(DEV)

@@ -18,6 +18,7 @@ from string import Formatter
 from typing import BinaryIO, Final
 
 from tests.shipped import ROOT
+from tests.trees import nodes
 
 ROOMS: Final = ("planner", "pages", "api")
 KEYWORDS: Final = {"Text": (0,), "plural": (1, 2)}
@@ -72,7 +73,7 @@ def f_strings() -> tuple[str, ...]:
 
 
 def _templates(path: Path) -> Iterator[Template]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
             continue
         if node.func.id in KEYWORDS:
@@ -122,7 +123,7 @@ def _literals(nodes: Sequence[ast.expr]) -> tuple[str, ...] | None:
 
 
 def _f_strings(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.JoinedStr):
             parts = [str(v.value) if isinstance(v, ast.Constant) else "\0" for v in node.values]
             text = "".join(parts)

@@ -7,11 +7,13 @@ import functools
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Final
 
 import pytest
+
+from tests.trees import calls, nodes, tree
 
 ROOT: Final = Path(__file__).parent.parent
 ROOMS: Final = {
@@ -76,38 +78,17 @@ def _is_measured(path: Path) -> bool:
     return "child" in parts or (parts[:2] == ("runners", "workloads") and path.stem != "__init__")
 
 
-@functools.cache  # eight tests read each file
-def _nodes(path: Path) -> tuple[ast.AST, ...]:
-    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))))
-
-
-def _tree(path: Path) -> ast.Module:
-    """The file as a whole: the first of its nodes."""
-    module = _nodes(path)[0]
-    assert isinstance(module, ast.Module)
-    return module
-
-
 @functools.cache
 def _imports(path: Path) -> frozenset[str]:
     """First names of all modules a file imports, wherever in the file."""
     found = set()
-    for node in _nodes(path):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             found |= {alias.name.split(".")[0] for alias in node.names}
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno} imports by dots; name the room"
             found.add(str(node.module).split(".")[0])
     return frozenset(found)
-
-
-def _calls(path: Path) -> Iterator[tuple[str, ast.Call]]:
-    """Every call with the last part of what is called."""
-    for node in _nodes(path):
-        if isinstance(node, ast.Call):
-            called = node.func
-            name = called.attr if isinstance(called, ast.Attribute) else ""
-            yield (called.id if isinstance(called, ast.Name) else name), node
 
 
 def _opens_to_write(name: str, call: ast.Call) -> bool:
@@ -153,7 +134,7 @@ def _at_import(path: Path) -> set[str]:
     """First names of the modules that importing the file imports."""
     found = {
         name
-        for node in _tree(path).body
+        for node in tree(path).body
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in (
             [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module]
@@ -222,7 +203,7 @@ def _arrows() -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {_package(name, modules): set() for name in modules}
     for name, path in modules.items():
         own = _package(name, modules)
-        for node in _nodes(path):
+        for node in nodes(path):
             named: list[str] = []
             if isinstance(node, ast.Import):
                 named = [alias.name for alias in node.names]
@@ -262,7 +243,7 @@ def test_a_module_with_an_underscore_is_imported_by_its_own_package_alone() -> N
     modules = _packages()
 
     def strangers(path: Path) -> set[str]:
-        named = {n.module for n in _nodes(path) if isinstance(n, ast.ImportFrom) and n.module}
+        named = {n.module for n in nodes(path) if isinstance(n, ast.ImportFrom) and n.module}
         private = {n for n in named if n in modules and modules[n].stem.startswith("_")}
         return {
             n for n in private if modules[n].stem != "__init__" and modules[n].parent != path.parent
@@ -286,7 +267,7 @@ def test_no_folder_holds_more_modules_than_one_can_look_through() -> None:
 def _writes(path: Path) -> list[str]:
     return [
         f"line {call.lineno}: {name}"
-        for name, call in _calls(path)
+        for name, call in calls(path)
         if name in WRITES or _opens_to_write(name, call)
     ]
 
@@ -314,10 +295,10 @@ MARKUP = ROOT / "pages" / "common" / "markup.py"
 def _raw_or_outdated(path: Path) -> set[str]:
     of_streamlit = {
         n.attr
-        for n in _nodes(path)
+        for n in nodes(path)
         if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == "st"
     }
-    keywords = {str(k.arg) for _, call in _calls(path) for k in call.keywords}
+    keywords = {str(k.arg) for _, call in calls(path) for k in call.keywords}
     return (of_streamlit & RAW_MARKUP) | (keywords & OUTDATED)
 
 
@@ -330,7 +311,7 @@ def _without(keyword: str, names: Collection[str], path: Path) -> list[str]:
     """Calls of these names that leave the keyword out."""
     return [
         f"line {call.lineno}: {name}"
-        for name, call in _calls(path)
+        for name, call in calls(path)
         if name in names and keyword not in {k.arg for k in call.keywords}
     ]
 

@@ -12,6 +12,7 @@ from typing import Final
 import pytest
 
 from backtest.choose.constants import CONSTANTS
+from tests.trees import tree
 
 ROOT: Final = Path(__file__).parent.parent
 PAGE: Final = (ROOT / "docs" / "constants.md").read_text(encoding="utf-8")
@@ -232,7 +233,7 @@ def numbers_of_the_code() -> Iterator[str]:
         if parts[1] in ROOMS_WITHOUT or parts[-1] == "__main__":
             continue
         module = import_module(".".join(parts).removesuffix(".__init__"))
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in tree(path).body:
             if isinstance(node, ast.AnnAssign) and "Final" in ast.unparse(node.annotation):
                 name = ast.unparse(node.target)
                 value = getattr(module, name)

@@ -18,6 +18,7 @@ from planner.core import Refusal, Text
 from planner.core.parameters import Parameter, read
 from tests import sentences
 from tests.shipped import ROOT
+from tests.trees import nodes
 
 F_STRINGS: Final = 2
 """Sentences that are f-strings: an error of programmers and a key. It only goes down."""
@@ -89,7 +90,7 @@ def test_ever_fewer_templates_are_pieces_of_a_sentence() -> None:
 
 def cuts(path: Path) -> Iterator[int]:
     """The lines on which a field with a sentence is cut, searched or turned into another case."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         of: ast.expr | None = None
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             of = node.func.value if node.func.attr in CUTS else None

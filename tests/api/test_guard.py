@@ -45,7 +45,7 @@ def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 def _get(
     url: str, target: str, method: str = "GET", **headers: str
 ) -> tuple[int, dict[str, str], bytes]:
-    asked = http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)
+    asked = http.client.HTTPConnection(urlsplit(url).netloc, timeout=120)
     try:
         asked.request(method, target, headers=headers)
         reply = asked.getresponse()
@@ -62,7 +62,7 @@ def _handshake(url: str, **headers: str) -> int:
             "Sec-WebSocket-Protocol": "streamlit"} | headers  # fmt: skip
     lines = ["GET /_stcore/stream HTTP/1.1", *(f"{k}: {v}" for k, v in sent.items()), "", ""]
     host, port = netloc.split(":")
-    with socket.create_connection((host, int(port)), timeout=30) as line:
+    with socket.create_connection((host, int(port)), timeout=120) as line:
         line.sendall("\r\n".join(lines).encode())
         return int(line.recv(4096).split()[1])
 

@@ -32,7 +32,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def _get(
     url: str, target: str, method: str = "GET", headers: dict[str, str] | None = None
 ) -> Answer:
-    asked = http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)
+    asked = http.client.HTTPConnection(urlsplit(url).netloc, timeout=120)
     try:
         asked.request(method, target, headers=headers or {})
         reply = asked.getresponse()

@@ -34,11 +34,11 @@ from tests.shipped import store
 from tests.store.build import a_set
 
 pytestmark = pytest.mark.faults
-ANSWERS: Final = 999 if FULL else 6
+ANSWERS: Final = 999 if FULL else 3
 QUESTIONS: Final = 111 if FULL else 3
 """Different questions; each is asked several times, so that kept answers are asked for too."""
 COMMANDS: Final = 60 if FULL else 3
-OTHERS: Final = 3 if FULL else 2
+OTHERS: Final = 3 if FULL else 1
 """Sessions that click around beside the one that is compared."""
 WRITES_S: Final = 0.5
 """Time between two runs of the writer [s]."""

@@ -25,6 +25,9 @@ from tests.store.build import ABOUT, folder, ids, opened, reasons
 pytestmark = [
     pytest.mark.faults,
     pytest.mark.skipif(
+        not (FULL or "EPOCHWISE_S3" in os.environ), reason="`make s3` and `make faults` run it"
+    ),
+    pytest.mark.skipif(
         buckets.program("weed") is None, reason="SeaweedFS is absent; requirements/s3-servers.txt"
     ),
 ]

@@ -21,8 +21,8 @@ from tests.faults.writer import case
 from tests.store.build import a_set, ids, opened, reasons
 
 pytestmark = pytest.mark.faults
-RUNS: Final = 72 if FULL else 24
-KILLS: Final = 200 if FULL else 6
+RUNS: Final = 72 if FULL else 12
+KILLS: Final = 200 if FULL else 4
 COMPACTIONS: Final = 60 if FULL else 2
 
 

@@ -36,7 +36,7 @@ QUESTIONS: Final = (
     "/api/v1/results?limit=1000",
     "/api/v1/projection?workload=good-net-cifar-10&epochs=100",
 )
-CHURN_S: Final = 30.0 if FULL else 2.0
+CHURN_S: Final = 30.0 if FULL else 1.0
 
 
 def look(say: Callable[[str], None], root: Path, kinds: Sequence[str]) -> None:
@@ -83,7 +83,7 @@ def _looked(root: Path, kind: str) -> dict[str, Any]:
 def test_odd_files_are_refused_with_a_reason(tmp_path: Path) -> None:
     outcome = Outcome(name="odd files")
     # A process of its own for each in full; making one takes longer than most of the looks.
-    parts = [[kind] for kind in (*KINDS, *LONG)] if FULL else [list(KINDS)[::3]]
+    parts = [[kind] for kind in (*KINDS, *LONG)] if FULL else [list(KINDS)[::7]]
     for number, kinds in enumerate(parts):
         child = Child(look, tmp_path / str(number), kinds)
         code = child.ended()

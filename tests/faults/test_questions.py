@@ -27,10 +27,10 @@ from tests.shipped import store
 pytestmark = pytest.mark.faults
 COUNTS: Final = {
     "/api/v1": 100 if FULL else 3,
-    "/api/v1/results": 1000 if FULL else 25,
-    "/api/v1/projection": 1300 if FULL else 30,
-    "/api/v1/curve": 1300 if FULL else 30,
-    "/api/v1/compare": 1500 if FULL else 30,
+    "/api/v1/results": 1000 if FULL else 15,
+    "/api/v1/projection": 1300 if FULL else 15,
+    "/api/v1/curve": 1300 if FULL else 15,
+    "/api/v1/compare": 1500 if FULL else 15,
     "/api/v1/options": 400 if FULL else 6,
 }
 """Questions at each address: 5,600 in full."""
@@ -174,7 +174,7 @@ def test_more_epochs_never_take_less_time(url: str, known: Sequence[Names]) -> N
 def test_a_higher_price_is_never_cheaper(url: str) -> None:
     outcome = Outcome(name="higher price, never cheaper")
     with Asking(url) as asking:
-        for number in range(120 if FULL else 6):
+        for number in range(120 if FULL else 3):
             draw = drawn(outcome.name, number)
             base, own = _priced(draw)
             prices = sorted(10 ** draw.uniform(-2, 5) for _ in range(3))

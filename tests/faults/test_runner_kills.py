@@ -29,8 +29,8 @@ from tests.runners.stubs import HANG_S, case, new_mark, starts
 from tests.store.build import a_set, folder, ids, opened
 
 pytestmark = pytest.mark.faults
-KILLS: Final = 200 if FULL else 2
-REAL_KILLS: Final = 20 if FULL else 1
+KILLS: Final = 200 if FULL else 1
+REAL_KILLS: Final = 20
 VICTIMS: Final = ("supervisor",) * 4 + ("child",) * 3 + ("Ctrl-C", "terminate", "guard")
 """Six in ten are SIGKILL of the supervisor, as the power going is."""
 SIGNALS: Final = {"Ctrl-C": signal.SIGINT, "terminate": signal.SIGTERM}
@@ -255,7 +255,7 @@ feed = "PyDataset"
 workers = 2
 multiprocessing = true
 """
-BATCHES: Final = [32, 64] if FULL else [32]
+BATCHES: Final = [32, 64]
 RUNS: Final = len(BATCHES) + 1
 
 

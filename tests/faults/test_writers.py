@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +16,9 @@ from tests.store.build import a_set, folder
 
 pytestmark = pytest.mark.faults
 WRITERS: Final = 4
-EACH: Final = 1000 if FULL else 30
+EACH: Final = 1000 if FULL else 12
+REST_S: Final = 0.0 if FULL else 0.02
+"""Time between two looks of the reader [s]: a sample leaves the processor to the writers."""
 
 
 @pytest.mark.parametrize("merging", [False, True], ids=["alone", "with a compaction all the time"])
@@ -30,6 +33,7 @@ def test_four_writers_and_a_reader_lose_nothing_and_the_count_never_falls(
     while any(w.alive for w in writers):
         with outcome.case(f"look {reader.looks}"):
             reader.look()
+        time.sleep(REST_S)
     ends = [w.ended() for w in writers]
     stop.touch()
     ends += [merger.ended()] if merger else []

@@ -47,6 +47,7 @@ class Campaign:
     Users also stop after `seconds`. Two or more servers stand behind the proxy. Answers may lack
     the runs of the last `late_s` before the click: a look at the folder that takes longer than a
     moment leaves the page at the earlier runs (`Reader.refresh`), as on a machine in use.
+    `fresh` servers have imported nothing before, as figures need; others are forks.
     """
 
     sessions: int = 50
@@ -55,6 +56,7 @@ class Campaign:
     runs_per_s: float = 2.0
     servers: int = 1
     late_s: float = 0.0
+    fresh: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +95,7 @@ def run(place: Path, campaign: Campaign) -> Outcome:
     outcome = Outcome()
     with ExitStack() as stack:
         urls = [
-            stack.enter_context(served(place / "results", further=further, fresh=True))
+            stack.enter_context(served(place / "results", further=further, fresh=campaign.fresh))
             for _ in range(campaign.servers)
         ]
         behind = campaign.servers > 1
@@ -102,12 +104,12 @@ def run(place: Path, campaign: Campaign) -> Outcome:
     return outcome
 
 
-def wrong(place: Path, outcome: Outcome) -> list[Answered]:
+def wrong(place: Path, outcome: Outcome, *, fresh: bool = True) -> list[Answered]:
     """The answers that a single user does not get; the runs are committed again, one by one."""
     further, stash = place / "further", place / "written"
     further.rename(stash)
     writer.begin(further)
-    with served(place / "results", further=further, fresh=True) as url:
+    with served(place / "results", further=further, fresh=fresh) as url:
         return _run(_one_by_one(url, stash, further, outcome))
 
 

@@ -24,7 +24,7 @@ CONFIGURATION: Final = ROOT / "deploy" / "nginx.conf"
 PACKAGE: Final = "nginx-light"
 ABSENT: Final = f"nginx is not here; as root, `apt-get install {PACKAGE}` brings it"
 LOG: Final = "served.log"
-_PATIENCE_S: Final = 20.0
+_PATIENCE_S: Final = 60.0
 _AROUND: Final = """
 daemon off;
 worker_processes 1;

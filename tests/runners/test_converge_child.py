@@ -180,12 +180,14 @@ GROUPS: Final[dict[str, dict[str, Any]]] = {
     "one by one": {"at_once": False},
     "diverged": {"optimizer": "sgd", "rates": [0.1, 1e20]},
 }
-OTHERS: Final[dict[str, dict[str, Any]]] = {
+OTHERS: dict[str, dict[str, Any]] = {
     "simple-cnn": {"width": 4},
-    "row-lstm": {"units": 8},
-    **({"row-transformer": {"layers": 1, "width": 8, "heads": 2}} if FULL else {}),
-    **({"vgg5": {"width": 4}, "resnet8-unnormalised": {"width": 8}} if FULL else {}),
 }
+if FULL:  # tracing these takes longest
+    OTHERS |= {
+        "row-lstm": {"units": 8}, "row-transformer": {"layers": 1, "width": 8, "heads": 2},
+        "vgg5": {"width": 4}, "resnet8-unnormalised": {"width": 8},
+    }  # fmt: skip
 Rows = list[dict[str, Any]]
 
 
@@ -314,11 +316,11 @@ def test_a_group_that_fails_in_company_is_tried_as_the_first_of_a_fresh_child(
 
 
 def test_a_group_out_of_time_is_told_so_and_the_others_go_on(tmp_path: Path) -> None:
-    result, children = _stand_in(tmp_path, {"16": "hangs"}, timeout_s=2.0)
+    result, children = _stand_in(tmp_path, {"16": "hangs"}, timeout_s=6.0)
     assert children == [[8, 16, 32], [16, 32], [32]]
     assert [result[i][-1]["event"] for i in range(3)] == ["rows", "failed", "rows"]
     assert result[1][-1]["status"] == "timeout"
-    assert result[1][-1]["reason"] == "not finished after 2 s"
+    assert result[1][-1]["reason"] == "not finished after 6 s"
 
 
 @pytest.mark.parametrize("name", ["another batch", "side by side"] if FULL else ["side by side"])

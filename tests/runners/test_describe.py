@@ -13,6 +13,7 @@ import pytest
 
 from planner.answers.comparison import compare_parameters
 from planner.core import given_of_link
+from tests.faults.outcomes import FULL
 from tests.fork_server import JAX, executable
 
 ROOT: Final = Path(__file__).parents[2]
@@ -138,7 +139,7 @@ def test_a_module_of_pythonpath_is_found_from_another_folder(place: Path, tmp_pa
 
 
 @pytest.mark.skipif(not JAX.exists(), reason="no .venv-jax here; make jax makes it")
-@pytest.mark.parametrize("backend", ["", "jax"])
+@pytest.mark.parametrize("backend", ["", *(["jax"] if FULL else [])])
 def test_with_jax_alone_a_file_is_described_by_jax(place: Path, backend: str) -> None:
     done = described(place, "mine.keras", "--json", python=str(JAX), backend=backend)
     assert done.returncode == 0, done.stderr

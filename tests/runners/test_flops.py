@@ -10,13 +10,12 @@ from tests.runners.networks import WEIGHTS_OF_ZERO, answer
 NETWORKS: dict[str, tuple[str, dict[str, int]]] = {
     "mlp": ("synthetic-cifar10", {}),
     "simple-cnn": ("synthetic-cifar10", {}),
-    "vgg11": ("synthetic-cifar10", {}),
-    "resnet8": ("synthetic-cifar10", {}),
-    **({"resnet50": ("synthetic-imagenet", {})} if FULL else {}),
+    **({"vgg11": ("synthetic-cifar10", {}), "resnet8": ("synthetic-cifar10", {}),
+        "resnet50": ("synthetic-imagenet", {})} if FULL else {}),
     "wide-resnet": ("synthetic-cifar100", {"k": 7}),
     "lstm": ("synthetic-tokens", {}),
     "transformer": ("synthetic-tokens", {}),
-}
+}  # fmt: skip
 MATRIX = {"Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput", "MatMul", "BatchMatMulV2",
           "Einsum"}  # fmt: skip
 """Operations that multiply matrices: what a hand counts."""

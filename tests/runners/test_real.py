@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow.parquet as pq
+import pytest
 
 from planner.store.summaries import summaries
 from planner.store.verify import verify_folder
 from runners.process.supervise import ROOT
+from tests.faults.outcomes import FULL
 from tests.runners.stubs import HANG_S
 from tests.store.build import folder
 
@@ -77,6 +79,7 @@ def test_a_real_run_is_ok_and_one_with_an_absurd_learning_rate_is_nan(tmp_path: 
         assert 0 < steps_s <= epoch["epoch_s"]
 
 
+@pytest.mark.skipif(not FULL, reason="`make faults` runs it")
 def test_a_real_run_above_its_memory_is_out_of_memory_and_tried_once(tmp_path: Path) -> None:
     done = _run(tmp_path, LARGE, "--memory-limit", "1.0")
     assert done.returncode == 1, done.stderr

@@ -176,18 +176,20 @@ JAX_CASE: Final = replace(CASE, backend="jax", engine="fit", feed="PyDataset", j
 def test_replicas_workers_and_shards_on_jax_have_the_losses_of_one_device(on_jax: Bench) -> None:
     cases = {
         "one": JAX_CASE,
-        **({"mirrored": replace(JAX_CASE, strategy="mirrored", devices=2)} if FULL else {}),
         "tensor": replace(JAX_CASE, strategy="tensor", devices=2),
-        "workers": replace(JAX_CASE, strategy="multi-worker mirrored", devices=2),
     }
+    if FULL:
+        for name in ("mirrored", "multi-worker mirrored"):
+            cases[name] = replace(JAX_CASE, strategy=name, devices=2)
     rows = {name: measure(case, on_jax, "strategies") for name, case in cases.items()}
     assert {name: row["status"] for name, row in rows.items()} == dict.fromkeys(rows, "ok")
     for name in set(rows) - {"one"}:
         assert _losses(rows[name]) == pytest.approx(_losses(rows["one"]), abs=1e-4)
-    kinds = {"one": "none", "mirrored": "data", "tensor": "tensor", "workers": "data"}
-    assert {n: row["parallelism"] for n, row in rows.items()} == {n: kinds[n] for n in rows}
+    kinds = {"one": "none", "tensor": "tensor"}
+    assert {n: r["parallelism"] for n, r in rows.items()} == {n: kinds.get(n, "data") for n in rows}
     assert (rows["tensor"]["tensor_parallel"], rows["tensor"]["per_device_batch_size"]) == (2, 32)
-    assert rows["workers"]["startup_s"] > 0.0
+    if FULL:
+        assert rows["multi-worker mirrored"]["startup_s"] > 0.0
     assert rows["tensor"]["system_name"].startswith("shard on a ")
 
 
@@ -247,7 +249,8 @@ def test_a_killed_worker_ends_a_synchronous_run_and_leaves_no_process(
     case = replace(whole, strategy="multi-worker mirrored", devices=2, epochs=100_000)
     row = measure(case, bench, "strategies", Hooks(on_event=kill))
     assert len(killed_s) == 1
-    assert time.monotonic() - killed_s[0] < LEAST_LOST_S
+    lost_s = time.monotonic() - killed_s[0]
+    assert lost_s < (LEAST_LOST_S if FULL else HANG_S)  # `make test` may share its machine
     assert row["status"] == "peer_lost", row.get("status_reason")
     assert list(_workers(bench)) == []
 
@@ -293,12 +296,13 @@ def test_an_asynchronous_run_of_one_worker_is_finished_by_the_restarted_one(benc
     assert len(row["epochs"]) == 20
 
 
+@full
 def test_updates_of_one_worker_are_never_stale_and_those_of_four_are(bench: Bench) -> None:
     ages = {}
-    for workers in (1, 4) if FULL else (4,):
+    for workers in (1, 4):
         case = replace(CASE, strategy="parameter server", devices=workers, epochs=20)
         row = measure(case, bench, "strategies")
         assert row["status"] == "ok", row.get("status_reason")
         ages[workers] = row["staleness"]
-    assert ages.get(1, 0) == 0
+    assert ages[1] == 0
     assert ages[4] > 0

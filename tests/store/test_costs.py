@@ -23,6 +23,7 @@ from planner.store.kept import LEAST_BYTES, USUAL_BYTES, memory_limit_bytes
 from planner.store.sealed import accept, result_set, seal
 from planner.store.sealed.result_set import read_set, set_text
 from planner.store.sealed.seal import blank_seal
+from tests.faults.outcomes import FULL
 from tests.store.build import (
     ABOUT,
     EPOCHS,
@@ -177,25 +178,29 @@ def test_the_memory_for_runs_is_a_setting() -> None:
         assert memory_limit_bytes({"EPOCHWISE_MEMORY_GB": wrong}) == usual
 
 
+RUNS: Final = 1_000 if FULL else 500
+
+
 def _sets_of(root: Path, count: int, runs: int) -> None:
+    """Sets of runs with long notes: of fewer runs, the notes are longer."""
     for n in range(count):
-        many = rows(runs, seed=n, note=f"{n} " * 1_500)
+        many = rows(runs, seed=n, note=f"{n} " * (1_500_000 // runs))
         together(a_set(root, slug=f"set{n:02}"), many)
 
 
 def test_when_memory_for_runs_is_full_what_is_loaded_is_shown_and_the_rest_listed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reader, "CHUNK", 1_000)
+    monkeypatch.setattr(reader, "CHUNK", RUNS)
     monkeypatch.setenv("EPOCHWISE_CACHE", "/dev/null")  # no folder, so no file for runs
-    _sets_of(tmp_path, 12, 1_000)
+    _sets_of(tmp_path, 12, RUNS)
     store = Store([folder(tmp_path)], memory_bytes=LEAST_BYTES)
     store.refresh()
     shown = len(ids(store))
-    assert 1_000 <= shown < 12_000
+    assert RUNS <= shown < 12 * RUNS
     assert queries.totals(store).runs == shown
     result = [r for r in store.refused if "memory for runs is full (0.1 GB)" in r.reason]
-    assert len(result) == 12 - shown // 1_000
+    assert len(result) == 12 - shown // RUNS
     assert all("EPOCHWISE_MEMORY_GB" in r.reason for r in result)
     assert all("EPOCHWISE_CACHE name a folder with room" in r.reason for r in result)
     looked: list[str] = []
@@ -208,7 +213,7 @@ def test_when_memory_for_runs_is_full_what_is_loaded_is_shown_and_the_rest_liste
         for path in (tmp_path / f"set{n:02}").glob("*.parquet"):
             path.unlink()
     store.refresh()
-    assert len(ids(store)) >= 1_000  # there is room again
+    assert len(ids(store)) >= RUNS  # there is room again
     assert {Path(r.path).name for r in store.refused} & {f"set{n:02}" for n in range(8)} == set()
 
 

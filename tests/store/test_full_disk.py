@@ -57,7 +57,7 @@ def test_at_every_write_position_the_run_is_whole_or_absent(
 ) -> None:
     positions = _writes_of(steps, tmp_path / "whole", record)
     assert positions > 5
-    step = 1 if FULL else 3
+    step = 1 if FULL else 7
     for position in [*range(0, positions - 1, step), positions - 1]:
         folder = tmp_path / str(position)
         steps.refill(position)

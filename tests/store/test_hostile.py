@@ -36,7 +36,7 @@ from tests.store.build import (
     together,
 )
 
-MUTANTS: Final = 3000 if FULL else 20
+MUTANTS: Final = 3000 if FULL else 6
 
 
 def _footer_at(data: bytes) -> int:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from planner.store import export, sql
+from tests.trees import calls, nodes
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 WRITERS: Final = {
@@ -23,21 +22,8 @@ WRITERS: Final = {
 ASKING: Final = {"execute", "executemany", "sql", "query", "rows", "arrow", "in_place"}
 
 
-@cache
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"), str(path))
-
-
 def _sources(*folders: str) -> list[Path]:
     return sorted(p for f in folders for p in (ROOT / f).rglob("*.py"))
-
-
-def _calls(path: Path) -> Iterator[tuple[str, ast.Call]]:
-    for node in ast.walk(_tree(path)):
-        if isinstance(node, ast.Call):
-            called = node.func
-            name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-            yield name, node
 
 
 def _opened_to_write(call: ast.Call) -> bool:
@@ -51,7 +37,7 @@ def _writes(path: Path) -> list[str]:
     named = {"write_bytes", "write_text"}
     return [
         f"{where}:{call.lineno}"
-        for name, call in _calls(path)
+        for name, call in calls(path)
         if name in named or (name == "open" and _opened_to_write(call))
     ]
 
@@ -70,7 +56,7 @@ def test_every_question_to_the_database_is_constant_text() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{call.lineno}"
         for path in _sources("planner", "pages")
-        for name, call in _calls(path)
+        for name, call in calls(path)
         if name in ASKING and call.args and not _is_name(call.args[0])
     ]
     assert found == []
@@ -108,7 +94,7 @@ def test_no_source_names_a_pattern_of_parquet_files_in_sql() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in _sources("planner", "pages")
-        for node in ast.walk(_tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
         if "read_parquet('" in node.value or 'read_parquet("' in node.value
     ]
@@ -119,7 +105,7 @@ def test_only_the_store_opens_duckdb() -> None:
     found = [
         str(path.relative_to(ROOT))
         for path in _sources("planner", "pages")
-        for node in ast.walk(_tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.Import) and any(a.name == "duckdb" for a in node.names)
     ]
     assert [f for f in found if not f.startswith("planner/store/")] == []

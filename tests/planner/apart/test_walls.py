@@ -27,7 +27,7 @@ else:
 def outcome(attempt: str) -> tuple[int, str]:
     """Exit status and words of a process that attempts something behind the limits."""
     text = PROGRAM.format(root=str(ROOT), attempt=attempt)
-    done = subprocess.run([sys.executable, "-I", "-c", text], capture_output=True, timeout=20)
+    done = subprocess.run([sys.executable, "-I", "-c", text], capture_output=True, timeout=120)
     return done.returncode, done.stdout.decode()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -22,25 +23,30 @@ SHOP = Shop(
 )
 
 
+@functools.cache
+def _large() -> tuple[Candidate, ...]:
+    """Every shipped option of the large job."""
+    return tuple(candidates_of(LARGE, SHOP))
+
+
 def _begin_with(every: Sequence[Candidate], of: Job) -> list[Candidate]:
     chosen = usual(every, of)
     return [c for c in every if c.id in chosen]
 
 
 def test_no_two_shipped_options_share_a_label() -> None:
-    labels = [c.label for c in candidates_of(LARGE, SHOP)]
+    labels = [c.label for c in _large()]
     assert len(labels) == len(set(labels))
 
 
 def test_offers_of_one_provider_say_where_or_which_they_are() -> None:
-    labels = {c.label for c in candidates_of(LARGE, SHOP)}
+    labels = {c.label for c in _large()}
     assert "Rent 1 x L40S (RunPod, Secure Cloud)" in labels
     assert "Rent 8 x TPU v6e (Trillium) (Google Cloud, europe-west4)" in labels
 
 
 def test_what_one_begins_with_has_a_peak_for_the_jobs_number_format() -> None:
-    every = candidates_of(LARGE, SHOP)
-    begin = _begin_with(every, LARGE)
+    begin = _begin_with(_large(), LARGE)
     assert begin
     assert all(
         c.hardware.accelerator is not None and peak_of(c.hardware.accelerator, "bfloat16")
@@ -111,7 +117,7 @@ def test_servers_are_offered_to_rent_and_to_buy_beside_smaller_machines() -> Non
 
 
 def test_an_estimated_price_of_a_server_says_so_and_is_wider_than_a_stated_one() -> None:
-    [estimated] = [c for c in candidates_of(LARGE, SHOP) if c.id == "buy-8x-mi300x"]
+    [estimated] = [c for c in _large() if c.id == "buy-8x-mi300x"]
     assert "an estimate of 157,000 to 197,000 USD" in estimated.amount
     assert estimated.source.startswith("https://")
     cards = tuple(

@@ -11,6 +11,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,12 +25,18 @@ from runners.cluster.connection import Cluster, connected
 from runners.cluster.dispatch import Listener, NoNodeError, Roster
 from runners.commands import cli
 from runners.commands.cluster import measure_on
+from runners.plan.expand import Expanded
+from runners.plan.host import Python
+from runners.plan.placement import placed
 from runners.plan.spec import SpecError
 from runners.process.supervise import ROOT, Stopped
+from runners.sweep.measure import Bench, measure
 from runners.sweep.rows import case_id_of
 from tests.faults.outcomes import FULL
 from tests.fork_server import executable
 from tests.runners.cluster.stub_driver import sweep
+from tests.runners.launch.test_ray import CASE as LAUNCHED
+from tests.runners.launch.test_ray import RAY, SETTINGS, ended_by, environ
 from tests.runners.networks import python
 from tests.runners.stubs import HANG_S, case, new_mark, orphans, starts
 from tests.store.build import a_set, folder
@@ -64,7 +71,8 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from ray.cluster_utils import Cluster as Nodes
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        for name, setting in SETTINGS.items():
+            patch.setenv(name, setting)
         patch.setenv("RAY_AUTH_MODE", "token")
         patch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
         Config.initialize("")  # Ray keeps the settings of its import, which was earlier
@@ -189,10 +197,14 @@ def test_a_run_that_is_lost_in_every_attempt_is_a_row_with_its_reason(
     checked(tmp)
 
 
+KILLED_IN: Final = 20 if FULL else 6
+"""Runs of the sweep whose node is killed."""
+
+
 def test_a_node_killed_in_a_run_loses_nothing(two: Any, cluster: Cluster, tmp: Path) -> None:  # noqa: ANN401 - of Ray
     doomed = two.add_node(num_cpus=1, resources={"accelerator:doomed": 1}, node_name="doomed")
     mark, notes, living = new_mark(), list[str](), [doomed]
-    cases = [case(s) for s in range(20)]
+    cases = [case(s) for s in range(KILLED_IN)]
 
     def stop() -> bool:
         """Kill the node once three runs wait; once its run is lost, let all go on."""
@@ -203,11 +215,13 @@ def test_a_node_killed_in_a_run_loses_nothing(two: Any, cluster: Cluster, tmp: P
         return False
 
     listener = Listener(stop=stop, on_node=notes.append)
-    _, seen = sweep(cluster, tmp, cases, dict.fromkeys(range(20), "waits"), mark, listener=listener)
+    _, seen = sweep(
+        cluster, tmp, cases, dict.fromkeys(range(KILLED_IN), "waits"), mark, listener=listener
+    )
     assert not living
-    assert Counter(r["seed"] for r in kept(tmp)) == dict.fromkeys(range(20), 1)
+    assert Counter(r["seed"] for r in kept(tmp)) == dict.fromkeys(range(KILLED_IN), 1)
     assert {r["status"] for r in kept(tmp)} == {"ok"}
-    assert len(starts(tmp)) == 21
+    assert len(starts(tmp)) == KILLED_IN + 1
     assert {n.name: n.state for n in seen[-1].nodes}["doomed"] == "lost"
     assert any("on doomed was lost" in text for text in notes)
     assert orphans(mark) == []
@@ -348,3 +362,43 @@ def test_what_no_node_can_measure_is_refused_with_what_to_do(
     with pytest.raises(SpecError, match=problem):
         _measured_on(cluster, tmp_path, SPEC.replace(given, other))
     assert not (tmp_path / "results").exists()
+
+
+# -- the launcher of several processes -----------------------------------------------------------
+
+
+@full  # `make test` has a sweep of TensorFlow on the nodes, and this launch with stand-ins
+def test_a_launched_run_on_two_nodes_is_a_row(two: Any, tmp_path: Path) -> None:  # noqa: ANN401 - of Ray
+    here = Python(path=python("tensorflow"), python_version="3.11", versions={})
+    bench = Bench(
+        pythons={"tensorflow": here}, environ=environ(two.address), cache=tmp_path,
+        memory_share=0.8, timeout_s=10 * HANG_S, launcher=RAY,
+    )  # fmt: skip
+    [launched] = placed("x", Expanded(cases=(LAUNCHED,)), RAY).cases
+    row = measure(launched, bench, "strategies")
+    assert (row["status"], row.get("status_reason")) == ("ok", None)
+    # Both nodes have the address of this machine, so they are one.
+    assert (row["launch"], row["number_of_nodes"], row["accelerators_per_node"]) == ("ray", 1, 2)
+    assert 0.0 < json.loads(row["extra"])["cluster_start_s"] < 10 * HANG_S
+    alone = measure(replace(LAUNCHED, strategy="none", devices=1), bench, "strategies")
+    losses = [[epoch["loss"] for epoch in one["epochs"]] for one in (row, alone)]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("how", "status", "reason"),
+    [
+        ("killed", "peer_lost", "worker 1 of 2 ended: SIGKILL"),
+        pytest.param("wrong", "crashed", "ValueError: no such layer", marks=full),
+    ],
+)
+def test_a_launched_worker_that_ends_early_ends_the_run_with_the_reason(
+    two: Any,  # noqa: ANN401 - of Ray
+    how: str,
+    status: str,
+    reason: str,
+) -> None:
+    mark = new_mark()
+    ended = ended_by(how, mark, two.address)
+    assert (ended.status, ended.reason) == (status, reason)
+    assert orphans(mark) == []

@@ -26,6 +26,7 @@ from runners.plan.placement import placed
 from runners.plan.spec import SpecError
 from runners.process.supervise import ROOT, Ended, Limits, supervise
 from runners.sweep.measure import Bench, measure
+from tests.faults.outcomes import FULL
 from tests.runners.launch.test_local import WORKER
 from tests.runners.networks import python
 from tests.runners.stubs import HANG_S, new_mark, orphans
@@ -72,7 +73,7 @@ def test_workers_behind_a_prefix_have_addresses_and_the_first_one_reports(
         ("wrong", "crashed", "ValueError: no such layer"),
     ],
 )
-@pytest.mark.parametrize("launcher", [ENV, SHELL], ids=["env", "sh"])
+@pytest.mark.parametrize("launcher", [*([ENV] if FULL else []), SHELL], ids=lambda one: one.prefix)
 def test_a_worker_behind_a_prefix_that_ends_early_ends_the_run_with_the_reason(
     mark: str, launcher: Launcher, how: str, status: str, reason: str
 ) -> None:
@@ -240,7 +241,9 @@ def test_cases_that_a_launcher_cannot_start_are_refused(
         placed("x", Expanded(cases=(case,)), launcher)
 
 
-@pytest.mark.parametrize("strategy", ["multi-worker mirrored", "parameter server"])
+@pytest.mark.parametrize(
+    "strategy", ["multi-worker mirrored", *(["parameter server"] if FULL else [])]
+)
 def test_a_run_behind_a_prefix_is_a_row_of_two_nodes(strategy: str, tmp_path: Path) -> None:
     here = Python(path=python("tensorflow"), python_version="3.11", versions={})
     bench = Bench(

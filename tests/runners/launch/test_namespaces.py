@@ -20,6 +20,7 @@ from runners.commands import links
 from runners.launch.namespaces import NotPossibleError, Pair, pair
 from runners.plan.host import Python
 from runners.process.supervise import ROOT
+from tests.faults.outcomes import FULL
 from tests.runners.networks import python
 
 
@@ -51,6 +52,7 @@ def test_namespaces_are_deleted_after_an_error() -> None:
     assert _left() == []
 
 
+@pytest.mark.skipif(not FULL, reason="`make links` and `make faults` run it")
 def test_a_link_of_100_mbit_s_limits_two_workers(
     namespaces: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

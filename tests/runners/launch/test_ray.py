@@ -1,15 +1,12 @@
-"""The launcher `ray` on a cluster of this machine, and on one of two nodes."""
+"""The launcher `ray` on a cluster of this machine; tests/runners/cluster has it on two nodes."""
 
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final
 
 import psutil
@@ -17,14 +14,9 @@ import pytest
 
 from runners.launch.launcher import Launcher
 from runners.plan.cases import Case
-from runners.plan.expand import Expanded
-from runners.plan.host import Python
-from runners.plan.placement import placed
 from runners.process.supervise import Ended, Limits, Stopped, supervise
-from runners.sweep.measure import Bench, measure
 from tests.faults.outcomes import FULL
 from tests.runners.launch.test_local import WORKER
-from tests.runners.networks import python
 from tests.runners.stubs import HANG_S, new_mark, orphans
 
 pytestmark = pytest.mark.skipif(
@@ -55,63 +47,17 @@ SETTINGS: Final = {
 }
 
 
-def _environ(address: str = "") -> dict[str, str]:
+def environ(address: str = "") -> dict[str, str]:
+    """The environment of a run on the cluster of an address, or on one of its own."""
     return {**os.environ, **SETTINGS, "RAY_ADDRESS": address}
 
 
-@pytest.fixture(scope="module")
-def two_nodes() -> Iterator[str]:
-    """The address of a cluster of two nodes with one processor each."""
-    from ray.cluster_utils import Cluster
-
-    with pytest.MonkeyPatch.context() as patch:
-        for name, setting in SETTINGS.items():
-            patch.setenv(name, setting)
-        head = {"num_cpus": 1, "include_dashboard": False}
-        cluster = Cluster(initialize_head=True, head_node_args=head)
-        try:
-            cluster.add_node(num_cpus=1)
-            yield str(cluster.address)
-        finally:
-            cluster.shutdown()
-
-
-def test_a_run_on_two_nodes_is_a_row(two_nodes: str, tmp_path: Path) -> None:
-    here = Python(path=python("tensorflow"), python_version="3.11", versions={})
-    bench = Bench(
-        pythons={"tensorflow": here}, environ=_environ(two_nodes), cache=tmp_path,
-        memory_share=0.8, timeout_s=10 * HANG_S, launcher=RAY,
-    )  # fmt: skip
-    [case] = placed("x", Expanded(cases=(CASE,)), RAY).cases
-    row = measure(case, bench, "strategies")
-    assert (row["status"], row.get("status_reason")) == ("ok", None)
-    # Both nodes have the address of this machine, so they are one.
-    assert (row["launch"], row["number_of_nodes"], row["accelerators_per_node"]) == ("ray", 1, 2)
-    assert 0.0 < json.loads(row["extra"])["cluster_start_s"] < 10 * HANG_S
-    alone = measure(replace(CASE, strategy="none", devices=1), bench, "strategies")
-    losses = [[epoch["loss"] for epoch in one["epochs"]] for one in (row, alone)]
-    assert losses[0] == pytest.approx(losses[1], abs=1e-4)
-
-
-def _ended(how: str, mark: str, address: str = "", **hooks: Any) -> Ended:  # noqa: ANN401 - of the supervisor
+def ended_by(how: str, mark: str, address: str = "", **hooks: Any) -> Ended:  # noqa: ANN401 - of the supervisor
+    """How a run of two workers of a stand-in ends."""
     start = RAY.arguments(2, server=False)
     command = [sys.executable, *start, "-c", WORKER, mark]
     limits = Limits(timeout_s=3 * HANG_S, memory_bytes=1 << 40)
-    return supervise(command, {"how": how}, _environ(address), limits, **hooks)
-
-
-@pytest.mark.parametrize(
-    ("how", "status", "reason"),
-    [
-        ("killed", "peer_lost", "worker 1 of 2 ended: SIGKILL"),
-        pytest.param("wrong", "crashed", "ValueError: no such layer", marks=full),
-    ],
-)
-def test_a_worker_that_ends_early_ends_the_run_with_the_reason(
-    two_nodes: str, mark: str, how: str, status: str, reason: str
-) -> None:
-    ended = _ended(how, mark, two_nodes)
-    assert (ended.status, ended.reason) == (status, reason)
+    return supervise(command, {"how": how}, environ(address), limits, **hooks)
 
 
 @full
@@ -131,4 +77,4 @@ def test_a_stopped_run_on_a_cluster_of_its_own_leaves_no_worker(mark: str) -> No
         return mark in line and "runners.launch.ray_tasks" not in line
 
     with pytest.raises(Stopped):
-        _ended("waits", mark, stop=stop)
+        ended_by("waits", mark, stop=stop)

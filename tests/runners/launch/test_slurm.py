@@ -24,6 +24,7 @@ from runners.plan.placement import placed
 from runners.process.events import parse
 from runners.process.supervise import ROOT
 from runners.sweep.measure import Bench, measure
+from tests.faults.outcomes import FULL
 from tests.runners.networks import python
 from tests.runners.stubs import HANG_S
 
@@ -88,6 +89,7 @@ def _environ() -> dict[str, str]:
     return {**plain, **STEP, "SLURM_STEP_NODELIST": "127.0.0.[1-2]"}
 
 
+@pytest.mark.skipif(not FULL, reason="`make faults` runs it; the next test starts the same tasks")
 def test_two_tasks_train_together_and_the_first_one_reports(tmp_path: Path) -> None:
     request = json.dumps({"case": cases.to_json(CASE), "cache": str(tmp_path)}).encode()
     command = [python("tensorflow"), "-m", "runners.launch.slurm", "-m", "runners.child"]
