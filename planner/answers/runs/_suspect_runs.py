@@ -48,7 +48,8 @@ def _suspects(store: Store) -> Suspects:
     checked = queries.checked_workloads(store)
     cut_short = sum(checked.values()) >= queries.MOST_CHECKED
     if cut_short:  # which runs are newest depends on all workloads
-        flags |= by_run(suspects(queries.checked_runs(store)))
+        for newest in _flagged_newest(store).values():
+            flags |= newest
     else:
         for own in _flagged(store, checked).values():
             flags |= own.flags
@@ -58,6 +59,20 @@ def _suspects(store: Store) -> Suspects:
         left_out=left_out(flags),
         cut_short=cut_short,
     )
+
+
+def _flagged_newest(store: Store) -> Mapping[tuple[CheckedRun, ...], Mapping[str, Sequence[Flag]]]:
+    """Return the flags of the newest runs by the runs of a workload among them.
+
+    Those of a workload are computed again only when other runs of it are among the newest.
+    """
+    kept: dict[str, Mapping[tuple[CheckedRun, ...], Mapping[str, Sequence[Flag]]]]
+    kept = store.kept.once("flags of the newest", dict)
+    last = kept.get("", {})
+    groups = [tuple(runs) for runs in _of_each(queries.checked_runs(store)).values()]
+    now = {g: last[g] if g in last else by_run(suspects(g)) for g in groups}
+    kept[""] = now
+    return now
 
 
 def _flagged(store: Store, workloads: Iterable[str]) -> Mapping[str, _Flagged]:
@@ -97,19 +112,29 @@ def with_priors(store: Store, runs: Sequence[Run], without: Collection[str] = ()
 
 def priors_of(store: Store, runs: Sequence[Run], without: frozenset[str]) -> list[EpochPrior]:
     """Return the prior of each run, as in `with_priors`."""
-    beside = _scatter(store, without) if runs else {}
+    beside = _scatter(store, without, runs) if runs else {}
     own = zip(runs, _own(runs, without), strict=True)
     return [beside.get(_where(r), _NOTHING).without(s).prior() for r, s in own]
 
 
-def _scatter(store: Store, without: frozenset[str]) -> _Known:
-    """Return the scatter of all runs but these, by folder, system and mode; cached."""
-    return store.once(("scatter", without), lambda: _scatter_by_place(store, without))
+def _scatter(store: Store, without: frozenset[str], runs: Sequence[Run]) -> _Known:
+    """Return the scatter of all runs but these, by folder, system and mode; cached.
+
+    A store with a summary file has too many: it returns those on the systems of `runs`.
+    """
+    systems = tuple(sorted({r.system for r in runs})) if store.in_file else None
+    question = ("scatter", without, systems)
+    return store.once(question, lambda: _scatter_by_place(store, without, systems))
 
 
-def _scatter_by_place(store: Store, without: frozenset[str]) -> _Known:
+def _scatter_by_place(
+    store: Store, without: frozenset[str], systems: Sequence[str] | None
+) -> _Known:
     by_place: dict[tuple[str, str, str], Scatter] = {}
-    parameters = {"least": QUIETEST, "most": MAX_CV, "without": sorted(without)}
+    parameters = {
+        "least": QUIETEST, "most": MAX_CV, "without": sorted(without),
+        "systems": None if systems is None else list(systems),
+    }  # fmt: skip
     for place, system, mode, later, runs, mean in store.rows(sql.SCATTER, parameters):
         scatter, where = scatter_of_many(later, runs, mean), (place, system, mode)
         by_place[where] = by_place.get(where, _NOTHING).and_(scatter)
