@@ -331,8 +331,8 @@ SCATTER: Final = """
             AND later_epoch_mean_s > 0 AND later_epoch_sd_s IS NOT NULL
             AND ($systems IS NULL OR list_contains($systems::VARCHAR[], system))
             AND NOT list_contains(CAST($without AS VARCHAR[]), run_id))
-    SELECT parse_dirpath(file), system, mode, epochs_measured - 1, count(*),
-        avg(ln(greatest($least, least($most, variation))))
+    SELECT parse_dirpath(file) AS place, system, mode, epochs_measured - 1 AS later,
+        count(*) AS runs, avg(ln(greatest($least, least($most, variation)))) AS mean
     FROM stated
     GROUP BY parse_dirpath(file), system, mode, epochs_measured"""
 """Scatter of epochs, by result set, system, mode and number of epochs."""
@@ -470,7 +470,7 @@ Published runs of other workloads are excluded: sources differ by more than two 
 one source.
 """
 RECENT_SETS: Final = """
-    SELECT result_set, folder, sum(runs)::BIGINT, max(newest), first(basis ORDER BY runs DESC),
+    SELECT result_set, folder, sum(runs)::BIGINT, max(newest), first(basis ORDER BY runs DESC, basis),
         list(accelerator ORDER BY runs DESC, accelerator)[:4], count(*)
     FROM set_counts GROUP BY result_set, folder
     ORDER BY max(newest) DESC, result_set, folder LIMIT ?"""

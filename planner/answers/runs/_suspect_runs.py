@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
-from planner.epochs import MAX_CV, QUIETEST, Scatter, scatter_of_many, scatters
+from planner.epochs import MAX_CV, QUIETEST, Scatter, scatter_sums, scatters
 from planner.runs import EPOCHS, CheckedRun, EpochPrior, Run, grouped
 from planner.store import queries, sql
 from planner.store.reader import Store
@@ -96,6 +97,8 @@ def _of_each(runs: Sequence[CheckedRun]) -> dict[str, list[CheckedRun]]:
 
 _Known = Mapping[tuple[str, str, str], Scatter]
 _NOTHING: Final = Scatter()
+_PLACE: Final = ("place", "system", "mode")
+"""Columns of the runs that are pooled."""
 
 
 def with_priors(store: Store, runs: Sequence[Run], without: Collection[str] = ()) -> list[Run]:
@@ -130,15 +133,24 @@ def _scatter(store: Store, without: frozenset[str], runs: Sequence[Run]) -> _Kno
 def _scatter_by_place(
     store: Store, without: frozenset[str], systems: Sequence[str] | None
 ) -> _Known:
-    by_place: dict[tuple[str, str, str], Scatter] = {}
     parameters = {
         "least": QUIETEST, "most": MAX_CV, "without": sorted(without),
         "systems": None if systems is None else list(systems),
     }  # fmt: skip
-    for place, system, mode, later, runs, mean in store.rows(sql.SCATTER, parameters):
-        scatter, where = scatter_of_many(later, runs, mean), (place, system, mode)
-        by_place[where] = by_place.get(where, _NOTHING).and_(scatter)
-    return by_place
+    groups = store.arrow(sql.SCATTER, parameters)
+    sums = scatter_sums(*(groups[name].to_numpy() for name in ("later", "runs", "mean")))
+    parts = groups.select([*_PLACE, "runs"])
+    for name, values in zip(("weight", "weighted"), sums, strict=True):
+        parts = parts.append_column(name, pa.array(values))
+    pooled = parts.group_by(list(_PLACE)).aggregate(
+        [("runs", "sum"), ("weight", "sum"), ("weighted", "sum")]
+    )
+    columns = (pooled[name].to_pylist() for name in (*_PLACE, "runs_sum", "weight_sum",
+                                                     "weighted_sum"))  # fmt: skip
+    return {
+        (place, system, mode): Scatter(runs=runs, weight=weight, weighted=weighted)
+        for place, system, mode, runs, weight, weighted in zip(*columns, strict=True)
+    }
 
 
 def _own(runs: Sequence[Run], without: frozenset[str]) -> list[Scatter]:
