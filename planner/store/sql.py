@@ -470,7 +470,8 @@ Published runs of other workloads are excluded: sources differ by more than two 
 one source.
 """
 RECENT_SETS: Final = """
-    SELECT result_set, folder, sum(runs)::BIGINT, max(newest), first(basis ORDER BY runs DESC, basis),
+    SELECT result_set, folder, sum(runs)::BIGINT, max(newest),
+        first(basis ORDER BY runs DESC, basis),
         list(accelerator ORDER BY runs DESC, accelerator)[:4], count(*)
     FROM set_counts GROUP BY result_set, folder
     ORDER BY max(newest) DESC, result_set, folder LIMIT ?"""

@@ -109,7 +109,8 @@ TOTALS: Final = (
         query=f"""
     SELECT {NETWORK} AS network, dataset, precision, evaluation_metric, folder, result_set,
         list(DISTINCT file ORDER BY file) AS files, count(*) AS runs,
-        mode(target_value ORDER BY target_value) AS target, bool_or(evaluation_higher_is_better) AS higher,
+        mode(target_value ORDER BY target_value) AS target,
+        bool_or(evaluation_higher_is_better) AS higher,
         min(basis) AS basis, min(licence) AS licence, min(source) AS source,
         bool_and(repository IS NOT NULL) AS published,
         count(DISTINCT global_batch_size) AS batches

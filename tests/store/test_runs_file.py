@@ -20,6 +20,7 @@ from planner.answers.runs import suspects_of, with_priors
 from planner.store import LimitError, Store, queries, runs_file, sql
 from planner.store.disk.access import EVERYONE, Access, set_access
 from planner.store.export import export_duckdb
+from planner.store.sealed import accept
 from tests.faults.outcomes import FULL
 from tests.store.build import a_set, folder, ids, row, rows, together
 
@@ -139,16 +140,14 @@ def test_a_small_store_stays_in_memory_and_writes_nothing(results: Path, cache: 
 
 def _reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files that are verified from now on."""
-    from planner.store import reader
-
     seen: list[str] = []
-    real = reader.accepted
+    real = accept.accepted
 
     def accepted(path: str) -> Any:  # noqa: ANN401
         seen.append(path)
         return real(path)
 
-    monkeypatch.setattr(reader, "accepted", accepted)
+    monkeypatch.setattr("planner.store.reader.accepted", accepted)
     return seen
 
 
@@ -169,7 +168,8 @@ def test_a_server_beside_another_copies_its_file(
     read = _reads(monkeypatch)
     second = in_file(results)
     assert read == []
-    assert first._place is not None and second._place is not None
+    assert first._place is not None
+    assert second._place is not None
     assert first._place.folder != second._place.folder
     assert answers(second) == answers(first)
 
