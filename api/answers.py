@@ -139,7 +139,7 @@ def explore(sources: Sources, query: Given) -> Answer:
     answer = explore_answered(sources.store, sources.catalog, query)
     if answer.problems:
         return None, answer.problems
-    return explored(sources.store, sources.catalog, answer), ()
+    return explored(answer), ()
 
 
 def select(sources: Sources, query: Given) -> Answer:

@@ -31,8 +31,8 @@ from api.answers import ANSWERS, AnswerFunction, Sources
 from api.problems import HEADERS, of_parameters, problem
 from api.push import Inbox
 from planner.catalog import TABLE_NAMES, Catalog
-from planner.core import LONGEST_QUERY, MOST_GIVEN, Problem, Text, plain_text
-from planner.store import Store
+from planner.core import LONGEST_QUERY, MOST_GIVEN, Problem, Text, message_of, plain_text
+from planner.store import LimitError, Store
 from planner.store.catalog import read_catalog
 
 ALL_METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
@@ -260,6 +260,8 @@ async def _safely(answer: Awaitable[Response]) -> Response:
     """Return the response; after an error a number, with the details in the log only."""
     try:
         return await answer
+    except LimitError as error:
+        return problem(HTTPStatus.INSUFFICIENT_STORAGE, message_of(error))
     except Exception:  # noqa: BLE001 - an error page would expose internals
         number = uuid.uuid4().hex[:12]
         _LOG.exception("Error %s", number)

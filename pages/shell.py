@@ -17,6 +17,7 @@ from pages.common.kept import ROOT, TURNS, at_one_moment, store
 from pages.visitor import account, identity
 from planner.core import Text
 from planner.figures import style_sheet
+from planner.store import LimitError
 
 _LOG: Final = logging.getLogger("epochwise")
 
@@ -67,6 +68,8 @@ try:
         page.run()
         account.draw()
         _footer()
+except LimitError as error:
+    st.error(str(error), icon=":material/memory:")
 except Exception:  # Streamlit logs it and shows a box without details
     number = uuid.uuid4().hex[:12]
     _LOG.error("Error %s follows.", number)

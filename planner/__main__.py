@@ -20,6 +20,7 @@ from typing import Final
 
 from planner.answers import PAGES
 from planner.core import program
+from planner.store import LimitError
 from planner.store.disk.bucket import BucketError
 
 PIPE_CLOSED: Final = 141
@@ -196,7 +197,7 @@ def _answer(options: argparse.Namespace, left: list[str]) -> int:
         more = (f"- {p}" for p in options.strange if str(p) not in str(error))
         words.note("\n".join([str(error), *more]))
         return words.WRONG_WORDS
-    except words.RefusedError as error:
+    except (words.RefusedError, LimitError) as error:
         words.note(str(error))
         return words.REFUSED
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import streamlit as st
 from numpy.typing import NDArray
 
-from pages.common import hardware, widgets
+from pages.common import widgets
 from pages.common.kept import ROOT
 from pages.common.link import Link, as_text, offer
 from pages.explore import doors, fields, state
@@ -58,10 +58,10 @@ def draw(link: Link, shared: Store, answer: state.Reply) -> None:
         widgets.heading(f"{widgets.answer_text(answer.answer.sentence)}")
         if points.n:
             widgets.marked_chart(
-                state.chart(shared, answer, _first_marks(link, answer)),
+                state.chart(answer, _first_marks(link, answer)),
                 KEY,
                 answer.answer.sentence,
-                lambda: _marked(link, shared, points),
+                lambda: _marked(link, answer.answer.runs, points),
                 figures.EXPLORE_CONFIG,
             )
         for note in answer.answer.notes:
@@ -91,14 +91,14 @@ def _first_marks(link: Link, answer: state.Reply) -> Question:
     return drawn
 
 
-def _marked(link: Link, shared: Store, points: Points) -> None:
+def _marked(link: Link, runs: pa.Table, points: Points) -> None:
     """Take over what is marked in the chart: an area, or a point to open."""
     selection = st.session_state[KEY].selection
     area = next(iter([*selection.box, *selection.lasso]), None)
     if area is None:
         fields.unmark(link)
         if len(selection.points) == 1:
-            _open(shared, points, selection.points[0])
+            _open(runs, points, selection.points[0])
         return
     link.put("brush", ",".join(_digits(c) for c in _corners(area)))
     link.put("brush_in", _panel(points, str(area.get("xref", "x"))))
@@ -144,11 +144,11 @@ def _panel(points: Points, axis: str) -> str:
     return labels[place] if place < len(labels) else ""
 
 
-def _open(shared: Store, points: Points, point: Mapping[str, Any]) -> None:
+def _open(runs: pa.Table, points: Points, point: Mapping[str, Any]) -> None:
     place = _place(points, point)
     if place is not None:
         row = int(points.rows[place])
-        st.session_state[_OPENED] = state.runs_of(shared)["run_id"][row].as_py()
+        st.session_state[_OPENED] = runs["run_id"][row].as_py()
 
 
 def _place(points: Points, point: Mapping[str, Any]) -> int | None:
@@ -168,7 +168,7 @@ def _table(link: Link, shared: Store, answer: state.Reply, points: Points) -> No
         if points.question.brush
         else Text("{counted} on the chart", counted=counted)
     )
-    runs = state.runs_of(shared)
+    runs = answer.answer.runs
     with st.container(border=True):
         with st.container(
             horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
@@ -216,7 +216,7 @@ def _table(link: Link, shared: Store, answer: state.Reply, points: Points) -> No
                 _side_by_side(link, runs, listed)
                 widgets.download(
                     "CSV",
-                    lambda: csv_text(_records(shared, answer, marked)),
+                    lambda: csv_text(_records(answer, marked)),
                     "epochwise-explore.csv",
                     key="explore.csv",
                     width="content",
@@ -251,8 +251,8 @@ def _few(runs: pa.Table, rows: Indices) -> list[dict[str, Any]]:
     return found
 
 
-def _records(shared: Store, answer: state.Reply, marked: Indices) -> list[dict[str, Any]]:
-    record = explored(shared, hardware.catalog().catalog, answer.answer)
+def _records(answer: state.Reply, marked: Indices) -> list[dict[str, Any]]:
+    record = explored(answer.answer)
     return [plain(record.points[int(i)]) for i in marked]
 
 

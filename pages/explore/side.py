@@ -98,16 +98,9 @@ def _choice(link: Link, shared: Store) -> None:
 
 def _systems(shared: Store, workload: str, short: str) -> dict[str, str]:
     """Return the pairs of a workload with the systems that ran it, by their link texts."""
-    runs = state.runs_of(shared)
-    every = slugs(sorted(set(runs["workload"].to_pylist())))
-    systems = slugs(sorted(set(runs["system"].to_pylist())))
-    own = {
-        system
-        for name, system in zip(
-            runs["workload"].to_pylist(), runs["system"].to_pylist(), strict=True
-        )
-        if name == workload
-    }
+    options = kept.facets(shared, {})
+    every, systems = (slugs(sorted(options[kind])) for kind in ("workload", "system"))
+    own = kept.facets(shared, {"workload": [workload]})["system"]
     place = next((s for s, name in every.items() if name == workload), short)
     return {f"{place}|{s}": f"{workload} · {n}" for s, n in systems.items() if n in own}
 

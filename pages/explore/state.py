@@ -43,7 +43,7 @@ MARKED: Final = ("brush", "brush_in", "hidden")
 
 
 def runs_of(shared: Store) -> pa.Table:
-    """Return all runs with their derived columns."""
+    """Return all runs with their derived columns, a sample of them where they are very many."""
     return explore_runs(shared, hardware.catalog().catalog)
 
 
@@ -84,13 +84,13 @@ def counts(shared: Store) -> dict[str, int]:
     return found
 
 
-def chart(shared: Store, of: Reply, marks: Question) -> tuple[figures.ChartSpec, figures.Markup]:
+def chart(of: Reply, marks: Question) -> tuple[figures.ChartSpec, figures.Markup]:
     """Return the chart of an answer, drawn with the marked area of `marks`, and its text."""
     theme = widgets.theme()
     key = ("chart", of.base, marks.brush, marks.brush_in, marks.hidden, theme.text)
 
     def made() -> tuple[figures.ChartSpec, figures.Markup]:
-        spec = figures.explore(*_drawn(shared, of.answer, marks), theme)
+        spec = figures.explore(*_drawn(of.answer, marks), theme)
         return spec, figures.chart_text(spec, of.answer.sentence)
 
     found: tuple[figures.ChartSpec, figures.Markup] = _ANSWERS.once(key, made)
@@ -98,9 +98,9 @@ def chart(shared: Store, of: Reply, marks: Question) -> tuple[figures.ChartSpec,
 
 
 def _drawn(
-    shared: Store, answer: ExploreAnswer, marks: Question
+    answer: ExploreAnswer, marks: Question
 ) -> tuple[figures.Cloud, list[figures.CloudCurve], figures.CloudAxes]:
-    points, asked, runs = answer.points, answer.question, runs_of(shared)
+    points, asked, runs = answer.points, answer.question, answer.runs
     assert points is not None  # noqa: S101 - a chart is drawn of points only
     nowhere = np.full(points.n, -1, dtype=np.int64)
     hues = () if points.colour is None else points.colour.labels

@@ -87,7 +87,8 @@ def _list(link: Link, shared: Store, chosen: Chosen) -> None:
                         icon=":material/flag:", on_click=lambda: link.put("suspect", [slug(ANY)]),
                     )  # fmt: skip
             with st.container(horizontal=True, width="content"):
-                every = lambda: kept.every_listed(shared, filters, shown, catalog)  # noqa: E731
+                most = min(shown, queries.MOST_FILE)
+                every = lambda: kept.every_listed(shared, filters, most, catalog)  # noqa: E731
                 _downloads(link, every, counted)
         st.caption("Click a row to open its run; by keyboard: Shift and Space.")
         badges = [(s.folder, s.slug) for s in shared.sets if s.is_unofficial]
@@ -111,25 +112,33 @@ def _page(shown: int) -> int:
 
 
 def _pages(shown: int) -> int:
-    return -(-shown // queries.MOST_ROWS)
+    return -(-min(shown, queries.MOST_FILE) // queries.MOST_ROWS)
 
 
 def _turn(at: int, rows: int, shown: int) -> None:
     """Draw the range of the rows, and the field for another page."""
     first = (at - 1) * queries.MOST_ROWS + 1
+    rest = (
+        "The downloads contain all."
+        if shown <= queries.MOST_FILE
+        else Text(
+            "Pages and downloads end at {most:,} runs. Filter to see others.",
+            most=queries.MOST_FILE,
+        )
+    )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.number_input(
             "Page", 1, _pages(shown), at, key=_PAGE, width=120, label_visibility="collapsed"
         )
         st.caption(
             Text(
-                "Page {at:,} of {pages:,}. Runs {first:,} to {first_2:,} of {shown:,}. "
-                "The downloads contain all.",
+                "Page {at:,} of {pages:,}. Runs {first:,} to {first_2:,} of {shown:,}. {rest}",
                 at=at,
                 pages=_pages(shown),
                 first=first,
                 first_2=first + rows - 1,
                 shown=shown,
+                rest=rest,
             )
         )
 

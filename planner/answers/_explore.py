@@ -99,10 +99,11 @@ class ExploreAnswer:
     """The answer of a view: points with curves, a pivot table, or facts side by side.
 
     `names` are the runs or pairs that `facts` compare, in the order of their cells. `query` is the
-    question as a link.
+    question as a link. `runs` are those that `points` refer to.
     """
 
     view: str
+    runs: pa.Table
     question: Question
     points: Points | None
     fits: Fits | None
@@ -116,14 +117,43 @@ class ExploreAnswer:
     problems: tuple[Problem, ...]
 
 
-def explore_runs(store: Store, catalog: Catalog) -> pa.Table:
-    """Return all runs with their derived columns, cached until a run, a peak or a price changes."""
+def explore_runs(
+    store: Store, catalog: Catalog, filters: queries.Filters | None = None
+) -> pa.Table:
+    """Return all runs with their derived columns, cached until a run, a peak or a price changes.
+
+    A store with a summary file returns the filtered runs only, or a sample of them.
+    """
     suspect, by_set = suspects_of(store), tuple(sorted(standings(store).items()))
+    asked = _key(filters or {}) if store.in_file else ()
 
     def made() -> pa.Table:
-        return with_standing(store, with_derived(queries.all_runs(store), catalog, suspect.names))
+        runs = (
+            queries.sampled_runs(store, filters or {}) if store.in_file else queries.all_runs(store)
+        )
+        return with_standing(store, with_derived(runs, catalog, suspect.names))
 
-    return store.once(("explored runs", by_set, _stamp(catalog)), made)
+    return store.once(("explored runs", asked, by_set, _stamp(catalog)), made)
+
+
+def _key(filters: queries.Filters) -> Hashable:
+    return tuple((name, tuple(values)) for name, values in sorted(filters.items()))
+
+
+def _sample_note(store: Store, runs: pa.Table, filters: queries.Filters) -> list[str]:
+    """Return which share of the filtered runs is used; nothing where all are."""
+    if not store.in_file:
+        return []
+    matching = store.once(("explored", _key(filters)), lambda: queries.count(store, filters))
+    if matching <= len(runs):
+        return []
+    return [
+        Text(
+            "A random sample is used: {used:,} of {matching:,} filtered runs. Filter to see all of "
+            "fewer.",
+            used=len(runs), matching=matching,
+        )
+    ]  # fmt: skip
 
 
 def _stamp(catalog: Catalog) -> Hashable:
@@ -135,28 +165,33 @@ def explore_answered(store: Store, catalog: Catalog, question: Given) -> Explore
     """Return the answer of a link of the page Explore."""
     parsed = read(EXPLORE, question)
     values, problems = dict(parsed.values), list(parsed.problems)
-    runs = explore_runs(store, catalog)
-    if not len(runs):
+    if not queries.totals(store).runs:
         problems.append(NO_RUN)
     asked = question_of(values, problems)
     filters = filters_of(store, values, problems)
     query = query_of(EXPLORE, values)
-    answer = _Parts(view=values["view"], question=asked, query=query)
     if values["view"] == SIDE:
-        names, facts, provenance = _side(store, runs, values, problems)
+        pairs = _pairs(_named(store, catalog), values["pair"], problems) if values["pair"] else None
+        runs = explore_runs(store, catalog, _compared(values, pairs))
+    else:
+        pairs, runs = None, explore_runs(store, catalog, filters)
+    answer = _Parts(view=values["view"], runs=runs, question=asked, query=query)
+    if values["view"] == SIDE:
+        names, facts, provenance = _side(runs, values, pairs, problems)
         return answer.with_facts(names, facts, provenance, problems)
     chosen = chosen_runs(runs, filters)
     if values["view"] == PIVOT:
         wrong = _pivot_problems(values)
         pivot = None if wrong else _pivot(runs, values, chosen)
-        return answer.with_pivot(pivot, [*problems, *wrong])
+        return answer.with_pivot(pivot, _sample_note(store, runs, filters), [*problems, *wrong])
     wrong = check(asked)
     if wrong:
         return answer.with_points(None, None, (), [*problems, *wrong])
     points = points_of(runs, asked, chosen)
     fits = fits_of(runs, points) if values["fit"] and has_law(asked) else None
     empty = without_values(runs, asked)
-    return answer.with_points(points, fits, _notes(points, fits, empty), problems)
+    notes = (*_sample_note(store, runs, filters), *_notes(points, fits, empty))
+    return answer.with_points(points, fits, notes, problems)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +199,7 @@ class _Parts:
     """What all views of an answer share."""
 
     view: str
+    runs: pa.Table
     question: Question
     query: str
 
@@ -174,9 +210,11 @@ class _Parts:
         sentence = "" if points is None else _sentence(points)
         return self._answer(problems, points=points, fits=fits, notes=notes, sentence=sentence)
 
-    def with_pivot(self, pivot: PivotAnswer | None, problems: Sequence[Problem]) -> ExploreAnswer:
+    def with_pivot(
+        self, pivot: PivotAnswer | None, before: Sequence[str], problems: Sequence[Problem]
+    ) -> ExploreAnswer:
         sentence, notes = ("", ()) if pivot is None else _pivot_words(pivot)
-        return self._answer(problems, pivot=pivot, notes=notes, sentence=sentence)
+        return self._answer(problems, pivot=pivot, notes=(*before, *notes), sentence=sentence)
 
     def with_facts(
         self, names: Sequence[str], facts: Sequence[Fact], provenance: Sequence[Fact],
@@ -206,7 +244,8 @@ class _Parts:
         notes: Sequence[str] = (),
     ) -> ExploreAnswer:
         return ExploreAnswer(
-            view=self.view, question=self.question, points=points, fits=fits, pivot=pivot,
+            view=self.view, runs=self.runs, question=self.question, points=points, fits=fits,
+            pivot=pivot,
             names=tuple(names), facts=tuple(facts), provenance=tuple(provenance),
             sentence=sentence, notes=tuple(notes), query=self.query, problems=tuple(problems),
         )  # fmt: skip
@@ -369,13 +408,14 @@ _Side = tuple[list[str], tuple[Fact, ...], tuple[Fact, ...]]
 
 
 def _side(
-    store: Store, runs: pa.Table, values: Mapping[str, Any], problems: list[Problem]
+    runs: pa.Table,
+    values: Mapping[str, Any],
+    pairs: Sequence[tuple[str, str]] | None,
+    problems: list[Problem],
 ) -> _Side:
-    if values["pair"]:
-        pairs = _pairs(runs, values["pair"], problems)
+    if pairs is not None:
         names = [f"{workload} on {system}" for workload, system in pairs]
         return names, pair_facts(runs, pairs) if pairs else (), ()
-    del store
     wanted = [text for text in values["run"] if _RUN.fullmatch(text)]
     place = {run: at for at, run in enumerate(runs["run_id"].to_pylist())}
     at = [place[run] for run in wanted if run in place]
@@ -402,8 +442,31 @@ def run_name(row: Mapping[str, Any]) -> str:
     )
 
 
-def _pairs(runs: pa.Table, texts: Sequence[str], problems: list[Problem]) -> list[tuple[str, str]]:
-    names = {kind: slugs(sorted(set(runs[kind].to_pylist()))) for kind in ("workload", "system")}
+def _compared(
+    values: Mapping[str, Any], pairs: Sequence[tuple[str, str]] | None
+) -> dict[str, list[str]]:
+    """Return the filters of the runs that are compared side by side."""
+    if pairs is None:
+        return {"only": list(values["run"])}
+    return {
+        "workload": sorted({workload for workload, _ in pairs}),
+        "system": sorted({system for _, system in pairs}),
+    }
+
+
+def _named(store: Store, catalog: Catalog) -> dict[str, dict[str, str]]:
+    """Return the names of all workloads and systems by slug."""
+    kinds = ("workload", "system")
+    if store.in_file:
+        options = queries.facets(store, {})
+        return {kind: slugs(sorted(options[kind])) for kind in kinds}
+    runs = explore_runs(store, catalog)
+    return {kind: slugs(sorted(set(runs[kind].to_pylist()))) for kind in kinds}
+
+
+def _pairs(
+    names: Mapping[str, dict[str, str]], texts: Sequence[str], problems: list[Problem]
+) -> list[tuple[str, str]]:
     pairs = []
     for text in texts:
         parts = text.split(_BAR)
@@ -429,9 +492,9 @@ def _pairs(runs: pa.Table, texts: Sequence[str], problems: list[Problem]) -> lis
 # -- the record ----------------------------------------------------------------------------------
 
 
-def explored(store: Store, catalog: Catalog, answer: ExploreAnswer) -> Explore:
+def explored(answer: ExploreAnswer) -> Explore:
     """Return an answer as a record, for the command line and the HTTP interface."""
-    points, runs = answer.points, explore_runs(store, catalog)
+    points, runs = answer.points, answer.runs
     return Explore(
         query=answer.query,
         view=answer.view,

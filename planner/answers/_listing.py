@@ -51,12 +51,13 @@ def results_answered(store: Store, question: Given) -> ResultsAnswer:
             "only": [i for text in values["runs"] for i in _one_run(text, problems, "runs")]
         }
     begin = _begin(values["cursor"], problems)
-    table = queries.table(store, filters, most=begin[0] + values["limit"])
+    before = 1 if begin[0] else 0  # the run of the cursor, to see whether it is there still
+    table = queries.table(store, filters, values["limit"] + before, begin[0] - before)
     ids = table["run_id"].to_pylist()
-    if begin[0] and (len(ids) < begin[0] or ids[begin[0] - 1] != begin[1]):
+    if before and ids[:1] != [begin[1]]:
         problems.append(Problem(parameter="cursor", message=_CHANGED))
     by_set = standings(store)
-    rows = [_row(r, suspect.names, by_set) for r in table.slice(begin[0]).to_pylist()]
+    rows = [_row(r, suspect.names, by_set) for r in table.slice(before).to_pylist()]
     total, end = queries.count(store, filters), begin[0] + len(rows)
     return ResultsAnswer(
         rows=tuple(rows),

@@ -13,9 +13,9 @@ from planner.answers import parameters
 from planner.answers._listing import with_standing
 from planner.answers.records import SqlColumn, SqlResult
 from planner.answers.runs import suspects_of
-from planner.core import Cell, Given, Problem, Record, message_of, query_of, read
+from planner.core import Cell, Given, Problem, Record, Text, message_of, query_of, read
 from planner.runs import BY_NAME, SUMMARY
-from planner.store import sql
+from planner.store import queries, sql
 from planner.store.kept import Kept
 from planner.store.reader import Store
 from planner.store.select import RefusedError, Rows, Worker
@@ -23,6 +23,13 @@ from planner.store.select import RefusedError, Rows, Worker
 _WORKER: Final = Worker()
 _MOST_KEPT_BYTES: Final = 100_000_000
 _KEPT: Final = Kept(_MOST_KEPT_BYTES, weigh=lambda rows: rows.table.nbytes)
+MOST_RUNS: Final = queries.MOST_FILE
+"""Runs that a statement can be about: its process holds a copy of them."""
+_TOO_MANY: Final = Text(
+    "SQL is about at most {most:,} runs, and there are more. Write all of them into a DuckDB file "
+    "with `python -m planner.store export FILE`, and ask that file.",
+    most=MOST_RUNS,
+)
 NO_STATEMENT: Final = Problem(
     parameter="sql", message="The statement is missing. Begin with SELECT * FROM runs."
 )
@@ -112,6 +119,8 @@ def sql_answered(store: Store, question: Given) -> SqlAnswer:
 
 
 def _rows(store: Store, statement: str) -> Rows:
+    if store.in_file and queries.totals(store).runs > MOST_RUNS:
+        raise RefusedError(_TOO_MANY)
     version = (store.serial, store.generation)
     return _KEPT.once(
         (version, statement), lambda: _WORKER.ask(statement, version, lambda: _runs(store))

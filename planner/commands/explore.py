@@ -30,7 +30,7 @@ def run_explore(arguments: argparse.Namespace) -> int:
     question = words.given_of(arguments, [p.name for p in parameters.EXPLORE])
     answer = explore_answered(store, catalog, question)
     words.refuse((*arguments.strange, *answer.problems))
-    record = explored(store, catalog, answer)
+    record = explored(answer)
     rows = rows_of(record)
     if arguments.json:
         words.print_json(plain(record))

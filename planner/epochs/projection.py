@@ -519,15 +519,6 @@ def scatters(later_epochs: ArrayLike, variation: ArrayLike) -> list[Scatter]:
     ]
 
 
-def scatter_of_many(later_epochs: int, runs: int, mean_log_variation: float) -> Scatter:
-    """Return the scatter of runs with equal counts, from their mean clipped ln(variation)."""
-    weight, bias = (runs * float(a) for a in _weight_and_bias(np.array(float(later_epochs))))
-    each = weight / runs
-    return Scatter(
-        runs=runs, weight=weight, weighted=each * (2.0 * runs * mean_log_variation - bias)
-    )
-
-
 def pooled_prior(later_epochs: ArrayLike, variation: ArrayLike) -> EpochPrior:
     """Return the prior of each run, from the other runs of its result set on its system.
 
@@ -550,6 +541,24 @@ def variation_of(epoch_s: Floats) -> float:
 def together(parts: Iterable[Scatter]) -> Scatter:
     """Return the pooled scatter of all."""
     return reduce(Scatter.and_, parts, Scatter())
+
+
+def scatter_sums(
+    later_epochs: ArrayLike, runs: ArrayLike, mean_log_variation: ArrayLike
+) -> tuple[Floats, Floats]:
+    """Return the weights and weighted ln(sd^2) of groups of runs with equal counts of epochs.
+
+    Args:
+        later_epochs: count of measured epochs after the first, shape (groups,).
+        runs: count of runs, shape (groups,).
+        mean_log_variation: mean clipped ln(variation), shape (groups,).
+    """
+    later, count, mean = (
+        np.asarray(a, dtype=np.float64) for a in (later_epochs, runs, mean_log_variation)
+    )
+    weight, bias = _weight_and_bias(later)
+    weight = weight * count
+    return weight, weight * (2.0 * mean - bias)
 
 
 def _weight_and_bias(later_epochs: Floats) -> tuple[Floats, Floats]:

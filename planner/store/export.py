@@ -29,6 +29,8 @@ _FLAT: Final = (
         FROM read_parquet($files, filename = true, hive_partitioning = false)
         WHERE (run_id, filename) IN (SELECT (run_id, file) FROM runs)""",
 )
+_ROWS: Final = 100_000
+"""Runs in memory at once."""
 _RUNS: Final = "CREATE TABLE runs AS SELECT * FROM shown ORDER BY run_id"
 _COUNT: Final = "SELECT count(*) FROM runs"
 _TRIES: Final = 3
@@ -68,8 +70,9 @@ def _write_settled(store: Store, path: Path) -> int:
 
 def _write(store: Store, path: Path) -> int:
     files = [sql.literal(row[0]) for row in store.rows(sql.FILES)]
-    with duckdb.connect(str(path)) as out:
-        out.register("shown", store.arrow(sql.ALL_RUNS))
+    limit = f"{store.memory_bytes // 1_000_000}MB"
+    with duckdb.connect(str(path), config={"memory_limit": limit}) as out, store.cursor() as runs:
+        out.register("shown", runs.sql(sql.ALL_RUNS).to_arrow_reader(_ROWS))
         out.execute(_RUNS)
         for statement in _FLAT if files else ():
             out.execute(statement, {"files": files})

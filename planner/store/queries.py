@@ -33,7 +33,7 @@ from planner.runs import (
     trials_of,
 )
 from planner.store import sql
-from planner.store.reader import Store
+from planner.store.reader import LimitError, Store
 from planner.store.sealed.accept import first_line
 from planner.store.sealed.commit import write_parquet
 from planner.store.sealed.result_set import ResultSet
@@ -53,6 +53,12 @@ MOST_CHECKED: Final = 20_000
 
 MOST_SPEEDS: Final = 50_000
 """Speeds of workloads on systems, the basis of estimates for unmeasured hardware."""
+
+MOST_EXPLORED: Final = 50_000
+"""Runs that Explore reads of a store with a summary file; it reports the sample."""
+
+MOST_FILE: Final = 250_000
+"""Runs of a filter that can be turned over and downloaded; pages report a cut."""
 
 _TRIES: Final = 5
 """Attempts to read trials whose files change meanwhile."""
@@ -205,6 +211,8 @@ def trials(store: Store, of: TrialSet, most: int = MOST_TRIALS) -> Trials:
             break
         try:
             return _trials(now, store.arrow(sql.TRIALS, _place(now, most)))
+        except LimitError:
+            raise
         except Exception:  # noqa: BLE001 - whatever is wrong is in one of the files
             for file in now.files:
                 if reason := _unreadable(store, now, file):
@@ -396,14 +404,22 @@ def library_rows(store: Store, workload: str, most: int = MOST_SPEEDS) -> list[d
 
 
 def work(store: Store, filters: Filters) -> list[tuple[str, int, float]]:
-    """Return accelerator, their count and model operations [FLOP/s] of runs that state them."""
-    rows = store.rows(sql.WORK, _parameters(filters))
+    """Return accelerator, their count and model operations [FLOP/s] of runs that state them.
+
+    At most `MOST_SPEEDS` of them, those with the first ids, which are hashes.
+    """
+    rows = store.rows(sql.WORK, _parameters(filters) | {"most": MOST_SPEEDS})
     return [(str(name), int(count), float(speed)) for name, count, speed in rows]
 
 
 def table(store: Store, filters: Filters, most: int = MOST_ROWS, skip: int = 0) -> pa.Table:
     """Return the runs that match the filters, at most `most` after the first `skip`."""
-    return store.arrow(sql.TABLE, _parameters(filters) | {"most": most, "skip": skip})
+    parameters = _parameters(filters)
+    if not store.in_file:
+        return store.arrow(sql.TABLE, parameters | {"most": most, "skip": skip})
+    names, skip = _part(store.rows(sql.FIRST_NAMES, parameters), most, skip)
+    ends = {"first": names[0][0], "last": names[-1][0]} if names else {"first": "", "last": ""}
+    return store.arrow(sql.TABLE_PART, parameters | ends | {"most": most, "skip": skip})
 
 
 def listed(store: Store, filters: Filters, most: int = MOST_ROWS, skip: int = 0) -> pa.Table:
@@ -411,12 +427,42 @@ def listed(store: Store, filters: Filters, most: int = MOST_ROWS, skip: int = 0)
 
     It has the columns from which their MFU follows.
     """
-    return store.arrow(sql.LISTED, _parameters(filters) | {"most": most, "skip": skip})
+    parameters = _parameters(filters)
+    if not store.in_file:
+        return store.arrow(sql.LISTED, parameters | {"most": most, "skip": skip})
+    days, skip = _part(store.rows(sql.DAYS, parameters), most, skip)
+    ends = {"shipped": [d[0] for d in days], "day": [d[1] for d in days]}
+    return store.arrow(sql.LISTED_PART, parameters | ends | {"most": most, "skip": skip})
+
+
+def _part(
+    groups: Sequence[tuple[Any, ...]], most: int, skip: int
+) -> tuple[list[tuple[Any, ...]], int]:
+    """Return the groups that hold the rows from `skip` on, and the rows of them to skip.
+
+    Sorting only these is fast; each group ends with its count of rows.
+    """
+    ends = np.cumsum([group[-1] for group in groups], dtype=np.int64)
+    first = int(np.searchsorted(ends, skip, side="right"))
+    last = int(np.searchsorted(ends, skip + most, side="left"))
+    before = int(ends[first - 1]) if 0 < first <= len(groups) else 0
+    return list(groups[first : last + 1]), skip - before
 
 
 def all_runs(store: Store) -> pa.Table:
     """Return all runs with their summary columns, in order of workload, system and batch."""
     return store.arrow(sql.EXPLORED)
+
+
+def sampled_runs(store: Store, filters: Filters, most: int = MOST_EXPLORED) -> pa.Table:
+    """Return the filtered runs as `all_runs`, or a random sample of about `most` of them.
+
+    The sample is the same for the same runs: those with the first ids, which are hashes.
+    """
+    matching = count(store, filters)
+    share = 1.0 if matching <= most else most / matching
+    below = "g" if share >= 1.0 else f"{int(share * 16**8):08x}"
+    return store.arrow(sql.SAMPLED, _parameters(filters) | {"below": below})
 
 
 def retarget(store: Store, file: str, value: float, *, higher_is_better: bool) -> pa.Table:

@@ -361,7 +361,10 @@ class Store:
     def scan(self, query: str, parameters: object = None) -> pa.Table:
         """Return the Arrow table of a query that reads whole files, on every core."""
         with closing(self._instance(os.cpu_count() or 1)) as instance:
-            return instance.sql(query, params=parameters).to_arrow_table()
+            try:
+                return instance.sql(query, params=parameters).to_arrow_table()
+            except duckdb.OutOfMemoryException:
+                raise LimitError(self._too_much("memory")) from None
 
     def _answer(self, ask: Callable[[duckdb.DuckDBPyConnection], Answer]) -> Answer:
         """Return the answer; repeated on a new instance if another query broke this one."""

@@ -266,7 +266,15 @@ WORK: Final = f"""
         coalesce(samples_per_s, throughput) * train_flops_per_sample
     FROM runs WHERE {_where()} AND status = 'ok' AND mode = 'training'
         AND accelerator_model_name IS NOT NULL AND train_flops_per_sample > 0
-        AND coalesce(samples_per_s, throughput) > 0"""
+        AND coalesce(samples_per_s, throughput) > 0
+    ORDER BY run_id LIMIT $most"""
+DAYS: Final = f"""
+    SELECT precedence = 0 AS shipped, recorded_at::DATE AS day, count(*) FROM runs WHERE {_where()}
+    GROUP BY ALL ORDER BY shipped, day DESC"""
+"""Counts of the filtered runs, in the order in which `LISTED` begins."""
+FIRST_NAMES: Final = f"""
+    SELECT workload, count(*) FROM runs WHERE {_where()} GROUP BY workload ORDER BY workload"""
+"""Counts of the filtered runs, in the order in which `TABLE` begins."""
 WHICH: Final = f"SELECT run_id FROM runs WHERE {_where()}"
 COUNT_ALL: Final = "SELECT count(*), max(recorded_at) FROM runs"
 TABLE: Final = f"""
@@ -289,6 +297,14 @@ LISTED: Final = f"""
 
 The shipped folder has precedence 0.
 """
+TABLE_PART: Final = TABLE.replace("ORDER BY", "AND workload BETWEEN $first AND $last\n    ORDER BY")
+"""As `TABLE`, of some workloads."""
+LISTED_PART: Final = LISTED.replace(
+    "ORDER BY",
+    """AND (precedence = 0, recorded_at::DATE) IN
+        (SELECT (unnest($shipped::BOOLEAN[]), unnest($day::DATE[])))
+    ORDER BY""",
+)
 RUN_COLUMNS: Final = (
     "run_id", "result_set", "folder", "file", "status", "status_reason", "basis", "source",
     "source_url", "licence", "note", "recorded_at", "model", "workload", "system", "pattern",
@@ -313,9 +329,10 @@ SCATTER: Final = """
             * sqrt((epochs_measured - 1) / (epochs_measured - 2)) AS variation
         FROM runs WHERE status = 'ok' AND epochs_measured > 2
             AND later_epoch_mean_s > 0 AND later_epoch_sd_s IS NOT NULL
+            AND ($systems IS NULL OR list_contains($systems::VARCHAR[], system))
             AND NOT list_contains(CAST($without AS VARCHAR[]), run_id))
-    SELECT parse_dirpath(file), system, mode, epochs_measured - 1, count(*),
-        avg(ln(greatest($least, least($most, variation))))
+    SELECT parse_dirpath(file) AS place, system, mode, epochs_measured - 1 AS later,
+        count(*) AS runs, avg(ln(greatest($least, least($most, variation)))) AS mean
     FROM stated
     GROUP BY parse_dirpath(file), system, mode, epochs_measured"""
 """Scatter of epochs, by result set, system, mode and number of epochs."""
@@ -453,7 +470,8 @@ Published runs of other workloads are excluded: sources differ by more than two 
 one source.
 """
 RECENT_SETS: Final = """
-    SELECT result_set, folder, sum(runs)::BIGINT, max(newest), first(basis ORDER BY runs DESC),
+    SELECT result_set, folder, sum(runs)::BIGINT, max(newest),
+        first(basis ORDER BY runs DESC, basis),
         list(accelerator ORDER BY runs DESC, accelerator)[:4], count(*)
     FROM set_counts GROUP BY result_set, folder
     ORDER BY max(newest) DESC, result_set, folder LIMIT ?"""
@@ -475,6 +493,10 @@ FILES_OF: Final = """
     SELECT DISTINCT file FROM runs WHERE run_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY file"""
 WHOLE_ROW: Final = "SELECT * FROM read_parquet(?, hive_partitioning = false) WHERE run_id = ?"
 ALL_RUNS: Final = _SHOWN
+SAMPLED: Final = f"""
+    {_SHOWN} WHERE {_where()} AND run_id < $below
+    ORDER BY workload, system, pattern, global_batch_size, run_id"""
+"""Filtered runs whose ids are below a text: ids are hashes, so these are a random sample."""
 EXPLORED: Final = f"{_SHOWN} ORDER BY workload, system, pattern, global_batch_size, run_id"
 SELECTABLE: Final = "SELECT * EXCLUDE (precedence, numbers, file) FROM runs"
 """The runs for `planner.store.select`: without the paths of this machine."""

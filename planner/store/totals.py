@@ -109,7 +109,8 @@ TOTALS: Final = (
         query=f"""
     SELECT {NETWORK} AS network, dataset, precision, evaluation_metric, folder, result_set,
         list(DISTINCT file ORDER BY file) AS files, count(*) AS runs,
-        mode(target_value) AS target, bool_or(evaluation_higher_is_better) AS higher,
+        mode(target_value ORDER BY target_value) AS target,
+        bool_or(evaluation_higher_is_better) AS higher,
         min(basis) AS basis, min(licence) AS licence, min(source) AS source,
         bool_and(repository IS NOT NULL) AS published,
         count(DISTINCT global_batch_size) AS batches
@@ -120,7 +121,8 @@ TOTALS: Final = (
         key="result_set",
         query="""
     SELECT result_set, folder, coalesce(accelerator_model_name, system_name) AS accelerator,
-        count(*) AS runs, max(recorded_at) AS newest, mode(basis) AS basis
+        count(*) AS runs, max(recorded_at) AS newest,
+        if(2 * count(*) FILTER (basis = 'measured') >= count(*), 'measured', 'published') AS basis
     FROM @runs GROUP BY 1, 2, 3""",
     ),
     Total(name="facet_counts", key="workload", query=_FACETS),

@@ -18,6 +18,7 @@ PARTS = (
     "pages",
     "explore",
     "many_runs",
+    "millions",
     "sweep",
     "engines",
 )

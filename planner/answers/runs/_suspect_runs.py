@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
-from planner.epochs import MAX_CV, QUIETEST, Scatter, scatter_of_many, scatters
+from planner.epochs import MAX_CV, QUIETEST, Scatter, scatter_sums, scatters
 from planner.runs import EPOCHS, CheckedRun, EpochPrior, Run, grouped
 from planner.store import queries, sql
 from planner.store.reader import Store
@@ -48,7 +49,8 @@ def _suspects(store: Store) -> Suspects:
     checked = queries.checked_workloads(store)
     cut_short = sum(checked.values()) >= queries.MOST_CHECKED
     if cut_short:  # which runs are newest depends on all workloads
-        flags |= by_run(suspects(queries.checked_runs(store)))
+        for newest in _flagged_newest(store).values():
+            flags |= newest
     else:
         for own in _flagged(store, checked).values():
             flags |= own.flags
@@ -58,6 +60,20 @@ def _suspects(store: Store) -> Suspects:
         left_out=left_out(flags),
         cut_short=cut_short,
     )
+
+
+def _flagged_newest(store: Store) -> Mapping[tuple[CheckedRun, ...], Mapping[str, Sequence[Flag]]]:
+    """Return the flags of the newest runs by the runs of a workload among them.
+
+    Those of a workload are computed again only when other runs of it are among the newest.
+    """
+    kept: dict[str, Mapping[tuple[CheckedRun, ...], Mapping[str, Sequence[Flag]]]]
+    kept = store.kept.once("flags of the newest", dict)
+    last = kept.get("", {})
+    groups = [tuple(runs) for runs in _of_each(queries.checked_runs(store)).values()]
+    now = {g: last[g] if g in last else by_run(suspects(g)) for g in groups}
+    kept[""] = now
+    return now
 
 
 def _flagged(store: Store, workloads: Iterable[str]) -> Mapping[str, _Flagged]:
@@ -81,6 +97,8 @@ def _of_each(runs: Sequence[CheckedRun]) -> dict[str, list[CheckedRun]]:
 
 _Known = Mapping[tuple[str, str, str], Scatter]
 _NOTHING: Final = Scatter()
+_PLACE: Final = ("place", "system", "mode")
+"""Columns of the runs that are pooled."""
 
 
 def with_priors(store: Store, runs: Sequence[Run], without: Collection[str] = ()) -> list[Run]:
@@ -97,23 +115,42 @@ def with_priors(store: Store, runs: Sequence[Run], without: Collection[str] = ()
 
 def priors_of(store: Store, runs: Sequence[Run], without: frozenset[str]) -> list[EpochPrior]:
     """Return the prior of each run, as in `with_priors`."""
-    beside = _scatter(store, without) if runs else {}
+    beside = _scatter(store, without, runs) if runs else {}
     own = zip(runs, _own(runs, without), strict=True)
     return [beside.get(_where(r), _NOTHING).without(s).prior() for r, s in own]
 
 
-def _scatter(store: Store, without: frozenset[str]) -> _Known:
-    """Return the scatter of all runs but these, by folder, system and mode; cached."""
-    return store.once(("scatter", without), lambda: _scatter_by_place(store, without))
+def _scatter(store: Store, without: frozenset[str], runs: Sequence[Run]) -> _Known:
+    """Return the scatter of all runs but these, by folder, system and mode; cached.
+
+    A store with a summary file has too many: it returns those on the systems of `runs`.
+    """
+    systems = tuple(sorted({r.system for r in runs})) if store.in_file else None
+    question = ("scatter", without, systems)
+    return store.once(question, lambda: _scatter_by_place(store, without, systems))
 
 
-def _scatter_by_place(store: Store, without: frozenset[str]) -> _Known:
-    by_place: dict[tuple[str, str, str], Scatter] = {}
-    parameters = {"least": QUIETEST, "most": MAX_CV, "without": sorted(without)}
-    for place, system, mode, later, runs, mean in store.rows(sql.SCATTER, parameters):
-        scatter, where = scatter_of_many(later, runs, mean), (place, system, mode)
-        by_place[where] = by_place.get(where, _NOTHING).and_(scatter)
-    return by_place
+def _scatter_by_place(
+    store: Store, without: frozenset[str], systems: Sequence[str] | None
+) -> _Known:
+    parameters = {
+        "least": QUIETEST, "most": MAX_CV, "without": sorted(without),
+        "systems": None if systems is None else list(systems),
+    }  # fmt: skip
+    groups = store.arrow(sql.SCATTER, parameters)
+    sums = scatter_sums(*(groups[name].to_numpy() for name in ("later", "runs", "mean")))
+    parts = groups.select([*_PLACE, "runs"])
+    for name, values in zip(("weight", "weighted"), sums, strict=True):
+        parts = parts.append_column(name, pa.array(values))
+    pooled = parts.group_by(list(_PLACE)).aggregate(
+        [("runs", "sum"), ("weight", "sum"), ("weighted", "sum")]
+    )
+    columns = (pooled[name].to_pylist() for name in (*_PLACE, "runs_sum", "weight_sum",
+                                                     "weighted_sum"))  # fmt: skip
+    return {
+        (place, system, mode): Scatter(runs=runs, weight=weight, weighted=weighted)
+        for place, system, mode, runs, weight, weighted in zip(*columns, strict=True)
+    }
 
 
 def _own(runs: Sequence[Run], without: frozenset[str]) -> list[Scatter]:

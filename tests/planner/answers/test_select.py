@@ -175,5 +175,5 @@ def test_a_run_of_an_unofficial_set_says_so_in_every_answer(tmp_path: Path) -> N
     drawn = explore_answered(
         store, catalog, {"x": ["global_batch_size"], "y": ["global_batch_size * 2"]}
     )
-    points = explored(store, catalog, drawn).points
+    points = explored(drawn).points
     assert sorted(str(p.standing) for p in points) == ["None", "unofficial"]

@@ -13,7 +13,7 @@ from planner.epochs import (
     QUIETEST,
     SETS_SD,
     Scatter,
-    scatter_of_many,
+    scatter_sums,
     scatters,
     variation_of,
 )
@@ -84,9 +84,9 @@ def test_runs_told_by_their_number_and_mean_say_the_same() -> None:
     variation = np.array([0.02, 0.0, 0.5])
     one_by_one = together(scatters([4, 4, 4], variation))
     mean = float(np.log(np.clip(variation, QUIETEST, MAX_CV)).mean())
-    at_once = scatter_of_many(4, 3, mean)
-    assert at_once.runs == one_by_one.runs == 3
-    assert_allclose([at_once.weight, at_once.weighted], [one_by_one.weight, one_by_one.weighted])
+    weight, weighted = scatter_sums([4], [3], [mean])
+    assert one_by_one.runs == 3
+    assert_allclose([weight[0], weighted[0]], [one_by_one.weight, one_by_one.weighted])
 
 
 @pytest.mark.parametrize(("odd", "counts_as"), [(0.0, QUIETEST), (3.0, MAX_CV)])

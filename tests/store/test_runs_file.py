@@ -1,0 +1,390 @@
+"""Runs in a summary file are those of memory: after kills, damage, and beside other servers."""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+import pytest
+
+from planner.answers.runs import suspects_of, with_priors
+from planner.store import LimitError, Store, queries, runs_file, sql
+from planner.store.disk.access import EVERYONE, Access, set_access
+from planner.store.export import export_duckdb
+from planner.store.sealed import accept
+from tests.faults.outcomes import FULL
+from tests.store.build import a_set, folder, ids, row, rows, together
+
+KILLS: Final = 60 if FULL else 4
+DAMAGES: Final = 60 if FULL else 6
+ROOT: Final = Path(__file__).resolve().parents[2]
+_CHILD: Final = """
+import sys
+from pathlib import Path
+from tests.store.test_runs_file import in_file
+for _ in range(3):
+    in_file(Path(sys.argv[1]))
+    print("loaded", flush=True)
+"""
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of this test's summary files."""
+    place = tmp_path / "cache"
+    monkeypatch.setenv("EPOCHWISE_CACHE", str(place))
+    return place
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """Measured, published and failed runs, trials, a copy and a contradiction, in five sets."""
+    root = tmp_path / "results"
+    for n, model in enumerate(("ResNet-50", "BERT", "Net")):
+        many = [
+            row(repeat=i, model=model, dataset="D", system_name=f"Card {i % 3}", step_s=0.1 + i,
+                accelerator_model_name=f"Card {i % 3}", accelerators_per_node=1 + i % 2,
+                global_batch_size=2**i, epochs_measured=5, later_epoch_mean_s=10.0 + i,
+                later_epoch_sd_s=0.1, first_epoch_s=12.0, basis=("measured", "published")[i % 2],
+                status="oom" if i == 7 else "ok", status_reason="memory" if i == 7 else None)
+            for i in range(8)
+        ]  # fmt: skip
+        together(a_set(root, slug=f"set{n}"), [{**r, "result_set": f"set{n}"} for r in many])
+    trials = rows(4, evaluation_metric="error", target_value=0.25, steps_to_target=10,
+                  result_set="trials")  # fmt: skip
+    a_set(root, trials, slug="trials")
+    a_set(root, [{**trials[0], "steps_to_target": 11}, trials[1]], slug="copies")
+    return root
+
+
+def in_file(root: Path, **more: Any) -> Store:  # noqa: ANN401 - whatever a store takes
+    """A refreshed store that keeps at most 10 runs in memory."""
+    store = Store([folder(root)], most_in_memory=10, **more)
+    store.refresh()
+    return store
+
+
+def in_memory(root: Path, **more: Any) -> Store:  # noqa: ANN401
+    """A refreshed store in memory."""
+    store = Store([folder(root)], most_in_memory=float("inf"), **more)
+    store.refresh()
+    return store
+
+
+def answers(store: Store) -> dict[str, Any]:
+    """Everything that is asked of all runs, in order."""
+    names = list(queries.workloads(store))
+    facets = [queries.facets(store, f) for f in ({}, {"workload": names[:1]}, {"status": ["ok"]})]
+    runs = [
+        r
+        for name in names
+        for pattern in queries.patterns(store, name)
+        for r in with_priors(store, queries.runs_of(store, name, pattern))
+    ]
+    return {
+        "ids": ids(store),
+        "totals": queries.totals(store),
+        "sets": queries.recent_sets(store, 9),
+        "workloads": list(queries.workloads(store).items()),
+        "about": list(queries.about_workloads(store).items()),
+        "trained": queries.trained(store),
+        "trials": queries.trial_sets(store),
+        "timed": queries.timed_workloads(store),
+        "scaled": list(queries.scaled_workloads(store).items()),
+        "checked": list(queries.checked_workloads(store).items()),
+        "library": [queries.library_rows(store, name) for name in names],
+        "facets": [[(f, list(o.items())) for f, o in found.items()] for found in facets],
+        "table": [queries.table(store, {}, 5, k).to_pylist() for k in range(0, 40, 5)],
+        "listed": [queries.listed(store, {}, 5, k).to_pylist() for k in range(0, 40, 5)],
+        "explored": queries.sampled_runs(store, {}).to_pylist(),
+        "work": queries.work(store, {}),
+        "suspects": suspects_of(store),
+        "runs": runs,
+        "refused": store.refused,
+    }
+
+
+def _untouched(root: Path) -> list[tuple[str, int, int]]:
+    return sorted((str(p), p.stat().st_mtime_ns, p.stat().st_size) for p in root.rglob("*"))
+
+
+def _let_go(store: Store) -> None:
+    """End a store as its process would."""
+    store.__dict__.clear()
+    gc.collect()
+
+
+def test_every_answer_is_that_of_memory_and_results_are_not_touched(results: Path) -> None:
+    before = _untouched(results)
+    store = in_file(results)
+    assert store.in_file
+    assert answers(store) == answers(in_memory(results))
+    assert _untouched(results) == before
+
+
+def test_a_small_store_stays_in_memory_and_writes_nothing(results: Path, cache: Path) -> None:
+    store = Store([folder(results)])
+    store.refresh()
+    assert not store.in_file
+    assert not cache.exists()
+
+
+def _reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files that are verified from now on."""
+    seen: list[str] = []
+    real = accept.accepted
+
+    def accepted(path: str) -> Any:  # noqa: ANN401
+        seen.append(path)
+        return real(path)
+
+    monkeypatch.setattr("planner.store.reader.accepted", accepted)
+    return seen
+
+
+def test_a_restart_reads_no_result_file_again(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _let_go(in_file(results))
+    read = _reads(monkeypatch)
+    store = in_file(results)
+    assert read == []
+    assert answers(store) == answers(in_memory(results))
+
+
+def test_a_server_beside_another_copies_its_file(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = in_file(results)
+    read = _reads(monkeypatch)
+    second = in_file(results)
+    assert read == []
+    assert first._place is not None
+    assert second._place is not None
+    assert first._place.folder != second._place.folder
+    assert answers(second) == answers(first)
+
+
+def _add(root: Path) -> None:
+    a_set(root, [row(model="New", dataset="D", step_s=0.5, result_set="new")], slug="new")
+
+
+def _remove(root: Path) -> None:
+    shutil.rmtree(root / "set1")
+
+
+def _remove_the_shown_copy(root: Path) -> None:
+    shutil.rmtree(root / "trials")
+
+
+def _replace(root: Path) -> None:
+    """Other bytes of the same length, under the same name, size, time and inode."""
+    [path] = (root / "set0").glob("*.parquet")
+    before = path.stat()
+    shutil.rmtree(root / "other", ignore_errors=True)
+    data = path.read_bytes()
+    at = data.rindex(b'"sha256":"') + 10
+    path.write_bytes(data[:at] + b"0" * 64 + data[at + 64 :])
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+@pytest.mark.parametrize("change", [_add, _remove, _remove_the_shown_copy, _replace])
+@pytest.mark.parametrize("running", [True, False])
+def test_changes_are_seen_by_a_running_store_and_by_the_next(
+    results: Path, change: Callable[[Path], None], *, running: bool
+) -> None:
+    store = in_file(results)
+    if not running:
+        _let_go(store)
+    if running and change is _replace:
+        pytest.skip("a running store trusts name, size, time and inode")
+    change(results)
+    store = store if running else in_file(results)
+    store.refresh()
+    assert answers(store) == answers(in_memory(results))
+
+
+def test_totals_of_many_workloads_are_those_of_each(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from planner.store import reader
+
+    monkeypatch.setattr(reader, "_MOST_RENEWED", 0)
+    whole = answers(in_file(results))
+    monkeypatch.setattr(reader, "_MOST_RENEWED", 1_000)
+    assert answers(in_file(results)) == whole
+
+
+def test_a_load_in_many_parts_ends_with_the_same_totals(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from planner.store import reader
+
+    monkeypatch.setattr(reader, "CHUNK", 1)
+    assert answers(in_file(results)) == answers(in_memory(results))
+
+
+def test_a_file_killed_at_any_moment_gives_right_answers(results: Path, cache: Path) -> None:
+    for n in range(30):
+        a_set(results, [row(model=f"M{n % 4}", repeat=n, step_s=1.0 + n)], slug=f"more{n}")
+    expected, draw = answers(in_memory(results)), random.Random(20260301)
+    environment = os.environ | {"EPOCHWISE_CACHE": str(cache)}
+    work = [sys.executable, "-c", _CHILD, str(results)]
+    began = time.perf_counter()
+    whole = subprocess.run(work, cwd=ROOT, env=environment, check=True, capture_output=True)
+    assert whole.stdout.count(b"loaded") == 3
+    took = time.perf_counter() - began
+    for _ in range(KILLS):
+        if draw.random() < 0.7:
+            shutil.rmtree(cache, ignore_errors=True)
+        child = subprocess.Popen(work, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
+        time.sleep(draw.uniform(0.3, 1.0) * took)
+        child.kill()
+        child.wait()
+        store = in_file(results)
+        assert answers(store) == expected
+        _let_go(store)
+
+
+def _damages(file: Path) -> Iterator[Callable[[], object]]:
+    """Ways to spoil a file: other bytes anywhere, a cut, nothing, something else."""
+    draw, size = random.Random(7), file.stat().st_size
+
+    def other_bytes(at: int) -> None:
+        data = bytearray(file.read_bytes())
+        data[at : at + 64] = bytes(255 - b for b in data[at : at + 64])
+        file.write_bytes(data)
+
+    yield lambda: file.write_bytes(b"")
+    yield lambda: file.write_bytes(b"not a database" * 1_000)
+    yield lambda: os.truncate(file, size // 2)
+    for _ in range(DAMAGES):
+        at = draw.randrange(size)
+        yield lambda at=at: other_bytes(at)  # type: ignore[misc]
+
+
+def test_a_damaged_file_is_made_anew(results: Path, cache: Path) -> None:
+    expected = answers(in_memory(results))
+    _let_go(in_file(results))
+    [file] = cache.rglob(f"*{runs_file.SUFFIX}")
+    whole = file.read_bytes()
+    for damage in _damages(file):
+        file.write_bytes(whole)
+        file.with_name(f"{file.name}.wal").unlink(missing_ok=True)
+        damage()
+        store = in_file(results)
+        assert answers(store) == expected
+        _let_go(store)
+        for other in cache.rglob(f"*{runs_file.SUFFIX}"):
+            other.rename(file)
+
+
+def test_a_broken_instance_leaves_the_file(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bad result file invalidates DuckDB's instance, not what it holds."""
+    store = in_file(results)
+    expected, read = answers(in_memory(results)), _reads(monkeypatch)
+    store._recover(duckdb.FatalException("database has been invalidated"))
+    store.refresh(wait=True)
+    assert store.in_file
+    assert answers(store) == expected
+    assert read == []
+
+
+def test_a_folder_of_another_program_is_never_read(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _let_go(in_file(results))
+    monkeypatch.setattr(runs_file, "_program", lambda: "another")
+    read = _reads(monkeypatch)
+    store = in_file(results)
+    assert read != []
+    assert answers(store) == answers(in_memory(results))
+
+
+def test_a_viewer_never_gets_the_file_of_another(results: Path) -> None:
+    set_access(results / "set2", Access(groups=frozenset({"team"})))
+    owner = in_file(results)
+    everyone = in_file(results, viewer=EVERYONE)
+    assert answers(everyone) == answers(in_memory(results, viewer=EVERYONE))
+    assert queries.totals(everyone).runs == queries.totals(owner).runs - 8
+
+
+def test_without_a_place_on_disk_runs_stay_in_memory(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EPOCHWISE_CACHE", "/dev/null")
+    store = in_file(results)
+    assert not store.in_file
+    assert answers(store) == answers(in_memory(results))
+
+
+def test_a_disk_without_room_leaves_files_waiting_and_says_so(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = [10**12]
+    monkeypatch.setattr(runs_file.Place, "free_bytes", lambda _: free[0])
+    store = in_file(results)
+    whole = answers(store)
+    free[0] = 0
+    _add(results)
+    store.refresh()
+    assert ids(store) == whole["ids"]
+    [waits] = [r for r in store.refused if r.path.endswith("/new")]
+    assert "1 of its files are not loaded: the disk of EPOCHWISE_CACHE has less" in waits.reason
+    free[0] = 10**12
+    _remove(results)  # waiting files are tried again once something changes
+    store.refresh()
+    assert answers(store) == answers(in_memory(results))
+
+
+_MANY: Final = "SELECT list(a.run_id || b.run_id || c.run_id) FROM runs a, runs b, runs c, runs d"
+
+
+def test_a_question_beyond_the_memory_says_so_and_the_next_is_answered(results: Path) -> None:
+    store = in_file(results, memory_bytes=100_000_000)
+    with pytest.raises(LimitError, match=r"more than the 0\.1 GB .* raise EPOCHWISE_MEMORY_GB"):
+        store.rows(_MANY)
+    assert answers(store) == answers(in_memory(results))
+
+
+def test_a_full_disk_during_a_question_says_so(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = in_file(results)
+
+    def fails(_: object) -> object:
+        raise duckdb.IOException('Could not write to file "x": No space left on device')
+
+    with pytest.raises(LimitError, match="disk of EPOCHWISE_CACHE is full"):
+        store._answer(fails)
+    assert queries.totals(store).runs == len(ids(store))
+    del monkeypatch
+
+
+def test_an_export_has_every_run(results: Path, tmp_path: Path) -> None:
+    store = in_file(results)
+    assert export_duckdb(store, tmp_path / "out.duckdb") == queries.totals(store).runs
+
+
+def test_paths_of_this_machine_are_refused_to_sql_of_the_file(results: Path) -> None:
+    """The instance in a file has the walls of that in memory."""
+    store = in_file(results)
+    assert store._place is not None
+    for statement in (
+        "SELECT * FROM read_text('/etc/passwd')",
+        f"COPY runs TO '{store._place.folder.parent}/out.csv'",
+        f"ATTACH '{store._place.folder.parent}/other.duckdb'",
+        "SET enable_external_access = true",
+    ):
+        with pytest.raises(duckdb.Error):
+            store._base.execute(statement)
+    assert store.rows(sql.COUNT_ALL)[0][0] == len(ids(store))
