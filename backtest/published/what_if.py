@@ -17,13 +17,48 @@ import numpy as np
 
 from backtest.published.splits import Advised, SplitCase
 from backtest.questions.what_if import KINDS, Check
-from planner.core import plain
+from planner.core import Record, percent, plain
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 NAME: Final = "accuracy-what-if"
 """Name of the page in docs/ and of its figures in data/."""
 MOST_SPLITS: Final = 12
 """Models whose advice is listed."""
+_STEPS: Final = "published cuts: steps"
+_FITS: Final = "published cuts: memory"
+_BACK_TEST: Final = "back-test: devices"
+_EXACT: Final = "arithmetic"
+MODELS: Final = (
+    ("step", "T = t + b/v0 + a1 + a2 g(n)", "Article 000; link classes of this product",
+     _BACK_TEST),
+    ("step over a slower link", "t + 2(n - 1)/n x bytes/rate + latency",
+     "Patarasuk and Yuan 2009", "link"),
+    ("crossover batch", "(f_n - f_d)/(s_d - s_n)", "Article 000's law for article 003's question",
+     "crossover"),
+    ("total", "start-up + epochs x steps x step", "Article 003", "total"),
+    ("best count", "fewest devices in time; fastest in the budget", "A definition", "best count"),
+    ("idle device-hours", "n (start-up + training (1 - efficiency))", "A definition",
+     "idle devices"),
+    ("synchronous step", "E[max(T_1 ... T_n)]", "David and Nagaraja 2003, section 3.1",
+     "scatter of steps"),
+    ("synchronous step, one slow", "the slow worker's, T/(1 - h)", "The same, without scatter",
+     "slow worker, synchronous"),
+    ("asynchronous updates/s", "sum of 1/T_i", "Article 004; workers do not wait",
+     "slow worker, asynchronous"),
+    ("staleness", "n - 1 updates in the mean", "Counting updates in a steady state", "staleness"),
+    ("updates to a target", "at most Smin (1 + Bcrit/b + s)", "Arjevani, Shamir, Srebro 2020",
+     "stale gradients"),
+    ("parameter server", "updates/s = servers x link/(2 x bytes)", "Weights down, gradients up",
+     "server link"),
+    ("bubble", "(p - 1)/(m + p - 1)", "Huang et al. 2019; Narayanan et al. 2021", "pipeline"),
+    ("tensor traffic", "4 all-reduces a layer, 2(t - 1)/t b s d", "Shoeybi et al. 2019", _STEPS),
+    ("memory of a cut", "(weights + gradients)/(t p) + optimiser/(t p d)", "ZeRO stage 1, 2020",
+     _FITS),
+    ("bytes of images", "batch x side^2", "Article 003", _EXACT),
+    ("slow interconnect", "t_n/t_1", "Article 000: 0.15/0.054", _EXACT),
+    ("host sets the pace", "t/(t + b/v0) from a half", "Article 000", _EXACT),
+)  # fmt: skip
+"""Name, formula and source of each model, and the check that has its error."""
 _HEAD: Final = """# What-if models of Scaling out: how wrong are they?
 
 Made by `python -m planner backtest --what-if` from the shipped results and published tables. The
@@ -42,11 +77,14 @@ step that it loses to the fastest count. Idle devices are n T_n - m T_m, m the s
 difference of steps, whose relative error is larger than theirs. A total is start-up and four
 epochs; the model has no longer first epoch, which weighs most in so short a run.
 
-These models have no check against runs measured here. No run trained to a target with stale
-gradients, so their price in steps is a published bound. No run had a parameter server behind a
-limited link. Workers' random scatter was not recorded step by step. Tensor traffic and memory are
-checked against published splits only, below. Bytes of images and the ratio of overheads are
-arithmetic.
+Workers that wait at random draw each wait from a normal distribution. Their step is predicted from
+that of workers with equal waits. Updates over a limited link are predicted from those over the
+unlimited one, in which workers also share the processor. Stale gradients are those of trials whose
+gradients are 1, 3 and 7 updates old, each with its best learning rate; the predicted updates are
+the upper end of the bound, with Bcrit from the fresh gradients of the same set.
+
+Tensor traffic and memory are checked against published splits only, below. Bytes of images and the
+ratio of overheads are arithmetic.
 
 The model of a pipeline gives each stage a device of its own. Here the stages share two cores, and
 other work ran beside these runs.
@@ -68,6 +106,34 @@ def scores(checks: Sequence[Check]) -> dict[str, dict[str, float | int | None]]:
                 "right": sum(judged) if judged else None,
             }
     return found
+
+
+def model_rows() -> list[Record]:
+    """Return every what-if model with formula, source and the shipped errors of its check."""
+    return [
+        {"Model": name, "Formula": formula, "Source": source, **_shown(check)}
+        for name, formula, source, check in MODELS
+    ]
+
+
+def _shown(check: str) -> Record:
+    """Return cases and errors of a check for a table; in words where it is no check of runs."""
+    found, splits = shipped_what_if()["scores"].get(check), shipped_what_if()["splits"]
+    if found is not None:
+        reached = f"interval reaches {found['right']}"
+        return {
+            "Cases": found["cases"],
+            "Median error": reached if found["median"] is None else percent(found["median"], 1),
+            "Largest error": None if found["largest"] is None else percent(found["largest"], 1),
+        }
+    if check == _STEPS:
+        shown = {"Cases": splits["rows"], "Median error": percent(splits["median_error"], 1)}
+    elif check == _FITS:
+        fit = f"{splits['rows_that_fit']} of {splits['rows_with_memory']} that ran fit"
+        shown = {"Cases": splits["rows_with_memory"], "Median error": fit}
+    else:
+        shown = {"Cases": None, "Median error": check}
+    return {**shown, "Largest error": None}
 
 
 def split_scores(

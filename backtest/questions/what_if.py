@@ -8,6 +8,9 @@
     idle devices   n T_n - m T_m [device-s a step], m the smallest count
     total          start-up + epochs x steps x step, over start-up and all measured epochs
     link           step over a limited link from that without a limit: + 2(n - 1)/n x bytes/rate
+    scatter        step of workers with random waits: E[max(T_1 ... T_n)], from equal waits
+    server link    updates/s of workers across a limited link from their server, from no limit
+    stale          updates to a target with gradients s updates old: Smin (1 + Bcrit/b + s)
 
 The models of best count, idle devices and total do not see the runs at the batch of their case.
 
@@ -29,9 +32,19 @@ from typing import Any, Final
 
 import numpy as np
 
+from planner.convergence import best_learning_rates, fit_convergence, steps_of
 from planner.core import Estimate
-from planner.runs import Placement, Run
-from planner.scaling import ring_step_s
+from planner.runs import Placement, Run, TrialSet
+from planner.scaling import (
+    Workers,
+    asynchronous,
+    ring_step_s,
+    server_limit,
+    server_transfer_s,
+    synchronous_step_s,
+    update_ratio,
+    workers,
+)
 from planner.scaling_out import (
     Answer,
     CountAnswer,
@@ -48,9 +61,15 @@ STOPPED: Final = re.compile(r", one stopped (\d+(?:\.\d+)?) % of the time$")
 LINK: Final = re.compile(
     r", two namespaces with (?:an unlimited link|a link of ([\d.]+) ([GM])bit/s)$"
 )
+WAITING: Final = re.compile(r", each waiting ([\d.]+) ± ([\d.]+) ms a step$")
+SERVED: Final = re.compile(
+    r", the parameter server behind (?:an unlimited link|a link of ([\d.]+) ([GM])bit/s)$"
+)
+STALE: Final = re.compile(r" gradients (\d+) updates? old$")
 UNITS: Final = {"G": 1e9, "M": 1e6}
 KINDS: Final = ("crossover", "slow worker, synchronous", "slow worker, asynchronous", "staleness",
-                "pipeline", "best count", "idle devices", "total", "link")  # fmt: skip
+                "pipeline", "best count", "idle devices", "total", "link", "scatter of steps",
+                "server link", "stale gradients")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +104,9 @@ def what_if_checks(folder: Path) -> list[Check]:
     uneven = [c for name in queries.scaled_workloads(store) for c in _of_workload(store, name)]
     cut = [c for name in queries.timed_workloads(store) for c in _pipelines(store, name)]
     linked = [c for name in queries.timed_workloads(store) for c in _links(store, name)]
-    return uneven + cut + linked
+    waiting = [c for name in queries.timed_workloads(store) for c in _waiting(store, name)]
+    served = [c for name in queries.timed_workloads(store) for c in _served(store, name)]
+    return uneven + cut + linked + waiting + served + list(_stale(store))
 
 
 def _of_workload(store: Store, workload: str) -> Iterator[Check]:
@@ -263,6 +284,96 @@ def _links(store: Store, workload: str) -> Iterator[Check]:
             ),
             measured=run.step_time_s,
         )
+
+
+def _waiting(store: Store, workload: str) -> Iterator[Check]:
+    """Yield the step of workers that wait at random, from that of workers that wait alike."""
+    found: dict[tuple[str, str, int, int | None], dict[float, float]] = defaultdict(dict)
+    for name, run, devices in _runs(store, workload):
+        match = WAITING.search(name)
+        if match and run.step_time_s:
+            key = name.removesuffix(match[0]), match[1], devices, run.global_batch_size
+            found[key][float(match[2]) / 1e3] = run.step_time_s
+    for (_, mean, devices, batch), steps in sorted(found.items(), key=lambda item: item[0][2]):
+        alike_s = steps.pop(0.0, None)
+        for sd_s, step_s in sorted(steps.items()) if alike_s else ():
+            alike = workers(devices, batch=float(batch or 1) / devices, step_s=alike_s or 1.0,
+                            slow=0.0, spread=sd_s / (alike_s or 1.0))  # fmt: skip
+            yield Check(
+                kind=KINDS[9],
+                case=f"{devices} workers, waits of {mean} ± {1e3 * sd_s:g} ms",
+                unit="s",
+                predicted=synchronous_step_s(alike),
+                measured=step_s,
+            )
+
+
+def _served(store: Store, workload: str) -> Iterator[Check]:
+    """Yield the updates over each limited link, from those of the same workers without a limit."""
+    found: dict[int, dict[float, Run]] = defaultdict(dict)
+    for name, run, devices in _runs(store, workload):
+        match = SERVED.search(name)
+        if match:
+            rate = np.inf if match[1] is None else float(match[1]) * UNITS[match[2]]
+            found[devices][rate] = run
+    for devices, runs in sorted(found.items()):
+        free = runs.pop(np.inf, None)
+        for rate, run in sorted(runs.items(), reverse=True) if free else ():
+            size, bytes_per_s = int(_stated(store, run)["gradient_bytes"]), rate / 8.0
+            alike = Workers(batch=1.0, times_s=np.full(devices, devices / _updates(store, free)))
+            made = asynchronous(alike, server_limit(size, 1, 2.0 * bytes_per_s),
+                                server_transfer_s(size, bytes_per_s))  # fmt: skip
+            limited = ", the server's limit" if made.server_limits else ""
+            yield Check(
+                kind=KINDS[10],
+                case=f"{devices} workers, {rate / 1e6:,.0f} Mbit/s{limited}",
+                unit="updates/s",
+                predicted=made.updates_per_s,
+                measured=_updates(store, run),
+            )
+
+
+def _updates(store: Store, run: Run | None) -> float:
+    """Return the updates/s of all asynchronous workers: each has its part of the batch."""
+    columns = facts(store, run) if run else {}
+    return float(columns["throughput"]) / float(columns["per_device_batch_size"])
+
+
+def _stale(store: Store) -> Iterator[Check]:
+    """Yield updates to the target of stale gradients, from those of fresh ones in the same set.
+
+    The learning rate is the best of each age and batch.
+    """
+    sets = queries.trial_sets(store)
+    fresh = {(s.network, s.dataset, s.result_set): s for s in sets}
+    for of in sorted(sets, key=lambda s: (s.result_set, s.network)):
+        match = STALE.search(of.network)
+        alike = match and fresh.get((of.network.removesuffix(match[0]), of.dataset, of.result_set))
+        if not match or not alike or of.target is None:
+            continue
+        base, curve = _tuned(store, alike, of.target)
+        age = int(match[1])
+        for batch, steps in sorted(_tuned(store, of, of.target)[0].items()):
+            if batch in base and np.isfinite([steps, base[batch]]).all():
+                cost = update_ratio(batch, float(curve.critical_batch_size.value), age)
+                yield Check(
+                    kind=KINDS[11],
+                    case=f"batch {batch:g}, gradients {age} old",
+                    unit="updates",
+                    predicted=base[batch] * cost,
+                    measured=steps,
+                )
+
+
+def _tuned(store: Store, of: TrialSet, target: float) -> tuple[dict[float, float], Any]:
+    """Return steps to a target by batch at the best learning rates, and their law."""
+    trials = queries.trials(store, of)
+    every = np.arange(trials.batch.size)
+    found = best_learning_rates(
+        trials.batch, trials.learning_rate, every, steps_of(trials, target).steps
+    )
+    steps = dict(zip(found.tuned_batch.tolist(), found.median_steps.tolist(), strict=True))
+    return steps, fit_convergence(found.batch, found.samples_to_target)
 
 
 def _pipelines(store: Store, workload: str) -> Iterator[Check]:

@@ -202,9 +202,8 @@ _SETTINGS: Final = MappingProxyType(
         name: f"--{name.replace('_', '-')}"
         for name in (
             "python", "memory_limit", "licence", "price_per_hour", "launcher", "hosts",
-            "server_host", "prefix", "ports",
-            "host_directory", "host_python", "backend", "device", "engine",
-            "address",
+            "server_host", "prefix", "ports", "host_directory", "host_python", "backend",
+            "device", "engine", "address",
         )
     }
 )  # fmt: skip

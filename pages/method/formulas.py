@@ -9,6 +9,7 @@ import streamlit as st
 
 from backtest.accuracy.verdicts import Accuracy, ours, per_cent
 from backtest.choose.constants import CONSTANTS
+from backtest.published.what_if import model_rows, shipped_what_if
 from backtest.questions.source_table import PUBLIC_DATA, PublicData
 from pages.common import widgets
 from pages.common.link import Link
@@ -104,6 +105,30 @@ def _evidence(formula: Formula, accuracy: Accuracy | None) -> str:
             coverage="" if math.isnan(row.coverage) else coverage,
         )
     )
+
+
+def what_if() -> None:
+    """Draw the what-if models of Scaling out with formula, source and error."""
+    with st.container(border=True):
+        widgets.heading("What-if models of Scaling out")
+        widgets.table(
+            model_rows(),
+            key="method.what_if",
+            alt="Formula, source and error of every what-if model of Scaling out",
+        )
+        splits = shipped_what_if()["splits"]
+        st.caption(
+            Text(
+                "Errors are against runs measured on two cores and published cuts. Our cut at the "
+                "same count fits for {advised} models; its predicted speed is {median:.2f} of the "
+                "best published one (80 %: {low:.2f} to {high:.2f}). "
+                "`python -m planner backtest --what-if` writes docs/accuracy-what-if.md.",
+                advised=splits["advised"],
+                median=float(splits["relative_median"]),
+                low=float(splits["relative_p10"]),
+                high=float(splits["relative_p90"]),
+            )
+        )
 
 
 def refusals() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import streamlit as st
@@ -24,10 +25,20 @@ SECTIONS: Final = {
     "wanted": "Targets and results",
     "known": "Would we have known?",
     "formulas": "Formulas",
+    "what-if": "What-if models",
     "refusals": "What we refuse",
     "constants": "Constants",
     "sources": "Sources and licences",
 }
+
+
+_PLAIN: Final[dict[str, Callable[[], None]]] = {
+    "known": published.draw_known,
+    "what-if": formulas.what_if,
+    "refusals": formulas.refusals,
+    "constants": formulas.constants,
+}
+"""Sections without a question of their own."""
 
 
 TITLE: Final = "Median error on hidden public data"
@@ -60,16 +71,12 @@ def show() -> None:
         accuracy.draw(link, back_test, chosen)
     elif section == "wanted" and back_test:
         accuracy.draw_verdicts(link, back_test, verdict)
-    elif section == "known":
-        published.draw_known()
     elif section == "formulas":
         formulas.draw(link, formula, values, back_test)
-    elif section == "refusals":
-        formulas.refusals()
-    elif section == "constants":
-        formulas.constants()
     elif section == "sources":
         formulas.sources(shared)
+    elif section in _PLAIN:
+        _PLAIN[section]()
 
 
 def _answer(link: Link, accuracy: Accuracy, chosen: Chosen, *, whole: bool) -> None:

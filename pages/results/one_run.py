@@ -10,6 +10,7 @@ import streamlit as st
 from pages.common import hardware, kept, widgets
 from pages.common import tiles as answer_tiles
 from pages.common.link import Link, as_text
+from pages.results import several
 from pages.results.tiles import tiles, title
 from planner import figures
 from planner.core import Text, clock, in_words
@@ -50,6 +51,9 @@ def draw(link: Link, shared: Store, run: Run) -> None:
         _epochs(shared, run)
         if queries.run(shared, run.run_id) is None:
             st.warning("The file of this run cannot be read. Results lists it under refused files.")
+    if several.facts_of(values := queries.all_columns(shared, run.run_id)):
+        with st.container(border=True):
+            several.draw(values)
     with st.container(border=True):
         _provenance(shared, run)
     with st.container(border=True):

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 import streamlit as st
 
-from backtest.published.what_if import shipped_what_if
+from backtest.published.what_if import model_rows, shipped_what_if
 from pages.common import handout, hardware, kept, narrow, suspect_switch, widgets
 from pages.common.kept import store
 from pages.common.link import Link
@@ -25,38 +25,6 @@ from planner.scaling_out import Answer, UnevenAnswer, uneven_sentence
 from planner.store import Store
 
 Made = TypeVar("Made")
-_SPLITS: Final = "published splits"
-_NO_RUN: Final = "no run here"
-_EXACT: Final = "arithmetic"
-FORMULAS: Final = (
-    ("step", "T = t + b/v0 + a1 + a2 g(n)", "Article 000; link classes of this product",
-     "page Method"),
-    ("step over a slower link", "t + 2(n - 1)/n x bytes/rate + latency",
-     "Patarasuk and Yuan 2009", "link"),
-    ("crossover batch", "(f_n - f_d)/(s_d - s_n)", "Article 000's law for article 003's question",
-     "crossover"),
-    ("total", "start-up + epochs x steps x step", "Article 003", "total"),
-    ("best count", "fewest devices in time; fastest in the budget", "A definition", "best count"),
-    ("idle device-hours", "n (start-up + training (1 - efficiency))", "A definition",
-     "idle devices"),
-    ("synchronous step", "E[max(T_1 ... T_n)]", "David and Nagaraja 2003, section 3.1",
-     "slow worker, synchronous"),
-    ("asynchronous updates/s", "sum of 1/T_i", "Article 004; workers do not wait",
-     "slow worker, asynchronous"),
-    ("staleness", "n - 1 updates in the mean", "Counting updates in a steady state", "staleness"),
-    ("updates to a target", "at most Smin (1 + Bcrit/b + s)", "Arjevani, Shamir, Srebro 2020",
-     _NO_RUN),
-    ("parameter server", "updates/s = servers x link/(2 x bytes)", "Weights down, gradients up",
-     _NO_RUN),
-    ("bubble", "(p - 1)/(m + p - 1)", "Huang et al. 2019; Narayanan et al. 2021", "pipeline"),
-    ("tensor traffic", "4 all-reduces a layer, 2(t - 1)/t b s d", "Shoeybi et al. 2019", _SPLITS),
-    ("memory of a cut", "(weights + gradients)/(t p) + optimiser/(t p d)", "ZeRO stage 1, 2020",
-     _SPLITS),
-    ("bytes of images", "batch x side^2", "Article 003", _EXACT),
-    ("slow interconnect", "t_n/t_1", "Article 000: 0.15/0.054", _EXACT),
-    ("host sets the pace", "t/(t + b/v0) from a half", "Article 000", _EXACT),
-)  # fmt: skip
-"""Name, formula and source of each model, and the check that has its error."""
 _TABS: Final = {
     "steps": ":material/show_chart: Step time",
     "efficiency": ":material/percent: Efficiency",
@@ -483,32 +451,12 @@ def _errors() -> None:
 
 
 def _formulas() -> None:
-    """Draw the formula and the source of every model."""
+    """Draw the formula, the source and the error of every model."""
     box = widgets.folded("Formulas and sources", "function", "scaling-out.formulas")
     if box.open:
         with box:
-            widgets.table(
-                [
-                    {"Model": name, "Formula": formula, "Source": source,
-                     "Median error": _median_error(check)}
-                    for name, formula, source, check in FORMULAS
-                ],
-                key="scaling-out.formula_table",
-                alt="Formula, source and error of every what-if model",
-            )  # fmt: skip
-
-
-def _median_error(check: str) -> str:
-    """Return the error of a check, or why there is none."""
-    scores = shipped_what_if()["scores"]
-    if check not in scores:
-        return check
-    score = scores[check]
-    if score["median"] is None:
-        return Text(
-            "interval reaches {right} of {cases}", right=score["right"], cases=score["cases"]
-        )
-    return percent(score["median"], 1)
+            widgets.table(model_rows(), key="scaling-out.formula_table",
+                          alt="Formula, source and error of every what-if model")  # fmt: skip
 
 
 def _stated(record: ScalingOut, drawn: Drawn) -> None:

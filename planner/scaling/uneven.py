@@ -23,8 +23,8 @@ updates"). With steps to a target of Smin (1 + Bcrit/b) (`planner.convergence`) 
     updates to the target = Smin (1 + Bcrit/b + s)      at most; 0 instead of s is the least
 
 so a stale gradient costs nothing where noise rules (b far below Bcrit) and up to s + 1 times the
-updates where it does not. Nothing is fitted. Limits: bounds of convex problems; the learning rate
-is tuned to the delay.
+updates where it does not. Nothing is fitted. Trials with tuned learning rates lie near the upper
+end. Limits: bounds of convex problems; the learning rate is tuned to the delay.
 
 Errors against runs: `python -m planner backtest --what-if`, docs/accuracy-what-if.md.
 """

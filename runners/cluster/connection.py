@@ -22,6 +22,7 @@ from typing import Any, Final
 
 from planner.store.disk.files import write_whole
 from runners.cluster.nodes import Node, nodes_of
+from runners.cluster.task import Board
 from runners.process.supervise import ROOT
 
 _SENT: Final = ("planner", "runners")
@@ -54,6 +55,37 @@ class Cluster:
 
     def __init__(self, ray: Any) -> None:  # noqa: ANN401 - Ray ships no types that hold
         self._ray = ray
+        self._board: Any = None
+        self._asked: Any = None
+
+    def board(self) -> Any:  # noqa: ANN401 - an actor of Ray
+        """Return the actor that runs report to, on the node of this process; start it once."""
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        if self._board is None:
+            here = self._ray.get_runtime_context().get_node_id()
+            near = NodeAffinitySchedulingStrategy(here, soft=True)
+            made = self._ray.remote(Board).options(num_cpus=0, scheduling_strategy=near)
+            self._board = made.remote()
+        return self._board
+
+    def heard(self) -> dict[str, int]:
+        """Return the last epoch of each case that has reported since the last call.
+
+        It never waits. A board that is lost with its node is replaced; runs that report to it
+        show no progress.
+        """
+        if self._asked is None:
+            self._asked = self.board().take.remote()
+        ready, _ = self._ray.wait([self._asked], timeout=0)
+        if not ready:
+            return {}
+        asked, self._asked = self._asked, None
+        try:
+            return dict(self._ray.get(asked))
+        except self._ray.exceptions.RayError:
+            self._board = None
+            return {}
 
     def nodes(self) -> dict[str, Node]:
         """Return the living nodes that can measure, by id."""

@@ -67,6 +67,12 @@ class Tasks(Protocol):
     def cancel(self, tasks: Sequence[Ref]) -> None:
         """Interrupt tasks."""
 
+    def board(self) -> Any:  # noqa: ANN401 - an actor
+        """Return what runs report their epochs to."""
+
+    def heard(self) -> dict[str, int]:
+        """Return the last epoch of each case that has reported since the last call."""
+
 
 class NoNodeError(RuntimeError):
     """No node is left that can measure the rest; the message names what is needed."""
@@ -227,6 +233,8 @@ class _Course:
     """Lost attempts by case."""
     finished: Counter[str] = field(default_factory=Counter)
     """Runs with a row, by node."""
+    epochs: dict[str, int] = field(default_factory=dict)
+    """Last finished epoch of each case that is being measured."""
     made: list[Row] = field(default_factory=list)
     idle_since_s: float | None = None
 
@@ -240,6 +248,7 @@ class _Course:
             raise Stopped
         self.roster.update(self.listener.on_node)
         self._place()
+        self.epochs.update(self.roster.cluster.heard())
         self.report()
         self._check_hope()
         if not self.flying:
@@ -267,7 +276,8 @@ class _Course:
                 continue
             needed = request(case, node)
             used[node.node_id].update(needed)
-            arguments = [case, self.sweep.terms]
+            arguments = [case, self.sweep.terms, self.roster.cluster.board()]
+            self.epochs.pop(case.case_id, None)
             ref = self.roster.cluster.submit(node.node_id, task.measured, arguments, needed)
             self.flying[ref] = _Flight(case, node, needed, time.perf_counter())
         self.waiting = kept
@@ -327,15 +337,23 @@ class _Course:
     def report(self) -> None:
         """Report what runs where, if it has changed."""
         flights = list(self.flying.values())
-        current = flights[0].case.words if len(flights) == 1 else f"{len(flights)} runs"
+        alone = flights[0].case if len(flights) == 1 else None
+        current = alone.words if alone else f"{len(flights)} runs"
         waits = self.waiting and not flights and not self.roster.reports
         changes: dict[str, Any] = {
             "nodes": tuple(self._statuses()),
             "current": current if flights else None,
+            "current_epoch": self.epochs.get(alone.case_id) if alone else None,
+            "current_epochs": alone.epochs if alone else None,
             "message": "waits for a node that can measure the rest" if waits else None,
         }
         if any(getattr(self.book.status, name) != value for name, value in changes.items()):
             self.book.update(**changes, left_s=self._left_s())
+
+    def _words(self, case: Case) -> str:
+        """Return a case that is being measured in words, with its last epoch if it has one."""
+        epoch = self.epochs.get(case.case_id)
+        return f"{case.words}, epoch {epoch} of {case.epochs}" if epoch else case.words
 
     def _left_s(self) -> float | None:
         """Return the time left [s], with as many runs at once as now; None before the first."""
@@ -346,7 +364,7 @@ class _Course:
         """Yield the nodes by name, with their runs."""
         runs: dict[str, list[str]] = {}
         for flight in self.flying.values():
-            runs.setdefault(flight.node.node_id, []).append(flight.case.words)
+            runs.setdefault(flight.node.node_id, []).append(self._words(flight.case))
         roster = self.roster
         reasons = {node_id: reason for node_id, (_, reason) in roster.unusable.items()}
         known = {**roster.ready, **roster.suspended, **roster.lost}

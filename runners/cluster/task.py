@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from planner.runs import Row
 from planner.store.disk.sweeps import Turn, state_folder
@@ -19,11 +19,47 @@ from runners.machine import facts as machine
 from runners.machine.identity import machine_id
 from runners.plan.cases import Case
 from runners.plan.host import detect, pythons
+from runners.process.events import Event
 from runners.process.supervise import Ended
 from runners.sweep import rows
-from runners.sweep.measure import CHILD, Bench, measure
+from runners.sweep.measure import CHILD, Bench, Hooks, measure
 
 _POLL_S = 0.2
+
+
+EPOCH_S: Final = 0.2
+"""Shortest time between two reports of a run [s], as between two writes of a local sweep."""
+
+
+class Board:
+    """The last finished epoch of each case that is being measured; an actor of the cluster."""
+
+    def __init__(self) -> None:
+        self._epochs: dict[str, int] = {}
+
+    def put(self, case_id: str, epoch: int) -> None:
+        """Note the last epoch of a case."""
+        self._epochs[case_id] = epoch
+
+    def take(self) -> dict[str, int]:
+        """Return what was noted since the last call."""
+        taken, self._epochs = self._epochs, {}
+        return taken
+
+
+def reporting(case: Case, board: Any) -> Callable[[Event], None]:  # noqa: ANN401 - an actor
+    """Return a callback that sends the epochs of a case to a board, at most every `EPOCH_S`."""
+    sent_s = float("-inf")
+
+    def on_event(event: Event) -> None:
+        nonlocal sent_s
+        now_s = time.perf_counter()
+        if board is None or event["event"] != "epoch" or now_s - sent_s < EPOCH_S:
+            return
+        sent_s = now_s
+        board.put.remote(case.case_id, int(event["epoch"]))
+
+    return on_event
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,10 +104,11 @@ def usual_priority() -> int:
     return os.getpriority(os.PRIO_PROCESS, 0)
 
 
-def measured(case: Case, terms: Terms) -> Row:
+def measured(case: Case, terms: Terms, board: Any = None) -> Row:  # noqa: ANN401 - an actor
     """Return the row of a case, measured in a fresh child as in a local sweep.
 
-    A sweep of this machine alone that measures now is waited for, and the other way round.
+    Its epochs are reported to the board. A sweep of this machine alone that measures now is waited
+    for, and the other way round.
     """
     environ = dict(os.environ)
     state = state_folder(environ)
@@ -89,7 +126,7 @@ def measured(case: Case, terms: Terms) -> Row:
     try:
         while not turn.share():
             time.sleep(_POLL_S)
-        row = measure(case, bench, terms.result_set)
+        row = measure(case, bench, terms.result_set, Hooks(on_event=reporting(case, board)))
     finally:
         turn.give_back()
     return {**_with(row, niceness=niceness or None), **_columns(terms, state)}

@@ -13,16 +13,17 @@ from runners.cluster.connection import ClusterError, connected
 from runners.cluster.dispatch import Listener, NoNodeError, Roster
 from runners.cluster.nodes import Node, host_of, unplaceable
 from runners.cluster.task import Terms
-from runners.commands.console import FAILED, REFUSED, Stop, refuse, say
+from runners.commands.console import FAILED, Stop, refuse, say
 from runners.commands.journals import (
+    Meter,
     again,
-    confirmed,
     ended,
     limited,
     never_started,
     new_book,
     nothing_to_do,
     stopped,
+    unpriced,
 )
 from runners.commands.push import pushing
 from runners.machine.identity import session_started_at
@@ -77,9 +78,9 @@ def measure_on(
         return nothing_to_do(context)
     if messages := _problems(context, left, nodes):
         raise SpecError(context.spec.name, messages)
-    if not args.yes and not _allowed(args):
-        say("Nothing was started.")
-        return REFUSED
+    hourly = plans.cost_per_hour(context, args.price_per_hour)
+    if (refused := unpriced(args, hourly)) is not None:
+        return refused
     with pushing(args, context.folder, stop):
         return _measure(args, context, roster, stop)
 
@@ -104,14 +105,6 @@ def _problems(context: Context, left: Sequence[Case], nodes: Sequence[Node]) -> 
     return [*searched, *unplaceable(left, nodes)]
 
 
-def _allowed(args: argparse.Namespace) -> bool:
-    """Return whether the sweep may start: its cost cannot be predicted."""
-    if args.max_cost is None:
-        return True
-    say("Cannot predict the cost of a sweep over a cluster. Set a limit with --max-hours.")
-    return confirmed("Run it anyway? [y/N] ")
-
-
 def _measure(args: argparse.Namespace, context: Context, roster: Roster, stop: Stop) -> int:
     """Run the sweep on the cluster and print how it ended."""
     name_result_set(context)
@@ -124,11 +117,17 @@ def _measure(args: argparse.Namespace, context: Context, roster: Roster, stop: S
         attempts=_attempts(context),
     )
     count = len(roster.ready)
-    until = limited(args, stop, None, context.spec.cost.currency)
+    hourly, currency = plans.cost_per_hour(context, args.price_per_hour), context.spec.cost.currency
+    until = limited(args, stop, None, currency)
+    if args.max_cost is not None and hourly:
+        until.meter = Meter(
+            most=args.max_cost, hourly=hourly, currency=currency, nodes=lambda: _paid(roster)
+        )
     try:
         with Progress(context.spec.title, f"{count} node{'s' * (count > 1)}") as shown:
             book.on_update = shown.update
-            book.update(phase="running", started_at=time.time(), limits=tuple(until.hours))
+            book.update(phase="running", started_at=time.time(), limits=until.words,
+                        cost_per_hour=hourly and hourly * count, currency=currency)  # fmt: skip
             try_folder(context.folder, len(sweep.cases))
             dispatch.run(sweep, roster, book, _listener(shown, until))
         book.update(phase="finished", ended_at=time.time())
@@ -143,6 +142,11 @@ def _measure(args: argparse.Namespace, context: Context, roster: Roster, stop: S
         book.update(phase="failed", ended_at=time.time(), message=str(error.strerror))
         raise
     return ended(context, book.status)
+
+
+def _paid(roster: Roster) -> int:
+    """Return the number of nodes that can measure: each is rented as long as the sweep runs."""
+    return len(roster.ready) + len(roster.suspended)
 
 
 def _listener(shown: Progress, stop: Stop) -> Listener:

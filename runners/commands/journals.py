@@ -7,7 +7,7 @@ import contextlib
 import shlex
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -43,6 +43,33 @@ def never_started(args: argparse.Namespace, context: Context) -> int:
     return refuse(args, [text], text)
 
 
+@dataclass(slots=True, kw_only=True)
+class Meter:
+    """Cost of a cluster so far: every node that can measure is paid by the hour."""
+
+    most: float
+    hourly: float
+    """Cost of an hour of one node."""
+    currency: str
+    nodes: Callable[[], int]
+    now: Callable[[], float] = time.perf_counter
+    spent: float = 0.0
+    _read_s: float | None = None
+
+    @property
+    def words(self) -> str:
+        """The limit in words: `5 USD`."""
+        return f"{self.most:,.10g} {self.currency}"
+
+    def is_spent(self) -> bool:
+        """Add the cost since the last call; return whether the limit is passed."""
+        now_s = self.now()
+        if self._read_s is not None:
+            self.spent += self.hourly * self.nodes() * (now_s - self._read_s) / 3600.0
+        self._read_s = now_s
+        return self.spent > self.most
+
+
 @dataclass(slots=True)
 class Limited:
     """A stop that also ends a sweep at its limits of time and cost, counted from now."""
@@ -50,6 +77,8 @@ class Limited:
     stop: Stop
     hours: Mapping[str, float]
     """Hours of each limit, by its words."""
+    meter: Meter | None = None
+    """A limit of a cost that changes with the nodes of a cluster."""
     began_s: float = field(default_factory=time.perf_counter)
     reached: str | None = None
     """The limit that ended the sweep, in words."""
@@ -57,9 +86,17 @@ class Limited:
     def __call__(self) -> bool:
         """Return whether the sweep ends: on a request, or because a limit is reached."""
         hours = (time.perf_counter() - self.began_s) / 3600
+        spent = self.meter is not None and self.meter.is_spent()
         if self.reached is None and not self.stop():
-            self.reached = next((words for words, most in self.hours.items() if hours > most), None)
+            over = [words for words, most in self.hours.items() if hours > most]
+            over += [self.meter.words] if self.meter and spent else []
+            self.reached = next(iter(over), None)
         return self.reached is not None or self.stop()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """All limits in words."""
+        return (*self.hours, *([self.meter.words] if self.meter else ()))
 
 
 def limited(args: argparse.Namespace, stop: Stop, hourly: float | None, currency: str) -> Limited:
@@ -76,8 +113,8 @@ def unpriced(args: argparse.Namespace, hourly: float | None) -> int | None:
     """Return the exit code of a cost limit without a price; None where it can be met."""
     if args.max_cost is None or hourly is not None:
         return None
-    text = ("A cost limit needs a price of this machine. Add --price-per-hour, or a price and "
-            "power_watts to [cost] of the sweep.")  # fmt: skip
+    text = ("A cost limit needs a price of this machine, or of a node of the cluster. Add "
+            "--price-per-hour, or a price and power_watts to [cost] of the sweep.")  # fmt: skip
     return refuse(args, [text], text)
 
 

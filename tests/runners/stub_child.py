@@ -30,13 +30,21 @@ def _begin(epochs: int = 1) -> None:
     WRITER.send("imported", columns={"framework_version": "0"})
     WRITER.send("built", columns={"params": 10}, extra={"dataset_sha256": "0" * 64})
     WRITER.send("training", columns={"pre_train_s": 0.5})
-    for number in range(1, epochs + 1):
+    _epochs(1, epochs)
+
+
+def _epochs(first: int, last: int) -> None:
+    for number in range(first, last + 1):
         WRITER.send("epoch", epoch=number, epoch_s=EPOCH_S, validation_s=None, samples=64,
                     loss=1 / number, metric=None)  # fmt: skip
 
 
 def _ok(epochs: int = 3) -> None:
     _begin(epochs)
+    _end()
+
+
+def _end() -> None:
     WRITER.send("trained", columns={"first_step_s": 0.1})
     WRITER.send("result", columns={"train_flops_per_sample": 1e6})
 
@@ -75,10 +83,22 @@ def _slowly() -> None:
 
 def _waits() -> None:
     """Wait for a file beside the one of the starts, which a test makes."""
+    _gate()
+    _ok()
+
+
+def _gate() -> None:
     gate = f"{sys.argv[3]}.go"
     while not os.path.exists(gate):  # noqa: PTH110 - pathlib would double the time of a start
         time.sleep(0.02)
-    _ok()
+
+
+def _waits_after_an_epoch() -> None:
+    """The same wait once an epoch has ended."""
+    _begin(1)
+    _gate()
+    _epochs(2, 3)
+    _end()
 
 
 def _kills_its_supervisor() -> None:
@@ -274,6 +294,7 @@ WAYS: Final[dict[str, Callable[[], None]]] = {
     "terminate": _by_signal(signal.SIGTERM),
     "signal without a name": _by_signal(40),
     "waits": _waits,
+    "waits after an epoch": _waits_after_an_epoch,
     "kills its supervisor": _kills_its_supervisor,
     "sleeps": _sleeps,
     "grows": _grows,

@@ -15,6 +15,7 @@ from backtest.accuracy.file import read_accuracy, write_seconds
 from backtest.accuracy.page import Timing
 from backtest.accuracy.verdicts import Accuracy, accuracy_of
 from backtest.choose.constants import CONSTANTS
+from backtest.published.what_if import MODELS
 from backtest.questions import regret
 from backtest.questions.figure import MEAN, Row
 from backtest.questions.source_table import PUBLIC_DATA
@@ -71,6 +72,16 @@ def test_a_section_opens_from_its_link_under_the_first_sentence_alone(known: Acc
     assert known.sentences[1] not in texts(shown)
     assert not shown.warning
     assert shown.segmented_control(key=f"{PAGE}.section").value == "refusals"
+
+
+def test_the_what_if_models_have_formula_source_and_error() -> None:
+    shown = show(PAGE, section="what-if")
+    table = next(d.value for d in shown.dataframe if "Formula" in d.value.columns)
+    errors = dict(zip(table["Model"], table["Median error"], strict=True))
+    assert len(errors) == len(MODELS)
+    for model in ("updates to a target", "parameter server", "synchronous step"):
+        assert errors[model].endswith("%"), model
+    assert "best published one" in texts(shown)
 
 
 def test_a_section_that_is_not_known_is_named_and_the_first_is_shown() -> None:

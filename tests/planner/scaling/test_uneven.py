@@ -9,6 +9,7 @@ from planner.scaling import (
     asynchronous,
     expected_slowest,
     server_limit,
+    server_transfer_s,
     synchronous_step_s,
     time_ratio,
     update_ratio,
@@ -81,3 +82,12 @@ def test_even_workers_without_noise_gain_nothing_from_not_waiting() -> None:
     assert (least, most) == pytest.approx((1.0, 1.0), rel=1e-5)
     least, most = time_ratio(of, 1e-3, asynchronous(of), synchronous_step_s(of))
     assert (least, most) == pytest.approx((0.25, 1.0), rel=1e-3)
+
+
+def test_a_worker_alone_takes_down_and_up_one_after_the_other_and_many_share_the_link() -> None:
+    """1 MB of weights over 10 MB/s each way: 0.2 s more an update, at most 10 updates/s."""
+    limit, transfer = server_limit(1e6, 1, 2 * 1e7), server_transfer_s(1e6, 1e7)
+    one = asynchronous(workers(1, batch=1, step_s=0.05, slow=0.0, spread=0.0), limit, transfer)
+    assert (one.updates_per_s, one.server_limits) == (pytest.approx(4.0), False)
+    many = asynchronous(workers(4, batch=1, step_s=0.05, slow=0.0, spread=0.0), limit, transfer)
+    assert (many.updates_per_s, many.server_limits) == (pytest.approx(10.0), True)

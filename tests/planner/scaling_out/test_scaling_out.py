@@ -208,7 +208,7 @@ def test_every_shipped_series_has_sentences_at_both_kinds_of_batch() -> None:
                 assert sentences(found)
                 assert {r.devices for r in found.shown} >= set(series.counts)
                 asked_of += 1
-    assert asked_of > (700 if FULL else 15)
+    assert asked_of * STEP > 350  # the workloads of a sample have more or fewer series
 
 
 def test_a_batch_beyond_the_smallest_count_has_workers_where_steps_are_estimated() -> None:

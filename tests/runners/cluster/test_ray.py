@@ -139,6 +139,21 @@ def test_a_cpu_run_has_its_node_alone(cluster: Cluster, tmp: Path) -> None:
     assert {sum(len(n.runs) for n in s.nodes) for s in seen} >= {1, 2}
 
 
+def test_epochs_of_a_run_are_reported_while_it_is_measured(cluster: Cluster, tmp: Path) -> None:
+    def gate() -> bool:
+        nodes = [n for s in read_statuses(tmp / "state") for n in s.nodes]
+        if sum("epoch 1 of" in run for n in nodes for run in n.runs) == 2:
+            (tmp / "starts.go").touch()
+        return time.monotonic() > end_s
+
+    end_s = time.monotonic() + HANG_S
+    ends = dict.fromkeys(range(2), "waits after an epoch")
+    rows, seen = sweep(cluster, tmp, [case(s) for s in range(2)], ends,
+                       listener=Listener(stop=gate))  # fmt: skip
+    assert {r["status"] for r in rows} == {"ok"}
+    assert all(not n.runs for n in seen[-1].nodes)
+
+
 def test_rows_have_the_columns_of_a_local_run_and_the_terms_of_the_sweep(
     cluster: Cluster, tmp: Path
 ) -> None:
@@ -311,10 +326,11 @@ def _runners(tmp: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-def _measured_on(cluster: Cluster, tmp: Path, spec: str) -> int:
+def _measured_on(cluster: Cluster, tmp: Path, spec: str, *more: str) -> int:
     """The exit code of `run --engine ray` over the connection of this process."""
     (tmp / "mine.toml").write_text(spec, encoding="utf-8")
-    words = ["run", str(tmp / "mine.toml"), "--engine", "ray", "--results", str(tmp / "results")]
+    words = ["run", str(tmp / "mine.toml"), "--engine", "ray", "--results", str(tmp / "results"),
+             *more]  # fmt: skip
     roster = Roster(cluster=cluster, pythons={})
     nodes = list(roster.first_reports(lambda _: None, lambda: False).values())
     args = cli._parser().parse_args(words)
@@ -346,6 +362,23 @@ def test_a_sweep_on_tensorflow_is_measured_on_its_nodes(
     assert "3 of 3 runs are done" in _runners(tmp_path, "status").stdout
     nowhere = ("--address", "127.0.0.1:9")  # what is finished needs no cluster
     assert "nothing to do" in _runners(tmp_path, "resume", *nowhere).stdout
+
+
+def test_a_cost_limit_stops_a_sweep_over_a_cluster(
+    cluster: Cluster,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(STATE, str(tmp_path / "state"))
+    assert _measured_on(cluster, tmp_path, SPEC, "--max-cost", "0.001") == 2
+    assert "a price of this machine, or of a node of the cluster" in capsys.readouterr().err
+    limit = ("--max-cost", "0.001", "--price-per-hour", "36")  # two nodes: 0.02 USD a second
+    assert _measured_on(cluster, tmp_path, SPEC, *limit) == 130
+    assert "Stopped at the limit of 0.001 USD: 0 of 3 runs" in capsys.readouterr().out
+    [status] = read_statuses(tmp_path / "state")
+    assert (status.limits, status.limit_reached) == (("0.001 USD",), "0.001 USD")
+    assert status.cost_per_hour == pytest.approx(72.0)
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def test_a_run_on_two_executors_is_a_row(tmp_path: Path) -> None:
 def _ended(how: str, mark: str, tmp_path: Path, **hooks: Any) -> Ended:  # noqa: ANN401 - of the supervisor
     start = SPARK.arguments(2, server=False)
     command = [sys.executable, *start, "-c", WORKER, mark]
-    limits = Limits(timeout_s=3 * HANG_S, memory_bytes=1 << 40)
+    limits = Limits(timeout_s=10 * HANG_S, memory_bytes=1 << 40)
     return supervise(command, {"how": how}, _environ(tmp_path), limits, **hooks)
 
 
@@ -130,7 +130,7 @@ def test_a_driver_without_pyspark_says_what_to_install(tmp_path: Path) -> None:
     (bare / "__init__.py").write_text("raise ModuleNotFoundError('none', name='pyspark')\n")
     start = SPARK.arguments(2, server=False)
     environ = {**_environ(tmp_path), "PYTHONPATH": str(tmp_path)}
-    limits = Limits(timeout_s=HANG_S, memory_bytes=1 << 40)
+    limits = Limits(timeout_s=10 * HANG_S, memory_bytes=1 << 40)
     ended = supervise([sys.executable, *start, "-c", WORKER], {"how": "ok"}, environ, limits)
     assert ended.status == "crashed"
     assert ended.reason
