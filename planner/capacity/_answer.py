@@ -166,6 +166,7 @@ def plan(
     by_machine = _hours_by_kind(simulated, result.spent)
     use = result.spent.utilisation
     share = horizon.utilisation if horizon.utilisation is not None else use
+    share = None if share is None else min(share, 1.0)  # hours count in the month of the arrival
     return CapacityAnswer(
         sentence=_sentence(result),
         keeps=result.keeps,
