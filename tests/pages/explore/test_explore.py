@@ -61,7 +61,7 @@ def test_the_legend_of_symbols_hides_and_shows_their_runs() -> None:
     shown = show("explore", **asked)
     every = re.findall(r"([\d,]+) runs on the chart", texts(shown))
     legend = shown.pills("explore.symbols")
-    first, *others = legend.value
+    first, *others = legend.value or []
     legend.set_value(others).run()
     assert shown.query_params["hidden_symbols"] == first
     fewer = re.findall(r"([\d,]+) runs on the chart", texts(shown))
