@@ -380,7 +380,7 @@ def _symbol_note(drawing: Drawing, cloud: Cloud) -> None:
     if cloud.symbols and cloud.symbols != cloud.hues:
         without = cloud.without if (cloud.symbol < 0).any() else ""
         drawing.note("   ".join(symbol_names(cloud.symbols, without)), x=0, xref="paper",
-                     xanchor="left", y=0, yref="paper", yanchor="top", 
+                     xanchor="left", y=0, yref="paper", yanchor="top",
                      yshift=-62 if not cloud.groups else -122,
                      font={"color": drawing.theme.quiet, "size": 12})  # fmt: skip
         drawing.layout["margin"]["b"] += 26

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.core import Floats, Text, in_words
+from planner.core import Floats, Text, in_one_unit
 from planner.figures.frame import (
     LEAST_HEIGHT,
     ChartSpec,
@@ -155,7 +155,7 @@ def _stated(drawing: Drawing, line: StatedLine, scale: float) -> None:
             "arrayminus": (line.value - line.low) / scale,
         },
         text=[
-            f"{in_words(value)}, {'1 run' if runs == 1 else f'median of {runs:,.0f} runs'}"
+            f"{in_one_unit(value)}, {'1 run' if runs == 1 else f'median of {runs:,.0f} runs'}"
             for value, runs in zip(line.value.tolist(), line.runs.tolist(), strict=True)
         ],
         hovertemplate="<b>%{x:,} × %{fullData.name}</b><br>%{text}<extra></extra>",
@@ -301,7 +301,7 @@ def _time(drawing: Drawing, line: TargetTimeLine, scale: float, unit: str) -> No
             name=escape(line.label),
             marker={"color": drawing.theme.colour(line.slot), "size": 14, "symbol": "star"},
             hovertemplate=f"<b>%{{fullData.name}}</b><br>best batch {line.best_batch:,.0f}: "
-            f"{in_words(line.least_s)}<extra></extra>",
+            f"{in_one_unit(line.least_s)}<extra></extra>",
         )
 
 
