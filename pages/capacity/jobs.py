@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.capacity import state
 from pages.common import kept, widgets
-from pages.common.link import Link, as_text
+from pages.common.link import Link, Parameters, as_text
 from planner.answers import parameters
 from planner.answers.capacity_jobs import (
     RowProblem,
@@ -45,6 +45,8 @@ _WIDTHS: Final = {"name": 165, "network": 120, "runs": 108, "within": 92, "epoch
                   "total_tokens": 84, "samples": 92, "training": 96, "precision": 100,
                   "accelerators": 72, "interruptible": 80, "growth": 112,
                   "workload": 200, "target": 84}  # fmt: skip
+_PRESETS: Final = "capacity.presets"
+"""Session key of the box of presets."""
 _PASTE: Final = "capacity.paste"
 _FILE: Final = "capacity.csv"
 _PROBLEMS: Final = "capacity.table-problems"
@@ -71,9 +73,16 @@ def draw(link: Link) -> list[str]:
     return [text for text in texts if text not in wrong]
 
 
+def others(given: Parameters) -> list[Parameters]:
+    """Return the questions of the presets while they are shown: a click asks one of them."""
+    if not st.session_state.get(_PRESETS):
+        return []
+    return [{**given, "jobs": [job_text(j) for j in jobs]} for jobs in presets().values()]
+
+
 def _buttons(link: Link, names: Sequence[str], texts: Sequence[str]) -> None:
     """Draw presets, the field to paste into, the file to load and the file to keep."""
-    box = widgets.popover("Presets", "list_alt", "capacity.presets")
+    box = widgets.popover("Presets", "list_alt", _PRESETS)
     if box.open:
         with box:
             for name in names:

@@ -40,6 +40,8 @@ def show() -> None:
         _problems(CapacityAnswer(sentence="", keeps=False, problems=question.problems))
         return
     reply = state.reply(shared, asked, question)
+    if presets := jobs.others(asked):
+        state.prepare(shared, presets)
     if reply.answer.problems:
         _problems(reply.answer)
         return

@@ -15,10 +15,16 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.common import hardware
-from planner.answers import CapacityQuestion, capacity_answered, capacity_question
-from planner.capacity import CapacityAnswer, Progress, Tell
+from pages.common import hardware, tiles
+from planner.answers import (
+    CapacityQuestion,
+    capacity_answered,
+    capacity_prepared,
+    capacity_question,
+)
+from planner.capacity import CapacityAnswer, FirstAnswer, Progress, Tell
 from planner.core import Text
+from planner.report import capacity_charts as charts
 from planner.store import Store
 from planner.store.kept import MISSING, Kept
 
@@ -26,7 +32,10 @@ _ANSWERS: Final = Kept(24)
 _CHARTS: Final = Kept(96)
 _WORK: Final = ThreadPoolExecutor(1, thread_name_prefix="capacity")
 """One at a time: a fleet that is found keeps one core busy."""
+_AHEAD: Final = ThreadPoolExecutor(1, thread_name_prefix="capacity-ahead")
+_PREPARED: Final = Kept(24)
 _LOOK_S: Final = 0.2
+_SOON_LOOK_S: Final = 0.02
 _SOON_S: Final = 0.3
 """An answer that comes sooner needs no progress line."""
 _LOCK: Final = threading.Lock()
@@ -39,11 +48,12 @@ class _Running:
 
     began: float
     now: Progress | None = None
+    first: FirstAnswer | None = None
     answer: Future[CapacityAnswer] | None = None
 
     def tell(self, progress: Progress) -> None:
-        """Keep the latest progress."""
-        self.now = progress
+        """Keep the latest progress, and the first answer."""
+        self.now, self.first = progress, progress.first or self.first
 
     def words(self) -> str:
         """Return what is done at present, and for how long the answer takes already."""
@@ -92,18 +102,46 @@ def _waited(key: Hashable, work: Callable[[Tell], CapacityAnswer]) -> CapacityAn
             running = _RUNNING[key] = _Running(time.monotonic())
             running.answer = _WORK.submit(_kept, key, running, work)
             running.answer.add_done_callback(lambda _: _RUNNING.pop(key, None))
-    began, place = time.monotonic(), st.empty()
-    answer = running.answer
+    began, bar, card = time.monotonic(), st.empty(), st.empty()
+    answer, drawn = running.answer, None
     while answer is not None and not answer.done():
         waited = time.monotonic() - began
-        if waited > _SOON_S:
+        if running.first is not None and drawn is None:
+            drawn = running.first
+            with card.container(border=True):
+                _draw_first(drawn)
+        if waited > _SOON_S or drawn is not None:
             share = 0.0 if running.now is None else running.now.share
-            place.progress(share, running.words())
-        time.sleep(_LOOK_S if waited > _SOON_S else 0.02)
-    place.empty()
+            bar.progress(share, running.words())
+        time.sleep(_LOOK_S if drawn is not None else _SOON_LOOK_S)
+    bar.empty()
+    card.empty()
     if answer is None:
         raise RuntimeError("No thread works on this answer. Load the page again.")
     return answer.result()
+
+
+def _draw_first(of: FirstAnswer) -> None:
+    """Draw the first answer, while others are compared with it."""
+    line = (
+        "Cheaper fleets are being compared with it."
+        if of.keeps
+        else "Some runs are late; fleets that are in time are being compared with it."
+    )
+    tiles.draw(of.fleet, charts.tiles(of), badge="first estimate", line=line, tied=False)
+
+
+def prepare(shared: Store, texts: Sequence[Mapping[str, Sequence[str]]]) -> None:
+    """Estimate the times of some questions in a thread: someone may ask one of them next."""
+    catalog = hardware.catalog().catalog
+    key = ("prepared", shared.serial, shared.generation, hardware.stamps(), _today(), repr(texts))
+
+    def work() -> None:
+        for question in texts:
+            capacity_prepared(shared, catalog, question, _today())
+
+    if _PREPARED.found(key) is MISSING:
+        _PREPARED.once(key, lambda: _AHEAD.submit(work))
 
 
 def _kept(
@@ -127,8 +165,8 @@ def session() -> dict[str, Any]:
 
 def clear() -> None:
     """Forget all answers; for tests."""
-    _ANSWERS.clear()
-    _CHARTS.clear()
+    for kept in (_ANSWERS, _CHARTS, _PREPARED):
+        kept.clear()
 
 
 def _today() -> date:

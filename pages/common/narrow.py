@@ -24,7 +24,7 @@ STYLE: Final = Markup(
     "<style>"
     f'@media (min-width: {WIDTH + 1}px) {{ [class*="st-key-narrow-"] {{ display: none; }} }} '
     f"@media (min-width: {WIDTH + 1}px) {{ "
-    '[data-testid="stMainBlockContainer"] { padding-top: 2.75rem; } '
+    '[data-testid="stMainBlockContainer"] { padding-top: 3.75rem; } '
     '[data-testid="stMainBlockContainer"] h1 { padding-top: 0; } }'
     f'@media (max-width: {WIDTH}px) {{ [class*="st-key-wide-"] {{ display: none; }} '
     '[data-testid="stMainBlockContainer"] { padding: 3.5rem 0.75rem 3rem; } '

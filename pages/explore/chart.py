@@ -56,6 +56,7 @@ def draw(link: Link, shared: Store, answer: state.Reply) -> None:
         return
     with st.container(border=True):
         widgets.heading(f"{widgets.answer_text(answer.answer.sentence)}")
+        _symbols(link, points)
         if points.n:
             widgets.marked_chart(
                 state.chart(answer, _first_marks(link, answer)),
@@ -73,6 +74,33 @@ def draw(link: Link, shared: Store, answer: state.Reply) -> None:
             )
     if points.n:
         _table(link, shared, answer, points)
+
+
+def _symbols(link: Link, points: Points) -> None:
+    """Draw the legend of the symbols: a click hides or shows the runs of one.
+
+    The chart's own legend does so for colours. Where both name the same, that one is enough.
+    """
+    of, key = points.symbol, "explore.symbols"
+    if of is None or (points.colour is not None and of.labels == points.colour.labels):
+        return
+    hidden = [str(name) for name in link.held("hidden_symbols")]
+    without = NOT_STATED if NOT_STATED in hidden or (of.codes < 0).any() else ""
+    names = [*of.labels, *([without] if without else [])]
+    signs = dict(zip(names, figures.symbol_names(of.labels, without), strict=True))
+    shown = [name for name in signs if name not in hidden]
+    if st.session_state.get(key) != shown:
+        st.session_state[key] = shown
+
+    def changed() -> None:
+        now = st.session_state[key] or []
+        fields.unmark(link)
+        link.put("hidden_symbols", [name for name in signs if name not in now])
+
+    st.pills(
+        "Symbols", list(signs), selection_mode="multi", key=key, on_change=changed,
+        format_func=signs.__getitem__, wrap=True,
+    )  # fmt: skip
 
 
 def _first_marks(link: Link, answer: state.Reply) -> Question:

@@ -36,6 +36,7 @@ MEASURED: Final = ("x", "y")
 LOOKS: Final = ("colour", "symbol", "size", "facet")
 CHART: Final = (
     "x", "y", *LOOKS, "marks", "fit", "log_x", "log_y", "brush", "brush_in", "hidden", "within",
+    "hidden_symbols",
 )  # fmt: skip
 """Parameters of the chart."""
 _MARKS: Final = {"points": "Points", "lines": "Lines", "box": "Box", "strip": "Strip"}
@@ -57,7 +58,8 @@ def declare(link: Link) -> None:
         link.flag(name, default=bool(BY_NAME[name].default))
     for name in ("brush", "brush_in", "within"):
         link.words(name, "", 1000)
-    link.texts("hidden", BY_NAME["hidden"].many)
+    for name in ("hidden", "hidden_symbols"):
+        link.texts(name, BY_NAME[name].many)
 
 
 def presets(link: Link, shared: Store) -> None:
@@ -117,7 +119,8 @@ def draw(link: Link, shared: Store) -> None:
             field(link, "x", "x", numbers(known), known, changed=unmark)
         field(link, "y", "y", numbers(known), known, changed=unmark)
         field(link, "colour", "Colour", [NONE_CHOSEN, *CATEGORIES, *_others(known)], known)
-        field(link, "symbol", "Symbol", [NONE_CHOSEN, *CATEGORIES], {})
+        field(link, "symbol", "Symbol", [NONE_CHOSEN, *CATEGORIES], {},
+              changed=lambda: link.put("hidden_symbols", []))  # fmt: skip
         field(link, "size", "Size", [NONE_CHOSEN, *numbers(known)], known)
         field(link, "facet", "Panels", [NONE_CHOSEN, *CATEGORIES], {}, changed=unmark)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):

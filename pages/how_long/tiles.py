@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from planner import figures
-from planner.core import Estimate, Refusal, Text, between, listed_words, plural, with_ends
+from planner.core import (
+    Estimate,
+    Refusal,
+    Text,
+    between,
+    in_one_unit,
+    listed_words,
+    plural,
+    with_ends,
+)
 from planner.epochs import Answer, HowLong, basis_in_words, epochs_in_words
 
 MOST_NAMED = 2
@@ -59,8 +68,10 @@ def total_cells(answer: Answer) -> tuple[str, str]:
     total = answer.total
     if isinstance(total, Refusal):
         return "–", "–"
+    if total.low == total.high:
+        return in_one_unit(float(total.value)), "–"
     value, low, high = with_ends(float(total.value), float(total.low), float(total.high))
-    return value, "–" if low == high else between(low, high)
+    return value, between(low, high)
 
 
 def cards(result: HowLong, suspect: Mapping[str, str], speeds: list[str]) -> list[figures.Card]:

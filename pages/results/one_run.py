@@ -13,7 +13,7 @@ from pages.common.link import Link, as_text
 from pages.results import several
 from pages.results.tiles import tiles, title
 from planner import figures
-from planner.core import Text, clock, in_words
+from planner.core import Text, in_one_unit, in_words
 from planner.epochs import in_samples, timed_samples
 from planner.job import utilization
 from planner.runs import BY_NAME, Run
@@ -149,7 +149,7 @@ def _provenance(shared: Store, run: Run) -> None:
         ("Software", run.software),
         ("Input pattern", run.pattern),
         ("Epochs timed", run.epochs_measured),
-        ("Measured total", None if run.total_s is None else clock(run.total_s)),
+        ("Measured total", None if run.total_s is None else in_one_unit(run.total_s)),
         ("Recorded", f"{run.recorded_at:%Y-%m-%d %H:%M} UTC"),
         ("Run", run.run_id),
     ]

@@ -20,6 +20,7 @@ from planner.answers._capacity import (
     capacity,
     capacity_answered,
     capacity_plan,
+    capacity_prepared,
     capacity_question,
     stock_of,
 )
@@ -96,6 +97,7 @@ __all__ = [
     "capacity",
     "capacity_answered",
     "capacity_plan",
+    "capacity_prepared",
     "capacity_question",
     "compare",
     "compare_answered",

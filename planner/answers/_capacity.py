@@ -118,6 +118,16 @@ class _Asked:
     facts: Facts
     question: Question
     options: Mapping[str, Candidate]
+    times: dict[str, RunTime]
+    """Times that were estimated before, by id of the machine."""
+
+
+def capacity_prepared(store: Store, catalog: Catalog, question: Given, today: date) -> None:
+    """Estimate the times and prices of a question, so that its answer comes sooner."""
+    asked = capacity_question(question, today)
+    if asked.jobs and not asked.problems:
+        of = (_with_catalogue(asked.fleet, catalog), asked.horizon, asked.assumed)
+        _case(_Shop(store, catalog, today), asked.jobs, of, [])
 
 
 def capacity_answered(
@@ -250,9 +260,7 @@ def capacity(
         tell: takes what is being done, for those who wait.
     """
     problems: list[Problem] = []
-    fleet = replace(fleet, stocks=tuple(
-        replace(s, machine=_catalogued(s.machine, catalog)) for s in fleet.stocks
-    ))  # fmt: skip
+    fleet = _with_catalogue(fleet, catalog)
     words = plural(len(jobs), "Estimating times and prices of {count} job",
                    "Estimating times and prices of {count} jobs")  # fmt: skip
     tell(Progress(words=words, share=0.0))
@@ -260,6 +268,13 @@ def capacity(
     if case is None:
         return CapacityAnswer(sentence="", keeps=False, problems=tuple(problems), horizon=horizon)
     return plan(case, fleet, horizon, display, tell)
+
+
+def _with_catalogue(fleet: Fleet, catalog: Catalog) -> Fleet:
+    """Return a fleet whose purchases without a price are those of the catalogue."""
+    return replace(fleet, stocks=tuple(
+        replace(s, machine=_catalogued(s.machine, catalog)) for s in fleet.stocks
+    ))  # fmt: skip
 
 
 def _catalogued(text: str, catalog: Catalog) -> str:
@@ -427,15 +442,35 @@ class _Shop:
 def _asked(
     shop: _Shop, job: Job, texts: Sequence[str], assumed: Given, problems: list[Problem]
 ) -> _Asked | None:
-    """Return a job as a question to Compare hardware; None with a problem, which is added."""
-    asking, wrong = compare_parameters(question_texts(job, assumed))
+    """Return a job as a question to Compare hardware; None with a problem, which is added.
+
+    It is kept with its times, until a run or the catalogue changes: the options of a job and its
+    times on them take longer than a simulation.
+    """
+    asked = question_texts(job, assumed)
+    key = (
+        "capacity", shop.store.generation, id(shop.catalog), shop.today, job.accelerators,
+        tuple(sorted((n, tuple(v)) for n, v in asked.items())), tuple(t for t in texts if "|" in t),
+    )  # fmt: skip
+    found, here, _ = shop.store.kept.once(
+        key,
+        lambda: (*_asked_anew(shop, job, texts, asked), shop.catalog),  # which keeps its id
+    )
+    problems += [Problem(parameter="jobs", message=f"{job.name}: {p}") for p in here]
+    return None if found is None else replace(found, job=job)
+
+
+def _asked_anew(
+    shop: _Shop, job: Job, texts: Sequence[str], question: Given
+) -> tuple[_Asked | None, tuple[Problem, ...]]:
+    """Return a job as a question to Compare hardware, or its problems."""
+    asking, wrong = compare_parameters(question)
     here = list(wrong)
     facts = compare_facts(shop.store, shop.catalog, asking, here)
     if facts is None and not here:
         here.append(NO_RUN)
-    problems += [Problem(parameter="jobs", message=f"{job.name}: {p}") for p in here]
     if facts is None or here:
-        return None
+        return None, tuple(here)
     entries = [_entry_text(t) for t in texts if "|" in t]
     # more entries than a comparison shows: they are priced, not compared with one another
     request = asking.request
@@ -444,8 +479,9 @@ def _asked(
     for part in parts:
         request = replace(asking.request, entries=tuple(dict.fromkeys(part)))
         options |= {c.id: c for c in offered(request, facts, shop.today).candidates}
-    return _Asked(job=job, request=request, facts=facts, options=options,
-                  question=question_of(request, facts, shop.today))  # fmt: skip
+    asked = _Asked(job=job, request=request, facts=facts, options=options, times={},
+                   question=question_of(request, facts, shop.today))  # fmt: skip
+    return asked, ()
 
 
 def _entry_text(text: str) -> str:
@@ -577,7 +613,14 @@ def _on_terms(rental: Rental, term: Term, question: Question) -> Rental:
 
 
 def _time(asked: _Asked, machine: Machine) -> RunTime:
-    """Return a job's time on a machine, or on the part of it that a run uses."""
+    """Return a job's time on a machine, or on the part of it that a run uses; it is kept."""
+    known = asked.times.get(machine.id)
+    if known is None:
+        known = asked.times[machine.id] = _time_anew(asked, machine)
+    return known
+
+
+def _time_anew(asked: _Asked, machine: Machine) -> RunTime:
     part = asked.job.accelerators
     name = _option_id(machine.id, asked)
     if part is not None and part > machine.accelerators:

@@ -267,6 +267,7 @@ def question_of(values: Mapping[str, Any], problems: list[Problem]) -> Question:
         brush_in=values["brush_in"] or "",
         hidden=tuple(values["hidden"]),
         within=_area("within", values["within"] or "", problems),
+        hidden_symbols=tuple(values["hidden_symbols"]),
     )
 
 

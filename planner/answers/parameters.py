@@ -251,6 +251,7 @@ EXPLORE: Final = (
     Parameter(name="brush_in", words="panel of the marked area, by its title"),
     Parameter(name="hidden", words="colours that do not count in the marked area", many=10),
     Parameter(name="within", words="corners of an area, as in brush; only runs in it are drawn"),
+    Parameter(name="hidden_symbols", words="symbols whose runs are not drawn", many=9),
     Parameter(name="rows", words="group of the rows of the pivot table", default="accelerator"),
     Parameter(name="columns", words="group of its columns, or none", default="precision"),
     Parameter(name="measure", words="column or formula of its cells", default="mfu"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -25,6 +25,8 @@ from planner.capacity._search import (
     alternative,
     cheapest,
     compared_in,
+    few,
+    first_guess,
     merged,
     purchases,
 )
@@ -33,10 +35,12 @@ from planner.capacity._what_if import breaks_first, influences, measure_next, mo
 from planner.capacity.records import (
     STANDING,
     CapacityAnswer,
+    FirstAnswer,
     Fleet,
     Horizon,
     JobRow,
     MonthRow,
+    Progress,
     StockRow,
     Tell,
     Term,
@@ -133,6 +137,8 @@ def plan(
     """
     fast = compared_in(case, tell)
     if fleet.find:
+        tell(Progress(words="Comparing fleets", share=0.05,
+                      first=_first(case, fleet, horizon, display)))  # fmt: skip
         found = cheapest(case, fleet, horizon, fast)
     else:
         found = Found(stocks=merged(fleet.stocks), keeps=True, compared=1)
@@ -160,6 +166,7 @@ def plan(
     by_machine = _hours_by_kind(simulated, result.spent)
     use = result.spent.utilisation
     share = horizon.utilisation if horizon.utilisation is not None else use
+    share = None if share is None else min(share, 1.0)  # hours count in the month of the arrival
     return CapacityAnswer(
         sentence=_sentence(result),
         keeps=result.keeps,
@@ -183,6 +190,18 @@ def plan(
         notes=_notes(result),
         horizon=horizon,
         sources=_sources(result),
+    )
+
+
+def _first(case: Case, fleet: Fleet, horizon: Horizon, display: Display) -> FirstAnswer:
+    """Return the fleet with which the search begins, simulated on few months."""
+    rough = few(case)
+    some = rough if len(rough.at) < 2 else replace(rough, only=rough.only[:-1])
+    result = _result(simulate(some, first_guess(case, fleet, horizon)), horizon, display)
+    return FirstAnswer(
+        fleet=_fleet_words(result),
+        tiles=tuple(replace(t, note="") for t in _tiles(result)),
+        keeps=result.keeps,
     )
 
 

@@ -213,6 +213,19 @@ def cheapest(case: Case, fleet: Fleet, horizon: Horizon, fast: Compared | None =
     return _cheapest(fleet, horizon, _limits(case, fleet, ()), fast, case)
 
 
+def first_guess(case: Case, fleet: Fleet, horizon: Horizon) -> tuple[Stock, ...]:
+    """Return the fleet with which the search begins, without any simulation.
+
+    The set of rentals with the smallest cost without a queue, and the program's standing machines.
+    """
+    limits = _limits(case, fleet, ())
+    there = tuple(s for s in fleet.stocks if _machine(case, s.machine).term == "owned")
+    rented = next(iter(_ranked_sets(case, limits, horizon.probability)), ())
+    usable = {m: n for m, n in limits.items() if _is_standing(case, m) or m in rented}
+    added = _program(case, fleet, horizon, usable, there)
+    return merged([*there, *added, *_stocks_of(rented, limits)])
+
+
 def alternative(
     case: Case, fleet: Fleet, horizon: Horizon, terms: Collection[Term],
     fast: Compared | None = None,
@@ -312,20 +325,28 @@ def _rented(
     simulated: `SETS` of them that leave fewest jobs without a machine. The cheapest in time
     counts, else the least late.
     """
-    case = fast.full
+    sets = _ranked_sets(fast.full, limits, 1.0 - late)
+    if not sets:
+        return ()
+    looked = fast.look_at([[*there, *_stocks_of(names, limits)] for names in sets], late)
+    return min(zip(looked, sets, strict=True), key=lambda found: found[0])[1]
+
+
+def _ranked_sets(
+    case: Case, limits: Mapping[str, int], probability: float
+) -> list[tuple[str, ...]]:
+    """Return the `SETS` sets of rentals with the smallest cost without a queue; [] without any."""
     hourly = [k for k, m in enumerate(case.machines)
               if m.term not in STANDING and limits.get(m.id, 0) > 0]  # fmt: skip
     if not hourly or not case.jobs:
-        return ()
-    can = _eligible(case, 1.0 - late)
+        return []
+    can = _eligible(case, probability)
     ranked: list[tuple[tuple[int, float], tuple[int, ...]]] = []
     for size in range(1, MOST_RENTALS + 1):
         ranked += [(_cost_without_queue(case, kinds, can), kinds)
                    for kinds in itertools.combinations(hourly, size)]  # fmt: skip
     ranked.sort()
-    sets = [tuple(case.machines[k].id for k in kinds) for _, kinds in ranked[:SETS]]
-    looked = fast.look_at([[*there, *_stocks_of(names, limits)] for names in sets], late)
-    return min(zip(looked, sets, strict=True), key=lambda found: found[0])[1]
+    return [tuple(case.machines[k].id for k in kinds) for _, kinds in ranked[:SETS]]
 
 
 def _cost_without_queue(case: Case, kinds: Sequence[int], can: Flags) -> tuple[int, float]:

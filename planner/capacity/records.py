@@ -177,22 +177,6 @@ class Horizon:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """What a plan is doing: in words, and the share of its steps that are done."""
-
-    words: str
-    share: float
-
-
-Tell = Callable[[Progress], None]
-"""Takes the progress of a plan."""
-
-
-def silent(_: Progress) -> None:
-    """Take the progress of a plan and do nothing with it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Tile:
     """A large value with its interval: `low`, `high` and `limit` are in the unit of `value`."""
 
@@ -204,6 +188,38 @@ class Tile:
     low: float | None = None
     high: float | None = None
     limit: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstAnswer:
+    """A fleet before any other is compared with it: in words, and its cost and lateness as tiles.
+
+    It is simulated on few months with few scenarios.
+    """
+
+    fleet: str
+    tiles: tuple[Tile, ...]
+    keeps: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """What a plan is doing: in words, and the share of its steps that are done.
+
+    first: the first answer, with the step that has found it.
+    """
+
+    words: str
+    share: float
+    first: FirstAnswer | None = None
+
+
+Tell = Callable[[Progress], None]
+"""Takes the progress of a plan."""
+
+
+def silent(_: Progress) -> None:
+    """Take the progress of a plan and do nothing with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,7 +79,8 @@ class Question:
 
     `brush` are the corners x0, y0, x1, y1 of a box or those of a polygon, in shown units; on a
     chart with facets in the panel `brush_in`. Colours in `hidden` do not count in it. `within` are
-    the corners of an area outside of which nothing is drawn.
+    the corners of an area outside of which nothing is drawn. Runs with a symbol in
+    `hidden_symbols` are not drawn; the names are those of the chart.
     """
 
     x: str
@@ -95,6 +96,7 @@ class Question:
     brush_in: str = ""
     hidden: tuple[str, ...] = ()
     within: tuple[float, ...] = ()
+    hidden_symbols: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,10 +245,12 @@ def points_of(runs: pa.Table, question: Question, chosen: Mask) -> Points:
     if question.within and not grouped:
         drawn &= _inside(question, question.within, x.shown, y.shown)
     facet = _limited(runs, question.facet, drawn, MOST_PANELS)
-    rows = np.flatnonzero(drawn)
+    symbol = _limited(runs, question.symbol, drawn, MOST_SYMBOLS)
+    colours = _limited(runs, question.colour, drawn, MOST_COLOURS)
+    rows = np.flatnonzero(drawn & ~_hidden(symbol, question.hidden_symbols, drawn))
     every = max(1, -(-rows.size // MOST_POINTS))
     rows = rows[::every]
-    colour = _at(_limited(runs, question.colour, drawn, MOST_COLOURS), rows)
+    colour = _at(colours, rows)
     panels, case = _at(facet, rows), _cases(runs, rows)
     at_x, at_y = x.shown[rows], y.shown[rows]
     return Points(
@@ -260,7 +264,7 @@ def points_of(runs: pa.Table, question: Question, chosen: Mask) -> Points:
         group=group[rows],
         colour=colour,
         shade=_of_rows(runs, question.colour if question.colour not in CATEGORIES else "", rows),
-        symbol=_at(_limited(runs, question.symbol, drawn, MOST_SYMBOLS), rows),
+        symbol=_at(symbol, rows),
         size=_of_rows(runs, question.size, rows),
         facet=panels,
         case=case,
@@ -341,6 +345,15 @@ def _brushed(
     if colour is not None:
         for name in question.hidden:
             found &= colour.codes != (-1 if name == NOT_STATED else _place(colour.labels, name))
+    return found
+
+
+def _hidden(symbol: Category | None, names: Sequence[str], drawn: Mask) -> Mask:
+    """Return which runs have one of these symbols."""
+    found = np.zeros(drawn.shape, dtype=np.bool_)
+    if symbol is not None:
+        for name in names:
+            found |= symbol.codes == (-1 if name == NOT_STATED else _place(symbol.labels, name))
     return found
 
 

@@ -39,6 +39,7 @@ from planner.figures.explore import (
     explore,
     heat_table,
     steps_distribution,
+    symbol_names,
 )
 from planner.figures.frame import CONFIG, LEAST_HEIGHT, ChartSpec, UncheckedFigure, escape
 from planner.figures.method import (
@@ -168,6 +169,7 @@ __all__ = [
     "steps_to_target",
     "style_sheet",
     "svg",
+    "symbol_names",
     "system_slots",
     "table_text",
     "text_tile",

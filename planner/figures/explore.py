@@ -34,6 +34,10 @@ PANEL: Final = 300
 MARKERS: Final = (
     "circle", "square", "diamond", "triangle-up", "cross", "star", "x", "triangle-down",
 )  # fmt: skip
+SIGNS: Final = "●■◆▲✚★✖▼"
+"""The markers as characters, in the same order."""
+_WITHOUT: Final = ("hexagon2", "⬣")
+"""Marker and sign of points without a symbol."""
 SMALLEST: Final = 6.0
 LARGEST: Final = 26.0
 """Diameters of markers whose area shows a number [px]."""
@@ -148,7 +152,6 @@ def explore(cloud: Cloud, curves: Sequence[CloudCurve], axes: CloudAxes, theme: 
         if axes.marks == "box":
             _boxes(drawing, cloud, np.flatnonzero(everywhere), at)
         _points(drawing, cloud, inside, at, lines=axes.marks == "lines", named=named)
-    _symbols_of_legend(drawing, cloud)
     _axes(drawing, cloud, axes, rows, across)
     return drawing.figure()
 
@@ -241,7 +244,10 @@ def _looks(cloud: Cloud, part: Indices) -> dict[str, Any]:
 
 def _shapes(cloud: Cloud, part: Indices, colour: str | None) -> dict[str, Any]:
     """Return the symbols of points; suspect ones are open."""
-    names = np.array(MARKERS)[cloud.symbol[part] % len(MARKERS)] if cloud.symbols else None
+    names = None
+    if cloud.symbols:
+        places = cloud.symbol[part]
+        names = np.where(places < 0, _WITHOUT[0], np.array(MARKERS)[places % len(MARKERS)])
     suspect = cloud.suspect[part]
     if names is None and not suspect.any():
         return {"symbol": MARKERS[0]}
@@ -356,13 +362,28 @@ def _boxes(drawing: Drawing, cloud: Cloud, inside: Indices, at: _Place) -> None:
         )  # fmt: skip
 
 
-def _symbols_of_legend(drawing: Drawing, cloud: Cloud) -> None:
-    """Add the symbols to the legend in grey, unless the colours name them."""
-    if cloud.symbols == cloud.hues:
-        return
-    for place, name in enumerate(cloud.symbols):
-        symbol = MARKERS[place % len(MARKERS)]
-        _legend_entry(drawing, name, drawing.theme.quiet, symbol, group=f"symbol {name}")
+def symbol_names(names: Sequence[str], without: str = "") -> list[str]:
+    """Return the names of symbols with their signs, in the order of the chart: '■ bfloat16'.
+
+    `without` is the name of points without a symbol, "" where there are none.
+    """
+    named = [f"{SIGNS[place % len(SIGNS)]} {_short(name)}" for place, name in enumerate(names)]
+    return [*named, f"{_WITHOUT[1]} {without}"] if without else named
+
+
+def _symbol_note(drawing: Drawing, cloud: Cloud) -> None:
+    """Name the symbols below the chart, unless the colours do.
+
+    A legend of plotly can hide by one group only, that of the colours; so the page has its own
+    legend of the symbols, and this line is for the picture that is saved.
+    """
+    if cloud.symbols and cloud.symbols != cloud.hues:
+        without = cloud.without if (cloud.symbol < 0).any() else ""
+        drawing.note("   ".join(symbol_names(cloud.symbols, without)), x=0, xref="paper",
+                     xanchor="left", y=0, yref="paper", yanchor="top",
+                     yshift=-62 if not cloud.groups else -122,
+                     font={"color": drawing.theme.quiet, "size": 12})  # fmt: skip
+        drawing.layout["margin"]["b"] += 26
 
 
 def _own_symbol(cloud: Cloud, hue: int) -> str:
@@ -392,8 +413,7 @@ def _axes(drawing: Drawing, cloud: Cloud, axes: CloudAxes, rows: int, across: in
     legend = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.0, "yanchor": "bottom",
               "font": {"color": drawing.theme.text}, "itemsizing": "constant"}  # fmt: skip
     drawing.layout |= {
-        "showlegend": (bool(cloud.hues or cloud.symbols) and cloud.shade is None)
-        or bool(cloud.symbols),
+        "showlegend": bool(cloud.hues) and cloud.shade is None,
         "legend": legend, "dragmode": "zoom", "clickmode": "event+select",
         "uirevision": f"{axes.x_title}/{axes.y_title}/{axes.within}",
         "modebar": {"orientation": "v", "bgcolor": "rgba(0,0,0,0)", "color": drawing.theme.quiet,
@@ -422,6 +442,7 @@ def _axes(drawing: Drawing, cloud: Cloud, axes: CloudAxes, rows: int, across: in
                          font={"color": drawing.theme.text, "size": 13})  # fmt: skip
     if several > 1:
         drawing.layout["legend"] = legend | {"y": 1.0 + 36 / drawing.height}
+    _symbol_note(drawing, cloud)
     if axes.brush:
         drawing.layout["selections"] = [_selection(axes)]
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.core import Floats, Text, in_words, plural
+from planner.core import Floats, Text, in_one_unit, plural
 from planner.figures.frame import (
     LEAST_HEIGHT,
     ChartSpec,
@@ -156,7 +156,7 @@ def _stated(drawing: Drawing, line: StatedLine, scale: float) -> None:
         },
         text=[
             plural(
-                runs, "{time}, 1 run", "{time}, median of {count:,.0f} runs", time=in_words(value)
+                runs, "{time}, 1 run", "{time}, median of {count:,.0f} runs", time=in_one_unit(value)
             )
             for value, runs in zip(line.value.tolist(), line.runs.tolist(), strict=True)
         ],
@@ -303,7 +303,7 @@ def _time(drawing: Drawing, line: TargetTimeLine, scale: float, unit: str) -> No
             name=escape(line.label),
             marker={"color": drawing.theme.colour(line.slot), "size": 14, "symbol": "star"},
             hovertemplate=f"<b>%{{fullData.name}}</b><br>best batch {line.best_batch:,.0f}: "
-            f"{in_words(line.least_s)}<extra></extra>",
+            f"{in_one_unit(line.least_s)}<extra></extra>",
         )
 
 

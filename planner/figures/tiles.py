@@ -87,10 +87,11 @@ def time_tile(
     if isinstance(time, Refusal):
         return refused_tile(label, time)
     value, low, high = ends = _ends_of(time)
-    texts = with_ends(value, *((low, high) if _finite(ends) else (value, value)))
+    exact = not _finite(ends) or value == low == high
+    texts = (in_one_unit(value),) * 3 if exact else with_ends(value, low, high)
     number, unit = split_unit(texts[0])
     limit = "" if limit_s is None else f"{limit_word} {in_one_unit(limit_s, 3)}"
-    note = note or _half_open(low, high, lambda s: with_ends(s, s, s)[0])
+    note = note or _half_open(low, high, in_one_unit)
     tile = _ranged(label, (number, unit), ends, _short_ends(texts, unit),
                    (limit_s, limit, between(texts[1], texts[2]), note))  # fmt: skip
     return replace(tile, ends=ends_are)

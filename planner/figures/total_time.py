@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from planner.core import Floats, Text, in_words, plain
+from planner.core import Floats, Text, in_one_unit, plain, with_ends
 from planner.figures.frame import (
     BAND,
     DASHES,
@@ -99,7 +99,7 @@ def _draw(drawing: Drawing, line: TimeLine, scale: float) -> None:
         line.epochs,
         line.value / scale,
         name=escape(line.label),
-        customdata=list(zip(*(map(_words, (line.value, line.low, line.high))), strict=True)),
+        customdata=[_words(*ends) for ends in zip(line.value, line.low, line.high, strict=True)],
         line={"color": colour, "width": 2, "dash": DASHES[line.device_kind]},
         hovertemplate="<b>%{fullData.name}</b><br>%{x:,} epochs: %{customdata[0]}<br>"
         "90 %: %{customdata[1]} to %{customdata[2]}<extra></extra>",
@@ -148,8 +148,12 @@ def time_unit(values: Sequence[float]) -> tuple[float, str]:
     return next((size, name) for least, size, name in _UNITS if most >= least)
 
 
-def _words(seconds: Floats) -> list[str]:
-    return [in_words(float(s)) if np.isfinite(s) else "not known" for s in seconds]
+def _words(value_s: float, low_s: float, high_s: float) -> tuple[str, str, str]:
+    """Return a time and the ends of its interval in one unit, as tiles and tables have them."""
+    if np.isfinite((value_s, low_s, high_s)).all() and low_s < high_s:
+        return with_ends(float(value_s), float(low_s), float(high_s))
+    value, low, high = (in_one_unit(float(s)) for s in (value_s, low_s, high_s))
+    return value, low, high
 
 
 def epoch_times(

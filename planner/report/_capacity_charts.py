@@ -8,7 +8,15 @@ from typing import Final
 import numpy as np
 
 from planner import figures
-from planner.capacity import STANDING, CapacityAnswer, CostLine, CostLines, Machine, Term
+from planner.capacity import (
+    STANDING,
+    CapacityAnswer,
+    CostLine,
+    CostLines,
+    FirstAnswer,
+    Machine,
+    Term,
+)
 from planner.core import Estimate, Text, percent
 from planner.cost import Display, shown
 from planner.figures import ChartSpec, Tile
@@ -24,7 +32,7 @@ MOST_LINES: Final = 8
 """Lines of machines side by side."""
 
 
-def tiles(answer: CapacityAnswer) -> list[Tile]:
+def tiles(answer: CapacityAnswer | FirstAnswer) -> list[Tile]:
     """Return the answer's tiles as they are drawn."""
     drawn = []
     for tile in answer.tiles:

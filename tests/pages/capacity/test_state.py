@@ -48,3 +48,14 @@ def test_equal_questions_of_two_visitors_are_one_answer(
     assert not state._RUNNING
     assert state.reply(store, TEXTS, state.question_of(TEXTS)).answer is answers[0]
     state.clear()
+
+
+def test_presets_are_estimated_ahead_once(monkeypatch: pytest.MonkeyPatch, store: Store) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(state, "capacity_prepared", lambda *question: asked.append(question[2]))
+    state.clear()
+    for _ in range(3):
+        state.prepare(store, [TEXTS, {**TEXTS, "months": ["24"]}])
+    state._AHEAD.submit(lambda: None).result(20.0)
+    assert asked == [TEXTS, {**TEXTS, "months": ["24"]}]
+    state.clear()

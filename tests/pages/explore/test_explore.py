@@ -54,3 +54,31 @@ def test_a_query_without_numbers_to_draw_says_so() -> None:
     shown = show("explore", view="sql", sql=none, sql_form="points")
     assert "No row states speed." in texts(shown)
     assert not shown.get("plotly_chart")
+
+
+def test_the_legend_of_symbols_hides_and_shows_their_runs() -> None:
+    asked = {"x": "global_batch_size", "y": "samples_per_s", "symbol": "precision"}
+    shown = show("explore", **asked)
+    every = re.findall(r"([\d,]+) runs on the chart", texts(shown))
+    legend = shown.pills("explore.symbols")
+    first, *others = legend.value or []
+    legend.set_value(others).run()
+    assert shown.query_params["hidden_symbols"] == first
+    fewer = re.findall(r"([\d,]+) runs on the chart", texts(shown))
+    assert int(fewer[0].replace(",", "")) < int(every[0].replace(",", ""))
+    assert fewer == re.findall(
+        r"([\d,]+) runs on the chart", texts(show("explore", **asked, hidden_symbols=[first]))
+    )
+    shown.pills("explore.symbols").set_value([first, *others]).run()
+    assert "hidden_symbols" not in shown.query_params
+    assert re.findall(r"([\d,]+) runs on the chart", texts(shown)) == every
+    shown.pills("explore.symbols").set_value([]).run()
+    assert not shown.exception
+    assert not shown.get("plotly_chart")
+    assert shown.pills("explore.symbols").value == []
+
+
+def test_symbols_that_the_colours_name_have_one_legend() -> None:
+    shown = show("explore", x="global_batch_size", y="samples_per_s", colour="precision",
+                 symbol="precision")  # fmt: skip
+    assert not [p for p in shown.pills if p.key == "explore.symbols"]

@@ -299,3 +299,27 @@ def test_a_search_says_what_it_does() -> None:
     assert shares == sorted(shares)
     assert 0.0 <= shares[0] < shares[-1] <= 1.0
     assert plan(case(FLEXIBLE, STRICT), Fleet(rent_most=6), Horizon(months=12)) == answer
+
+
+def test_a_first_answer_comes_before_any_fleet_is_compared() -> None:
+    heard: list[Progress] = []
+    answer = plan(case(FLEXIBLE, STRICT), Fleet(rent_most=6), Horizon(months=12), tell=heard.append)
+    with_first = [n for n, said in enumerate(heard) if said.first is not None]
+    assert with_first == [0]
+    first = heard[0].first
+    assert first is not None
+    assert first.fleet.split(" ")[0] in {"Use", "Buy", "Reserve", "Rent"}
+    assert [t.title for t in first.tiles] == [t.title for t in answer.tiles]
+    cost, final = (next(t for t in of if t.title == "Cost a month")
+                   for of in (first.tiles, answer.tiles))  # fmt: skip
+    assert cost.value is not None
+    assert final.value is not None
+    assert 0.3 < cost.value / final.value < 3.0
+
+
+def test_a_fleet_that_is_given_has_no_first_answer() -> None:
+    heard: list[Progress] = []
+    fleet = Fleet(stocks=(Stock(machine=case(FLEXIBLE).machines[0].id),), find=False)
+    plan(case(FLEXIBLE), fleet, Horizon(months=12), tell=heard.append)
+    assert heard
+    assert all(said.first is None for said in heard)
