@@ -17,12 +17,12 @@ from api.guard import Doors, Guard, failed, scripts_of
 from api.push import Inbox
 from api.routes import Rules, routes
 from pages.common.kept import store
-from pages.visitor.identity import viewer_of
+from pages.visitor.identity import is_blocked, viewer_of
 from planner.store import folders_from_environment
 from planner.store.catalog import own_folder
 from planner.store.disk.audit import audit_folder
 from planner.store.disk.secrets import TOKENS
-from planner.store.disk.sweeps import state_folder
+from planner.store.disk.team import team_folder
 
 ROOT = Path(__file__).parent
 DOORS = Doors(
@@ -37,9 +37,10 @@ RULES = Rules(
     catalogs=(ROOT / "data" / "catalog", own_folder(ROOT, os.environ)),
     inbox=Inbox(
         results=FOLDERS["own"],
-        tokens=TOKENS.folder(state_folder(os.environ)),
+        tokens=TOKENS.folder(team_folder(os.environ)),
         shipped=ROOT / "data" / "results",
-        audit=audit_folder(state_folder(os.environ)),
+        audit=audit_folder(team_folder(os.environ)),
+        blocked=is_blocked,
     ),
 )
 app = st.App(

@@ -1,8 +1,9 @@
 """`POST /api/v1/runs`: runs of other machines, kept once each however often they are sent.
 
 The sender needs a token (`python -m planner token create`) whose sets include that of the request.
-It is checked before the body is read. An answer of 200 means that every run is on disk; after
-any other answer, or none, the sender sends the same request again.
+It is checked before the body is read. A restricted set needs a token that names it, or one for any
+set with a group that sees it. An answer of 200 means that every run is on disk; after any other
+answer, or none, the sender sends the same request again.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from planner.store.disk.secrets import TOKENS, Token
 from planner.store.pushed import MOST_BYTES, PushError, keep, read_body
 from planner.store.pushed import Pushed as Asked
 from planner.store.sealed.commit import CommitError, ContradictionError
+from planner.store.visibility import access_of
 
 PATH: Final = PUSH
 PER_SECOND: Final = 50.0
@@ -56,6 +58,8 @@ class Inbox:
     """Folder of shipped sets: their names are taken."""
     audit: Path | None = None
     """Folder of the audit log; None keeps none."""
+    blocked: Callable[[str], bool] = lambda _: False
+    """Whether the tokens of an owner are useless; asked at every request."""
 
 
 @dataclass(slots=True)
@@ -104,7 +108,7 @@ class Push:
         header = request.headers.get("authorization", "")
         given = header[len(_SCHEME) :].strip() if header.lower().startswith(_SCHEME) else ""
         token = TOKENS.checked(self.inbox.tokens, given)
-        if token is None:
+        if token is None or self.inbox.blocked(token.owner):
             client = request.client.host if request.client else ""
             if wait := self._of_strangers.wait_s(client, self.now_s()):
                 return _too_many(wait)
@@ -151,7 +155,8 @@ class Push:
             )  # fmt: skip
 
     def _not_allowed(self, token: Token, asked: Asked) -> Response | None:
-        if not token.may_push(asked.slug):
+        access = access_of(self.inbox.results / asked.slug)
+        if not token.may_push(asked.slug, access, time.time()):
             detail = Text("This token may not add runs to {slug}. Its sets: ", slug=asked.slug)
             return problem(
                 HTTPStatus.FORBIDDEN,

@@ -16,6 +16,8 @@ from hypothesis import settings
 from planner.store.disk.folders import FURTHER, OWN, SHIPPED
 from planner.store.disk.mirrors import CACHE
 from planner.store.disk.sweeps import STATE
+from tests import figures_page
+from tests.faults import outcomes
 from tests.fork_server import SHARED
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -43,6 +45,7 @@ SLOWEST = (
     "runners/test_queue.py", "faults/test_mutants.py", "faults/test_kill.py",
     "faults/test_push.py", "store/test_costs.py", "pages/compare/test_compare.py",
     "runners/test_late_device.py", "runners/test_jax.py", "pages/test_epoch_size.py",
+    "pages/test_leaks.py", "pages/test_writes.py", "api/test_every_route.py",
     "data/test_shipped.py", "backtest/questions/test_result_data.py", "test_command_line.py",
 )  # fmt: skip
 """Files of more than 7 s of processor time, the longest first.
@@ -167,3 +170,15 @@ def no_folders_of_ones_own(
     monkeypatch.delenv(FURTHER, raising=False)
     monkeypatch.delenv("EPOCHWISE_MEASURE", raising=False)
     monkeypatch.setenv(STATE, str(tmp_path_factory.getbasetemp() / "no-sweeps"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what the campaigns found; `make faults` writes it to docs/reliability.md and README."""
+    if not outcomes.FINISHED:
+        return
+    terminalreporter.section("what the campaigns found")
+    for line in outcomes.table(outcomes.FINISHED):
+        terminalreporter.write_line(line)
+    if outcomes.FULL:
+        outcomes.write_figures(outcomes.FINISHED)
+        figures_page.write_readme()

@@ -8,7 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.add_results import question, sets, terms
+from pages.add_results import access, question, sets, terms
 from pages.add_results.question import PAGE
 from pages.common import widgets
 from pages.common.kept import store
@@ -65,6 +65,7 @@ def show() -> None:
         with above:
             (_problems if preview.problems else _preview)(preview)
     sets.draw(shared, own)
+    access.draw(shared)
 
 
 def _off(may: Permission) -> None:

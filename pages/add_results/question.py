@@ -37,6 +37,8 @@ MOST_LISTED: Final = 200
 MOST_FILES: Final = 20
 UNNAMED: Final = "unnamed-set"
 """Set of the preview, before it has a name."""
+_NOWHERE: Final = ".new"
+"""Folder of the preview of a new set: no set is called so."""
 _WIDTH: Final = 220
 """Least width of a field [px]."""
 _ROUND: Final = "add_results.round"
@@ -219,11 +221,14 @@ def previewed(shared: Store, asked: Asked, target: Target) -> Preview:
         _note_unknown(found)
         return refused(found)
     own = next(f.path for f in shared.folders if f.kind == "own")
-    at = (asked.key, target.slug, tuple(sorted(target.terms.items())), shared.generation)
+    # A new name may be that of a set that the visitor may not see: its runs are not looked at.
+    place = own / (_NOWHERE if target.is_new else target.slug)
+    at = (
+        asked.key, place, target.slug, tuple(sorted(target.terms.items())), shared.generation,
+        shared.serial,
+    )  # fmt: skip
     beside = partial(_runs_of, shared)
-    return _PREVIEWS.once(
-        at, lambda: preview(own / (target.slug or UNNAMED), with_terms(found, target), beside)
-    )
+    return _PREVIEWS.once(at, lambda: preview(place, with_terms(found, target), beside))
 
 
 def _runs_of(shared: Store, workload: str) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Final
 
@@ -10,13 +11,17 @@ import streamlit as st
 from pages.add_results import question, sets
 from pages.add_results.question import Asked, Target, key
 from pages.common import widgets
+from pages.common.kept import store
 from pages.common.link import as_text, plain
+from pages.visitor import identity
 from pages.visitor.permission import Action, allow
 from planner.core import Text, message_of, plural
 from planner.core.slugs import folder_slug
 from planner.importers import Preview, SourceError, commit
 from planner.runs import RecordError
 from planner.store import CommitError, Store
+from planner.store.disk.access import ACCESS
+from planner.store.visibility import access_of
 
 _NEW: Final = ""
 MOST_NAME: Final = 60
@@ -69,12 +74,8 @@ def add(own: Path, asked: Asked, target: Target, preview: Preview) -> None:
         missing.append("the licence")
     if not (target.about.get("citation") or target.about.get("source_url")):
         missing.append("a citation or an address")
-    if target.is_new and target.slug and (own / target.slug).exists():
-        st.warning(
-            Text(
-                "A set named {slug} exists. Choose it, or another name.", slug=as_text(target.slug)
-            )
-        )
+    if target.is_new and target.slug and _is_taken(own / target.slug):
+        st.warning(as_text(_taken(target)))
         return
     if missing:
         st.caption(Text("To add the runs, give {missing}.", missing=", ".join(missing)))
@@ -90,6 +91,30 @@ def add(own: Path, asked: Asked, target: Target, preview: Preview) -> None:
     )
 
 
+def _taken(target: Target) -> str:
+    return Text("A set named {slug} exists. Choose it, or another name.", slug=target.slug)
+
+
+def _is_taken(place: Path) -> bool:
+    """Return whether a folder is a set's; one with nothing but groups of the visitor is free."""
+    try:
+        names = {p.name for p in place.iterdir() if not p.name.startswith(".")}
+    except NotADirectoryError:
+        return True
+    except FileNotFoundError:
+        return False
+    access = access_of(place) if names == {ACCESS} else None
+    return access is None or not identity.viewer().sees(place.name, access, time.time())
+
+
+def _not_open(own: Path, target: Target) -> str:
+    """Return why the set of a click may not be added to, as the sets are now; "" if it may."""
+    if target.is_new:
+        return _taken(target) if _is_taken(own / target.slug) else ""
+    known = {s.slug for s in sets.unofficial(store()) if not s.withdrawn}
+    return "" if target.slug in known else Text("There is no set {slug}.", slug=target.slug)
+
+
 def _added(own: Path, asked: Asked, target: Target) -> None:
     """Write the runs as one file, or nothing."""
     allowed = allow(Action.ADD, target.slug)
@@ -97,6 +122,9 @@ def _added(own: Path, asked: Asked, target: Target) -> None:
         sets.say(allowed.why, wrong=True)
         return
     rows = question.rows_of(asked)
+    if reason := _not_open(own, target):
+        sets.say(reason, wrong=True)
+        return
     try:
         if isinstance(rows, SourceError):
             raise rows

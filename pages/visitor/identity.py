@@ -22,10 +22,10 @@ from streamlit.web.server.server_util import get_cookie_secret
 from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value
 
 from pages.visitor.address import is_local
-from planner.people import ADMIN, ANONYMOUS, SETTING, Person, person_of, read_rules
+from planner.people import ADMIN, ANONYMOUS, SETTING, Person, Rules, person_of, read_rules
 from planner.store.disk.access import EVERYONE, OWNER, Viewer
 from planner.store.disk.secrets import LONGEST, PARAMETER, SHARES, TOKENS
-from planner.store.disk.sweeps import state_folder
+from planner.store.disk.team import team_folder
 
 MEASURE: Final = "EPOCHWISE_MEASURE"
 _SHARES: Final = "visitor.shares"
@@ -59,12 +59,18 @@ def viewer() -> Viewer:
     """Return what the session of the page may see."""
     if get_script_run_ctx() is None:
         return EVERYONE
-    folder = SHARES.folder(state_folder(os.environ))
-    opened = (SHARES.checked(folder, text) for text in st.session_state.get(_SHARES, ()))
-    sets = frozenset(share.slug for share in opened if share)
+    folder = SHARES.folder(team_folder(os.environ))
+    opened = (_opened(folder, text) for text in st.session_state.get(_SHARES, ()))
+    sets = frozenset(slug for slug in opened if slug)
     if login_is_on():
         return _viewer(person(), sets)
     return OWNER if _is_owner(st.context.headers) else Viewer(sets=sets)
+
+
+def is_blocked(owner: str) -> bool:
+    """Return whether the operator blocks the owner of a token, or may: roles.toml is damaged."""
+    rules = _rules()
+    return bool(owner) and (bool(rules.problem) or owner in rules.blocked)
 
 
 def take_share() -> None:
@@ -83,13 +89,14 @@ def take_share() -> None:
 
 def viewer_of(request: Request) -> Viewer:
     """Return what a program or browser that asks the HTTP interface may see."""
-    state = state_folder(os.environ)
+    team = team_folder(os.environ)
     header = request.headers.get("authorization", "")
     if header.lower().startswith(_BEARER):
         secret = header[len(_BEARER) :].strip()
-        if (token := TOKENS.checked(TOKENS.folder(state), secret)) is not None:
-            return Viewer(groups=frozenset(token.groups))
-        share = SHARES.checked(SHARES.folder(state), secret)
+        if (token := TOKENS.checked(TOKENS.folder(team), secret)) is not None:
+            groups = frozenset(token.groups)
+            return EVERYONE if is_blocked(token.owner) else Viewer(groups=groups)
+        share = SHARES.checked(SHARES.folder(team), secret)
         return Viewer(sets=frozenset({share.slug})) if share else EVERYONE
     if login_is_on():
         claims = _claims_of(request)
@@ -107,8 +114,21 @@ def _viewer(who: Person, sets: frozenset[str]) -> Viewer:
 
 
 def _person(claims: Mapping[str, Any]) -> Person:
+    return person_of(claims, _rules(), time.time())
+
+
+def _rules() -> Rules:
     path = os.environ.get(SETTING)
-    return person_of(claims, read_rules(Path(path) if path else None), time.time())
+    return read_rules(Path(path) if path else None)
+
+
+def _opened(folder: Path, text: str) -> str | None:
+    """Return the set that a share link shows; None where that cannot be read."""
+    try:
+        share = SHARES.checked(folder, text)
+    except OSError:
+        return None
+    return share.slug if share else None
 
 
 def _claims_of(request: Request) -> Mapping[str, Any] | None:

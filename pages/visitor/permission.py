@@ -33,8 +33,8 @@ from pages.visitor.address import by_address, by_request, is_own_page
 from pages.visitor.address import listening as _listening
 from planner.core import Text
 from planner.people import ADMIN, CONTRIBUTOR, RANK, Person, Role
-from planner.store.disk.audit import AuditError, audit_folder, record
-from planner.store.disk.sweeps import state_folder
+from planner.store.disk.audit import audit_folder, record
+from planner.store.disk.team import team_folder
 
 SETTING: Final = identity.MEASURE
 
@@ -47,6 +47,7 @@ class Action(Enum):
     SAVE = "save, rename or remove a view"
     CATALOG = "change the catalogue"
     MEASURE = "start, stop or remove a sweep"
+    ACCESS = "change who sees a set"
 
 
 NEEDED: Final[Mapping[Action, Role]] = MappingProxyType(
@@ -56,6 +57,7 @@ NEEDED: Final[Mapping[Action, Role]] = MappingProxyType(
         Action.WITHDRAW: ADMIN,
         Action.CATALOG: ADMIN,
         Action.MEASURE: ADMIN,
+        Action.ACCESS: ADMIN,
     }
 )
 """The role that each action needs, where a login provider is set up."""
@@ -76,7 +78,11 @@ def permission(action: Action) -> Permission:
     """Return the permission of the visitor whose page is drawn; a click calls `allow`."""
     if identity.login_is_on():
         return by_role(action, identity.person(), os.environ, st.context.headers)
-    return decide(os.environ, _listening(), st.context.headers)
+    decided = decide(os.environ, _listening(), st.context.headers)
+    if action is Action.ACCESS and decided.allowed and not identity.viewer().sees_all:
+        # EPOCHWISE_MEASURE=on lets every visitor write, and shows nobody a restricted set.
+        return _no("This is for the owner of the machine.")
+    return decided
 
 
 def allow(action: Action, about: str = "") -> Permission:
@@ -91,10 +97,10 @@ def allow(action: Action, about: str = "") -> Permission:
         name, role = ("this machine", ADMIN) if decided.allowed else (name, role)
     try:
         record(
-            audit_folder(state_folder(os.environ)), who=name, role=role, via="page",
+            audit_folder(team_folder(os.environ)), who=name, role=role, via="page",
             what=action.value, about=about, allowed=decided.allowed,
         )  # fmt: skip
-    except AuditError as error:
+    except OSError as error:
         return _no(str(error))
     return decided
 

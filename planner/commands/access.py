@@ -20,27 +20,33 @@ from typing import Final
 from planner.commands import words
 from planner.core import Text
 from planner.store import Folder, folders_from_environment
-from planner.store.disk.access import (
-    ACCESS,
-    Access,
-    group_problem,
-    read_access,
-    set_access,
-    stamp_of_text,
-    stamp_text,
+from planner.store.disk.access import stamp_text
+from planner.store.disk.audit import (
+    OPENED,
+    RESTRICTED,
+    SHARED,
+    UNSHARED,
+    AuditError,
+    audit_folder,
+    entries,
+    record,
 )
-from planner.store.disk.audit import AuditError, audit_folder, entries, record
-from planner.store.disk.mirrors import mirror_of
 from planner.store.disk.secrets import PARAMETER, SHARES, Secret
-from planner.store.disk.sweeps import state_folder
+from planner.store.disk.team import team_folder
 from planner.store.pushed import SLUG
+from planner.store.visibility import (
+    VisibilityError,
+    about,
+    access_from,
+    access_of,
+    change,
+    place_of,
+    seen_by,
+    visible_sets,
+)
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 PUBLIC_URL: Final = "EPOCHWISE_PUBLIC_URL"
-_IN_A_BUCKET: Final = (
-    "Who sees a set in a bucket cannot be changed from here. Keep restricted sets in a folder of "
-    "EPOCHWISE_FURTHER_RESULTS."
-)
 _LOG: Final = ("Time", "Who", "Role", "Via", "What", "About", "")
 
 
@@ -81,7 +87,7 @@ def run_set(options: argparse.Namespace) -> int:
 def run_audit(options: argparse.Namespace) -> int:
     """Print the log; return 1 if an entry was changed after it was written."""
     cells, changed = [], []
-    for entry in entries(audit_folder(state_folder(os.environ))):
+    for entry in entries(audit_folder(team_folder(os.environ))):
         if isinstance(entry, str):
             changed.append(entry)
         elif options.json:
@@ -99,7 +105,7 @@ def run_audit(options: argparse.Namespace) -> int:
 def recorded(what: str, about: str) -> None:
     """Write an action of this command to the audit log; AuditError where the disk refuses."""
     record(
-        audit_folder(state_folder(os.environ)), who=_user(), role="admin", via="command",
+        audit_folder(team_folder(os.environ)), who=_user(), role="admin", via="command",
         what=what, about=about,
     )  # fmt: skip
 
@@ -111,67 +117,29 @@ def _user() -> str:
         return f"user {os.getuid()}"
 
 
-def _own() -> Folder:
-    return next(f for f in folders_from_environment(ROOT, os.environ) if f.kind == "own")
-
-
-def _further() -> list[Folder]:
-    return [f for f in folders_from_environment(ROOT, os.environ) if f.kind != "shipped"]
+def _folders() -> tuple[Folder, ...]:
+    return folders_from_environment(ROOT, os.environ)
 
 
 def _list(_: argparse.Namespace) -> int:
-    places = sorted(
-        p for f in _further() if f.path.is_dir() for p in f.path.iterdir()
-        if p.is_dir() and not p.name.startswith(".")
-    )  # fmt: skip
-    words.print_table(("Set", "Seen by"), [[p.name, _seen_by(p)] for p in places])
+    now_s = time.time()
+    cells = [[s.slug, seen_by(s.access, now_s)] for s in visible_sets(_folders())]
+    words.print_table(("Set", "Seen by"), cells)
     return words.ANSWERED
 
 
-def _seen_by(place: Path) -> str:
-    try:
-        access = read_access(place)
-    except FileNotFoundError:
-        return "everyone"
-    if access.is_open(time.time()):
-        return "everyone"
-    groups = ", ".join(sorted(access.groups)) or "administrators only"
-    if access.until is None:
-        return groups
-    return Text("{groups}; everyone from {day}", groups=groups, day=_stamp(access.until))
-
-
-def _stamp(stamp_s: float) -> str:
-    return stamp_text(stamp_s).replace("T00:00:00Z", "")
-
-
 def _visibility(options: argparse.Namespace) -> int:
-    until: float | None = None
-    wrong: list[str] = []
-    if not SLUG.fullmatch(options.slug):
-        wrong.append(Text("{name!r} is no set's name.", name=options.slug[:80]))
-    if problem := group_problem(options.groups):
-        wrong.append(f"--group: {problem}")
-    if options.open and (options.groups or options.until):
-        wrong.append("--open takes neither --group nor --until.")
-    if options.until:
-        try:
-            until = stamp_of_text(options.until)
-        except ValueError as error:
-            wrong.append(f"--until {options.until[:40]!r}: {error}.")
-    if wrong:
-        words.note("\n".join(wrong))
+    try:
+        access = access_from(
+            options.slug, options.groups, options.until or "", is_open=options.open
+        )
+    except VisibilityError as error:
+        words.note(str(error))
         return words.WRONG_WORDS
-    groups = frozenset(g.lower() if "@" in g else g for g in options.groups)
-    place = next((f.path for f in _further() if (f.path / options.slug).is_dir()), _own().path)
-    if mirror_of(place) is not None:
-        words.note(_IN_A_BUCKET)
-        return words.REFUSED
-    access = None if options.open else Access(groups=groups, until=until)
-    about = options.slug if access is None else f"{options.slug}: {', '.join(sorted(groups))}"
-    recorded("open a set" if access is None else "restrict a set", about)
-    set_access(place / options.slug, access)
-    seen = _seen_by(place / options.slug)
+    place = place_of(_folders(), options.slug)
+    recorded(OPENED if access is None else RESTRICTED, about(options.slug, access))
+    change(place, access)
+    seen = seen_by(access, time.time())
     sys.stdout.write(Text("{set}: seen by {who}.", set=options.slug, who=seen) + "\n")
     return words.ANSWERED
 
@@ -180,13 +148,12 @@ def _share(options: argparse.Namespace) -> int:
     if wrong := days_problem(options.days):
         words.note(wrong)
         return words.WRONG_WORDS
-    places = [f.path / options.slug for f in _further() if SLUG.fullmatch(options.slug)]
-    if not any((place / ACCESS).exists() for place in places):
+    if not SLUG.fullmatch(options.slug) or access_of(place_of(_folders(), options.slug)) is None:
         words.note(
             Text("{name!r} is no restricted set. `set list` has all.", name=options.slug[:80])
         )
         return words.WRONG_WORDS
-    recorded("make a share link", options.slug)
+    recorded(SHARED, options.slug)
     secret = SHARES.create(_share_folder(), slug=options.slug, days=options.days)
     base = os.environ.get(PUBLIC_URL) or "http://localhost:8501"
     sys.stdout.write(f"{base.rstrip('/')}/results?{PARAMETER}={secret}\n")
@@ -201,7 +168,7 @@ def _shares(_: argparse.Namespace) -> int:
 
 
 def _share_folder() -> Path:
-    return SHARES.folder(state_folder(os.environ))
+    return SHARES.folder(team_folder(os.environ))
 
 
 def days_problem(days: float | None) -> Text | None:
@@ -213,14 +180,7 @@ def days_problem(days: float | None) -> Text | None:
 
 def state_of(secret: Secret) -> str:
     """Return whether a secret is valid now, in words."""
-    if secret.revoked_at is not None:
-        return Text("revoked {day}", day=day(secret.revoked_at))
-    if secret.expires_at is None:
-        return "valid"
-    until = day(secret.expires_at)
-    if secret.usable(time.time()):
-        return Text("valid until {day}", day=until)
-    return Text("expired {day}", day=until)
+    return secret.state(time.time())
 
 
 def day(stamp_s: float) -> str:
@@ -233,7 +193,7 @@ def _unshare(options: argparse.Namespace) -> int:
     if all(share.id != options.id for share in SHARES.all(folder)):
         words.note(Text("There is no share link {id}. `set shares` has all.", id=options.id[:40]))
         return words.WRONG_WORDS
-    recorded("revoke a share link", options.id)
+    recorded(UNSHARED, options.id)
     SHARES.revoke(folder, options.id)
     sys.stdout.write(Text("{id} is revoked.", id=options.id) + "\n")
     return words.ANSWERED

@@ -81,7 +81,8 @@ def run_import(options: argparse.Namespace) -> int:
         given = given_from(options.path, source)
         rows = read(options.source, given, Stated(facts=facts, options=options_of), options.set)
         terms = {"licence": options.licence}
-        terms |= {"source_url": options.source_url} if options.source_url else {}
+        address = options.source_url or source.url
+        terms |= {"source_url": address} if address else {}
         rows = [{**terms, **row} for row in rows]
         return _commit(options, rows)
     except (SourceError, RecordError, CommitError) as error:
@@ -131,8 +132,8 @@ def _commit(options: argparse.Namespace, rows: Sequence[dict[str, Any]]) -> int:
         "source": Text(
             "Imported from {path} ({title})", path=options.path.name, title=source.title
         ),
-        "source_url": options.source_url,
-        "citation": options.citation,
+        "source_url": options.source_url or source.url,
+        "citation": options.citation or source.citation,
     }
     recorded("import a set", folder_slug(options.set))
     done = commit(results / folder_slug(options.set), rows, {k: v for k, v in about.items() if v})

@@ -12,10 +12,10 @@ from planner.commands.access import day, days_problem, recorded, state_of
 from planner.core import Text
 from planner.store.disk.access import group_problem
 from planner.store.disk.secrets import ANY_SET, TOKENS, Token
-from planner.store.disk.sweeps import state_folder
+from planner.store.disk.team import team_folder
 from planner.store.pushed import SLUG
 
-_HEAD: Final = ("Id", "Name", "Sets", "Created", "State")
+_HEAD: Final = ("Id", "Name", "Owner", "Adds to", "Reads groups", "Created", "State")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     made.add_argument("--set", action="append", dest="sets", metavar="SLUG", default=[],
                       help="result set that it may add runs to; 'any' for every set")  # fmt: skip
     made.add_argument("--group", action="append", dest="groups", default=[],
-                      help="group whose restricted sets it may read")  # fmt: skip
+                      help="group whose sets it may read; with --set any, add to")  # fmt: skip
+    made.add_argument("--owner", default="", metavar="ADDRESS",
+                      help="who answers for it; useless once blocked in roles.toml")  # fmt: skip
     made.add_argument("--days", type=float, help="until it expires (default: never)")
     actions.add_parser("list", help="list all tokens, without their secrets")
     gone = actions.add_parser("revoke", help="make a token useless at once")
@@ -35,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_token(options: argparse.Namespace) -> int:
     """Create, list or revoke; return 0, or 2 for a wrong value."""
-    folder = TOKENS.folder(state_folder(os.environ))
+    folder = TOKENS.folder(team_folder(os.environ))
     if options.action == "create":
         sets = [ANY_SET if name == "any" else name for name in options.sets]
         wrong = [
@@ -49,13 +51,16 @@ def run_token(options: argparse.Namespace) -> int:
             wrong.append(Text("--group: {problem}", problem=problem))
         if not sets and not options.groups:
             wrong.append(Text("Give --set to add runs, --group to read restricted sets, or both."))
+        if options.owner and ("@" not in options.owner or group_problem([options.owner])):
+            wrong.append(Text("--owner {owner!r}: must be an address.", owner=options.owner[:40]))
         if wrong:
             words.note("\n".join(wrong))
             return words.WRONG_WORDS
         recorded("make a token", options.name)
         token = TOKENS.create(
-            folder, days=options.days, name=options.name, sets=sets, groups=options.groups
-        )
+            folder, days=options.days, name=options.name, sets=sets, groups=options.groups,
+            owner=options.owner.lower(),
+        )  # fmt: skip
         sys.stdout.write(f"{token}\n")
         words.note("Keep it secret: it is not shown again. Give it as EPOCHWISE_TOKEN.")
         return words.ANSWERED
@@ -72,4 +77,7 @@ def run_token(options: argparse.Namespace) -> int:
 
 def _cells(token: Token) -> list[str]:
     sets = ", ".join("any" if s == ANY_SET else s for s in token.sets)
-    return [token.id, token.name, sets, day(token.created_at), state_of(token)]
+    groups = ", ".join(token.groups)
+    return [
+        token.id, token.name, token.owner, sets, groups, day(token.created_at), state_of(token)
+    ]  # fmt: skip

@@ -156,7 +156,10 @@ def _stated(drawing: Drawing, line: StatedLine, scale: float) -> None:
         },
         text=[
             plural(
-                runs, "{time}, 1 run", "{time}, median of {count:,.0f} runs", time=in_one_unit(value)
+                runs,
+                "{time}, 1 run",
+                "{time}, median of {count:,.0f} runs",
+                time=in_one_unit(value),
             )
             for value, runs in zip(line.value.tolist(), line.runs.tolist(), strict=True)
         ],

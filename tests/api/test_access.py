@@ -144,6 +144,22 @@ def test_a_token_of_the_group_reads_until_it_is_revoked(results: Path, tmp_path:
     assert not leaks(_asked(right).body.decode())
 
 
+def test_a_token_of_a_blocked_owner_reads_what_everyone_does(
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    roles = tmp_path / "roles.toml"
+    roles.write_text("")
+    monkeypatch.setenv("EPOCHWISE_ROLES", str(roles))
+    place = TOKENS.folder(tmp_path / "state")
+    secret = TOKENS.create(place, name="a", groups=[TEAM], owner="eve@example.org")
+    nobodys = TOKENS.create(place, name="b", groups=[TEAM])
+    assert leaks(_asked(secret).body.decode())
+    for text in ('blocked = ["Eve@example.org"]', "blocked = damaged"):
+        roles.write_text(text)
+        assert not leaks(_asked(secret).body.decode())
+        assert leaks(_asked(nobodys).body.decode())
+
+
 def test_a_share_link_reads_its_set_until_it_is_revoked(results: Path, tmp_path: Path) -> None:
     place = SHARES.folder(tmp_path / "state")
     secret, other = SHARES.create(place, slug=SLUG), SHARES.create(place, slug="open-set")

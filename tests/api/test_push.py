@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from api.push import BURST, WRONG_BURST, Inbox, Push
 from api.routes import Rules, routes
 from planner.__main__ import main
 from planner.store import Store
+from planner.store.disk.access import Access, set_access
 from planner.store.disk.secrets import TOKENS
 from planner.store.pushed import MOST_BYTES, MOST_RUNS, body_of, read_body
 from tests.api.served import CATALOG, Answered, ask
@@ -228,9 +230,8 @@ def test_tokens_are_made_listed_and_revoked_by_the_command(
     text = capsys.readouterr().out.strip()
     token = TOKENS.checked(TOKENS.folder(tmp_path), text)
     assert token is not None
-    assert (token.name, token.sets, token.may_push("mine"), token.may_push("x")) == (
-        "lab", ("mine",), True, False
-    )  # fmt: skip
+    assert (token.name, token.sets) == ("lab", ("mine",))
+    assert [token.may_push(slug, None, 0.0) for slug in ("mine", "x")] == [True, False]
     assert main(["token", "list"]) == 0
     listed = capsys.readouterr().out
     assert token.id in listed
@@ -242,6 +243,57 @@ def test_tokens_are_made_listed_and_revoked_by_the_command(
     both = capsys.readouterr().err
     assert "--set ../x" in both
     assert "--days 0" in both
+
+
+TEAM = Access(groups=frozenset({"team"}))
+
+
+@pytest.mark.parametrize(
+    ("sets", "groups", "access", "may"),
+    [
+        (["mine"], [], None, True), (["*"], [], None, True), (["other"], ["team"], None, False),
+        (["*"], [], TEAM, False), (["*"], ["sales"], TEAM, False), (["*"], ["team"], TEAM, True),
+        (["mine"], [], TEAM, True), (["other"], ["team"], TEAM, False),
+        (["*"], [], Access(groups=TEAM.groups, until=1.0), True),
+        (["*"], [], Access(groups=TEAM.groups, until=4e9), False),
+        (["*"], ["team"], Access(), False),
+    ],
+)  # fmt: skip
+def test_a_token_adds_to_restricted_sets_of_its_groups_only(
+    client: Client, inbox: Inbox, sets: list[str], groups: list[str], access: Access | None, *,
+    may: bool,
+) -> None:  # fmt: skip
+    set_access(inbox.results / "mine", access)
+    head = {
+        "Authorization": f"Bearer {TOKENS.create(inbox.tokens, name='a', sets=sets, groups=groups)}"
+    }
+    reply = client.post(body_of("mine", {}, runs()), head)
+    assert reply.status == (200 if may else 403)
+    assert len(files(inbox)) == may
+
+
+def test_a_refused_token_learns_nothing_of_the_runs_of_a_restricted_set(
+    client: Client, inbox: Inbox
+) -> None:
+    client.post(body_of("mine", {}, runs(step_s=1.0)), bearer(inbox))
+    set_access(inbox.results / "mine", TEAM)
+    replies = [
+        client.post(body_of("mine", {}, sent), bearer(inbox))
+        for sent in (runs(step_s=1.0), runs(step_s=2.0), runs(3))
+    ]
+    assert {(r.status, r.body) for r in replies} == {(403, replies[0].body)}
+
+
+def test_a_token_of_a_blocked_owner_is_useless_at_once(inbox: Inbox) -> None:
+    gone: set[str] = set()
+    inbox = replace(inbox, blocked=lambda owner: owner in gone)
+    rules = Rules(store=lambda _: Store([]), catalogs=(CATALOG, Path("/no")), inbox=inbox)
+    client = Client(Starlette(routes=routes(rules)))
+    secret = TOKENS.create(inbox.tokens, name="a", sets=["mine"], owner="eve@example.org")
+    head = {"Authorization": f"Bearer {secret}"}
+    assert client.post(body_of("mine", {}, runs()), head).status == 200
+    gone.add("eve@example.org")
+    assert client.post(body_of("mine", {}, runs()), head).status == 401
 
 
 def test_a_damaged_token_file_opens_nothing(inbox: Inbox) -> None:

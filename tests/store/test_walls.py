@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from planner.store import Store
+from tests.faults.outcomes import Outcome, finish
 from tests.store.build import a_set, opened, row
 
 PROBES: Final = {
@@ -48,14 +49,18 @@ def store(tmp_path: Path) -> Store:
     return opened(tmp_path / "inside")
 
 
-@pytest.mark.parametrize("probe", PROBES.values(), ids=PROBES.keys())
-def test_the_store_refuses_to(tmp_path: Path, store: Store, probe: str) -> None:
-    frame = pd.DataFrame({"a": [1]})
-    query = probe.format(inside=tmp_path / "inside", outside=tmp_path / "outside")
-    with pytest.raises(duckdb.Error):
-        store.rows(query)
-    assert [p.name for p in (tmp_path / "outside").iterdir()] == ["secret.txt"]
-    assert len(frame) == 1
+@pytest.mark.faults
+def test_the_store_refuses_every_way_out(tmp_path: Path, store: Store) -> None:
+    outcome, frame = Outcome(name="ways out of DuckDB"), pd.DataFrame({"a": [1]})
+    for name, probe in PROBES.items():
+        query = probe.format(inside=tmp_path / "inside", outside=tmp_path / "outside")
+        with outcome.case(name), pytest.raises(duckdb.Error):
+            store.rows(query)
+        outcome.counts["refused"] += 1
+        if [p.name for p in (tmp_path / "outside").iterdir()] != ["secret.txt"]:
+            outcome.differs(f"{name}: something was written")
+    assert (len(frame), outcome.cases) == (1, len(PROBES))
+    finish(outcome)
 
 
 def test_after_all_refusals_the_store_still_answers(tmp_path: Path, store: Store) -> None:

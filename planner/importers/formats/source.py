@@ -40,6 +40,10 @@ class Source:
     needs: tuple[str, ...] = ("model", "system_name", "device_kind")
     options: Mapping[str, str] = field(default_factory=dict)
     basis: str = "measured"
+    url: str = ""
+    """Address of the published data that its files always are; "" for anybody's files."""
+    citation: str = ""
+    """How these data are cited where the user gives no citation."""
     endings: tuple[str, ...] = ()
     """Files that are read of a folder; without any it reads single files only."""
     beside: tuple[str, ...] = ()

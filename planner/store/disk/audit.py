@@ -2,7 +2,8 @@
 
 An entry is written before its action, under a name that holds its time and the hash of its text:
 first whole under a hidden name, synced, then linked to its final name. Nothing is ever rewritten or
-removed. A file whose text does not match its name was changed later, and is reported.
+removed. A file whose text does not match its name was changed later, and is reported. In a bucket
+the entry is an object that is put on the condition that it does not exist.
 """
 
 from __future__ import annotations
@@ -20,7 +21,12 @@ from typing import Final
 from planner.core import Text
 from planner.store.disk.access import stamp_text
 from planner.store.disk.files import UnfitFileError, bounded_json, sync_folder, write_new
+from planner.store.disk.mirrors import bring_folder
 
+RESTRICTED: Final = "restrict a set"
+OPENED: Final = "open a set"
+SHARED: Final = "make a share link"
+UNSHARED: Final = "revoke a share link"
 _NAME: Final = re.compile(r"([0-9]{19})-([0-9a-f]{32})\.json")
 _MOST_BYTES: Final = 20_000
 _MOST_LETTERS: Final = 300
@@ -45,9 +51,9 @@ class AuditError(OSError):
     """An entry cannot be written, so its action must not be done."""
 
 
-def audit_folder(state: Path) -> Path:
-    """Return the folder of the log in this server's state."""
-    return state / "audit"
+def audit_folder(team: Path) -> Path:
+    """Return the folder of the log in the team's folder."""
+    return team / "audit"
 
 
 def record(
@@ -78,9 +84,14 @@ def record(
     return entry
 
 
-def entries(folder: Path) -> Iterator[Entry | str]:
-    """Yield all entries, oldest first; the name of a file that was changed or cut instead."""
-    for path in sorted(folder.glob("*/*.json")):
+def entries(folder: Path, most: int | None = None) -> Iterator[Entry | str]:
+    """Yield entries, oldest first; the name of a file that was changed or cut instead.
+
+    `most` yields so many of the newest. OSError where they are in a bucket that cannot be read.
+    """
+    bring_folder(folder)
+    paths = sorted(folder.glob("*/*.json"))
+    for path in paths if most is None else paths[-most:]:
         match = _NAME.fullmatch(path.name)
         try:
             data = path.read_bytes()

@@ -4,7 +4,8 @@ A place `s3://bucket/prefix` has a folder in the cache of this machine. `.bucket
 the place, so that every process that gets the folder's path knows. `sync` makes the folder equal
 to the bucket: new objects are downloaded once and their seals checked, others are removed.
 `publish` writes to the bucket first, on the condition that the object does not exist, and then
-here: the bucket decides whose commit was first, and a kill in between loses nothing.
+here: the bucket decides whose commit was first, and a kill in between loses nothing. Runs are
+downloaded after the `access.json` of their set, so nobody sees a restricted set for a moment.
 
 A listing of a bucket is not made in one instant, so one that misses a known object is made again,
 as that of a folder is (`planner.store.sealed.accept`). Everything here may be deleted at any time.
@@ -16,10 +17,11 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
@@ -44,7 +46,10 @@ LOOK_S = 5.0
 """A page believes the copies for so long before the bucket is listed again, beside it [s]."""
 _INDEX: Final = ".objects.jsonl"
 _LOCK: Final = ".sync"
-_ABOUT: Final = frozenset({"set.toml", "withdrawn.json", "access.json"})
+_ACCESS: Final = "access.json"
+_ABOUT: Final = frozenset({"set.toml", "withdrawn.json", _ACCESS})
+_TEAM: Final = re.compile(r"(?:[0-9a-f]{8}|[0-9]{19}-[0-9a-f]{32})\.json")
+"""Names of tokens, share links and entries of the audit log."""
 _DOWNLOADS: Final = 8
 _TRIES: Final = 20
 IsWhole = Callable[[Path], bool]
@@ -110,12 +115,10 @@ class Mirror:
             index = self._index()
             new = [k for k, o in there.items() if not self._is_copy(k, o, here, index, is_whole)]
             about = [k for k in new if k.rsplit("/", 1)[-1] in _ABOUT]
-            for part in (
-                about,
-                [k for k in new if k.rsplit("/", 1)[-1] not in _ABOUT],
-            ):  # access before runs
+            runs = [k for k in new if k.rsplit("/", 1)[-1] not in _ABOUT]
+            for part in (about, _unlisted_access(runs, there), runs):
                 with ThreadPoolExecutor(_DOWNLOADS) as pool:
-                    for _ in pool.map(lambda key: self._fetch(key, there[key], is_whole), part):
+                    for _ in pool.map(lambda k: self._fetch(k, there.get(k), is_whole), part):
                         pass
             if gone := here - there.keys():
                 with locked(folder), locked(folder.parent):  # no reader is amid a listing
@@ -155,6 +158,23 @@ class Mirror:
         temporary.write_bytes(data)
         temporary.replace(path)
         self._note({key: Object(etag, len(data))})
+
+    def bring(self, path: Path) -> None:
+        """Make one small file here the object that is in the bucket now, or remove it.
+
+        Raises:
+            BucketError: the bucket cannot be read.
+        """
+        got = self.bucket.get(self._key(path))
+        if got is None:
+            path.unlink(missing_ok=True)
+            return
+        if not path.exists() or path.read_bytes() != got[0]:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = path.with_name(f".{path.name}.{os.getpid()}.{uuid.uuid4().hex[:8]}.tmp")
+            temporary.write_bytes(got[0])
+            temporary.replace(path)
+            self._note({self._key(path): Object(got[1], len(got[0]))})
 
     def remove(self, path: Path) -> None:
         """Delete a file, in the bucket and here."""
@@ -358,8 +378,34 @@ def named(path: Path) -> str:
     return str(mirror.address) if key == "." else f"{mirror.address}/{key}"
 
 
+def bring(path: Path) -> None:
+    """Bring a small copy from a bucket up to date; OSError where the bucket cannot be read."""
+    if (mirror := mirror_of(path)) is not None:
+        mirror.bring(path)
+
+
+def bring_folder(folder: Path) -> None:
+    """Bring the small files of a folder up to date where it has copies from a bucket.
+
+    OSError where the bucket cannot be read.
+    """
+    if (mirror := mirror_of(folder)) is not None:
+        mirror.sync(folder, lambda _: True)
+
+
+def _unlisted_access(runs: Sequence[str], there: Mapping[str, Object]) -> list[str]:
+    """Return the access.json of sets whose runs were listed without one.
+
+    A long listing is not of one instant: it may hold a new run and miss the older access.json.
+    """
+    places = {key.rpartition("/")[0] for key in runs if key.endswith(".parquet")}
+    keys = (f"{place}/{_ACCESS}" for place in sorted(places) if place)
+    return [key for key in keys if key not in there]
+
+
 def _is_ours(name: str) -> bool:
-    return name in _ABOUT or (name[0] != "." and name.lower().endswith(".parquet"))
+    known = name in _ABOUT or _TEAM.fullmatch(name) is not None
+    return known or (name[0] != "." and name.lower().endswith(".parquet"))
 
 
 def _is_ours_at(key: str) -> bool:

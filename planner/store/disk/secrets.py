@@ -1,6 +1,6 @@
 """Secrets that this server gives out: tokens of programs, and links that show one restricted set.
 
-One JSON file a secret, in a folder of this server's state, readable by its owner only. A secret is
+One JSON file a secret, in a folder of the team's, readable by its owner only. A secret is
 `<prefix>_<id>_<text>` with 32 random bytes, so a plain sha256 cannot be searched. It is shown once;
 only its hash is stored.
 """
@@ -17,7 +17,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
+from planner.core import Text
+from planner.store.disk.access import Access, stamp_text
 from planner.store.disk.files import UnfitFileError, bounded_json, write_whole
+from planner.store.disk.mirrors import bring, bring_folder
 
 ANY_SET: Final = "*"
 PARAMETER: Final = "share"
@@ -46,19 +49,47 @@ class Secret:
         """Return whether the secret is neither revoked nor expired."""
         return self.revoked_at is None and (self.expires_at is None or now_s < self.expires_at)
 
+    def state(self, now_s: float) -> str:
+        """Return whether the secret is valid, in words."""
+        if self.revoked_at is not None:
+            return Text("revoked {day}", day=stamp_text(self.revoked_at)[:10])
+        if self.expires_at is None:
+            return "valid"
+        day = stamp_text(self.expires_at)[:10]
+        if self.usable(now_s):
+            return Text("valid until {day}", day=day)
+        return Text("expired {day}", day=day)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token(Secret):
-    """A token of a program: may add runs to `sets` (`*` is any) and read sets of `groups`."""
+    """A token of a program: may add runs to `sets` (`*` is any) and read sets of `groups`.
+
+    `owner` is the address of the person who answers for it: if roles.toml blocks them, the token is
+    useless.
+    """
 
     name: str
     sets: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
+    owner: str = ""
     lists: ClassVar[tuple[str, ...]] = ("sets", "groups")
 
-    def may_push(self, slug: str) -> bool:
-        """Return whether the token may add runs to a result set."""
-        return ANY_SET in self.sets or slug in self.sets
+    def may_push(self, slug: str, access: Access | None, now_s: float) -> bool:
+        """Return whether the token may add runs to a result set.
+
+        Args:
+            slug: of the set.
+            access: who sees the set; None for an open one.
+            now_s: the time, in UTC s since 1970.
+
+        A token for any set adds to a restricted one only as a member of its groups. One that names
+        the set may: whoever made the token chose it.
+        """
+        if slug in self.sets:
+            return True
+        sees = access is None or access.is_open(now_s) or access.groups & {*self.groups}
+        return ANY_SET in self.sets and bool(sees)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,9 +110,9 @@ class Secrets(Generic[Kind]):
     prefix: str
     name: str
 
-    def folder(self, state: Path) -> Path:
-        """Return the folder of these secrets in a server's state."""
-        return state / self.name
+    def folder(self, team: Path) -> Path:
+        """Return the folder of these secrets in the team's folder."""
+        return team / self.name
 
     def create(self, folder: Path, *, days: float | None = None, **facts: object) -> str:
         """Store a new secret, valid for `days` or without end, and return its text."""
@@ -96,25 +127,34 @@ class Secrets(Generic[Kind]):
 
     def all(self, folder: Path) -> list[Kind]:
         """Return all stored secrets, oldest first; damaged files are left out."""
+        bring_folder(folder)
         found = (self._read(path) for path in folder.glob("*.json"))
         return sorted((s for s in found if s), key=lambda s: (s.created_at, s.id))
 
     def revoke(self, folder: Path, secret_id: str) -> bool:
         """Make a secret useless at once; return whether there is one of that id."""
-        secret = self._read(folder / f"{secret_id}.json") if _ID.fullmatch(secret_id) else None
+        secret = self._brought(folder, secret_id) if _ID.fullmatch(secret_id) else None
         if secret is not None and secret.revoked_at is None:
             _write(folder, replace(secret, revoked_at=time.time()))
         return secret is not None
 
     def checked(self, folder: Path, text: str, now_s: float | None = None) -> Kind | None:
-        """Return the usable secret that `text` is, else None."""
+        """Return the usable secret that `text` is, else None.
+
+        OSError where the secrets are in a bucket that cannot be read.
+        """
         match = _SHAPE.fullmatch(text)
         if match is None or match[1] != self.prefix:
             return None
-        secret = self._read(folder / f"{match[2]}.json")
+        secret = self._brought(folder, match[2])
         if secret is None or not hmac.compare_digest(secret.sha256, _hash(match[3])):
             return None
         return secret if secret.usable(time.time() if now_s is None else now_s) else None
+
+    def _brought(self, folder: Path, secret_id: str) -> Kind | None:
+        path = folder / f"{secret_id}.json"
+        bring(path)
+        return self._read(path)
 
     def _read(self, path: Path) -> Kind | None:
         try:

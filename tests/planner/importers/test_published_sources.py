@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import pickle
 from pathlib import Path
 from typing import Any
@@ -299,42 +300,144 @@ def test_published_speeds_of_tf_cnn_benchmarks_come_back() -> None:
         assert row["accelerators_per_node"] == int(line["n_gpus"])
 
 
-def test_a_summary_of_perfzero_gives_its_speed() -> None:
-    body = {
-        "benchmark_result": {
-            "name": "resnet.run", "succeeded": True, "wall_time": 100.0,
-            "metrics": [{"name": "exp_per_second", "value": 3000.0}],
-        },
-        "system_info": {"accelerator_model": "V100", "accelerator_count": 8},
-    }  # fmt: skip
-    facts = {"device_kind": "gpu", "global_batch_size": 1024}
-    [row] = rows_of("tf-benchmarks", {"a.json": json.dumps(body)}, facts)
+@pytest.mark.parametrize(
+    ("devices", "per_node", "nodes"),
+    [
+        ("['job:worker/replica:0/task0/gpu:0', 'job:worker/replica:0/task1/gpu:0']", 1, 2),
+        ("['job:worker/task0/gpu:0', 'job:worker/task0/gpu:1', 'job:worker/task1/gpu:0', "
+         "'job:worker/task1/gpu:1']", 2, 2),
+    ],
+)  # fmt: skip
+def test_devices_of_several_machines_are_counted_by_machine(
+    devices: str, per_node: int, nodes: int
+) -> None:
+    log = TF_LOG.replace("['/gpu:0', '/gpu:1']", devices)
+    [row] = rows_of("tf-benchmarks", {"a.log": log}, {"system_name": "K80s"})
+    assert (row["accelerators_per_node"], row["number_of_nodes"]) == (per_node, nodes)
+    assert (row["device_kind"], row["framework_version"]) == ("gpu", "1.13")
+
+
+def test_a_log_of_horovod_needs_the_number_of_machines() -> None:
+    devices = str([f"horovod/gpu:{n}" for n in range(4)])
+    files: dict[str, str | bytes] = {"a.log": TF_LOG.replace("['/gpu:0', '/gpu:1']", devices)}
+    facts = {"system_name": "K80s"}
+    assert "number_of_nodes" in refused("tf-benchmarks", files, facts)
+    [row] = rows_of("tf-benchmarks", files, {**facts, "number_of_nodes": 2})
+    assert (row["accelerators_per_node"], row["number_of_nodes"]) == (2, 2)
+
+
+PERFZERO: dict[str, Any] = {
+    "execution_id": "2019-07-01-00-00-00-000000",
+    "execution_timestamp": 1.0,
+    "benchmark_result": {
+        "name": "official.benchmark.keras_imagenet_benchmark.Resnet50KerasBenchmarkReal.run",
+        "succeeded": True, "wall_time": 100.0,
+        "metrics": [
+            {"name": "accuracy_top_1", "value": 0.76, "min_value": 0.75},
+            {"name": "exp_per_second", "value": 3000.0},
+            {"name": "avg_exp_per_second", "value": 2900.0},
+        ],
+    },
+    "benchmark_info": {"harness_name": "perfzero", "has_exception": False},
+    "setup_info": {},
+    "ml_framework_info": {"name": "tensorflow", "version": "1.14.0"},
+    "system_info": {
+        "platform_name": "gcp", "accelerator_model": "V100", "accelerator_count": 8,
+        "accelerator_driver_version": "418.67", "cpu_model": "Xeon", "cpu_socket_count": 2,
+        "physical_cpu_count": 48, "hostname": "a-host",
+    },
+}  # fmt: skip
+"""The fields of a perfzero_summary.json (tensorflow/benchmarks, perfzero/report_utils.py)."""
+PERFZERO_FACTS = {"device_kind": "gpu", "global_batch_size": 1024}
+
+
+def perfzero(**result: object) -> str:
+    about = PERFZERO["benchmark_result"] | result
+    return json.dumps(PERFZERO | {"benchmark_result": about})
+
+
+def test_a_summary_of_perfzero_gives_speed_time_versions_and_host(tmp_path: Path) -> None:
+    [row] = rows_of("tf-benchmarks", {"a.json": perfzero()}, PERFZERO_FACTS)
     assert (row["throughput"], row["total_s"], row["accelerators_per_node"]) == (3000.0, 100.0, 8)
+    assert (row["framework_version"], row["host_processor_model_name"]) == ("1.14.0", "Xeon")
+    assert "a-host" not in str(row)
+    assert commit(tmp_path / "mine", [row], {"title": "Mine"}).new == 1
+
+
+def test_perfzero_of_tf_cnn_benchmarks_has_the_time_of_a_step() -> None:
+    metrics = [{"name": "examples_per_sec", "value": 400.0}]
+    name = "leading_indicators_test.Resnet50Benchmarks.benchmark_synth_1gpu_gpuparams"
+    text = perfzero(name=name, metrics=metrics, wall_time=0.32)
+    [row] = rows_of("tf-benchmarks", {"a.json": text}, PERFZERO_FACTS)
+    assert (row["throughput"], row["step_s"], row.get("total_s")) == (400.0, 0.32, None)
+    why = refused(
+        "tf-benchmarks",
+        {"a.json": perfzero(name=name.replace("Benchmarks.", "BenchmarksInference."))},
+        PERFZERO_FACTS,
+    )
+    assert "only trainings" in why
+
+
+def test_a_failed_benchmark_of_perfzero_is_refused() -> None:
+    text = perfzero(succeeded=False, wall_time=-1, metrics=[])
+    why = refused("tf-benchmarks", {"a.json": text}, PERFZERO_FACTS)
+    assert "did not succeed" in why
 
 
 # -- Shallue et al. -------------------------------------------------------------------------------
 
 
 def study(status: str = "COMPLETE") -> dict[str, str | bytes]:
-    about = {"dataset": "mnist", "model": "cnn", "optimizer": "momentum", "batch_size": 16}
-    trial = {"trial_id": 3, "status": status, "parameters": {"learning_rate": 0.1}}
+    """A study with one trial, with the fields that the README of batch_science lists."""
+    about = {
+        "batch_size": 256, "dataset": "imagenet", "early_stopping": False, "model": "resnet_50",
+        "optimizer": "nesterov_momentum", "train_steps": 600_000,
+        "parameter_configs": {
+            "end_learning_rate_factor": {"min_value": 1e-4, "max_value": 0.1, "type": "DOUBLE"},
+            "learning_rate": {"min_value": 1e-4, "max_value": 10.0, "type": "DOUBLE"},
+        },
+    }  # fmt: skip
+    trial = {
+        "_internal_study_name": "a", "_internal_trial_id": 2,
+        "parameters": {
+            "end_learning_rate_factor": 0.0003, "label_smoothing": 0.01, "learning_rate": 0.0125,
+            "learning_rate_decay_steps": 522_526, "momentum": 0.978,
+        },
+        "status": status, "steps": 600_000, "trial_id": 2,
+    }  # fmt: skip
+    table = (
+        "step,train/classification_error,val/classification_error\n"
+        "0,0.999,0.999\n1000,0.994,0.994\n600000,0.12,0.244\n"
+    )
     return {
-        "w/1/study.json": json.dumps(about),
-        "w/1/3/metadata.json": json.dumps(trial),
-        "w/1/3/measurements.csv": "step,val/error\n10,0.5\n20,0.1\n",
+        "w/256/study.json": json.dumps(about),
+        "w/256/2/metadata.json": json.dumps(trial),
+        "w/256/2/measurements.csv": table,
     }
+
+
+METRIC = "val/classification_error"
 
 
 def test_a_study_gives_a_run_per_trial(tmp_path: Path) -> None:
     facts = {"system_name": "not stated", "device_kind": "tpu"}
-    [row] = rows_of("shallue", study(), facts, metric="val/error")
-    assert (row["model"], row["global_batch_size"], row["learning_rate"]) == ("cnn", 16, 0.1)
-    assert [(e["step"], e["value"]) for e in row["evaluations"]] == [(10, 0.5), (20, 0.1)]
+    [row] = rows_of("shallue", study(), facts, metric=METRIC)
+    assert (row["model"], row["global_batch_size"], row["optimizer"]) == (
+        "resnet_50", 256, "nesterov_momentum",
+    )  # fmt: skip
+    assert row["learning_rate"] == 0.0125  # not the factor or the decay, which come first
+    assert [(e["step"], e["samples"]) for e in row["evaluations"]] == [
+        (1000, 256_000), (600_000, 153_600_000),
+    ]  # fmt: skip
     assert row["evaluation_higher_is_better"] is False
     assert commit(tmp_path / "mine", [row], {"title": "Mine"}).new == 1
-    [row] = rows_of("shallue", study("INFEASIBLE"), facts, metric="val/error")
-    assert row["status"] == "nan"
+    ends = {"INFEASIBLE": "nan", "INCOMPLETE": "killed"}
+    for status, expected in ends.items():
+        [row] = rows_of("shallue", study(status), facts, metric=METRIC)
+        assert row["status"] == expected
+    assert "do not say why" in row["status_reason"]
     assert "option metric: is missing" in refused("shallue", study(), facts)
+    assert "is unknown" in refused("shallue", study("STOPPED"), facts, metric=METRIC)
 
 
 # -- step logs ------------------------------------------------------------------------------------
@@ -397,29 +500,123 @@ PRINTED = {
 """Columns of a run, and of the author's table."""
 
 
-@needs_datasets
-def test_pickles_reproduce_the_published_table_to_its_rounding() -> None:
-    folder = DATASETS / "koshian2_tpu_benchmark"
+FLAGS = ("use_validation", "use_augmentation", "from_storage")
+CHECKOUT = os.environ.get("EPOCHWISE_KOSHIAN2", "")
+"""A checkout of github.com/koshian2/TPU-Benchmark, for the two tests that need the real files."""
+
+
+def published_rows(text: str) -> dict[tuple[str, ...], list[float]]:
+    """The numbers of result.md by device, batch, validation, augmentation, storage and workers."""
+    lines = [[c.strip() for c in x.strip("| \n").split("|")] for x in text.splitlines()[2:]]
+    return {tuple(cells[:6]): [float(c) for c in cells[6:]] for cells in lines if len(cells) == 11}
+
+
+def as_published(row: dict[str, Any]) -> tuple[tuple[str, ...], list[float]]:
+    """A run under the key of result.md, with the same five numbers."""
+    flags = (row["validation"], row["augmentation"], row["storage"] == "storage")
+    key = (row["device_kind"], row["global_batch_size"], *flags, row["workers"])
+    return tuple(str(k).upper() if isinstance(k, bool) else str(k) for k in key), [
+        row[name] for name in PRINTED
+    ]
+
+
+def as_result_md(lines: list[dict[str, str]]) -> str:
+    """result.md as its author wrote it, from lines of the published table."""
+    head = ["device", "batch_size", *FLAGS, "num_workers", *PRINTED.values()]
+    rows = [
+        [line["device"], line["batch_size"], *(["FALSE", "TRUE"][int(line[f])] for f in FLAGS),
+         line["num_workers"], *(line[n] for n in PRINTED.values())]
+        for line in lines
+    ]  # fmt: skip
+    cells = [head, [":---:"] * len(head), *rows]
+    return "".join(f"|{'|'.join(f' {c} ' for c in line)}|\n" for line in cells)
+
+
+def checkout_of(folder: Path, place: Path) -> list[dict[str, str]]:
+    """Write the files of the repository from the public data set; return the published lines.
+
+    Names, nesting, order and types are those of its script: `sep` files of two trials a file.
+    """
     trials: dict[tuple[str, str, str], list[dict[str, str]]] = {}
     with (folder / "epochs_main.csv").open(encoding="utf-8", newline="") as file:
         for line in csv.DictReader(file):
-            key = line["device"], line["batch_size"], line["pattern"]
+            key = line["source_file"], line["batch_size"], line["pattern"]
             trials.setdefault(key, []).append(line)
+    files: dict[str, list[dict[str, Any]]] = {}
+    for (name, batch, _), lines in trials.items():
+        scores = [np.float64(x["train_loss"]) for x in lines]
+        history = {
+            "loss": scores, "acc": scores, "initial_time": float(lines[0]["pre_train_seconds"]),
+            "times": [float(x["epoch_seconds"]) for x in lines],
+        }  # fmt: skip
+        about = {
+            "device": lines[0]["device"], "batch_size": int(batch),
+            **{f: lines[0][f] == "1" for f in FLAGS},
+            "result": history, "num_workers": int(lines[0]["num_workers"]),
+        }  # fmt: skip
+        files.setdefault(name, []).append(about)
+    for name, made in files.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_bytes(dat(made))
     with (folder / "published_summary_main.csv").open(encoding="utf-8", newline="") as file:
-        published = list(csv.DictReader(file))
-    assert len(published) == len(trials)
-    for line in published:
-        lines = trials[line["device"], line["batch_size"], line["pattern"]]
-        flags = {n: line[n] == "1" for n in ("use_validation", "use_augmentation", "from_storage")}
-        made = trial(
-            [float(x["epoch_seconds"]) for x in lines], device=line["device"],
-            batch_size=int(line["batch_size"]), num_workers=int(line["num_workers"]), **flags,
-        )  # fmt: skip
-        made["result"]["initial_time"] = float(lines[0]["pre_train_seconds"])
-        [row] = rows_of("koshian2", {"a.dat": dat([made])}, {})
-        for name, of in PRINTED.items():
-            assert row[name] == pytest.approx(float(line[of]), abs=0.06), (line, name)
-    assert any(float(p["second_epoch_sd"]) > 57.0 for p in published)
+        return list(csv.DictReader(file))
+
+
+def imported(place: Path) -> list[dict[str, Any]]:
+    """The runs of a checkout, as the command reads them."""
+    source = SOURCES["koshian2"]
+    return read(source.name, given_from(place / "raw_result" / "main", source), Stated(), "Mine")
+
+
+def differences(rows: list[dict[str, Any]], text: str, within_s: float = 0.0501) -> list[str]:
+    """Rows of result.md that the import does not give, to its rounding of 0.1 s."""
+    ours = dict(as_published(row) for row in rows)
+    expected = published_rows(text)
+    assert ours.keys() == expected.keys()
+    return [
+        f"{key}: {ours[key]} {numbers}"
+        for key, numbers in expected.items()
+        if any(abs(a - b) > within_s for a, b in zip(ours[key], numbers, strict=True))
+    ]
+
+
+@needs_datasets
+def test_a_checkout_reproduces_its_result_table_to_its_rounding(tmp_path: Path) -> None:
+    lines = checkout_of(DATASETS / "koshian2_tpu_benchmark", tmp_path)
+    rows = imported(tmp_path)
+    assert len(rows) == len(lines)
+    rounded_s = 0.06  # the data set has six digits of each epoch
+    assert differences(rows, as_result_md(lines), rounded_s) == []
+    assert max(row["later_epoch_sd_s"] for row in rows) == pytest.approx(57.8, abs=0.05)
+    one = rows[0] | {"later_epoch_mean_s": rows[0]["later_epoch_mean_s"] + 0.2}
+    assert len(differences([one, *rows[1:]], as_result_md(lines), rounded_s)) == 1
+
+
+@pytest.mark.skipif(not CHECKOUT, reason="EPOCHWISE_KOSHIAN2 names no checkout of TPU-Benchmark")
+def test_the_80_runs_of_the_real_checkout_are_those_of_its_result_table() -> None:
+    rows = imported(Path(CHECKOUT))
+    text = (Path(CHECKOUT) / "result" / "result.md").read_text(encoding="utf-8")
+    assert (len(rows), len(published_rows(text))) == (80, 80)
+    assert differences(rows, text) == []
+
+
+@pytest.mark.parametrize(
+    ("augment", "storage", "batch", "checked"),
+    [(False, False, 256, 10_000), (True, False, 256, 39 * 32), (True, True, 256, 39 * 256)],
+)
+def test_images_of_a_validation_are_those_that_the_script_feeds(
+    *, augment: bool, storage: bool, batch: int, checked: int
+) -> None:
+    made = trial([2.0, 1.0, 1.0], batch_size=batch, use_validation=True,
+                 use_augmentation=augment, from_storage=storage)  # fmt: skip
+    [row] = rows_of("koshian2", {"a.dat": dat([made])}, {})
+    assert (row["validation_samples"], row["validation_samples_per_epoch"]) == (10_000, checked)
+
+
+def test_published_data_keep_their_address_and_citation() -> None:
+    known = {name for name, source in SOURCES.items() if source.citation}
+    assert known == {"koshian2", "shallue", "dawnbench", "lambda"}
+    assert all(SOURCES[name].url.startswith("https://github.com/") for name in known)
 
 
 def test_pickles_are_for_the_command_line_only() -> None:

@@ -101,6 +101,9 @@ SOURCE: Final = Source(
     refuses="the number of accelerators and the batch, which stand in free text: state them",
     read=_read,
     basis="published",
+    url="https://github.com/stanford-futuredata/dawn-bench-entries",
+    citation="Coleman et al.: DAWNBench: An End-to-End Deep Learning Benchmark and Competition, "
+    "2017",
     endings=(".json", ".tsv"),
     beside=(".tsv",),
 )

@@ -17,8 +17,11 @@ from planner.core import Text
 from planner.importers.formats.given import Given, SourceError
 from planner.importers.formats.source import Row, Source, Stated, later, number, whole
 
+URL: Final = "https://github.com/koshian2/TPU-Benchmark"
 MODEL: Final = "WideResNet 7x7 103M"
 TRAIN, VALIDATION = 50_000, 10_000
+_FLOW_BATCH: Final = 32
+"""Images of a validation batch that Keras' generator in memory takes where none is stated."""
 _FORMS: Final = {"f8": "d", "f4": "f", "i8": "q", "i4": "i"}
 _CASE: Final = (
     "device_kind", "global_batch_size", "validation", "augmentation", "storage", "workers", "feed",
@@ -133,6 +136,7 @@ def _row(trial: Mapping[str, Any], name: str, stated: Stated) -> dict[str, Any]:
     device, mode = str(trial.get("device")), trial.get("mode")
     check, augment, storage = (bool(trial.get(n)) for n in _PATTERNS)
     floored = mode in {1, 2} or augment or storage
+    checked = _checked(batch, augment=augment, storage=storage) if check else None
     return {
         "model": MODEL, "dataset": "CIFAR-100", "optimizer": "Adam", "precision": "float32",
         "synthetic_data": False, "input_shape": "32x32x3", "framework": "TensorFlow",
@@ -144,6 +148,7 @@ def _row(trial: Mapping[str, Any], name: str, stated: Stated) -> dict[str, Any]:
         "feed": ("fit", "fit truncated", "generator")[mode] if isinstance(mode, int)
         and mode in range(3) else ("generator" if floored else "fit"),
         "train_samples": TRAIN, "validation_samples": VALIDATION if check else None,
+        "validation_samples_per_epoch": checked,
         "samples_per_epoch": TRAIN // batch * batch if floored else TRAIN,
         "pre_train_s": start, **later(epochs), "total_s": start + sum(epochs),
         "epochs": [
@@ -151,8 +156,19 @@ def _row(trial: Mapping[str, Any], name: str, stated: Stated) -> dict[str, Any]:
              "metric": None} for i, t in enumerate(epochs, 1)
         ],
         "source": "koshian2/TPU-Benchmark", "source_path": name, "licence": "MIT",
-        "source_url": "https://github.com/koshian2/TPU-Benchmark",
+        "source_url": URL,
     }  # fmt: skip
+
+
+def _checked(batch: int, *, augment: bool, storage: bool) -> int:
+    """Return the images of one validation, as the script of the repository feeds them.
+
+    `fit` takes all. Generators take 10,000 // batch batches: of the run's size from storage, of
+    Keras' default size in memory.
+    """
+    if not (augment or storage):
+        return VALIDATION
+    return VALIDATION // batch * (batch if storage else _FLOW_BATCH)
 
 
 SOURCE: Final = Source(
@@ -160,10 +176,13 @@ SOURCE: Final = Source(
     title="koshian2/TPU-Benchmark (pickles of article 002)",
     files="raw_result of a checkout: *.dat",
     reads="time before training and of each epoch, batch, input pattern",
-    derives="samples of an epoch: 50,000 for fit, whole batches only for generators",
+    derives="images of an epoch and of a validation: all for fit, whole batches for generators",
     refuses="every name in a pickle but numpy's dtype and scalar; it is for the command line only",
     read=_read,
     needs=("system_name", "device_kind"),
+    basis="published",
     endings=(".dat",),
     on_page=False,
+    url=URL,
+    citation=f"koshian2: TPU-Benchmark, 2018, {URL}",
 )

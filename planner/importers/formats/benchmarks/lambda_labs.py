@@ -83,4 +83,6 @@ SOURCE: Final = Source(
     needs=("model", "system_name", "device_kind"),
     options={"precision": "of the whole table, as fp16, where columns do not name it"},
     basis="published",
+    url="https://github.com/lambdal/deeplearning-benchmark",
+    citation="Lambda: deeplearning-benchmark",
 )

@@ -10,11 +10,12 @@ from planner.core import Text
 from planner.importers.formats.given import Given, SourceError, json_of, table_of
 from planner.importers.formats.source import Row, Source, Stated, number, rises, whole
 
+URL: Final = "https://github.com/google-research/google-research/tree/master/batch_science"
 _STUDY: Final = "study.json"
 _ENDED: Final = {
     "COMPLETE": ("ok", None),
-    "INCOMPLETE": ("timeout", "the trial did not use its whole budget of steps"),
-    "INFEASIBLE": ("nan", "the loss diverged"),
+    "INCOMPLETE": ("killed", "the trial was not completed; its files do not say why"),
+    "INFEASIBLE": ("nan", "training diverged"),
 }
 _LOWER: Final = ("error", "loss", "entropy")
 
@@ -65,10 +66,8 @@ def _trial(given: Given, name: str, metric: str) -> Row:
     ]
     if not rises(found):
         raise SourceError(name, ["the steps of measurements.csv do not rise. Restore the file."])
-    settings: Mapping[str, Any] = next(
-        (about[k] for k in ("parameters", "hparams") if isinstance(about.get(k), dict)), {}
-    )
-    rate = next((number(v) for k, v in settings.items() if "learning_rate" in str(k)), None)
+    settings = about.get("parameters")
+    rate = number(settings.get("learning_rate")) if isinstance(settings, dict) else None
     return {
         "model": str(study.get("model") or "") or None,
         "dataset": str(study.get("dataset") or "") or None,
@@ -83,6 +82,7 @@ def _trial(given: Given, name: str, metric: str) -> Row:
         "final_metric": found[-1]["value"] if found else None,
         "evaluations": found or None,
         "source": "Shallue et al. 2019, measurements",
+        "source_url": URL,
         "source_path": name,
     }
 
@@ -99,11 +99,14 @@ SOURCE: Final = Source(
     title="Measurements of Shallue et al. (batch_science)",
     files="folder of a workload: STUDY/study.json, STUDY/TRIAL/metadata.json, measurements.csv",
     reads="batch, optimiser, learning rate, status, one metric by step",
-    derives="from its name, whether the metric rises; samples = step x batch",
-    refuses="a metric that is not named, unknown states of a trial",
+    derives="from its name, whether the metric rises; samples = step x batch; without step 0",
+    refuses="a metric that is not named, unknown states of a trial; the data name no hardware",
     read=_read,
     needs=("model", "system_name", "device_kind"),
     options={"metric": "column of measurements.csv"},
     basis="published",
+    url=URL,
+    citation="Shallue et al.: Measuring the Effects of Data Parallelism on Neural Network "
+    "Training, JMLR 20 (112), 2019, http://jmlr.org/papers/v20/18-789.html",
     endings=(".json", ".csv"),
 )

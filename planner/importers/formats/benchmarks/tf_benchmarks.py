@@ -11,14 +11,19 @@ from planner.importers.formats.given import Given, SourceError, json_of, text_of
 from planner.importers.formats.source import Row, Source, Stated, number, whole
 
 _HEAD: Final = re.compile(
-    r"^.{0,200}?(?P<name>Model|Dataset|Batch size|Devices|Optimizer|Mode|Precision):"
+    r"^.{0,200}?(?P<name>TensorFlow|Model|Dataset|Batch size|Devices|Optimizer|Mode):"
     r"\s+(?P<value>.+?)\s*$",
     re.MULTILINE,
 )
+_DEVICE: Final = re.compile(r"(?:task:?(\d+)/)?(gpu|cpu|tpu):\d+")
+"""A device of the log's list, and the task that has it in a training of several machines."""
 _EACH: Final = re.compile(r"(\d+)\.?\d* per device")
 _TOTAL: Final = re.compile(r"total images/sec: (\d+(?:\.\d+)?)")
 _STEP: Final = re.compile(r"images/sec: (\d+(?:\.\d+)?) \+/- ")
-_SPEEDS: Final = ("exp_per_second", "avg_exp_per_second", "average_examples_per_second")
+_OF_RUNS: Final = ("exp_per_second", "avg_exp_per_second")
+"""Speeds of the official models, whose wall time is that of the whole run."""
+_OF_STEPS: Final = "examples_per_sec"
+"""Speed of tf_cnn_benchmarks, whose wall time is the mean of a step."""
 
 
 def _read(given: Given, stated: Stated) -> Sequence[Row]:
@@ -41,10 +46,16 @@ def _log(given: Given, stated: Stated) -> Row:
         problems.append("total images/sec: is 0. The run failed.")
     if head.get("Mode", "training").lower() not in {"training", "benchmark", "train"}:
         problems.append(Text("mode {mode}: only trainings are read.", mode=head["Mode"]))
+    if "horovod" in head.get("Devices", "") and "number_of_nodes" not in stated.facts:
+        text = "Horovod lists the devices of all machines. State the fact number_of_nodes."
+        problems.append(text)
     if problems:
         raise SourceError(given.first, problems)
     batch = re.match(r"(\d+)(?:\.0)? global", head.get("Batch size", ""))
-    devices = len(re.findall(r"(?:gpu|cpu|tpu):\d+", head.get("Devices", ""))) or None
+    listed = _DEVICE.findall(head.get("Devices", ""))
+    stated_nodes = stated.facts.get("number_of_nodes")
+    nodes = len({task for task, _ in listed if task}) or stated_nodes or 1
+    devices = len(listed) // nodes or None
     each = _EACH.search(text)
     speed = float(total[0])
     whole_batch = int(batch[1]) if batch else stated.facts.get("global_batch_size")
@@ -56,8 +67,10 @@ def _log(given: Given, stated: Stated) -> Row:
         "global_batch_size": whole_batch,
         "per_device_batch_size": int(each[1]) if each else None,
         "accelerators_per_node": devices,
-        "device_kind": "gpu" if "gpu:" in head.get("Devices", "") else None,
+        "number_of_nodes": nodes,
+        "device_kind": "gpu" if any(kind == "gpu" for _, kind in listed) else None,
         "framework": "TensorFlow",
+        "framework_version": head.get("TensorFlow"),
         "engine": "tf_cnn_benchmarks",
         "throughput": speed,
         "step_s": whole_batch / speed if whole_batch else None,
@@ -74,29 +87,45 @@ def _perfzero(given: Given) -> list[Row]:
         raise SourceError(given.first, ["it has no benchmark_result. Give PerfZero's summary."])
     metrics = result.get("metrics")
     listed = [m for m in metrics if isinstance(m, dict)] if isinstance(metrics, list) else []
-    speed = next(
-        (number(m.get("value")) for n in _SPEEDS for m in listed if m.get("name") == n), None
-    )
+    named = {str(m.get("name")): number(m.get("value")) for m in listed}
+    by_step = not any(name in named for name in _OF_RUNS)
+    speeds = (_OF_STEPS,) if by_step else _OF_RUNS
+    speed = next((named[name] for name in speeds if name in named), None)
+    name = str(result.get("name") or "")
     system = _part(body, "system_info") or _part(body, "platform_info")
     problems: list[str] = []
     if not speed or speed <= 0.0:
         problems.append(
-            Text("its metrics have none of {speeds} above 0.", speeds=", ".join(_SPEEDS))
+            Text(
+                "its metrics have none of {speeds} above 0.",
+                speeds=", ".join((*_OF_RUNS, _OF_STEPS)),
+            )
         )
     if result.get("succeeded") is False:
         problems.append("benchmark_result: did not succeed.")
+    if any(word in name.lower() for word in ("inference", "forward")):
+        problems.append(Text("{name}: only trainings are read.", name=name[:80]))
+    wall_s = number(result.get("wall_time"))
+    wall_s = wall_s if wall_s is not None and wall_s > 0.0 else None
+    framework = _part(body, "ml_framework_info")
     if problems:
         raise SourceError(given.first, problems)
     return [
         {
-            "model": str(result.get("name") or "") or None,
-            "total_s": number(result.get("wall_time")),
+            "model": name or None,
+            "total_s": None if by_step else wall_s,
+            "step_s": wall_s if by_step else None,
             "throughput": speed,
             "framework": "TensorFlow",
+            "framework_version": str(framework.get("version") or "") or None,
             "engine": "PerfZero",
             "accelerator_model_name": str(system.get("accelerator_model") or "") or None,
             "system_name": str(system.get("accelerator_model") or "") or None,
             "accelerators_per_node": whole(system.get("accelerator_count")),
+            "accelerator_driver_version": str(system.get("accelerator_driver_version") or "")
+            or None,
+            "host_processor_model_name": str(system.get("cpu_model") or "") or None,
+            "host_processors_per_node": whole(system.get("cpu_socket_count")),
         }
     ]
 
@@ -110,9 +139,9 @@ SOURCE: Final = Source(
     name="tf-benchmarks",
     title="tf_cnn_benchmarks log or PerfZero summary",
     files="a log with `total images/sec`, or PerfZero's JSON",
-    reads="images/s, model, data set, batch, devices; wall time of PerfZero",
-    derives="step time = global batch / images/s; the number of devices from their list",
-    refuses="logs of several runs, other modes than training, examples/s under unknown names",
+    reads="images/s, model, data set, batch, devices; PerfZero's wall time, versions and host",
+    derives="step time = global batch / images/s; machines and their devices from the list",
+    refuses="logs of several runs, other modes than training, speeds under unknown names",
     read=_read,
     needs=("model", "system_name", "device_kind", "global_batch_size"),
 )

@@ -1,0 +1,206 @@
+"""No download, saved view, error or link of another set holds anything of a hidden one.
+
+Every box of every page is open and every download is made: CSV, parquet, zip, mllog, reports, saved
+views. The same visits as an administrator find the set in each kind, so that the proof can fail.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow.parquet as pq
+import pytest
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.testing.v1 import AppTest
+
+from pages.visitor import permission
+from planner.store import commit_runs
+from planner.store.disk import layers, views
+from planner.store.disk.access import Access, set_access
+from planner.store.disk.secrets import SHARES
+from planner.store.disk.views import View
+from tests.pages.conftest import PAGES, show
+from tests.pages.test_access import everything, server, signed_in
+from tests.store.build import row
+from tests.store.restricted import SLUG, leaks
+
+__all__ = ["server"]
+OTHER: Final = "other-set"
+"""A second restricted set, for nobody but the holder of its link."""
+QUESTION: Final = {
+    "how-long": {"workload": "quokkanet-cifar-10"},
+    "compare": {"workload": "quokkanet-cifar-10"},
+    "throughput": {"workload": "quokkanet-cifar-10"},
+    "explore": {"view": "saved"},
+}
+"""Links that name what is hidden, where a page takes one."""
+
+
+class _Open:
+    """A folded box that is open."""
+
+    def __init__(self, box: DeltaGenerator) -> None:
+        self._box, self.open = box, True
+
+    def __enter__(self) -> DeltaGenerator:
+        self._box.__enter__()
+        return self._box
+
+    def __exit__(self, *error: object) -> object:
+        return self._box.__exit__(*error)  # type: ignore[arg-type]
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._box, name)
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
+    """Every download of the pages that are shown, by the name of its file; all boxes are open."""
+    files: dict[str, bytes] = {}
+
+    def download(_: str, data: Any, file_name: str, *__: object, **___: object) -> bool:  # noqa: ANN401
+        content = data() if callable(data) else data
+        files[file_name] = content.encode() if isinstance(content, str) else content
+        return False
+
+    def opened(real: Callable[..., DeltaGenerator]) -> Callable[..., _Open]:
+        return lambda *_, **__: _Open(real())
+
+    monkeypatch.setattr(st, "download_button", download)
+    monkeypatch.setattr(DeltaGenerator, "download_button", lambda _, *a, **k: download(*a, **k))
+    for name in ("popover", "expander"):
+        monkeypatch.setattr(st, name, opened(st.container))
+        monkeypatch.setattr(DeltaGenerator, name, lambda self, *_, **__: _Open(self.container()))
+    monkeypatch.setattr(permission, "is_own_page", lambda _: True)
+    return files
+
+
+@pytest.fixture
+def sets(server: Path) -> Path:
+    """The server with a second restricted set, and a view that somebody of the team has saved."""
+    place = server / "results" / OTHER
+    set_access(place, Access())
+    commit_runs(
+        place, [row(model="OtherNet", dataset="CIFAR-10", result_set=OTHER, global_batch_size=b,
+                    samples_per_epoch=50_000, later_epoch_mean_s=9.0, first_epoch_s=10.0,
+                    pre_train_s=1.0, epochs_measured=20) for b in (32, 64)],
+    )  # fmt: skip
+    view = View(
+        name="Quokka offer", page="how-long", parameters={"workload": ["quokkanet-cifar-10"]},
+        saved_at="2026-11-26T00:00:00Z",
+    )  # fmt: skip
+    views.save(layers.prepare(server / "saved", [SLUG]) / "views", view)
+    return server
+
+
+def _texts(name: str, data: bytes) -> Iterator[str]:
+    """All that a file says, packed files in them included."""
+    yield name
+    if name.endswith(".zip"):
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            for member in archive.namelist():
+                yield from _texts(member, archive.read(member))
+    elif name.endswith(".parquet"):
+        yield str(pq.read_table(io.BytesIO(data)).to_pylist())
+    else:
+        yield data.decode("utf-8", "replace")
+
+
+def _marks(text: str) -> list[str]:
+    """What of the hidden set a text holds; the name that the link itself has is none of it."""
+    return leaks(re.sub(r"quokkanet\W*cifar\W*10", "", text))
+
+
+def _said(shown: AppTest) -> list[str]:
+    """What of the hidden set a page sends to the browser."""
+    return _marks(everything(shown))
+
+
+def _found(files: dict[str, bytes]) -> dict[str, list[str]]:
+    """What of the hidden set each file holds."""
+    texts = {name: "\n".join(_texts(name, data)) for name, data in files.items()}
+    return {name: found for name, text in texts.items() if (found := _marks(text))}
+
+
+def _visited(page: str, **link: str) -> AppTest:
+    """A page by a link that names what is hidden; on Results with every set's downloads."""
+    shown = show(page, **QUESTION.get(page, {}), **link)
+    if page == "results":
+        for choice in shown.selectbox(key="results.export").options:
+            shown.selectbox(key="results.export").set_value(choice)
+            shown.run()
+    return shown
+
+
+@pytest.mark.parametrize("kind", ["anonymous", "viewer", "contributor"])
+@pytest.mark.parametrize("address", PAGES)
+def test_no_download_of_a_page_holds_a_hidden_set(
+    sets: Path, monkeypatch: pytest.MonkeyPatch, made: dict[str, bytes], address: str, kind: str
+) -> None:
+    signed_in(monkeypatch, kind)
+    assert _said(_visited(address)) == []
+    assert _found(made) == {}
+
+
+KINDS: Final = {
+    "results": {"epochwise-runs.csv", "epochwise-runs.parquet", f"epochwise-{SLUG}.zip",
+                f"epochwise-{SLUG}-mllog.zip"},
+    "how-long": {"epochwise-how-long.html", "epochwise-how-long.csv"},
+    "throughput": {"epochwise-throughput.html"},
+    "compare": {"epochwise-compare.html"},
+    "explore": {"quokka-offer.json"},
+}  # fmt: skip
+"""Downloads of an administrator that hold the set."""
+
+
+@pytest.mark.parametrize("address", KINDS)
+def test_the_same_downloads_of_an_administrator_hold_it(
+    sets: Path, monkeypatch: pytest.MonkeyPatch, made: dict[str, bytes], address: str
+) -> None:
+    signed_in(monkeypatch, "admin")
+    offer = View(name="Quokka offer", page="", parameters={}, saved_at="").id
+    _visited(address, **({"saved": offer} if address == "explore" else {}))
+    assert KINDS[address] <= {re.sub(r"~\w+", "", name) for name in _found(made)}
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_the_link_of_another_set_opens_that_set_only(
+    sets: Path, monkeypatch: pytest.MonkeyPatch, made: dict[str, bytes], address: str
+) -> None:
+    signed_in(monkeypatch, "anonymous")
+    secret = SHARES.create(SHARES.folder(sets / "state"), slug=OTHER)
+    shown = _visited(address, share=secret)
+    assert _said(shown) == []
+    assert _found(made) == {}
+    if address == "results":
+        assert "OtherNet" in everything(shown)
+
+
+def test_what_an_administrator_has_drawn_is_not_kept_for_the_next_visitor(
+    sets: Path, monkeypatch: pytest.MonkeyPatch, made: dict[str, bytes]
+) -> None:
+    for page in ("results", "how-long", "throughput", "explore", ""):
+        for kind, sees in (("admin", True), ("anonymous", False), ("admin", True)):
+            signed_in(monkeypatch, kind)
+            made.clear()
+            assert bool(_said(_visited(page))) is sees, (page, kind)
+            assert bool(_found(made)) is (sees and page != "")
+
+
+def test_a_set_that_becomes_private_is_in_no_download_of_a_session_that_is_open(
+    sets: Path, monkeypatch: pytest.MonkeyPatch, made: dict[str, bytes]
+) -> None:
+    set_access(sets / "results" / SLUG, None)
+    signed_in(monkeypatch, "anonymous")
+    shown = _visited("results")
+    assert _found(made)
+    set_access(sets / "results" / SLUG, Access())
+    made.clear()
+    assert _said(shown.run()) == []
+    assert _found(made) == {}
