@@ -88,6 +88,8 @@ def test_a_worker_alone_takes_down_and_up_one_after_the_other_and_many_share_the
     """1 MB of weights over 10 MB/s each way: 0.2 s more an update, at most 10 updates/s."""
     limit, transfer = server_limit(1e6, 1, 2 * 1e7), server_transfer_s(1e6, 1e7)
     one = asynchronous(workers(1, batch=1, step_s=0.05, slow=0.0, spread=0.0), limit, transfer)
-    assert (one.updates_per_s, one.server_limits) == (pytest.approx(4.0), False)
+    assert one.updates_per_s == pytest.approx(4.0)
+    assert not one.server_limits
     many = asynchronous(workers(4, batch=1, step_s=0.05, slow=0.0, spread=0.0), limit, transfer)
-    assert (many.updates_per_s, many.server_limits) == (pytest.approx(10.0), True)
+    assert many.updates_per_s == pytest.approx(10.0)
+    assert many.server_limits
