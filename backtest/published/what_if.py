@@ -48,7 +48,7 @@ MODELS: Final = (
     ("staleness", "n - 1 updates in the mean", "Counting updates in a steady state", "staleness"),
     ("updates to a target", "at most Smin (1 + Bcrit/b + s)", "Arjevani, Shamir, Srebro 2020",
      "stale gradients"),
-    ("parameter server", "updates/s = servers x link/(2 x bytes)", "Weights down, gradients up",
+    ("parameter server", "two queues of 2 x bytes/(servers x link)", "Reiser and Lavenberg 1980",
      "server link"),
     ("bubble", "(p - 1)/(m + p - 1)", "Huang et al. 2019; Narayanan et al. 2021", "pipeline"),
     ("tensor traffic", "4 all-reduces a layer, 2(t - 1)/t b s d", "Shoeybi et al. 2019", _STEPS),
@@ -77,7 +77,8 @@ step that it loses to the fastest count. Idle devices are n T_n - m T_m, m the s
 difference of steps, whose relative error is larger than theirs. A total is start-up and four
 epochs; the model has no longer first epoch, which weighs most in so short a run.
 
-Workers that wait at random draw each wait from a normal distribution. Their step is predicted from
+Steps over limited links are medians; two busy cores ran other programs. Workers that wait at random
+draw each wait from a normal distribution. Their step is predicted from
 that of workers with equal waits. Updates over a limited link are predicted from those over the
 unlimited one, in which workers also share the processor. Stale gradients are those of trials whose
 gradients are 1, 3 and 7 updates old, each with its best learning rate; the predicted updates are

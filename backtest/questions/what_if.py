@@ -40,7 +40,6 @@ from planner.scaling import (
     asynchronous,
     ring_step_s,
     server_limit,
-    server_transfer_s,
     synchronous_step_s,
     update_ratio,
     workers,
@@ -262,7 +261,8 @@ def _whole(
 def _links(store: Store, workload: str) -> Iterator[Check]:
     """Yield the step over each limited link, from the step of the same workers without a limit.
 
-    Two namespaces name their link in the system: "... with a link of 100 Mbit/s".
+    Two namespaces name their link in the system: "... with a link of 100 Mbit/s". Steps are medians,
+    as those of the command `links`: a mean has the waits for a busy processor.
     """
     found: dict[float, tuple[Run, int, dict[str, Any]]] = {}
     for name, run, devices in _runs(store, workload):
@@ -280,10 +280,18 @@ def _links(store: Store, workload: str) -> Iterator[Check]:
             case=f"{devices} workers, {rate / 1e6:,.0f} Mbit/s",
             unit="s",
             predicted=ring_step_s(
-                free.step_time_s or 0.0, devices, stated["gradient_bytes"], rate, max(later_s, 0.0)
+                _median_step_s(store, free),
+                devices,
+                stated["gradient_bytes"],
+                rate,
+                max(later_s, 0.0),
             ),
-            measured=run.step_time_s,
+            measured=_median_step_s(store, run),
         )
+
+
+def _median_step_s(store: Store, run: Run) -> float:
+    return float(facts(store, run)["step_p50_s"])
 
 
 def _waiting(store: Store, workload: str) -> Iterator[Check]:
@@ -321,12 +329,10 @@ def _served(store: Store, workload: str) -> Iterator[Check]:
         for rate, run in sorted(runs.items(), reverse=True) if free else ():
             size, bytes_per_s = int(_stated(store, run)["gradient_bytes"]), rate / 8.0
             alike = Workers(batch=1.0, times_s=np.full(devices, devices / _updates(store, free)))
-            made = asynchronous(alike, server_limit(size, 1, 2.0 * bytes_per_s),
-                                server_transfer_s(size, bytes_per_s))  # fmt: skip
-            limited = ", the server's limit" if made.server_limits else ""
+            made = asynchronous(alike, server_limit(size, 1, 2.0 * bytes_per_s))
             yield Check(
                 kind=KINDS[10],
-                case=f"{devices} workers, {rate / 1e6:,.0f} Mbit/s{limited}",
+                case=f"{devices} workers, {rate / 1e6:,.0f} Mbit/s",
                 unit="updates/s",
                 predicted=made.updates_per_s,
                 measured=_updates(store, run),

@@ -5,13 +5,18 @@ that is stopped a share h of the time takes 1/(1 - h) as long, as it computes an
 meanwhile; all scatter by the relative sd `spread`.
 
     synchronous    step [s] = E[max(T_1 ... T_n)]
-    asynchronous   updates/s = sum 1/T_i, at most the server's
-    server         updates/s <= servers x bandwidth/(2 x bytes)     weights down, gradients up
-    over its link  T_i + 2 x bytes/rate                             of one worker, each way
+    asynchronous   updates/s = sum 1/T_i
+    server         updates/s <= servers x bandwidth/(2 x bytes) = 1/D     weights down, gradients up
+    over its link  updates/s = X(n): X(k) = k/(Z + 2 R(k)), R(k) = D (1 + X(k - 1) R(k - 1))
     staleness      s_i = T_i x sum over j != i of 1/T_j             updates of others in a step
 
 The expected maximum of independent normal times is the integral of 1 - F_1(x) ... F_n(x) (David
 and Nagaraja, Order Statistics, 2003, section 3.1); for equal workers it grows with sqrt(2 ln n).
+Workers share the server's link: each works Z = n/(sum 1/T_i), then waits for the link down and for
+the link up, which each take D of an update. That is a closed network of two queues, whose updates/s
+follow from those of k - 1 workers (Reiser and Lavenberg, 1980, "Mean-value analysis of closed
+multichain queuing networks"). One worker takes Z + 2 D; many come near the limit 1/D.
+
 Over all updates the mean of s_i is n - 1, however uneven the workers are: between reading and
 writing of one worker lie the updates of the n - 1 others. A worker reads once a step.
 
@@ -114,19 +119,16 @@ def synchronous_step_s(of: Workers) -> float:
     return expected_slowest(of.times_s, of.spread * of.times_s)
 
 
-def asynchronous(
-    of: Workers, server_updates_per_s: float = np.inf, transfer_s: float = 0.0
-) -> Asynchronous:
+def asynchronous(of: Workers, server_updates_per_s: float = np.inf) -> Asynchronous:
     """Return the speed of workers that do not wait.
 
     Args:
         of: the workers.
-        server_updates_per_s: most updates of the parameter servers, `server_limit`.
-        transfer_s: time of a worker's update on the link of the server, `server_transfer_s` [s].
+        server_updates_per_s: most updates over the link of the parameter servers, `server_limit`.
     """
-    rates = 1.0 / (of.times_s + transfer_s)
+    rates = 1.0 / of.times_s
     free = float(rates.sum())
-    updates = min(free, server_updates_per_s)
+    updates = over_link(of.count, of.count / free, 1.0 / server_updates_per_s)
     slowest = int(np.argmin(rates))
     return Asynchronous(
         updates_per_s=updates,
@@ -135,6 +137,21 @@ def asynchronous(
         slowest_staleness=float((free - rates[slowest]) / rates[slowest]),
         server_limits=server_updates_per_s < free,
     )
+
+
+def over_link(count: int, own_s: float, way_s: float) -> float:
+    """Return updates/s of workers that share the link of their server.
+
+    Args:
+        count: workers, at least 1.
+        own_s: time of a worker's update without the link [s].
+        way_s: time of an update on the link in one direction [s].
+    """
+    updates, wait_s = 0.0, 0.0
+    for k in range(1, count + 1):
+        wait_s = way_s * (1.0 + updates * wait_s)
+        updates = k / (own_s + 2.0 * wait_s)
+    return updates
 
 
 def server_limit(parameter_bytes: float, servers: int, link_bytes_per_s: float) -> float:
@@ -146,16 +163,6 @@ def server_limit(parameter_bytes: float, servers: int, link_bytes_per_s: float) 
         link_bytes_per_s: of one server, both directions together.
     """
     return servers * link_bytes_per_s / (2.0 * parameter_bytes)
-
-
-def server_transfer_s(parameter_bytes: float, link_bytes_per_s: float) -> float:
-    """Return the time of an update on the link of its server [s]: one direction after the other.
-
-    Args:
-        parameter_bytes: bytes of the weights, which go down first; their gradients come up.
-        link_bytes_per_s: in each direction.
-    """
-    return 2.0 * parameter_bytes / link_bytes_per_s
 
 
 def update_ratio(batch: float, critical_batch: float, staleness: float) -> float:

@@ -30,7 +30,6 @@ from planner.scaling import (
     asynchronous,
     crossover,
     server_limit,
-    server_transfer_s,
     step_parts,
     synchronous_step_s,
     time_ratio,
@@ -507,7 +506,7 @@ def slow_answer(
         row.devices, batch=each, step_s=even_s, slow=question.slow, spread=question.spread
     )
     step_s = synchronous_step_s(slow)
-    free = asynchronous(slow, _limit(question), _transfer_s(question))
+    free = asynchronous(slow, _limit(question))
     least, most = _ratios(slow, question.critical_batch, free, step_s)
     return UnevenAnswer(
         devices=row.devices,
@@ -528,17 +527,6 @@ def _ratios(
     of: Workers, critical: float | None, free: Asynchronous, step_s: float
 ) -> tuple[float | None, float | None]:
     return (None, None) if critical is None else time_ratio(of, critical, free, step_s)
-
-
-def _transfer_s(question: Question) -> float:
-    """Return the time of a worker's update on the links of the servers [s]; 0 without them.
-
-    The runs have no such link: they were measured over a faster one.
-    """
-    if question.params is None or question.server_bytes_per_s is None:
-        return 0.0
-    part = BYTES * question.params / question.servers
-    return server_transfer_s(part, question.server_bytes_per_s / 2.0)
 
 
 def _limit(question: Question) -> float:

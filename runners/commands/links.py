@@ -26,7 +26,6 @@ from planner.scaling import (
     asynchronous,
     ring_step_s,
     server_limit,
-    server_transfer_s,
 )
 from planner.store.disk.files import write_once
 from planner.store.disk.sweeps import state_folder
@@ -200,7 +199,6 @@ def _served(row: Row, rate: float | None, free: Row, workers: int) -> Served:
     made = asynchronous(
         Workers(batch=1.0, times_s=np.full(workers, step_s)),
         server_limit(size, 1, 2.0 * bytes_per_s),
-        server_transfer_s(size, bytes_per_s),
     )
     return Served(
         workers=workers,

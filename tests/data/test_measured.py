@@ -40,12 +40,17 @@ TARGET: Final = "steps-to-target-digits-2-core-epyc"
 STRATEGIES: Final = "strategies-2-core-xeon"
 TO_FIVE_PER_CENT: Final = "steps-to-target-families-2-core-xeon"
 SPLIT: Final = "model-parallel-2-core-intel-xeon"
-LINKS: Final = "links-2-core-intel-xeon"
+LINKS: Final = "links-2-core-amd-epyc"
+SERVER: Final = "links-server-2-core-amd-epyc"
+OF_LINKS: Final = {LINKS, SERVER}
+"""Sets of the command `links`, which has no sweep."""
 ON_RAY: Final = "quick-two-ray-nodes-2-core-xeon"
+UNEVEN: Final = "uneven-workers-2-core-amd-epyc"
+STALE: Final = "digits-stale-gradients-2-core-amd-epyc"
 ON_H200: Final = "one-gpu-nvidia-h200"
 """The only set of a GPU, so it is not among SETS."""
-ON_XEON: Final = {STRATEGIES, TO_FIVE_PER_CENT, SPLIT, LINKS, ON_RAY}
-TRIALS: Final = {TARGET, TO_FIVE_PER_CENT}
+ON_XEON: Final = {STRATEGIES, TO_FIVE_PER_CENT, SPLIT, ON_RAY}
+TRIALS: Final = {TARGET, TO_FIVE_PER_CENT, STALE}
 """Sets of trials that trained side by side, so they were not timed."""
 
 
@@ -62,7 +67,7 @@ def _good(slug: str) -> list[dict[str, Any]]:
     return [r for r in _rows(slug) if r["status"] == "ok"]
 
 
-@pytest.mark.parametrize("slug", [s for s in SETS if s not in {*TRIALS, LINKS}])
+@pytest.mark.parametrize("slug", [s for s in SETS if s not in {*TRIALS, *OF_LINKS}])
 def test_a_set_holds_the_runs_of_the_shipped_sweep_and_no_others(slug: str) -> None:
     """Who runs the sweep again measures the very same cases."""
     [name] = {r["sweep"] for r in _rows(slug)}
@@ -78,8 +83,19 @@ def test_steps_to_target_are_those_of_the_shipped_sweep(slug: str) -> None:
     assert plans == {plan.digest for plan in target_spec.read(spec.find(name))}
 
 
-def test_all_twelve_sets_are_there() -> None:
-    sets = {FAMILIES, BACKENDS, PATTERNS, FEEDS, INFERENCE, DIGITS, TARGET}
+def test_all_sets_are_there() -> None:
+    sets = {
+        FAMILIES,
+        BACKENDS,
+        PATTERNS,
+        FEEDS,
+        INFERENCE,
+        DIGITS,
+        TARGET,
+        UNEVEN,
+        STALE,
+        *OF_LINKS,
+    }
     assert set(SETS) == sets | ON_XEON
 
 
@@ -91,6 +107,8 @@ def test_the_link_of_100_mbit_s_is_predicted_within_15_per_cent() -> None:
     predicted_s = ring_step_s(free["step_p50_s"], 2, size, 100e6, 0.0)
     assert predicted_s == pytest.approx(limited["step_p50_s"], rel=0.15)
     assert len(by_link) == 4
+    rates = {json.loads(r["extra"]).get("network_bits_per_s") for r in _good(LINKS)}
+    assert rates == {None, 10e9, 1e9, 100e6}, "the rate of the link, not of the interface"
 
 
 def test_micro_batches_fill_the_bubble_of_two_stages() -> None:
@@ -159,7 +177,7 @@ def test_its_title_names_the_machine_and_the_day_and_its_text_the_load(slug: str
     )
     assert result.basis == "measured"
     assert all((result.licence, result.source, result.citation, result.author))
-    if slug not in {*TRIALS, LINKS}:
+    if slug not in {*TRIALS, *OF_LINKS}:
         assert "Load average before the runs" in result.about
 
 
@@ -273,6 +291,19 @@ def test_six_families_reach_five_per_cent_with_fewer_steps_at_larger_batches() -
             mine = [r for r in rows if r["model"] == name]
             small, large = (_median_steps(mine, optimizer, b) for b in (4, 512))
             assert 4 * large < small < float("inf"), (name, optimizer)
+
+
+def test_older_gradients_need_more_steps_at_every_batch() -> None:
+    rows = _rows(STALE)
+    assert {r["seed"] for r in rows} == set(range(5))
+    ages = {r["variant"]: r["staleness"] or 0 for r in rows}
+    assert sorted(ages.values()) == [0, 1, 3, 7]
+    for batch in (8, 32, 128, 512):
+        steps = [
+            _median_steps([r for r in rows if r["variant"] == name], "SGD", batch)
+            for name in sorted(ages, key=ages.__getitem__)
+        ]
+        assert steps == sorted(set(steps)), batch
 
 
 def _median_steps(rows: list[dict[str, Any]], optimizer: str, batch: int) -> float:

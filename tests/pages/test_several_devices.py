@@ -38,7 +38,7 @@ def test_a_run_on_one_device_has_none() -> None:
 
 @pytest.mark.usefixtures("library_pages")
 def test_a_run_of_two_workers_shows_its_link_and_one_on_one_device_does_not() -> None:
-    over_link = _first("links-2-core-intel-xeon", 2)
+    over_link = _first("links-2-core-amd-epyc", 2)
     shown = sound(show("results", run=over_link))
     assert "Link and shares of a step" in texts(shown)
     tables = [d.value for d in shown.dataframe]

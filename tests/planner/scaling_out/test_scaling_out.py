@@ -163,7 +163,8 @@ def test_a_slow_worker_costs_a_synchronous_step_more_than_an_asynchronous_one() 
 def test_the_parameter_server_sets_the_pace_on_a_slow_link() -> None:
     bound = answer(server_gbit_per_s="0.1").uneven[-1]
     assert bound.free.server_limits
-    assert bound.free.updates_per_s == pytest.approx(0.1e9 / 8 / (2 * 4 * 545_098))
+    limit = 0.1e9 / 8 / (2 * 4 * 545_098)
+    assert 0.7 * limit < bound.free.updates_per_s < limit
 
 
 def test_the_cost_of_staleness_needs_a_critical_batch() -> None:
