@@ -30,8 +30,8 @@ HOSTILE = "<img src=x onerror=alert(1)> **b** [l](http://evil.example)"
 
 
 @pytest.fixture(autouse=True)
-def sweeping(own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Measuring is on, the runners are the stand-in, and the state is the test's own."""
+def sweeping(alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Measuring is on, the runners are the stand-in, and results and state are the test's own."""
     place = tmp_path / "state"
     monkeypatch.setenv(STATE, str(place))
     monkeypatch.setenv(permission.SETTING, "on")
