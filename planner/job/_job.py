@@ -293,6 +293,7 @@ class Described:
     image_px: float | None = None
     training: Training = "full"
     recompute: bool = False
+    benchmark: bool = False
     assumed_mfu: float | None = None
     total_tokens: float | None = None
     step: GivenStep | None = None
@@ -333,6 +334,7 @@ def job_described(description: Described) -> Job:
         image_px=description.image_px,
         training=description.training,
         recompute=description.recompute,
+        benchmark=description.benchmark,
         assumed_mfu=description.assumed_mfu,
         total_tokens=description.total_tokens,
         optimizer=description.optimizer,

@@ -136,6 +136,7 @@ def question_of(job: Job, hardware: Hardware, batch: float | None) -> Question |
         batch=batch,
         network=network_key(job.network or job.workload),
         recomputes=job.recompute,
+        benchmark=job.benchmark,
     )
 
 

@@ -102,6 +102,8 @@ DESCRIPTION: Final = (
     Parameter(name="recompute",
               words="activations are computed again in the backward pass, which saves memory",
               kind="flag", default=False),
+    Parameter(name="benchmark", words="an encoder's software is tuned like a submission to MLPerf "
+              "Training; other published software is slower", kind="flag", default=False),
     Parameter(name="assumed_mfu", words="share of the dense half-precision peak that it reaches "
               "on every accelerator (MFU), 40 for 40 %; without it that of published runs of its "
               "family", kind="number", unit="%", least=1.0, most=100.0),
@@ -179,6 +181,7 @@ def described_of(values: Mapping[str, Any], problems: list[Problem]) -> Describe
         image_px=filled["image_px"],
         training=values["training"],
         recompute=values["recompute"],
+        benchmark=values["benchmark"],
         assumed_mfu=None if assumed is None else assumed / 100.0,
         total_tokens=values["total_tokens"],
         step=step,
