@@ -45,7 +45,7 @@ def draw(link: Link) -> None:
                     format="%g",
                     placeholder="of the country" if usual is None else f"{usual:g}",
                     key=link.key(name),
-                    help=Text("{sentence_case}.", sentence_case=sentence_case(text.why)),
+                    help=Text("{words}.", words=sentence_case(text.why)),
                 )
             for name, label in _OF_PLAN.items():
                 low, high = map(float, limits(_BY_NAME[name]))

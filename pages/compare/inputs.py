@@ -582,8 +582,8 @@ def _field(link: Link, name: str, tariff: Tariff | None) -> None:
         placeholder=empty,
         key=link.key(name),
         help=Text(
-            "{sentence_case}. Default: {usual}.",
-            sentence_case=sentence_case(assumption.why),
+            "{words}. Default: {usual}.",
+            words=sentence_case(assumption.why),
             usual=_usual(default),
         ),
     )

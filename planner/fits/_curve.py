@@ -166,9 +166,9 @@ def range_of(distinct: Floats, near_error: str, far_error: str) -> tuple[float, 
     if distinct.size == 2 and largest < NARROW * smallest:
         why = Text(
             "two batch sizes less than a factor 4 apart ({as_given} and "
-            "{as_given_2}) carry only to twice away; {near_error}",
+            "{largest}) carry only to twice away; {near_error}",
             as_given=as_given(smallest),
-            as_given_2=as_given(largest),
+            largest=as_given(largest),
             near_error=near_error,
         )
         return smallest / TWICE, largest * TWICE, why
@@ -270,9 +270,9 @@ def _reasons(curve: BatchCurve, answered: Floats, far_error: str) -> tuple[str, 
         reasons.append(
             Text(
                 "Batch {as_given} is more than twice the largest measured one "
-                "({as_given_2}): {far_error}",
+                "({largest}): {far_error}",
                 as_given=as_given(requested[1]),
-                as_given_2=as_given(measured[1]),
+                largest=as_given(measured[1]),
                 far_error=far_error,
             )
         )
