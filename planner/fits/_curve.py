@@ -7,7 +7,7 @@ and reasons.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, get_args
 
 import numpy as np
 
@@ -23,15 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-BASES: Final[tuple[Basis, ...]] = (
-    "measured",
-    "interpolated",
-    "extrapolated",
-    "similar workload",
-    "transferred from another GPU",
-    "estimated from FLOPs",
-    "published",
-)
+BASES: Final[tuple[Basis, ...]] = get_args(Basis)
 """From the firmest to the weakest."""
 NO_INTERVAL: Final = "Published parameters: their scatter is unknown."
 TWICE: Final = 2.0
