@@ -124,12 +124,13 @@ def designs(planned: Plan) -> str:
     batches = ", ".join(f"{b:,}" for b in small.get("batches") or ())
     at = f" (batch {batches})" if batches else ""
     return Text(
-        "The smallest design that gives a curve: {count}{at}{takes}. In full: {count_2}{takes_2}.",
+        "The smallest design that gives a curve: {count}{at}{takes}. "
+        "In full: {full_count}{full_takes}.",
         count=_count(small["runs"]),
         at=at,
         takes=_takes(small),
-        count_2=_count(full["runs"]),
-        takes_2=_takes(full),
+        full_count=_count(full["runs"]),
+        full_takes=_takes(full),
     )
 
 
@@ -162,7 +163,7 @@ def basis(planned: Plan) -> str:
         )
     low, high = planned.hours_low, planned.hours_high
     limits = (
-        Text(", between {time} and {time_2}", time=_time(low), time_2=_time(high))
+        Text(", between {low} and {high}", low=_time(low), high=_time(high))
         if low is not None and high
         else ""
     )

@@ -190,9 +190,9 @@ def batch_sentence(job: Job, hardware: Hardware, at_batch: float | None) -> str:
         )
         return Text(
             "Assumes batch {batch}, with no more samples on a device than the "
-            "fastest measured run had (batch {batch_2}{several}). {other_batch}",
+            "fastest measured run had (batch {measured_batch}{several}). {other_batch}",
             batch=plain(batch),
-            batch_2=plain(source.batch),
+            measured_batch=plain(source.batch),
             several=several,
             other_batch=OTHER_BATCH,
         )

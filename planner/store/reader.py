@@ -1048,9 +1048,9 @@ def _contents(seal: Seal, held: int, broken: tuple[str, str] | None) -> str | No
     """Return why a loaded file is refused: its run count or a broken rule; None if fine."""
     if broken is not None:
         return Text(
-            "holds a run that breaks the rules: run {broken}, {broken_2}. Run `verify`.",
-            broken=broken[0],
-            broken_2=broken[1],
+            "holds a run that breaks the rules: run {run}, {rule}. Run `verify`.",
+            run=broken[0],
+            rule=broken[1],
         )
     if held != seal.rows:
         return Text(

@@ -36,21 +36,6 @@ ARGUMENTS: Final = (
     # A page is short-lived: it ends before optimised code and small collections repay their time.
     "--js-flags=--min-semi-space-size=64 --max-semi-space-size=64 --no-maglev --no-turbofan",
 )
-PAGES: Final = {
-    "": "Epochwise",
-    "how-long": "How long?",
-    "compare": "Compare hardware",
-    "capacity": "Capacity",
-    "throughput": "Throughput",
-    "scaling-out": "Scaling out",
-    "steps-to-target": "Steps to target",
-    "explore": "Explore",
-    "results": "Results",
-    "add-results": "Add results",
-    "measure": "Measure",
-    "method": "Method & accuracy",
-}
-"""Every address of the app, with its title."""
 
 _PROBES: Final = ("/_stcore/health", "/_stcore/host-config", "/favicon.ico")
 """Streamlit looks for itself under a deep link's own address first: 404, and no fault of ours. A

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from playwright.sync_api import Browser, BrowserContext
 
-from tests.browser.look import PAGES
+from tests.titles import PAGES
 
 pytestmark = pytest.mark.browser
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visit
-from tests.browser.look import PAGES, answer, aside, rerun, settled, widget
+from tests.browser.look import answer, aside, rerun, settled, widget
+from tests.titles import PAGES
 from tests.browser.server import served
 
 

@@ -37,21 +37,6 @@ manifest_scanner.scan_component_manifests = functools.cache(
 )
 local_script_runner.require_widgets_deltas = _joined
 SHELL = state.ROOT / "pages" / "shell.py"
-PAGES = {
-    "": "Epochwise",
-    "how-long": "How long?",
-    "compare": "Compare hardware",
-    "capacity": "Capacity",
-    "throughput": "Throughput",
-    "scaling-out": "Scaling out",
-    "steps-to-target": "Steps to target",
-    "explore": "Explore",
-    "results": "Results",
-    "add-results": "Add results",
-    "measure": "Measure",
-    "method": "Method & accuracy",
-}
-"""Every address of the app, with its title."""
 
 
 @pytest.fixture(scope="session")

@@ -25,8 +25,9 @@ from planner.store.disk.access import EVERYONE, OWNER
 from planner.store.disk.audit import Entry, audit_folder, entries
 from planner.store.disk.secrets import SHARES
 from planner.store.disk.views import View
-from tests.pages.conftest import PAGES, show
+from tests.pages.conftest import show
 from tests.store.restricted import SLUG, TEAM, build, leaks
+from tests.titles import PAGES
 
 NOW = time.time()
 CLAIMS: Mapping[str, dict[str, Any] | None] = {

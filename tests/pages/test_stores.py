@@ -14,9 +14,10 @@ from planner.answers import how_long_answered
 from planner.core.slugs import slugs
 from planner.store import Store, commit_runs, queries
 from tests import shipped
-from tests.pages.conftest import PAGES, lines, on_tab, show, sound, texts, unfold
+from tests.pages.conftest import lines, on_tab, show, sound, texts, unfold
 from tests.shipped import all_of
 from tests.store.build import a_set, row, rows, together
+from tests.titles import PAGES
 
 
 def timed(**changes: Any) -> dict[str, Any]:  # noqa: ANN401 - any column

@@ -38,10 +38,9 @@ FORMATS: Final = MappingProxyType(
 )  # fmt: skip
 """Other common names of the number formats."""
 _INT8: Final = Text(
-    "int8 is for inference; training in it is not estimated. Choose {trained_in} or "
-    "{trained_in_2}.",
-    trained_in=", ".join(TRAINED_IN[:-1]),
-    trained_in_2=TRAINED_IN[-1],
+    "int8 is for inference; training in it is not estimated. Choose {format} or {other_format}.",
+    format=", ".join(TRAINED_IN[:-1]),
+    other_format=TRAINED_IN[-1],
 )
 _SINGLE: Final = frozenset({"", "recommender"})
 """Families trained in float32 by default; "" is an unknown one."""
