@@ -37,6 +37,7 @@ def show() -> None:
     link = Link("scaling-out")
     shared = store()
     st.title("Scaling out")
+    st.caption("Do more devices pay?")
     suspect_switch.left_out(link, shared)
     link.state("workload", "series", "driver")
     widgets.declare_tab(link, _TABS)
@@ -440,8 +441,13 @@ def _errors() -> None:
         st.caption(
             Text(
                 "Memory: {rows_that_fit} of {rows_with_memory} published cuts that ran "
-                "fit by this model. Step: {median_error} off in the median. Made by "
+                "fit by this model. Step: {median_error} off in the median. Our cut fits for "
+                "{advised} of {models} models at the published count; its predicted speed is "
+                "{relative:.2f} of the best published one in the median. Made by "
                 "`python -m planner backtest --what-if`.",
+                advised=splits["advised"],
+                models=splits["advised"] + splits["without_advice"],
+                relative=float(splits["relative_median"]),
                 rows_that_fit=splits["rows_that_fit"],
                 rows_with_memory=splits["rows_with_memory"],
                 median_error=percent(splits["median_error"]),

@@ -87,6 +87,37 @@ def test_a_pipeline_is_predicted_from_its_run_with_one_micro_batch() -> None:
     assert found["2 stages, batch 16, 8 micro-batches"].predicted == pytest.approx(one * 9 / 16)
 
 
+def test_workers_that_wait_at_random_are_predicted_by_the_expected_maximum() -> None:
+    found = [c for c in checks() if c.kind == "scatter of steps"]
+    assert [c.case for c in found] == [
+        f"{n} workers, waits of 100 ± {sd} ms" for n in (2, 4) for sd in (20, 40)
+    ]
+    assert max(c.error or 1.0 for c in found) < 0.05
+    # Four workers wait 100 ± 40 ms: the longest wait is 1.03 sd above the mean.
+    alike, uneven = found[2].predicted, found[3].predicted
+    assert uneven - alike == pytest.approx(1.0294 * 0.02, rel=0.01)
+
+
+def test_stale_gradients_cost_what_the_upper_end_of_the_bound_says() -> None:
+    found = [c for c in checks() if c.kind == "stale gradients"]
+    assert {c.case.partition(", ")[0] for c in found} == {f"batch {b}" for b in (8, 32, 128, 512)}
+    assert sum("gradients 1 old" in c.case for c in found) == 4
+    assert max(c.error or 1.0 for c in found) < 0.2
+    assert float(scores(found)["stale gradients"]["median"] or 1.0) < 0.1
+
+
+def test_updates_over_a_limited_link_stay_below_what_it_passes() -> None:
+    found = [c for c in checks() if c.kind == "server link"]
+    assert {c.case.partition(",")[0] for c in found} == {f"{n} workers" for n in (1, 2, 4)}
+    slow = [c for c in found if "100 Mbit/s" in c.case]
+    most = 100e6 / 8.0 / 1_204_264
+    for check in slow:
+        assert check.measured is not None
+        assert check.measured < 1.05 * most
+        assert check.predicted <= most
+        assert float(check.error or 1.0) < 0.2
+
+
 def test_every_published_cut_with_a_stated_memory_fits_by_our_model() -> None:
     known = [c for c in cases() if c.memory_stated]
     assert len(known) > 150
