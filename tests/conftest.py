@@ -56,7 +56,7 @@ SLOW_FOLDERS = ("browser", "faults", "load", "pages")
 SLOW_FILES = (
     "api/test_too_long.py", "api/test_start_left_out.py", "store/test_golden.py",
     "store/test_source.py", "store/test_walls.py",
-    "api/test_access.py",
+    "api/test_access.py", "api/test_every_route.py",
     "api/test_busy.py", "api/test_guard.py", "api/test_same_numbers.py", "api/test_server.py",
     "backtest/questions/test_result_data.py", "backtest/test_backtest.py",
     "backtest/test_backtest_published.py", "backtest/test_what_if.py", "data/test_shipped.py",
@@ -75,6 +75,7 @@ SLOW_FILES = (
     "runners/test_inference.py", "runners/test_jax.py", "runners/test_late_device.py",
     "runners/test_lean.py", "runners/test_queue.py", "runners/test_real.py",
     "runners/test_strategies.py", "runners/test_workloads.py", "store/test_bucket.py",
+    "store/test_team_in_a_bucket.py",
     "store/test_cli.py", "store/test_costs.py", "store/test_extremes.py", "store/test_full_disk.py",
     "store/test_hostile.py", "store/test_library_answers.py", "store/test_moments.py",
     "runners/test_shares.py", "store/test_select.py",
