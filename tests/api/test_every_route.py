@@ -169,7 +169,7 @@ def test_a_cookie_that_is_forged_old_or_signed_out_is_nobody(site: Site) -> None
 
 
 @pytest.mark.parametrize(
-    ("secret", "sees"),
+    ("bearer", "sees"),
     [("token", True), ("other token", False), ("link", True), ("nothing", False)],
 )
 def test_a_secret_reads_what_it_is_for(site: Site, bearer: str, *, sees: bool) -> None:
