@@ -131,6 +131,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         importers.formats.benchmarks.koshian2:_FLOW_BATCH
         importers.formats.benchmarks.milabench:_MIB
         importers.formats.benchmarks.mlperf_logs:_MOST_EPOCHS
+        importers.formats.benchmarks.koshian2:_FLOW_BATCH
         importers.formats.logs.step_log:MOST_LINE
         importers.formats.logs.step_log:MOST_PATTERN
         apart._walls:_PAGE importers._apart:MOST_ANSWER importers._apart:START_S

@@ -129,7 +129,8 @@ def test_every_address_answers_a_role_with_what_it_may_see(site: Site, kind: str
     found = set()
     for path in (*ANSWERS, DESCRIPTION):
         status, text = site.ask(path, cookie=cookie)
-        assert status in {200, 400}, path
+        assert status in {200, 400, 404}, path  # 404: no run of that kind is there
+        assert "There is no such address" not in text, path
         found |= {path} if leaks(text) else set()
         assert site.ask(path, "DELETE", cookie)[0] == 405
     assert ({"/api/v1", "/api/v1/results"} <= found) if kind in SEES else not found
