@@ -18,10 +18,6 @@ from tests.fork_server import executable
 
 ROOT: Final = Path(__file__).parent.parent.parent
 _PATIENCE_S: Final = 60.0
-_FREE: Final[list[int]] = []
-"""Ports of servers that have ended. The next server takes one: a browser keeps compiled scripts by
-their address, and compiling those of another port takes 2 to 3 s.
-"""
 
 
 Serve = Callable[[int], Sequence[str]]
@@ -56,9 +52,9 @@ def served(
     of the server's environment. `fresh` starts a Python that has imported nothing, as `make app`
     does: for figures.
     """
-    port = _FREE.pop() if _FREE and _is_free(_FREE[-1]) else free_port()
+    port = free_port()
     log = results.parent / f"{results.name}-server-{port}.log"
-    with log.open("ab") as out:
+    with log.open("wb") as out:
         process = subprocess.Popen(
             [sys.executable if fresh else executable("app"), "-m", *(serve or streamlit())(port)],
             cwd=ROOT,
@@ -77,7 +73,6 @@ def served(
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        _FREE.append(port)
         said = log.read_text(errors="replace")
         if "Traceback" in said:  # pages do not tell; a failed test shows it
             sys.stderr.write(said[-4000:])
@@ -103,16 +98,6 @@ def free_port() -> int:
     with socket.socket() as asked:
         asked.bind(("127.0.0.1", 0))
         return int(asked.getsockname()[1])
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as asked:
-        asked.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
-        try:
-            asked.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-        return True
 
 
 def _wait(port: int, process: subprocess.Popen[bytes], log: Path) -> None:

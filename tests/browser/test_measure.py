@@ -61,6 +61,7 @@ def _stopped(place: Path) -> None:
 def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """The app with the stand-in, and the folder of its results and its state."""
     place = tmp_path_factory.mktemp("stand-in")
+    (place / "none").mkdir()
     settings = {"STAND_IN_PYTHON": executable("planner"), SHIPPED: str(place / "none")}
     with served(place / "results", streamlit(script=STAND_IN), settings=settings) as url:
         yield url, place
