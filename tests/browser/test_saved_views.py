@@ -8,8 +8,8 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visit
 from tests.browser.look import answer, aside, rerun, settled, widget
-from tests.titles import PAGES
 from tests.browser.server import served
+from tests.titles import PAGES
 
 
 def _in_the_frame(page: Page, title: str) -> None:
