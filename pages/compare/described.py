@@ -135,6 +135,7 @@ def declare(link: Link) -> bool:
     least, most = map(int, limits(_BY_MFU_NAME["step_count"]))
     link.number("step_count", least, most, 1)
     link.flag("recompute", default=False)
+    link.flag(_BENCHMARK, default=False)
     return bool(link.held("total_tokens"))
 
 
