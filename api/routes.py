@@ -205,9 +205,9 @@ def _missing(paths: Mapping[str, str]) -> Endpoint:
         if request.url.path in paths:
             method = paths[request.url.path]
             detail = Text(
-                "{method} is not supported here. Use {method_2}.",
+                "{method} is not supported here. Use {allowed}.",
                 method=request.method[:20],
-                method_2=method,
+                allowed=method,
             )
             allow = {"Allow": "GET, HEAD" if method == "GET" else method}
             return problem(HTTPStatus.METHOD_NOT_ALLOWED, detail, headers=allow)

@@ -127,9 +127,11 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         epochs.epoch_size:SAME
         epochs.epoch_size:SAME_BY_SPEED epochs.epoch_size:FAR published._rows:MOST_BYTES
         published._rows:MOST_CELL published._rows:LARGEST published._rows:MOST_WHOLE
-        answers._select:_MOST_KEPT_BYTES
+        answers._select:_MOST_KEPT_BYTES answers._select:MOST_RUNS
+        importers.formats.benchmarks.koshian2:_FLOW_BATCH
         importers.formats.benchmarks.milabench:_MIB
         importers.formats.benchmarks.mlperf_logs:_MOST_EPOCHS
+        importers.formats.benchmarks.koshian2:_FLOW_BATCH
         importers.formats.logs.step_log:MOST_LINE
         importers.formats.logs.step_log:MOST_PATTERN
         apart._walls:_PAGE importers._apart:MOST_ANSWER importers._apart:START_S

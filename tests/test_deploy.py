@@ -14,6 +14,11 @@ from typing import Final
 import pytest
 
 from planner.store import Store, commit_runs
+from planner.store.disk import views
+from planner.store.disk.access import EVERYONE, Access, Viewer, set_access
+from planner.store.disk.audit import audit_folder, entries, record
+from planner.store.disk.secrets import SHARES, TOKENS
+from planner.store.disk.views import View
 from tests.load.proxy import ABSENT, executable
 from tests.store.build import ABOUT, folder, row
 
@@ -127,3 +132,29 @@ def test_a_copy_taken_while_runs_are_written_is_restored_whole(tmp_path: Path) -
     store = Store([folder(tmp_path / "restored")])
     store.refresh()
     assert store.rows("SELECT count(*) FROM runs") == [(31,)]
+
+
+def test_a_restored_folder_has_access_secrets_log_and_saved_views(tmp_path: Path) -> None:
+    there = tmp_path / "lib"
+    commit_runs(there / "results" / "mine", [row()])
+    set_access(there / "results" / "mine", Access(groups=frozenset({"team"})))
+    token = TOKENS.create(TOKENS.folder(there / "state"), name="lab", sets=["mine"])
+    link = SHARES.create(SHARES.folder(there / "state"), slug="mine")
+    log = audit_folder(there / "state")
+    entry = record(log, who="ana", role="admin", via="page", what="add results")
+    view = View(name="Offer", page="how-long", parameters={}, saved_at="2026-11-26T00:00:00Z")
+    views.save(there / "saved" / "views", view)
+    restored = tmp_path / "restored"
+    subprocess.run(["cp", "-a", there, restored], check=True)
+    store = Store([folder(restored / "results")], viewer=EVERYONE)
+    store.refresh()
+    assert (list(store.refused), store.rows("SELECT count(*) FROM runs")) == ([], [(0,)])
+    member = Store([folder(restored / "results")], viewer=Viewer(groups=frozenset({"team"})))
+    member.refresh()
+    assert member.rows("SELECT count(*) FROM runs") == [(1,)]
+    state = restored / "state"
+    assert TOKENS.checked(TOKENS.folder(state), token) is not None
+    assert SHARES.checked(SHARES.folder(state), link) is not None
+    assert TOKENS.folder(state).stat().st_mode & 0o077 == 0
+    assert list(entries(audit_folder(state))) == [entry]
+    assert [v.name for v in views.read_all(restored / "saved" / "views").views] == ["Offer"]

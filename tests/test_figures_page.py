@@ -54,6 +54,7 @@ def test_every_number_in_the_prose_of_the_readme_has_its_source() -> None:
         "Misra1d to 8 digits": "tests/planner/throughput/test_throughput_nist.py",
         f"{SWEEPS:,} simulated sweeps": "tests/planner/test_coverage.py",
         "7 or 8 batch sizes": "data/results",
+        "NVIDIA H200 with Keras on JAX: article 002's WideResNet-103M, GPT-2's layers, ResNet-50": "data/results/one-gpu-nvidia-h200",
         "over 12 to 36 months": "planner/answers/parameters.py",
         f"{len(networks())} named networks": "planner/networks",
         "8,261 runs of 1,217 workloads": "tests/test_readme.py",

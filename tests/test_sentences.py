@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import gettext
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -77,6 +78,11 @@ def test_every_place_of_a_template_has_its_parameter_and_every_parameter_its_pla
 def test_places_are_named() -> None:
     odd = [t.place for t in sentences.templates() if any(not p.isidentifier() for p in t.places)]
     assert odd == []
+
+
+def test_a_place_is_named_for_what_it_holds_and_not_for_its_turn() -> None:
+    turns = re.compile(r".*_[2-9]")
+    assert [t.place for t in sentences.templates() if any(map(turns.fullmatch, t.places))] == []
 
 
 def test_ever_fewer_sentences_are_f_strings() -> None:

@@ -231,6 +231,7 @@ mfu._model:MOST_OF_OWN_PEAK | share
     | published | mfu
 mfu._questions:OWN_PEAK_POWER | 1 | how single-precision efficiency grows with its own peak
     | published | mfu
+mfu._questions:ENCODER_PEAK_POWER | 1 | the same of encoders | published | mfu
 mfu._questions:LARGE_MODEL | parameters | smaller language models reach less | published | mfu
 mfu._questions:ENOUGH_TOKENS | tokens | fewer on a device and step reach less | published | mfu
 mfu._questions:ENOUGH_SAMPLES | samples | of images: fewer on a device reach less | published | mfu

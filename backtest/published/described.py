@@ -204,6 +204,7 @@ def job_of(run: Configuration) -> Job | Refusal:
                 family=family,
                 training="lora" if run.family == "lora" else "full",
                 recompute=bool(run.recomputes),
+                benchmark=run.benchmark,
                 batch=run.global_batch,
             )
         )

@@ -106,7 +106,7 @@ def _act(slug: str, what: Callable[[], object], text: str) -> None:
     try:
         what()
     except OSError as error:
-        say(Text("Nothing is changed: {strerror}.", strerror=error.strerror or error), wrong=True)
+        say(Text("Nothing is changed: {reason}.", reason=error.strerror or error), wrong=True)
     else:
         say(text)
 

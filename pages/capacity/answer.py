@@ -51,7 +51,7 @@ def draw(link: Link, of: Reply) -> None:
             widgets.share(link, sentence(answer), "content")
             handout.draw("capacity", _maker(link.url(), of), _files(of))
     _money(link, of)
-    _months(of)
+    _months(link, of)
     _waiting(of)
     _next(answer)
     page_tables.draw(of)
@@ -131,6 +131,7 @@ def _money(link: Link, of: Reply) -> None:
 def declare(link: Link) -> None:
     """Declare the view of the first chart, and the fields of one machine."""
     link.choice("chart", list(_MONEY), "plan")
+    widgets.declare_tab(link)
     if link.held("chart") != "machine":
         fleet.declare(link, "years", "utilisation")
 
@@ -181,10 +182,10 @@ _VIEWS: Final[Mapping[Any, Callable[[Link, Reply], None]]] = {
 }  # fmt: skip
 
 
-def _months(of: Reply) -> None:
+def _months(link: Link, of: Reply) -> None:
     with st.container(border=True):
         widgets.heading("Utilisation by month")
-        tab = widgets.chart_or_table("capacity.month-tabs")
+        tab = widgets.open_tab(link)
         with tab.place:
             if tab.name == "table":
                 page_tables.months(of)

@@ -82,7 +82,7 @@ def number(link: Link, name: str, label: str) -> None:
     """Draw the field of a number, with the words and limits of its parameter."""
     parameter, value = _BY_NAME[name], _value(link, name)
     low, high = limits(parameter)
-    words = Text("{sentence_case}.", sentence_case=sentence_case(parameter.words))
+    words = Text("{words}.", words=sentence_case(parameter.words))
     if parameter.kind == "whole":
         st.number_input(label, int(low), int(high), int(value or 0), key=link.key(name), help=words)
         return

@@ -292,7 +292,7 @@ def _config(name: str, rows: Sequence[Mapping[str, str]]) -> Any:  # noqa: ANN40
     title, width = _TITLES.get(name, sentence_case(name.replace("_", " "))), _WIDTHS.get(name)
     common: dict[str, Any] = {
         "width": width,
-        "help": Text("{sentence_case}.", sentence_case=sentence_case(parameter.words)),
+        "help": Text("{words}.", words=sentence_case(parameter.words)),
     }
     held = [row[name] for row in rows if row.get(name)]
     if name == "network":

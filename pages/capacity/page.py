@@ -48,7 +48,7 @@ def show() -> None:
     answer.draw(link, reply)
 
 
-_VIEW = frozenset({"chart", "preset"})
+_VIEW = frozenset({"chart", "preset", widgets.TAB})
 """Parameters of the link that the answer does not depend on: the jobs of a preset are written."""
 
 

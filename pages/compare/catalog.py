@@ -206,10 +206,10 @@ def import_file(catalog: Catalog) -> None:
     records = listed(new_rows)
     st.caption(
         Text(
-            "{counted} of {table}, {counted_2}.",
-            counted=_counted(records, "valid row"),
+            "{named} of {table}, {others}.",
+            named=_counted(records, "valid row"),
             table=table,
-            counted_2=_counted(problems, "problem"),
+            others=_counted(problems, "problem"),
         )
     )
     if records:

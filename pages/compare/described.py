@@ -35,7 +35,7 @@ from planner.compare.evaluation import Comparison
 from planner.core import Refusal, Text, number_of, number_text, percent, sentence_case
 from planner.core.parameters import limits
 from planner.job import efficiency_with_step, question_of, usual_batch
-from planner.mfu import generation_name, generation_of, quantiles
+from planner.mfu import benchmark_factor, generation_name, generation_of, quantiles
 from planner.networks import FAMILIES, TRAININGS, Network, network_named, networks, operations_of
 from planner.store import Store
 
@@ -60,14 +60,15 @@ _KINDS: Final = {
 AMOUNTS: Final = ("samples", "total_tokens", "params", "active_params", "tokens", "flops")
 """Fields for large numbers, written as 7B or 100M."""
 _MFU_NAME: Final = "assumed_mfu"
+_BENCHMARK: Final = "benchmark"
 _OF_STEP: Final = ("step_s", "step_batch", "step_accelerator", "step_count")
 _SIZES: Final = {"layers": "Layers", "width": "Width of the attention"}
 _EMPTY: Final[Mapping[str, object]] = MappingProxyType(
     {
         **dict.fromkeys(("network", *AMOUNTS), ""), "image_px": None, "family": "",
         "layers": None, "width": None,
-        "assumed_mfu": None, "step_s": None, "step_batch": None, "step_accelerator": "",
-        "step_count": 1,
+        "assumed_mfu": None, "benchmark": False,
+        "step_s": None, "step_batch": None, "step_accelerator": "", "step_count": 1,
         "training": "full", "recompute": False, "batch": None, "epochs": 1,
     }
 )  # fmt: skip
@@ -134,6 +135,7 @@ def declare(link: Link) -> bool:
     least, most = map(int, limits(_BY_MFU_NAME["step_count"]))
     link.number("step_count", least, most, 1)
     link.flag("recompute", default=False)
+    link.flag(_BENCHMARK, default=False)
     return bool(link.held("total_tokens"))
 
 
@@ -454,12 +456,21 @@ def draw_efficiency(link: Link, shared: Store, comparison: Comparison) -> None:
     box = widgets.popover("Assumed MFU", "speed", "compare.mfu_box")
     if not box.open:
         link.hold(_MFU_NAME)
+        link.hold(_BENCHMARK)
         return
     with box:
         st.number_input(
             "Assumed MFU (%)", low, high, value=None, format="%g", placeholder="published runs",
             key=link.key(_MFU_NAME), help=_help(_MFU_NAME),
         )  # fmt: skip
+        faster = benchmark_factor(job.family)
+        if faster is None:
+            link.hold(_BENCHMARK)
+        else:
+            st.toggle(
+                as_text(Text("Tuned like MLPerf (× {faster:.2g})", faster=faster)),
+                key=link.key(_BENCHMARK), help=_help(_BENCHMARK),
+            )  # fmt: skip
         row = comparison.leader or comparison.rows[0]
         question = question_of(job, row.candidate.hardware, job.batch)
         if question is None or efficiency_with_step(job, question) is None:

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import UTC, date, datetime, time
+from datetime import UTC, datetime, time
 from typing import Final, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.common import hardware, kept, targets, widgets, workload_choice
+from pages.common import hardware, kept, money, targets, widgets, workload_choice
 from pages.common.link import Link, as_text, slugs
 from pages.compare import described, state
 from planner.answers.comparison import (
@@ -39,7 +39,7 @@ from planner.compare import ASSUMPTION_TEXTS, Assumptions
 from planner.convergence import target_text
 from planner.core import Estimate, Text, looked_up, sentence_case
 from planner.core.parameters import limits
-from planner.cost import SOURCE, Display, reference_rates, shown
+from planner.cost import Display, shown
 from planner.epochs import MOST_SAMPLES
 from planner.job import Order
 from planner.runs import TrialSet
@@ -513,7 +513,6 @@ _GROUPS: Final = {
     "Uncertainties": ("price_uncertainty", "stale_price_uncertainty", "capital_uncertainty"),
 }  # fmt: skip
 """All fields of `Assumptions` except the runs a month, which is drawn above."""
-_OF_CURRENCY: Final = ("country", "currency", "rate", "rate_as_of", "tax")
 
 
 def declare(link: Link) -> None:
@@ -525,17 +524,7 @@ def declare(link: Link) -> None:
             link.decimal(field.name, assumption.least, assumption.most, None)
         elif field.name != "runs_per_month":
             required(link, field.name, assumption.least, assumption.most, default)
-    catalog = hardware.catalog().catalog
-
-    def code(text: str) -> str:
-        tariff = tariff_of(catalog, text)
-        return text if tariff is None else tariff.id
-
-    link.translate("country", code)
-    link.choice("country", ["", *(t.id for t in catalog.tariffs)], "")
-    link.words("currency", "USD", 3)
-    link.decimal("rate", *limits(BY_NAME["rate"]), None)
-    link.day("rate_as_of")
+    money.declare(link)
     required(link, "tax", *limits(BY_NAME["tax"]), 0.0)
 
 
@@ -543,7 +532,7 @@ def draw_assumptions(link: Link) -> None:
     """Draw the folded box of assumptions and currency; `declare` comes first."""
     box = widgets.folded("What is assumed: electricity, machines, currency", "tune", "compare.box")
     if not box.open:
-        link.hold(*_OF_CURRENCY, *(name for names in _GROUPS.values() for name in names))
+        link.hold(*money.NAMES, *(name for names in _GROUPS.values() for name in names))
         return
     country = str(st.session_state[link.key("country")] or "")
     tariff = tariff_of(hardware.catalog().catalog, country) if country else None
@@ -582,8 +571,8 @@ def _field(link: Link, name: str, tariff: Tariff | None) -> None:
         placeholder=empty,
         key=link.key(name),
         help=Text(
-            "{sentence_case}. Default: {usual}.",
-            sentence_case=sentence_case(assumption.why),
+            "{words}. Default: {usual}.",
+            words=sentence_case(assumption.why),
             usual=_usual(default),
         ),
     )
@@ -616,9 +605,6 @@ def _usual(default: float | None) -> str:
 
 
 def _currency(link: Link) -> None:
-    """Draw country of electricity, currency, exchange rate and tax."""
-    tariffs = {t.id: t.country for t in hardware.catalog().catalog.tariffs}
-
     def other() -> None:
         shown_otherwise(link)
 
@@ -627,40 +613,5 @@ def _currency(link: Link) -> None:
         link.put("rate_as_of", None)
         shown_otherwise(link)
 
-    reference = reference_rates()
-    currency = str(link.held("currency") or "USD")
-    currencies = sorted({*reference.per_usd, currency})
-    rate = reference.per_usd.get(currency.strip().upper())
-    with st.grid(3, min_column_width=220):
-        st.selectbox(
-            "Electricity price of",
-            ["", *tariffs],
-            link.place("country", ["", *tariffs]),
-            key=link.key("country"),
-            format_func=lambda c: tariffs.get(c, "none: the price below"),
-        )
-        st.selectbox(
-            "Currency", currencies, currencies.index(currency), key=link.key("currency"),
-            accept_new_options=True, on_change=named,
-        )  # fmt: skip
-        st.number_input(
-            "Exchange rate (per USD)",
-            *limits(BY_NAME["rate"]),
-            value=None,
-            format="%g",
-            placeholder="unknown" if rate is None else f"{rate:g}",
-            key=link.key("rate"),
-            on_change=other,
-            help=Text(
-                "Empty: the rate of the {source} of {as_of}", source=SOURCE, as_of=reference.as_of
-            ),
-        )
-        st.date_input(
-            "Rate date", value=None, min_value=date.min, max_value=date.max,
-            key=link.key("rate_as_of"), on_change=other,
-        )  # fmt: skip
-        st.number_input(
-            "Tax added (%)", *limits(BY_NAME["tax"]), link.held("tax"), format="%g",
-            key=link.key("tax"), on_change=other,
-        )  # fmt: skip
+    money.draw(link, link.held("tax"), on_currency=named, on_rate=other)
     st.caption("Currency and tax change only how money is shown; estimates are in USD without tax.")

@@ -14,13 +14,14 @@ from pages.common.link import Link, as_text, slugs
 from pages.explore import state
 from planner import figures
 from planner.core import Record, Text, csv_text
-from planner.explore import CATEGORIES, LEAST, MOST, Fact
+from planner.explore import CATEGORIES, LEAST, MOST, RUN, Fact, text_of_cell
 from planner.figures import RunLine
 from planner.store import Store, queries
 
 PARAMETERS: Final = ("run", "pair", "only_differences")
 LETTERS: Final = "ABCDEF"
 PAIR: Final = "pair"
+NOT_KNOWN: Final = text_of_cell(None)
 
 
 def declare(link: Link) -> None:
@@ -58,15 +59,16 @@ def draw(link: Link, shared: Store, answer: state.Reply) -> None:
             "CSV", lambda: csv_text(fact_rows(found.names, found.facts)), "epochwise-runs.csv",
             key="explore.side.csv", width="content",
         )  # fmt: skip
-    runs = [str(run) for run in st.session_state[link.key("run")]]
-    if not st.session_state[link.key(PAIR)]:
-        _pictures(shared, runs, found.names, _systems_of(found.facts, found.names))
-        with st.container(border=True):
-            widgets.heading("Where they come from")
-            widgets.table(
-                fact_rows(found.names, found.provenance), "explore.provenance",
-                "Provenance of each run",
-            )  # fmt: skip
+    if st.session_state[link.key(PAIR)]:
+        st.caption("Below: the run of each pair with the highest throughput.")
+    runs = next((fact.texts for fact in found.provenance if fact.title == RUN), ())
+    _pictures(shared, runs, found.names, _systems_of(found.facts, found.names))
+    with st.container(border=True):
+        widgets.heading("Where they come from")
+        widgets.table(
+            fact_rows(found.names, found.provenance), "explore.provenance",
+            "Provenance of each run",
+        )  # fmt: skip
 
 
 def _choice(link: Link, shared: Store) -> None:
@@ -81,7 +83,7 @@ def _choice(link: Link, shared: Store) -> None:
         workload = st.session_state[key]
         options = _systems(shared, workloads[workload], workload) if workload else {}
         held = [str(text) for text in st.session_state[link.key(PAIR)]]
-        names = {**{text: text for text in held}, **options}
+        names = {**_named(shared, held), **options}
         box = "explore.pairs"
         if st.session_state.get(box) != held:
             st.session_state[box] = held
@@ -94,6 +96,17 @@ def _choice(link: Link, shared: Store) -> None:
             format_func=names.__getitem__, on_change=picked,
             placeholder="Choose pairs to compare" if workload else "First choose a workload",
         )  # fmt: skip
+
+
+def _named(shared: Store, pairs: Sequence[str]) -> dict[str, str]:
+    """Return the chosen pairs in words, by their link texts; a text without a match as it is."""
+    known = kept.facet_names(shared)
+    named = {}
+    for text in pairs:
+        workload, _, system = text.partition("|")
+        parts = known["workload"].get(workload), known["system"].get(system)
+        named[text] = f"{parts[0]} · {parts[1]}" if all(parts) else text
+    return named
 
 
 def _systems(shared: Store, workload: str, short: str) -> dict[str, str]:
@@ -189,6 +202,8 @@ def _lines(
     lines = []
     nested, at, seconds = columns
     for i, (run, name) in enumerate(zip(runs, names, strict=False)):
+        if run == NOT_KNOWN:
+            continue
         rows: Sequence[Mapping[str, float]] = _nested(shared, run, nested)
         stated = [row for row in rows if row[seconds] is not None]
         if stated:

@@ -1,4 +1,4 @@
-"""Limits of a sweep on the Measure page: time, cost, and the price of this machine."""
+"""Limits of a sweep on the Measure page: time, cost; price and power of this machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pages.common.link import Link
 from pages.measure.measuring import Limits
 from planner.core import Text
 
-_NAMES: Final = ("max_hours", "max_cost", "price_per_hour")
+_NAMES: Final = ("max_hours", "max_cost", "price_per_hour", "watts")
 _MOST: Final = 1e6
 _LEAST: Final = 1e-3
 
@@ -28,8 +28,14 @@ def hold(link: Link) -> None:
 
 def of(link: Link) -> Limits:
     """Return the limits as entered."""
-    hours, cost, price = (link.held(name) for name in _NAMES)
+    hours, cost, price, _ = (link.held(name) for name in _NAMES)
     return Limits(hours=hours, cost=cost, price_per_hour=price)
+
+
+def watts(link: Link) -> float | None:
+    """Return the power of this machine under load as entered [W]; None without one."""
+    entered: float | None = link.held("watts")
+    return entered
 
 
 def draw(link: Link, currency: str) -> None:
@@ -44,8 +50,9 @@ def draw(link: Link, currency: str) -> None:
             Text("Machine price ({currency}/h)", currency=currency),
             "Price of this machine, if rented.",
         ),
+        "watts": ("Machine power (W)", "Under load, for the energy where no meter is read."),
     }
-    with st.grid(3, min_column_width=180):
+    with st.grid(4, min_column_width=150):
         for name, (label, words) in labels.items():
             st.number_input(
                 label, min_value=_LEAST, max_value=_MOST, value=None, key=link.key(name),

@@ -306,7 +306,7 @@ def _launch(status: SweepStatus, what: Sequence[str]) -> None:
         sweeps.launch(state(), status, command, ROOT, os.environ)
     except OSError as error:
         raise NotDoneError(
-            Text("It could not be started: {strerror}.", strerror=error.strerror)
+            Text("It could not be started: {reason}.", reason=error.strerror)
         ) from error
 
 
@@ -332,7 +332,7 @@ def _answer(command: Sequence[str], patience_s: float) -> Any:  # noqa: ANN401 -
         ) from error
     except OSError as error:
         raise NotDoneError(
-            Text("The runners could not be started: {strerror}.", strerror=error.strerror)
+            Text("The runners could not be started: {reason}.", reason=error.strerror)
         ) from error
     except ValueError as error:
         last = next(reversed(done.stderr.strip().splitlines()), "nothing")

@@ -11,7 +11,7 @@ from pages.common import widgets
 from pages.common.link import Link, as_text
 from pages.measure import limits, measuring
 from pages.measure.measuring import NotDoneError, Plan
-from planner.core import Text, in_words
+from planner.core import Text, in_words, plain
 from planner.store.disk.sweeps import SweepStatus
 
 USUAL: Final = "quick"
@@ -72,7 +72,7 @@ def _plan(link: Link, planned: Plan, generation: int, busy: Mapping[str, SweepSt
     if planned.name in busy:
         st.caption("It is being measured or waits: see above.")
         return
-    _figures(planned)
+    _figures(planned, limits.watts(link))
     if planned.left:
         limits.draw(link, planned.currency or "USD")
     else:
@@ -81,13 +81,13 @@ def _plan(link: Link, planned: Plan, generation: int, busy: Mapping[str, SweepSt
     _runs(planned)
 
 
-def _figures(planned: Plan) -> None:
-    """Draw time and cost of the plan, and their basis."""
+def _figures(planned: Plan, watts: float | None) -> None:
+    """Draw time, energy and cost of the plan, and their basis."""
     st.markdown(f"## {widgets.answer_text(plan_sentence(planned))}")
     if planned.about:
         st.caption(as_text(planned.about))
     if planned.left:
-        _numbers(planned)
+        _numbers(planned, watts)
         st.caption(as_text(designs(planned)))
 
 
@@ -124,12 +124,13 @@ def designs(planned: Plan) -> str:
     batches = ", ".join(f"{b:,}" for b in small.get("batches") or ())
     at = f" (batch {batches})" if batches else ""
     return Text(
-        "The smallest design that gives a curve: {count}{at}{takes}. In full: {count_2}{takes_2}.",
+        "The smallest design that gives a curve: {count}{at}{takes}. "
+        "In full: {full_count}{full_takes}.",
         count=_count(small["runs"]),
         at=at,
         takes=_takes(small),
-        count_2=_count(full["runs"]),
-        takes_2=_takes(full),
+        full_count=_count(full["runs"]),
+        full_takes=_takes(full),
     )
 
 
@@ -137,12 +138,12 @@ def _takes(design: Mapping[str, Any]) -> str:
     return "" if design.get("hours") is None else f", {_time(design['hours'])}"
 
 
-def _numbers(planned: Plan) -> None:
+def _numbers(planned: Plan, watts: float | None) -> None:
     shown = {
         "Runs to measure": f"{planned.left:,} of {planned.planned:,}",
         "Time": UNKNOWN if planned.hours is None else _time(planned.hours),
         "Memory at most": _memory(planned.memory_bytes),
-        "Energy": _energy(planned),
+        "Energy": _energy(planned, watts),
         "Cost": _cost(planned),
     }
     with st.grid(5, min_column_width=140):
@@ -162,7 +163,7 @@ def basis(planned: Plan) -> str:
         )
     low, high = planned.hours_low, planned.hours_high
     limits = (
-        Text(", between {time} and {time_2}", time=_time(low), time_2=_time(high))
+        Text(", between {low} and {high}", low=_time(low), high=_time(high))
         if low is not None and high
         else ""
     )
@@ -177,11 +178,15 @@ def _time(hours: float) -> str:
     return in_words(3600.0 * hours)
 
 
-def _energy(planned: Plan) -> str:
-    """Return the energy in words; a known time without energy had no power measurement."""
+def _energy(planned: Plan, watts: float | None) -> str:
+    """Return the energy in words: of measured power, else of the entered one."""
     if planned.energy_kwh is not None:
-        return f"{planned.energy_kwh:.2g} kWh"
-    return UNKNOWN if planned.hours is None else "not measured here"
+        return f"{plain(planned.energy_kwh, 2)} kWh"
+    if planned.hours is None:
+        return UNKNOWN
+    if watts is None:
+        return "enter a power"
+    return Text("about {energy} kWh", energy=plain(planned.hours * watts / 1000.0, 2))
 
 
 def _memory(size: float | None) -> str:

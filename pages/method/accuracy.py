@@ -187,9 +187,9 @@ def _hover(row: Row) -> str:
     if not figures_of.is_regret(row):
         parts.append(
             Text(
-                "mean {per_cent}, 90th percentile {per_cent_2}",
-                per_cent=per_cent(row.mean_error),
-                per_cent_2=per_cent(row.p90_error),
+                "mean {mean}, 90th percentile {tenth}",
+                mean=per_cent(row.mean_error),
+                tenth=per_cent(row.p90_error),
             )
         )
     if math.isfinite(row.coverage):

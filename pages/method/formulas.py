@@ -98,10 +98,10 @@ def _evidence(formula: Formula, accuracy: Accuracy | None) -> str:
     coverage = Text("; coverage of the 90 % interval {per_cent}", per_cent=per_cent(row.coverage))
     return widgets.answer_text(
         Text(
-            "{sentence_case} ({data_set}): median error {per_cent}{coverage}.",
-            sentence_case=sentence_case(row.task),
+            "{question} ({data_set}): median error {error}{coverage}.",
+            question=sentence_case(row.task),
             data_set=row.data_set,
-            per_cent=per_cent(row.median_error),
+            error=per_cent(row.median_error),
             coverage="" if math.isnan(row.coverage) else coverage,
         )
     )

@@ -181,16 +181,16 @@ SEVERAL: Final = Formula(
     "those clusters differ.",
     units="e is a share of perfect speed-up at the same batch per device, l and s of ln e.",
     limits=Text(
-        "l₁ = {in_per_cent}, s₁ = {in_per_cent_2} a doubling; where accelerators have "
-        "links of their own (NVLink, ICI) {in_per_cent_3} and {in_per_cent_4}. l₂ = "
-        "{in_per_cent_5}, s₂ = {in_per_cent_6}. Student t has {spread_dof:g} degrees of "
+        "l₁ = {loss}, s₁ = {spread} a doubling; where accelerators have "
+        "links of their own (NVLink, ICI) {linked_loss} and {linked_spread}. l₂ = "
+        "{nodes_loss}, s₂ = {nodes_spread}. Student t has {spread_dof:g} degrees of "
         "freedom. e = 1 for one device. A run on two of your own devices says more.",
-        in_per_cent=in_per_cent(spread.NODE_LOSS),
-        in_per_cent_2=in_per_cent(spread.NODE_SD),
-        in_per_cent_3=in_per_cent(spread.LINKED_LOSS),
-        in_per_cent_4=in_per_cent(spread.LINKED_SD),
-        in_per_cent_5=in_per_cent(spread.NODES_LOSS),
-        in_per_cent_6=in_per_cent(spread.NODES_SD),
+        loss=in_per_cent(spread.NODE_LOSS),
+        spread=in_per_cent(spread.NODE_SD),
+        linked_loss=in_per_cent(spread.LINKED_LOSS),
+        linked_spread=in_per_cent(spread.LINKED_SD),
+        nodes_loss=in_per_cent(spread.NODES_LOSS),
+        nodes_spread=in_per_cent(spread.NODES_SD),
         spread_dof=spread.SPREAD_DOF,
     ),
     source="Means over public clusters (Sia, Pollux, ElasticFlow, TensorFlow 2017, DLPerf).",
@@ -437,10 +437,10 @@ def _next(transferred: Transferred) -> tuple[str, ...]:
     run = transferred.next_runs[0]
     return (
         Text(
-            "Measuring {run} would narrow it most, to about −{factor:.0f} % to +{factor_2:.0f} %.",
+            "Measuring {run} would narrow it most, to about −{down:.0f} % to +{up:.0f} %.",
             run=run.run,
-            factor=100 * (1 - 1 / run.factor),
-            factor_2=100 * (run.factor - 1),
+            down=100 * (1 - 1 / run.factor),
+            up=100 * (run.factor - 1),
         ),
     )
 

@@ -116,13 +116,13 @@ THROUGHPUT: Final = Formula(
     limits=Text(
         "v → b/t for small batches, v → v0 for large ones; v0/2 at b = v0·t and 90 % at "
         "9·v0·t. The line is fitted to step times with relative weights, both numbers "
-        "at least 0. The band pools the scatter with a prior of {in_per_cent} (weight "
-        "{nu0:g}). It widens by {in_per_cent_2} for each doubling outside the measured "
+        "at least 0. The band pools the scatter with a prior of {prior} (weight "
+        "{nu0:g}). It widens by {growth} for each doubling outside the measured "
         "batches, where w lets g fade. Called a guess beyond {far:g} times the largest, "
         "refused beyond {too_far:g} times.",
-        in_per_cent=in_per_cent(lines.SD0),
+        prior=in_per_cent(lines.SD0),
         nu0=lines.NU0,
-        in_per_cent_2=in_per_cent(lines.KAPPA),
+        growth=in_per_cent(lines.KAPPA),
         far=fit.FAR,
         too_far=fit.TOO_FAR,
     ),
@@ -160,12 +160,12 @@ def epochs_picture(values: Values, look: Theme) -> Picture:
         sentences=(
             Text(
                 "{epochs:,} epochs of a minute each, from {seen} measured: "
-                "{total_text}, ±{at:.1f} % in this session, ±{at_2:.1f} % in another.",
+                "{total_text}, ±{same:.1f} % in this session, ±{any:.1f} % in another.",
                 epochs=epochs,
                 seen=seen,
                 total_text=total_text,
-                at=at[0],
-                at_2=at[1],
+                same=at[0],
+                any=at[1],
             ),
         ),
         caption="A made-up run with epochs of one minute. The marker is where its measured epochs "
@@ -218,17 +218,17 @@ EPOCHS: Final = Formula(
     ),
     units="All times in seconds; s² in seconds², ρ a correlation, d a share of the mean.",
     limits=Text(
-        "s² is pooled with what other runs showed ({in_per_cent} of the mean, weight "
-        "{nu0:g}); ρ = {rho:g}, d = {in_per_cent_2}. In another session or on another "
-        "machine of the kind the whole total moves by σ = {in_per_cent_3}. Two sessions "
+        "s² is pooled with what other runs showed ({prior} of the mean, weight "
+        "{nu0:g}); ρ = {rho:g}, d = {drift}. In another session or on another "
+        "machine of the kind the whole total moves by σ = {sigma}. Two sessions "
         "differ by √2·σ. One epoch is refused, and so are epochs that vary by more than "
-        "{in_per_cent_4} or change on the way.",
-        in_per_cent=in_per_cent(later_epochs.SD0),
+        "{most} or change on the way.",
+        prior=in_per_cent(later_epochs.SD0),
         nu0=later_epochs.NU0,
         rho=later_epochs.RHO,
-        in_per_cent_2=in_per_cent(later_epochs.DRIFT),
-        in_per_cent_3=in_per_cent(projection.SESSION_SD),
-        in_per_cent_4=in_per_cent(projection.MAX_CV),
+        drift=in_per_cent(later_epochs.DRIFT),
+        sigma=in_per_cent(projection.SESSION_SD),
+        most=in_per_cent(projection.MAX_CV),
     ),
     source="The sum is that of article 002; prior, correlation and drift were measured on its 80 "
     "public runs.",
@@ -284,10 +284,10 @@ def steps_picture(values: Values, look: Theme) -> Picture:
         ),
         sentences=(
             Text(
-                "Perfect scaling up to batch {border}, hardly fewer steps from batch "
-                "{border_2} on; the largest batch measured lies in “{of}”.",
-                border=size(borders[0][0]),
-                border_2=size(borders[1][0]),
+                "Perfect scaling up to batch {low}, hardly fewer steps from batch "
+                "{high} on; the largest batch measured lies in “{of}”.",
+                low=size(borders[0][0]),
+                high=size(borders[1][0]),
                 of=curve.regimes.of(curve.largest_measured),
             ),
             *critical.reasons[:1],
@@ -314,10 +314,10 @@ STEPS: Final = Formula(
     limits=Text(
         "Bcrit belongs to data, network, optimiser and target together. Where the "
         "points do not exclude that steps go on falling, the answer is “no limit seen "
-        "up to B”. The prior on scatter is {in_per_cent}. Above {in_per_cent_2} scatter "
+        "up to B”. The prior on scatter is {prior}. Above {most} scatter "
         "there is no curve, and beyond {too_far:g} times the largest batch no answer.",
-        in_per_cent=in_per_cent(convergence.PRIOR.sd),
-        in_per_cent_2=in_per_cent(convergence.MAX_SCATTER),
+        prior=in_per_cent(convergence.PRIOR.sd),
+        most=in_per_cent(convergence.MAX_SCATTER),
         too_far=throughput.TOO_FAR,
     ),
     source="McCandlish et al. 2018, “An empirical model of large-batch training”; regimes of "

@@ -132,11 +132,11 @@ def _turn(at: int, rows: int, shown: int) -> None:
         )
         st.caption(
             Text(
-                "Page {at:,} of {pages:,}. Runs {first:,} to {first_2:,} of {shown:,}. {rest}",
+                "Page {at:,} of {pages:,}. Runs {first:,} to {last:,} of {shown:,}. {rest}",
                 at=at,
                 pages=_pages(shown),
                 first=first,
-                first_2=first + rows - 1,
+                last=first + rows - 1,
                 shown=shown,
                 rest=rest,
             )

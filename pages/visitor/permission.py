@@ -80,7 +80,7 @@ def permission(action: Action) -> Permission:
         return by_role(action, identity.person(), os.environ, st.context.headers)
     decided = decide(os.environ, _listening(), st.context.headers)
     if action is Action.ACCESS and decided.allowed and not identity.viewer().sees_all:
-        # EPOCHWISE_MEASURE=on lets every visitor write, and shows nobody a restricted set.
+        # EPOCHWISE_MEASURE=on lets every visitor write, and shows no restricted set.
         return _no("This is for the owner of the machine.")
     return decided
 

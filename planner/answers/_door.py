@@ -154,8 +154,8 @@ def _texts(name: str, value: Value) -> list[str]:
         return [text_of(item) for item in value]
     raise TypeError(
         Text(
-            "{name} is {name_2}. Give a text, a number, a flag or a list.",
+            "{name} is {value}. Give a text, a number, a flag or a list.",
             name=name,
-            name_2=type(value).__name__,
+            value=type(value).__name__,
         )
     )

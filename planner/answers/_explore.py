@@ -54,6 +54,7 @@ from planner.explore import (
     check,
     chosen_runs,
     facts_of,
+    fastest_runs,
     fits_of,
     has_law,
     is_grouped,
@@ -416,7 +417,9 @@ def _side(
 ) -> _Side:
     if pairs is not None:
         names = [f"{workload} on {system}" for workload, system in pairs]
-        return names, pair_facts(runs, pairs) if pairs else (), ()
+        if not pairs:
+            return names, (), ()
+        return names, pair_facts(runs, pairs), provenance_of(fastest_runs(runs, pairs))
     wanted = [text for text in values["run"] if _RUN.fullmatch(text)]
     place = {run: at for at, run in enumerate(runs["run_id"].to_pylist())}
     at = [place[run] for run in wanted if run in place]

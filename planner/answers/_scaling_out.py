@@ -265,11 +265,11 @@ def _images(facts: Mapping[str, Any], answer: Answer, side: float | None) -> str
     batch = answer.batches[-1] * (answer.series.counts[-1] if answer.hold == "device" else 1)
     other = batch * (own / side) ** 2
     return Text(
-        "Batch {batch_text} of {own:g} x {own:g} images has the bytes of batch "
-        "{batch_text_2} at {side:g} x {side:g}.",
-        batch_text=batch_text(batch),
+        "Batch {batch} of {own:g} x {own:g} images has the bytes of batch "
+        "{other_batch} at {side:g} x {side:g}.",
+        batch=batch_text(batch),
         own=own,
-        batch_text_2=batch_text(other),
+        other_batch=batch_text(other),
         side=side,
     )
 

@@ -128,8 +128,8 @@ SCALING_OUT: Final = (
 _NAMES_A_JOB: Final = (
     "workload", "pattern", "goal", "epochs", "samples_per_epoch", "target", "optimizer", "network",
     "samples", "total_tokens", "params", "active_params", "layers", "width", "tokens", "image_px",
-    "flops", "family", "training", "recompute", "assumed_mfu", "precision", "network_optimizer",
-    "batch",
+    "flops", "family", "training", "recompute", "benchmark", "assumed_mfu", "precision",
+    "network_optimizer", "batch",
 )  # fmt: skip
 """Parameters of Compare hardware that say what a job trains."""
 JOB: Final = (

@@ -49,7 +49,7 @@ def run_export(options: argparse.Namespace) -> int:
         written = write_new(options.out, data)
     except OSError as error:
         words.note(
-            Text("{out} cannot be written: {strerror}.", out=options.out, strerror=error.strerror)
+            Text("{out} cannot be written: {reason}.", out=options.out, reason=error.strerror)
         )
         return words.WRONG_WORDS
     if not written:

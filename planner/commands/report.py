@@ -119,9 +119,9 @@ def _logo(path: Path) -> bytes:
             return file.read(MOST_LOGO_BYTES + 1)
     except OSError as error:
         message = Text(
-            "--logo: {path} cannot be read ({strerror}). Name another file.",
+            "--logo: {path} cannot be read ({reason}). Name another file.",
             path=path,
-            strerror=error.strerror or error,
+            reason=error.strerror or error,
         )
         raise words.WrongWordsError(message) from None
 

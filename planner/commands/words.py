@@ -273,7 +273,7 @@ def _no_folder(path: Path) -> str:
     except BucketError as error:
         return Text("cannot be read: {what}. {then}.", what=error.what, then=error.then)
     except OSError as error:
-        return Text("cannot be read ({strerror}).", strerror=error.strerror or error)
+        return Text("cannot be read ({reason}).", reason=error.strerror or error)
     return ""
 
 

@@ -269,13 +269,13 @@ def next_step(comparison: Comparison) -> str:
     )
     place = "" if job.step is None else f" on {hardware.label}"
     return Text(
-        "Time one step{place}: {shown} ± {half_width} becomes{elsewhere} ± "
-        "{half_width_2} on {count} x {card}{price}. Enter it under “Timed step”.",
+        "Time one step{place}: {shown} ± {now} becomes{elsewhere} ± "
+        "{then} on {count} x {card}{price}. Enter it under “Timed step”.",
         place=place,
         shown=shown,
-        half_width=_half_width(now),
+        now=_half_width(now),
         elsewhere=elsewhere if _shown_to_narrow(now, alike) else "",
-        half_width_2=_half_width(there),
+        then=_half_width(there),
         count=hardware.count,
         card=card.name,
         price=_price(row),

@@ -223,11 +223,11 @@ def missed_around(curve: MissedCurve, sizes: Floats) -> tuple[str, ...]:
     ]
     return tuple(
         Text(
-            "{fell_short} the target: an answer between batch {as_given} and "
-            "{as_given_2}, which did, applies only if training reaches it at all.",
+            "{fell_short} the target: an answer between batch {low} and "
+            "{high}, which did, applies only if training reaches it at all.",
             fell_short=_fell_short(those),
-            as_given=as_given(start),
-            as_given_2=as_given(end),
+            low=as_given(start),
+            high=as_given(end),
         )
         for start, end, those in spans
         if ((sizes > start) & (sizes < end)).any()
@@ -582,10 +582,10 @@ def _refuse_few(reached: Floats, missed: Floats) -> Refusal:
             short=short,
         ),
         measure_next=Text(
-            "Measure a batch at most {as_given} or at least {as_given_2}, best the "
+            "Measure a batch at most {low} or at least {high}, best the "
             "smallest, the largest and one between.",
-            as_given=as_given(reached[0] / NARROW),
-            as_given_2=as_given(reached[0] * NARROW),
+            low=as_given(reached[0] / NARROW),
+            high=as_given(reached[0] * NARROW),
         ),
     )
 

@@ -55,10 +55,10 @@ def check_flat(columns: Mapping[str, NDArray[np.generic]]) -> None:
         return
     raise ValueError(
         Text(
-            "{and_} have shapes {and__2}. Each point needs one of each. Give flat lists "
+            "{names} have shapes {shapes}. Each point needs one of each. Give flat lists "
             "of one length, at least 1.",
-            and_=_and(list(columns)),
-            and__2=_and([str(s) for s in shapes]),
+            names=_and(list(columns)),
+            shapes=_and([str(s) for s in shapes]),
         )
     )
 

@@ -164,10 +164,10 @@ def probability_cheaper(first: ArrayLike, second: ArrayLike) -> float:
     if left.shape != right.shape or left.ndim != 1:
         raise ValueError(
             Text(
-                "The draws have shapes {shape} and {shape_2}. Give two flat lists of "
+                "The draws have shapes {shape} and {other_shape}. Give two flat lists of "
                 "one length, drawn with one seed.",
                 shape=left.shape,
-                shape_2=right.shape,
+                other_shape=right.shape,
             )
         )
     return float(probability_least(np.stack([left, right]))[0])
@@ -243,9 +243,9 @@ def _table(drawn: ArrayLike) -> Floats:
         rows = np.flatnonzero(np.isnan(table).any(axis=1)) + 1
         raise ValueError(
             Text(
-                "Option {str} of {table} has draws that are not numbers. Leave out "
+                "Option {option} of {table} has draws that are not numbers. Leave out "
                 "options without an answer.",
-                str=", ".join(map(str, rows)),
+                option=", ".join(map(str, rows)),
                 table=len(table),
             )
         )

@@ -239,10 +239,10 @@ def _problems(record: Rental | Owned, limits: Mapping[str, Limit]) -> Iterator[s
             bad = high if limit.least <= low < np.inf else low
             yield (
                 Text(
-                    "{name}: {name_2} is {bad:g}. It must be a finite number, at least "
+                    "{record}: {field} is {bad:g}. It must be a finite number, at least "
                     "{least:g} and at most {most:,.15g}. {advice}",
-                    name=type(record).__name__,
-                    name_2=name,
+                    record=type(record).__name__,
+                    field=name,
                     bad=bad,
                     least=limit.least,
                     most=limit.most,

@@ -461,10 +461,10 @@ def factor_effect(
     if not pairs:
         return Refusal(
             reason=Text(
-                "No two runs differ in {factor} ({value_in_words} and {value_in_words_2}) alone.",
+                "No two runs differ in {factor} ({first} and {second}) alone.",
                 factor=factor,
-                value_in_words=value_in_words(base),
-                value_in_words_2=value_in_words(changed),
+                first=value_in_words(base),
+                second=value_in_words(changed),
             ),
             measure_next="Measure one configuration and batch with both.",
         )

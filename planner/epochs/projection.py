@@ -375,7 +375,7 @@ def _refuse(later: LaterEpochs) -> Refusal | None:
         )
     if later.variation > MAX_CV:
         which = Text(
-            "Epochs {after} to {after_2}", after=later.after + 1, after_2=later.after + later.count
+            "Epochs {first} to {last}", first=later.after + 1, last=later.after + later.count
         )
         return Refusal(
             reason=Text(

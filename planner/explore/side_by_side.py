@@ -34,11 +34,13 @@ AMOUNTS: Final = (
 )  # fmt: skip
 """Facts of a run, in the order of the table."""
 ORDER: Final = (*TEXTS[:3], *AMOUNTS[:5], *TEXTS[3:], *AMOUNTS[5:])
+RUN: Final = "Run"
+"""Title of the id of a run among its provenance."""
 PROVENANCE: Final = (
     ("Basis", "basis"), ("Result set", "result_set"), ("Folder", "folder"),
     ("Published", "published_on"), ("Source", "source"), ("Address", "source_url"),
     ("Commit", "source_commit"), ("Licence", "licence"), ("Machine", "machine_id"),
-    ("Run", "run_id"),
+    (RUN, "run_id"),
 )  # fmt: skip
 
 
@@ -129,6 +131,25 @@ def pair_facts(runs: pa.Table, pairs: Sequence[tuple[str, str]]) -> tuple[Fact, 
         if any(cell is not None for cell in cells):
             facts.append(_fact(title, unit or column.unit, cells))
     return tuple(facts)
+
+
+def fastest_runs(runs: pa.Table, pairs: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+    """Return the good run of each pair with the highest throughput; an empty row without any.
+
+    Where no run of a pair states it, the one with the shortest step counts, else its first.
+    """
+    speed, step = numbers_of(runs, "samples_per_s"), numbers_of(runs, "step_time_s")
+    found: list[dict[str, Any]] = []
+    for workload, system in pairs:
+        mask = chosen_runs(runs, {"workload": [workload], "system": [system], "status": ["ok"]})
+        rows = np.flatnonzero(mask)
+        if not rows.size:
+            found.append({})
+            continue
+        order = np.lexsort((np.nan_to_num(step[rows], nan=np.inf),
+                            -np.nan_to_num(speed[rows], nan=-np.inf)))  # fmt: skip
+        found.append(runs.slice(int(rows[order[0]]), 1).to_pylist()[0])
+    return found
 
 
 def _end(values: Floats, end: str) -> float | None:

@@ -156,10 +156,10 @@ def one_level(first: Estimate, second: Estimate) -> float:
     if first.level != second.level:
         raise ValueError(
             Text(
-                "The intervals have levels {level:g} and {level_2:g}. Fit both curves "
+                "The intervals have levels {level:g} and {other_level:g}. Fit both curves "
                 "with one level.",
                 level=first.level,
-                level_2=second.level,
+                other_level=second.level,
             )
         )
     return first.level

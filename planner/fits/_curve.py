@@ -7,7 +7,7 @@ and reasons.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, get_args
 
 import numpy as np
 
@@ -23,15 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-BASES: Final[tuple[Basis, ...]] = (
-    "measured",
-    "interpolated",
-    "extrapolated",
-    "similar workload",
-    "transferred from another GPU",
-    "estimated from FLOPs",
-    "published",
-)
+BASES: Final[tuple[Basis, ...]] = get_args(Basis)
 """From the firmest to the weakest."""
 NO_INTERVAL: Final = "Published parameters: their scatter is unknown."
 TWICE: Final = 2.0
@@ -166,9 +158,9 @@ def range_of(distinct: Floats, near_error: str, far_error: str) -> tuple[float, 
     if distinct.size == 2 and largest < NARROW * smallest:
         why = Text(
             "two batch sizes less than a factor 4 apart ({as_given} and "
-            "{as_given_2}) carry only to twice away; {near_error}",
+            "{largest}) carry only to twice away; {near_error}",
             as_given=as_given(smallest),
-            as_given_2=as_given(largest),
+            largest=as_given(largest),
             near_error=near_error,
         )
         return smallest / TWICE, largest * TWICE, why
@@ -270,9 +262,9 @@ def _reasons(curve: BatchCurve, answered: Floats, far_error: str) -> tuple[str, 
         reasons.append(
             Text(
                 "Batch {as_given} is more than twice the largest measured one "
-                "({as_given_2}): {far_error}",
+                "({largest}): {far_error}",
                 as_given=as_given(requested[1]),
-                as_given_2=as_given(measured[1]),
+                largest=as_given(measured[1]),
                 far_error=far_error,
             )
         )

@@ -117,10 +117,10 @@ def _checked(design: ArrayLike, target: ArrayLike) -> tuple[Floats, Floats]:
     if rows.ndim != 2 or goal.shape != rows.shape[:1] or not rows.size:
         raise ValueError(
             Text(
-                "design and target have shapes {shape} and {shape_2}. Each row needs "
+                "design and target have shapes {design} and {target}. Each row needs "
                 "one target. Give (rows, columns) and (rows,), at least one of each.",
-                shape=rows.shape,
-                shape_2=goal.shape,
+                design=rows.shape,
+                target=goal.shape,
             )
         )
     if not (np.isfinite(rows).all() and np.isfinite(goal).all()):

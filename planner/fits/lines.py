@@ -334,14 +334,14 @@ def _checked(
     if numbers.ndim != 1 or not numbers.shape == xs.shape == ys.shape or not numbers.size:
         raise ValueError(
             Text(
-                "group, {name} and {name_2} have shapes {shape}, {shape_2} and "
-                "{shape_3}. Each point needs one of each. Give flat arrays of one "
+                "group, {x} and {y} have shapes {group_shape}, {x_shape} and "
+                "{y_shape}. Each point needs one of each. Give flat arrays of one "
                 "length, at least 1.",
-                name=names[0],
-                name_2=names[1],
-                shape=numbers.shape,
-                shape_2=xs.shape,
-                shape_3=ys.shape,
+                x=names[0],
+                y=names[1],
+                group_shape=numbers.shape,
+                x_shape=xs.shape,
+                y_shape=ys.shape,
             )
         )
     if numbers.dtype.kind not in "iu" or numbers.min() < 0:

@@ -58,7 +58,7 @@ def _bytes(path: Path, most: int) -> bytes:
         raise SourceError(path.name, ["there is no such file. Give the path of a file."]) from None
     except OSError as error:
         raise SourceError(
-            path.name, [Text("it cannot be read: {strerror}.", strerror=error.strerror)]
+            path.name, [Text("it cannot be read: {reason}.", reason=error.strerror)]
         ) from error
     if len(data) > most:
         raise SourceError(

@@ -190,9 +190,9 @@ def batch_sentence(job: Job, hardware: Hardware, at_batch: float | None) -> str:
         )
         return Text(
             "Assumes batch {batch}, with no more samples on a device than the "
-            "fastest measured run had (batch {batch_2}{several}). {other_batch}",
+            "fastest measured run had (batch {measured_batch}{several}). {other_batch}",
             batch=plain(batch),
-            batch_2=plain(source.batch),
+            measured_batch=plain(source.batch),
             several=several,
             other_batch=OTHER_BATCH,
         )
@@ -293,6 +293,7 @@ class Described:
     image_px: float | None = None
     training: Training = "full"
     recompute: bool = False
+    benchmark: bool = False
     assumed_mfu: float | None = None
     total_tokens: float | None = None
     step: GivenStep | None = None
@@ -333,6 +334,7 @@ def job_described(description: Described) -> Job:
         image_px=description.image_px,
         training=description.training,
         recompute=description.recompute,
+        benchmark=description.benchmark,
         assumed_mfu=description.assumed_mfu,
         total_tokens=description.total_tokens,
         optimizer=description.optimizer,

@@ -533,14 +533,14 @@ def _only(job: Job, state: State, condition: str, have: float, hardware: Hardwar
         ", {each} on each of {devices}", each=gigabytes(each), devices=_devices(hardware)
     ) * (hardware.devices > 1)
     return Text(
-        "Fits only {condition}: {size}{shared} of {room}. {what} take {size_2} "
+        "Fits only {condition}: {least}{shared} of {room}. {what} take {otherwise} "
         "otherwise.{left}{recomputing}",
         condition=condition,
-        size=_size(job, state),
+        least=_size(job, state),
         shared=shared,
         room=_room(have),
         what=_what(job, first=True),
-        size_2=_size(job, whole_state(job)),
+        otherwise=_size(job, whole_state(job)),
         left=_left(job, each, have),
         recomputing=_recomputing(job, each, have),
     )
@@ -713,9 +713,9 @@ def _has(hardware: Hardware, have: float) -> str:
 def _room(have: float) -> str:
     """Return the nominal memory, and the part for the job."""
     return Text(
-        "{have:,.4g} GB ({have_2} of it for the job)",
+        "{have:,.4g} GB ({usable} of it for the job)",
         have=have / USABLE / GIGA,
-        have_2=gigabytes(have),
+        usable=gigabytes(have),
     )
 
 

@@ -93,9 +93,9 @@ class Job:
     operations of forward and backward pass; None is unknown.
     `tokens_per_sample`, `network` (the id of a named one), `family` (`planner.networks.FAMILIES`,
     "" where not stated), `active_params`, `layers_width` (layers x width of the attention),
-    `image_px`, `training` (all weights, or adapters), `recompute`, `assumed_mfu` (share of
-    the half-precision peak), `total_tokens` (of the whole run, in place of epochs) and `step`
-    (timed by hand) are those of a described job.
+    `image_px`, `training` (all weights, or adapters), `recompute`, `benchmark` (software tuned
+    like a submission to MLPerf), `assumed_mfu` (share of the half-precision peak), `total_tokens`
+    (of the whole run, in place of epochs) and `step` (timed by hand) are those of a described job.
     `overhead_s` is the least measured overhead of a step [s]. `measured` are its runs under one
     input pattern, `hardware` their hardware by run id. `memory` are measured pairs (samples on one
     device, bytes there) on accelerators. `speeds` are the source of transferred times: the fastest
@@ -118,6 +118,7 @@ class Job:
     image_px: float | None = None
     training: Training = "full"
     recompute: bool = False
+    benchmark: bool = False
     assumed_mfu: float | None = None
     total_tokens: float | None = None
     step: TimedStep | None = None

@@ -202,8 +202,8 @@ def _scaled(hardware: Hardware, there: Hardware, factor: Estimate) -> str:
     """Return that the count is scaled from another, with the efficiency assumed."""
     return Text(
         "No run states the time on {count}: each accelerator is assumed to reach "
-        "{factor} of its speed among {count_2}, to the same number of samples.",
+        "{factor} of its speed among {counts}, to the same number of samples.",
         count=hardware.count,
         factor=percent_of(factor),
-        count_2=there.count,
+        counts=there.count,
     )

@@ -136,6 +136,7 @@ def question_of(job: Job, hardware: Hardware, batch: float | None) -> Question |
         batch=batch,
         network=network_key(job.network or job.workload),
         recomputes=job.recompute,
+        benchmark=job.benchmark,
     )
 
 
@@ -463,12 +464,12 @@ def from_operations(job: Job, accelerator: Accelerator, level: float = LEVEL) ->
     reasons: tuple[str, ...] = (
         Text(
             "From {train_flops_per_sample} FLOPs per sample and the peak of the "
-            "{accelerator}: assumes {mfu} of it (typical range {mfu_2} to {mfu_3}).",
+            "{accelerator}: assumes {mfu} of it (typical range {low} to {high}).",
             train_flops_per_sample=large(job.train_flops_per_sample, 3),
             accelerator=accelerator.name,
             mfu=percent(MFU),
-            mfu_2=percent(MFU / 3.0),
-            mfu_3=percent(3.0 * MFU),
+            low=percent(MFU / 3.0),
+            high=percent(3.0 * MFU),
         ),
     )
     if other := peak_sentence(accelerator, job.precision):
@@ -614,10 +615,10 @@ def not_measured(hardware: Hardware, there: Hardware | None, factor: Estimate) -
             most=percent(most),
         )
     return Text(
-        "{devices} not measured, {devices_2} were: in public runs each reaches "
+        "{devices} not measured, {measured} were: in public runs each reaches "
         "{factor} of that speed.",
         devices=devices,
-        devices_2=there.devices,
+        measured=there.devices,
         factor=percent_of(factor),
     )
 

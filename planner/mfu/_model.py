@@ -41,6 +41,7 @@ from scipy.special import ndtri
 from planner.catalog import Accelerator
 from planner.core import Floats, Text
 from planner.mfu._questions import (
+    DOMAIN_OF,
     Domain,
     Question,
     Traits,
@@ -142,7 +143,7 @@ def expected(question: Question) -> float | None:
     if domain is None or most is None:
         return None
     fit = shipped()[domain]
-    value = _log_value(fit, traits_of(question)) + fit.shifts.get(question.family, 0.0)
+    value = log_value(fit, traits_of(question)) + fit.shifts.get(question.family, 0.0)
     return min(math.exp(value), most)
 
 
@@ -161,6 +162,13 @@ def has_rows(question: Question) -> bool:
     return ("generation", generation_label(question.accelerator)) in shipped()[domain].values
 
 
+def benchmark_factor(family: str) -> float | None:
+    """Return how many times as fast submissions to MLPerf run; None if its fit has no such term."""
+    domain = DOMAIN_OF.get(family)
+    effect = None if domain is None else shipped()[domain].values.get(("", "benchmark"))
+    return None if effect is None else math.exp(effect)
+
+
 def quantiles(
     question: Question, probabilities: Sequence[float] = (0.1, 0.5, 0.9)
 ) -> tuple[float, ...] | None:
@@ -169,7 +177,8 @@ def quantiles(
     return None if efficiency is None else tuple(efficiency.quantile(p) for p in probabilities)
 
 
-def _log_value(fit: Fit, traits: Traits) -> float:
+def log_value(fit: Fit, traits: Traits) -> float:
+    """Return ln e without the shift of the family."""
     terms = math.fsum(term * fit.values.get(("", n), 0.0) for n, term in traits.terms.items())
     effects = math.fsum(fit.values.get(label, 0.0) for label in traits.labels.items())
     return traits.offset + terms + effects
@@ -197,7 +206,7 @@ def predicted(fit: Fit, traits: Traits) -> tuple[float, dict[str, float]]:
         "rest": TAIL_VARIANCE * fit.rest**2,
         "length": traits.length_sd**2,
     }
-    return _log_value(fit, traits), {name: math.sqrt(max(v, 0.0)) for name, v in variances.items()}
+    return log_value(fit, traits), {name: math.sqrt(max(v, 0.0)) for name, v in variances.items()}
 
 
 _PART_OF: Final = {

@@ -121,7 +121,9 @@ SHORT_STEP_S: Final = 1e-3
 SHORT_ENCODER_S: Final = 3e-3
 LEAST_STEP_S: Final = 1e-6
 OWN_PEAK_POWER: Final = 0.6
-"""How the efficiency in single precision of transformers grows with its own peak."""
+"""How the efficiency in single precision of language models grows with its own peak."""
+ENCODER_PEAK_POWER: Final = 0.75
+"""The same of encoders: chosen with sources left out, the best of 0.6, 0.7, 0.75, 0.8 and 0.9."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +134,7 @@ class Question:
     backward pass [FLOP]; `params`, `active_params` [parameters] and `sequence` [tokens] are of
     transformers. `batch` is the global batch [samples], None where not stated. `network` is the
     key of `planner.published._named_workloads.network_key`. `devices` are in `nodes` machines.
+    `benchmark` says that its software is tuned like a submission to MLPerf Training.
     """
 
     family: str
@@ -146,6 +149,7 @@ class Question:
     batch: float | None = None
     network: str = ""
     recomputes: bool = False
+    benchmark: bool = False
 
     @property
     def domain(self) -> Domain | None:
@@ -226,7 +230,8 @@ def _offset(question: Question) -> float:
     if format_class(question.precision) not in {"32", "tf32"}:
         return 0.0
     half, own = half_peak(question.accelerator), own_peak(question.accelerator, question.precision)
-    return OWN_PEAK_POWER * math.log(own / half) if half and own else 0.0
+    power = ENCODER_PEAK_POWER if question.domain == "encoder" else OWN_PEAK_POWER
+    return power * math.log(own / half) if half and own else 0.0
 
 
 def _machine_loss(question: Question) -> float:
@@ -314,9 +319,12 @@ def _language(question: Question) -> dict[str, float]:
     }
 
 
-def _short(question: Question, typical_s: float) -> tuple[float, float]:
-    """Return ln(1 + overhead / ideal time of a step), and whether the batch is missing."""
-    peak = half_peak(question.accelerator) or 1e12
+def _short(question: Question, typical_s: float, peak: float | None = None) -> tuple[float, float]:
+    """Return ln(1 + overhead / ideal time of a step), and whether the batch is missing.
+
+    The ideal time is that at `peak` [FLOP/s]; None is the half-precision peak.
+    """
+    peak = peak or half_peak(question.accelerator) or 1e12
     if not question.batch:
         return 0.0, 1.0
     each = max(question.batch / question.devices, 1.0)
@@ -333,6 +341,7 @@ def _encoder(question: Question) -> dict[str, float]:
         **_formats(question),
         "short step": short,
         "batch not stated": unknown,
+        "benchmark": float(question.benchmark),
         "model size": math.log(active / 340e6),
         "length": math.log((question.sequence or 256.0) / 256.0),
         "devices": inside,
@@ -370,26 +379,27 @@ def _fixed(question: Question) -> dict[str, float]:
 
 def _vision(question: Question) -> dict[str, float]:
     inside, nodes = _counts(question)
-    short, unknown = _short(question, SHORT_STEP_S)
     card = question.accelerator
     half = half_peak(card) or 1e12
+    own = own_peak(card, question.precision) or half
+    short, unknown = _short(question, SHORT_STEP_S, own)
     formats = _formats(question)
     size = math.log(question.flops_per_sample / REFERENCE_OPERATIONS["vision"])
     single = formats["fp32"] + formats["tf32"]
-    own = own_peak(card, question.precision) or half
     families = ("vit", "detection", "segmentation", "diffusion")
     each = max((question.batch or math.inf) / question.devices, 1.0)
-    cnn, vit = question.family == "cnn", question.family == "vit"
+    vit = question.family == "vit"
+    image = vit or question.family == "cnn"
     return {
         "base": 1.0,
         **{name: float(question.family == name) for name in families},
         "tf32": formats["tf32"],
         "fp32": formats["fp32"],
         "own peak": single * math.log(8.0 * own / half),
-        "small sample": cnn * min(size, 0.0),
-        "large sample": cnn * max(size, 0.0),
-        "sample of a ViT": vit * (size - math.log(105.0 / 24.0)),
-        "sample of others": (not cnn and not vit) * size,
+        "small sample": image * min(size, 0.0),
+        "large sample": image * max(size, 0.0),
+        "sample of a ViT": vit * size,
+        "sample of others": (not image) * size,
         "short step": short,
         "few samples": min(math.log(each / ENOUGH_SAMPLES), 0.0),
         "batch not stated": unknown,

@@ -345,7 +345,7 @@ def _content(path: Path) -> bytes | str:
             )
         return path.read_bytes()
     except OSError as error:
-        return Text("cannot be read ({strerror}). It is skipped.", strerror=error.strerror or error)
+        return Text("cannot be read ({reason}). It is skipped.", reason=error.strerror or error)
 
 
 def _decoded(content: bytes) -> str:

@@ -67,11 +67,6 @@ MOST_ALIKE: Final = 3
 _LEFT_OUT: Final = "Described workloads leave the row out."
 COLLECTIONS: Final = frozenset({"llm_misc", "small_benches", "whole_jobs"})
 """Tables with rows of several authors."""
-TUNED: Final = re.compile(
-    r"mlperf|nvidia_dle|deeplearningexamples|megatron|nemo|maxtext|neuron|primus|habana",
-    re.IGNORECASE,
-)
-"""Sources and frameworks whose authors tune for the accelerator: vendors and MLPerf."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +79,8 @@ class Configuration:
     `devices` are accelerators in all on `nodes` machines. `global_batch` [samples] and `recomputes`
     are None where not stated; `stated_precision` says whether the row states one. `samples_per_s`
     is the truth, of all devices together, from `rows` rows of `source`. `stated_devices` is False
-    where the row states no count and that of a usual server is assumed.
+    where the row states no count and that of a usual server is assumed. `benchmark` says that it is
+    a submission to MLPerf Training, whose software is tuned for the figure.
     """
 
     source: str
@@ -107,7 +103,7 @@ class Configuration:
     global_batch: float | None = None
     micro_batch: float | None = None
     recomputes: bool | None = None
-    tuned: bool = False
+    benchmark: bool = False
     stated_precision: bool = True
     stated_devices: bool = True
     published: str = ""
@@ -285,7 +281,6 @@ def as_question(
 ) -> Configuration:
     """Return a row with its workload, hardware and true speed [samples/s] as a question."""
     precision, stated = precision_of(row, accelerator, workload)
-    words = f"{row.source_id or ''} {row.repo_or_page or ''} {row.framework or ''}"
     return Configuration(
         source=_source(row),
         software=_software(row, accelerator),
@@ -307,7 +302,7 @@ def as_question(
         global_batch=global_batch_of(row, devices),
         micro_batch=float(row.micro_batch) if row.micro_batch else None,
         recomputes=row.recomputes,
-        tuned=bool(TUNED.search(words)) or bool(benchmark_key(row)),
+        benchmark=bool(benchmark_key(row)),
         stated_precision=stated,
         stated_devices=bool(row.n_accelerators),
         published=row.published or "",

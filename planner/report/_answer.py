@@ -9,6 +9,7 @@ from typing import Final
 from planner.core import Record, plain, sentence_case
 from planner.figures import ChartSpec, Tile, card, svg
 from planner.figures.frame import LIGHT_THEME
+from planner.report._first_page import FirstPage, first_page
 from planner.report._letterhead import NO_LETTERHEAD, Letterhead, free_text, head
 from planner.report._page import document, escaped, linked, paragraphs, section, table
 
@@ -71,15 +72,22 @@ def answer_page(report: AnswerReport) -> str:
     Raises:
         ValueError: the logo is invalid or unsafe; the message has the next step.
     """
+    fits = first_page(
+        report.title, report.sentence, report.notes, report.letterhead,
+        tiles=bool(report.tiles), caption=report.charts[0].caption if report.charts else None,
+    )  # fmt: skip
+    first = int(fits.chart)
     summary = [
         f"<h1>{escaped(report.title)}</h1>",
         f'<p class="answer">{escaped(report.sentence)}</p>',
         str(card("", report.tiles, LIGHT_THEME)) if report.tiles else "",
-        free_text(report.letterhead),
-        paragraphs(report.notes),
-        *(_figure(chart) for chart in report.charts[:1]),
+        free_text(fits.text),
+        paragraphs(fits.notes),
+        *(_figure(chart) for chart in report.charts[:first]),
     ]
     appendix = [
+        further(fits),
+        *(_figure(chart) for chart in report.charts[first:1]),
         *(_table(one) for one in report.tables),
         *(_figure(chart) for chart in report.charts[1:]),
     ]
@@ -117,6 +125,11 @@ def appended(*parts: str) -> str:
     """Return the appendix, on a page of its own in print; "" where empty."""
     body = "".join(parts)
     return f'<div class="appendix"><h2 class="part">Appendix</h2>{body}</div>' if body else ""
+
+
+def further(fits: FirstPage) -> str:
+    """Return the sentences that have no room on the first page."""
+    return free_text(fits.later_text) + section("Notes", paragraphs(fits.later_notes))
 
 
 def foot(link: str, made: str) -> str:

@@ -31,6 +31,7 @@ from planner.figures.frame import LIGHT_THEME
 from planner.report import _tables
 from planner.report._answer import appended, foot, summarised
 from planner.report._charts import further_charts, time_and_cost
+from planner.report._first_page import first_page
 from planner.report._letterhead import NO_LETTERHEAD, Letterhead, free_text, head
 from planner.report._page import (
     document,
@@ -101,6 +102,12 @@ CREDITS: Final = (
 )
 
 
+_BEST_MM: Final = 62.0
+"""Height of the table of the best options on the first page [mm]."""
+_OF_CHART: Final = "Marker, bars and dashed lines are explained below the chart in two lines." * 2
+"""As long as that of the first chart."""
+
+
 def compare_page(
     answered: Answered,
     *,
@@ -134,16 +141,24 @@ def compare_page(
         body = "<h1>No option to compare</h1>" + _problems(answered.problems)
         return document("No option to compare", above, body, below)
     title = question(comparison, display, by)
+    first = sentence(comparison, display)
+    fits = first_page(title, first, answered.problems, letterhead,
+                      tiles=comparison.leader is not None, caption=_OF_CHART,
+                      other_mm=_BEST_MM)  # fmt: skip
+    chart = time_and_cost(comparison, display)
     summary = [
         f"<h1>{escaped(title)}</h1>",
-        f'<p class="answer">{escaped(sentence(comparison, display))}</p>',
+        f'<p class="answer">{escaped(first)}</p>',
         _tiles(comparison, display),
-        free_text(letterhead),
-        _problems(answered.problems),
+        free_text(fits.text),
+        _problems(fits.notes),
         _tables.best(comparison, display),
-        time_and_cost(comparison, display),
+        chart if fits.chart else "",
     ]
     appendix = appended(
+        free_text(fits.later_text),
+        _problems(fits.later_notes),
+        "" if fits.chart else chart,
         section(
             "The answer in full",
             paragraphs(answers(comparison, display, begins, by)[1:]),

@@ -55,7 +55,7 @@ def head(of: Letterhead, made: str) -> str:
     return f'<div class="who">{logo}{who}</div><dl class="facts">{lines}</dl>'
 
 
-def free_text(of: Letterhead) -> str:
+def free_text(text: str) -> str:
     """Return the free text as paragraphs; "" without one."""
-    parts = paragraphs(of.text[:MOST_TEXT].replace("\r\n", "\n").split("\n\n"))
+    parts = paragraphs(text[:MOST_TEXT].replace("\r\n", "\n").split("\n\n"))
     return f'<div class="text">{parts}</div>' if parts else ""

@@ -101,9 +101,9 @@ def _later_epochs(row: Row) -> Iterator[tuple[str, str]]:
         check, epoch = entry.get("validation_s"), entry["epoch_s"]
         if check is not None and check > SLACK * epoch:
             text = Text(
-                "epoch {epoch} took {epoch_2} s, but its validation {check} s.",
+                "epoch {epoch} took {time} s, but its validation {check} s.",
                 epoch=entry["epoch"],
-                epoch_2=epoch,
+                time=epoch,
                 check=check,
             )
             yield "epochs", Text("{text} Correct one.", text=text)
@@ -129,10 +129,10 @@ def _steps(row: Row) -> Iterator[tuple[str, str]]:
     step, steps, mean = (row.get(n) for n in ("step_s", "steps_per_epoch", "later_epoch_mean_s"))
     if step is not None and steps and mean is not None and step * steps > SLACK * mean:
         text = Text(
-            "is {step} s, so {steps} steps take {step_2:.6g} s, but an epoch ",
+            "is {step} s, so {steps} steps take {total:.6g} s, but an epoch ",
             step=step,
             steps=steps,
-            step_2=step * steps,
+            total=step * steps,
         )
         yield (
             "step_s",

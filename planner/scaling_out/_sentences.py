@@ -214,12 +214,12 @@ def _efficiency(answer: Answer) -> str:
         return ""
     share = float(row.efficiency.value)
     return Text(
-        "Efficiency of {devices}: {share}{percents}; a sample costs {share_2} times "
+        "Efficiency of {devices}: {share}{percents}; a sample costs {times} times "
         "as much as on {base}.",
         devices=devices(row.devices),
         share=percent(share),
         percents=_percents(row.efficiency),
-        share_2=plain(1.0 / share, 3),
+        times=plain(1.0 / share, 3),
         base=answer.series.base,
     )
 

@@ -32,5 +32,5 @@ def __getattr__(name: str) -> object:
 
         return getattr(reader, name)
     raise AttributeError(
-        Text("module {name!r} has no attribute {name_2!r}", name=__name__, name_2=name)
+        Text("module {module!r} has no attribute {name!r}", module=__name__, name=name)
     )

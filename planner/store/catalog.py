@@ -143,7 +143,7 @@ def _parsed(folder: Path, table: TableName, origin: Origin, today: date | None =
     except FileNotFoundError:
         return Parsed(table=table, file=path.name)
     except OSError as error:
-        message = Text("cannot be read ({strerror}).", strerror=error.strerror or error)
+        message = Text("cannot be read ({reason}).", reason=error.strerror or error)
         problem = Problem(file=path.name, row=None, column="", message=message)
         return Parsed(table=table, file=path.name, problems=(problem,))
     return _parsed_text(table, content, origin, today)
@@ -203,10 +203,10 @@ def _changing(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise CatalogError(
             Text(
-                "Your rows could not be saved in {folder} ({strerror}). Free disk "
+                "Your rows could not be saved in {folder} ({reason}). Free disk "
                 "space, or set {own} to a writable folder.",
                 folder=folder,
-                strerror=error.strerror or error,
+                reason=error.strerror or error,
                 own=OWN,
             )
         ) from error

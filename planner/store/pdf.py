@@ -135,7 +135,7 @@ def _run(command: list[str], folder: Path) -> str:
             start_new_session=True,
         )
     except OSError as error:
-        return Text("it does not start: {strerror}", strerror=error.strerror)
+        return Text("it does not start: {reason}", reason=error.strerror)
     late = False
     try:
         output = process.communicate(timeout=PATIENCE_S)[1]

@@ -132,10 +132,6 @@ class _NoRoomError(Exception):
     """The memory for runs, or the disk, is full: loaded runs stay, the others wait."""
 
 
-class _OutgrownError(Exception):
-    """There are more runs than are kept in memory."""
-
-
 class LimitError(RuntimeError):
     """A question needs more memory or disk than there is; the message says what to do next."""
 
@@ -327,7 +323,7 @@ class Store:
                 break
             except _BROKEN as error:  # a bad file breaks an instance: make a new one without it
                 self._recover(error)
-            except duckdb.IOException as error:
+            except duckdb.Error as error:  # a full disk has many names
                 if self._place is None:
                     raise
                 self._recover(error)
@@ -662,9 +658,8 @@ class Store:
                     self._loaded |= part.loaded
                     self._single |= {row["file"] for row in part.single} & part.loaded
                     self._grow(touched, now if last else None, sets)
-                self._check_size()
-            except _OutgrownError:
-                return not self._move_to_file()
+                if self._has_outgrown_memory() and self._move_to_file():
+                    return False
             except (_NoRoomError, duckdb.OutOfMemoryException):
                 if self._move_to_file():
                     return False
@@ -682,12 +677,12 @@ class Store:
             drop = set()
         return True
 
-    def _check_size(self) -> None:
-        """Raise `_OutgrownError` where memory holds more runs than it should."""
-        if self._place is None and not self._in_memory_because:
-            [(runs, _)] = self._base.execute(sql.COUNT_ALL).fetchall()
-            if runs > self._most_in_memory:
-                raise _OutgrownError
+    def _has_outgrown_memory(self) -> bool:
+        """Return whether memory holds more runs than it should."""
+        if self._place is not None or self._in_memory_because:
+            return False
+        [(runs, _)] = self._base.execute(sql.COUNT_ALL).fetchall()
+        return bool(runs > self._most_in_memory)
 
     def _grow(
         self,
@@ -1048,9 +1043,9 @@ def _contents(seal: Seal, held: int, broken: tuple[str, str] | None) -> str | No
     """Return why a loaded file is refused: its run count or a broken rule; None if fine."""
     if broken is not None:
         return Text(
-            "holds a run that breaks the rules: run {broken}, {broken_2}. Run `verify`.",
-            broken=broken[0],
-            broken_2=broken[1],
+            "holds a run that breaks the rules: run {run}, {rule}. Run `verify`.",
+            run=broken[0],
+            rule=broken[1],
         )
     if held != seal.rows:
         return Text(

@@ -95,11 +95,11 @@ def _fall(run: CheckedRun, batch: Floats, speed: Floats) -> Flag | None:
     if not here < (1.0 - FALL) * most:
         return None
     evidence = Text(
-        "{count} samples/s, {here} less than a smaller batch reaches ({count_2}). Something "
+        "{speed} samples/s, {here} less than a smaller batch reaches ({smaller}). Something "
         "changed there.",
-        count=count(here),
+        speed=count(here),
         here=percent(1.0 - here / most),
-        count_2=count(most),
+        smaller=count(most),
     )
     return flag("throughput falls", run, evidence, 1.0 - here / most)
 
@@ -114,11 +114,11 @@ def _peak(
         return None
     lost = 1.0 - least / here
     evidence = Text(
-        "{count} samples/s, of which a larger batch loses {lost} ({count_2}), and the other "
+        "{speed} samples/s, of which a larger batch loses {lost} ({smaller}), and the other "
         "batches agree. Something was different here.",
-        count=count(here),
+        speed=count(here),
         lost=percent(lost),
-        count_2=count(least),
+        smaller=count(least),
     )
     return flag("throughput falls", run, evidence, lost)
 

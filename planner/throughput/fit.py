@@ -377,10 +377,10 @@ def _refuse_one_batch(batch: float) -> Refusal:
             batch=plain(batch),
         ),
         measure_next=Text(
-            "Measure a batch at most {batch:g} or at least {batch_2:g}, best the "
+            "Measure a batch at most {low:g} or at least {high:g}, best the "
             "smallest, the largest that fits and one between.",
-            batch=batch / NARROW,
-            batch_2=batch * NARROW,
+            low=batch / NARROW,
+            high=batch * NARROW,
         ),
     )
 

@@ -375,10 +375,10 @@ def _resolution(edition: Edition, medians: Floats) -> str:
         return Text("{lead}.", lead=lead)
     coarse = 100.0 * per_epoch / np.array([finite.max(), finite.min()])
     return Text(
-        "{lead}, stated in whole epochs: each is {coarse:.2g} to {coarse_2:.2g} % of the steps.",
+        "{lead}, stated in whole epochs: each is {low:.2g} to {high:.2g} % of the steps.",
         lead=lead,
-        coarse=coarse[0],
-        coarse_2=coarse[1],
+        low=coarse[0],
+        high=coarse[1],
     )
 
 
@@ -489,10 +489,10 @@ def summary_of(points: Sequence[Point]) -> str:
     rows = point_rows(points)
     parts: list[str] = [
         Text(
-            "{points:,} lists are in the package's files; {points_2:,} repeat another "
+            "{points:,} lists are in the package's files; {repeats:,} repeat another "
             "list of the same benchmark, so {rows:,} differ",
             points=len(points),
-            points_2=len(points) - len(rows),
+            repeats=len(points) - len(rows),
             rows=len(rows),
         )
     ]

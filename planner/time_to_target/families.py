@@ -167,11 +167,11 @@ def _first(
     if not equal:
         (second, next_best) = others[0]
         return Text(
-            "{name} {leads} {written}, against {written_2} of {second}.",
+            "{name} {leads} {own}, against {other} of {second}.",
             name=name,
             leads=leads,
-            written=_written(best, write),
-            written_2=_written(next_best, write),
+            own=_written(best, write),
+            other=_written(next_best, write),
             second=second,
         )
     if len(equal) == len(others):

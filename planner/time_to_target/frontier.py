@@ -177,13 +177,13 @@ def _non_dominated(time_s: Floats, cost: Floats) -> NDArray[np.bool_]:
 def _refuse_grid(counts: Floats, sizes: Floats) -> Refusal:
     return Refusal(
         reason=Text(
-            "No point of the grid has an answer: {size} device counts from {min:g} to "
-            "{max:g}, batches from {min_2:g} to {max_2:g}.",
-            size=counts.size,
-            min=counts.min(),
-            max=counts.max(),
-            min_2=sizes.min(),
-            max_2=sizes.max(),
+            "No point of the grid has an answer: {counts} device counts from {least_count:g} to "
+            "{most_count:g}, batches from {least_batch:g} to {most_batch:g}.",
+            counts=counts.size,
+            least_count=counts.min(),
+            most_count=counts.max(),
+            least_batch=sizes.min(),
+            most_batch=sizes.max(),
         ),
         measure_next="Choose measured batches and device counts, or measure these.",
     )
@@ -241,9 +241,9 @@ def _axes(
     if prices.ndim and prices.shape != counts.shape:
         problems.append(
             Text(
-                "there are {size} prices for {size_2} device counts",
-                size=prices.size,
-                size_2=counts.size,
+                "there are {prices} prices for {counts} device counts",
+                prices=prices.size,
+                counts=counts.size,
             )
         )
     if problems:

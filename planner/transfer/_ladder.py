@@ -295,9 +295,7 @@ def listing(names: Sequence[str], last: str = ", ") -> str:
     """Return the names joined, `last` before the last one, or the first and how many more."""
     if len(names) <= NAMED:
         return last.join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
-    return Text(
-        "{names} and {names_2} more", names=", ".join(names[:NAMED]), names_2=len(names) - NAMED
-    )
+    return Text("{names} and {last} more", names=", ".join(names[:NAMED]), last=len(names) - NAMED)
 
 
 def _expected_interval(library: Library, run: NextRun) -> str:

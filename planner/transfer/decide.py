@@ -40,10 +40,10 @@ def decide(first: Transferred | Refusal, second: Transferred | Refusal) -> Decis
         return _one_option(first)
     speeds, names = ratio(first.estimate, second.estimate), _names(first, second)
     words = Text(
-        "{name} trains {words} as fast as {name_2}",
-        name=names[0],
+        "{first} trains {words} as fast as {second}",
+        first=names[0],
         words=_words(speeds),
-        name_2=names[1],
+        second=names[1],
     )
     if excludes_one(speeds):
         faster = names[0] if float(speeds.value) > 1.0 else names[1]
@@ -80,9 +80,9 @@ def _next(first: Transferred, second: Transferred) -> str:
     if half_width < gap or not (first.next_runs and second.next_runs):
         return Text("Measure {run}.", run=best.run)
     return Text(
-        "Measure {first} and {first_2}.",
+        "Measure {first} and {second}.",
         first=_first(first.next_runs),
-        first_2=_first(second.next_runs),
+        second=_first(second.next_runs),
     )
 
 
@@ -113,18 +113,18 @@ def _check(first: Transferred, second: Transferred) -> None:
     if first.cell.workload != second.cell.workload:
         raise ValueError(
             Text(
-                "{cell} and {cell_2} are different workloads; their samples/s have no "
+                "{first} and {second} are different workloads; their samples/s have no "
                 "ratio. Compare one workload on two cards.",
-                cell=first.cell,
-                cell_2=second.cell,
+                first=first.cell,
+                second=second.cell,
             )
         )
     if first.estimate.level != second.estimate.level:
         raise ValueError(
             Text(
-                "The levels are {level:g} and {level_2:g}. Intervals of two levels do "
+                "The levels are {first:g} and {second:g}. Intervals of two levels do "
                 "not add. Compute both at one level.",
-                level=first.estimate.level,
-                level_2=second.estimate.level,
+                first=first.estimate.level,
+                second=second.estimate.level,
             )
         )

@@ -88,7 +88,10 @@ def _model(request: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a keras.Model
     if shape and len(getattr(model, "inputs", None) or []) <= 1:
         model = keras.models.clone_model(model, input_tensors=_input(model, shape))
     if not getattr(model, "inputs", None):
-        raise ValueError("Its inputs are undefined. Build it as a functional or sequential model.")
+        raise ValueError(
+            "Its inputs are undefined. Give the shape of a sample: --shape 224,224,3, or build it as "
+            "a functional or sequential model."
+        )
     if any(n is None for tensor in model.inputs for n in tensor.shape[1:]):
         raise ValueError("Its input size is open. Give the shape of a sample: --shape 224,224,3.")
     return model

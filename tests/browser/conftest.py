@@ -6,16 +6,16 @@ exception box on the page.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import urlsplit
+from urllib.parse import urljoin
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, BrowserType, Error, Page, expect
 
 from tests.browser import chromium
-from tests.browser.look import ARGUMENTS, Watch, settled
+from tests.browser.look import ARGUMENTS, ASIDE, PATIENCE_MS, Watch, aside, settled
 from tests.browser.server import served
 
 expect.set_options(timeout=60_000)
@@ -25,7 +25,14 @@ class Visit(Protocol):
     """Opens an address."""
 
     def __call__(
-        self, url: str, *, width: int = 1440, dark: bool = False, elsewhere: bool = False
+        self,
+        url: str,
+        *,
+        width: int = 1440,
+        height: int = 1000,
+        dark: bool = False,
+        elsewhere: bool = False,
+        headers: Mapping[str, str] | None = None,
     ) -> Page:
         """The page, settled."""
         ...
@@ -40,8 +47,8 @@ def base_url() -> None:
 def browser_type_launch_args(
     browser_type_launch_args: dict[str, Any], browser_type: BrowserType
 ) -> dict[str, Any]:
-    """The Chromium on PATH, or Playwright's own; none at all is a failure, never a skip."""
-    path = chromium.executable()
+    """The leanest Chromium on PATH, or Playwright's own; none at all is a failure, never a skip."""
+    path = chromium.lean()
     if path is None and not Path(browser_type.executable_path).exists():
         pytest.fail(chromium.ADVICE)
     known = {"executable_path": path} if path else {}
@@ -67,6 +74,7 @@ def watch() -> Iterator[Watch]:
 def desk(browser: Browser) -> Iterator[BrowserContext]:
     """One browser for many pages, so that the scripts of Streamlit are read once."""
     context = browser.new_context()
+    context.set_default_timeout(PATIENCE_MS)
     yield context
     context.close()
 
@@ -81,17 +89,27 @@ def tabs() -> list[Page]:
 def visit(desk: BrowserContext, watch: Watch, tabs: list[Page]) -> Iterator[Visit]:
     """Open an address as a new session and wait until the page has settled.
 
-    `elsewhere` opens it in a browser that has kept nothing of the app but its scripts. Pages are
-    those of a person who wants few animations: drawing them takes a quarter of what a page takes.
+    `elsewhere` opens it in a browser that has kept nothing of the app but its scripts, `headers` go
+    with each of its requests. Pages are those of a person who wants few animations: drawing them
+    takes a quarter of what a page takes.
     """
     opened: list[Page] = []
 
-    def visit(url: str, *, width: int = 1440, dark: bool = False, elsewhere: bool = False) -> Page:
+    def visit(
+        url: str,
+        *,
+        width: int = 1440,
+        height: int = 1000,
+        dark: bool = False,
+        elsewhere: bool = False,
+        headers: Mapping[str, str] | None = None,
+    ) -> Page:
         page = tabs.pop() if tabs else desk.new_page()
         opened.append(page)
         watch.over(page)
-        page.set_viewport_size({"width": width, "height": 1000})
+        page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme="dark" if dark else "light", reduced_motion="reduce")
+        page.set_extra_http_headers(dict(headers or {}))
         if elsewhere:
             _forget(page, url)
         page.goto(url)
@@ -102,21 +120,13 @@ def visit(desk: BrowserContext, watch: Watch, tabs: list[Page]) -> Iterator[Visi
     watch.leave()
     for page in (p for p in opened if not p.is_closed()):
         try:  # ends the session; a page of the same site keeps the compiled scripts
-            page.goto(_aside(page.url))
+            tabs.append(page if page.url.endswith(ASIDE) else aside(page))
         except Error:
             page.close()
-        else:
-            tabs.append(page)
-
-
-def _aside(url: str) -> str:
-    """Return the address of a page of the same site that opens no session."""
-    at = urlsplit(url)
-    return f"{at.scheme}://{at.netloc}/_stcore/health"
 
 
 def _forget(page: Page, url: str) -> None:
     """Remove all that this browser has stored for a site."""
-    page.goto(_aside(url))
+    page.goto(urljoin(url, ASIDE))
     page.evaluate("() => { localStorage.clear(); sessionStorage.clear() }")
     page.context.clear_cookies()

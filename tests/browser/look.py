@@ -32,30 +32,17 @@ ARGUMENTS: Final = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
     # A page is short-lived: it ends before optimised code and small collections repay their time.
     "--js-flags=--min-semi-space-size=64 --max-semi-space-size=64 --no-maglev --no-turbofan",
 )
-PAGES: Final = {
-    "": "Epochwise",
-    "how-long": "How long?",
-    "compare": "Compare hardware",
-    "capacity": "Capacity",
-    "throughput": "Throughput",
-    "scaling-out": "Scaling out",
-    "steps-to-target": "Steps to target",
-    "explore": "Explore",
-    "results": "Results",
-    "add-results": "Add results",
-    "measure": "Measure",
-    "method": "Method & accuracy",
-}
-"""Every address of the app, with its title."""
 
 _PROBES: Final = ("/_stcore/health", "/_stcore/host-config", "/favicon.ico")
 """Streamlit looks for itself under a deep link's own address first: 404, and no fault of ours. A
 tab that is left may look for the icon of a server that has ended."""
+ASIDE: Final = "/_stcore/health"
 _QUIET_MS: Final = 250
-_PATIENCE_MS: Final = 90_000
+PATIENCE_MS: Final = 90_000
 """Far above what a page takes on a busy machine: a hang is a failure."""
 _POLL_MS: Final = 50
 _PICKED_MS: Final = 8_000
@@ -158,7 +145,7 @@ def _wait_for_a_run(page: Page, finished_before: int, within_ms: float) -> None:
 def settled(page: Page) -> Page:
     """The page, once its script has not run for a while and nothing on it is stale."""
     page.evaluate("window.quietSince = undefined")
-    page.wait_for_function(_SETTLED, arg=_QUIET_MS, timeout=_PATIENCE_MS, polling=_POLL_MS)
+    page.wait_for_function(_SETTLED, arg=_QUIET_MS, timeout=PATIENCE_MS, polling=_POLL_MS)
     return page
 
 
@@ -170,8 +157,25 @@ def rerun(page: Page) -> Iterator[None]:
     """
     finished_before = _RUNS_FINISHED[page]
     yield
-    _wait_for_a_run(page, finished_before, _PATIENCE_MS)
+    _wait_for_a_run(page, finished_before, PATIENCE_MS)
     settled(page)
+
+
+def aside(page: Page) -> Page:
+    """The page of the same site that opens no session: the one before has ended."""
+    at = urlsplit(page.url)
+    page.goto(f"{at.scheme}://{at.netloc}{ASIDE}")
+    return page
+
+
+def turned(page: Page, *, dark: bool) -> Page:
+    """The page in other colours; its charts follow as it is drawn again."""
+    page.emulate_media(color_scheme="dark" if dark else "light", reduced_motion="reduce")
+    settled(page)
+    with rerun(page):
+        page.get_by_role("heading", level=1).click()  # away from fields
+        page.keyboard.press("r")  # Streamlit's key for it
+    return page
 
 
 def answer(page: Page) -> Locator:
@@ -213,7 +217,7 @@ def choose(
             _wait_for_a_run(page, finished_before, _PICKED_MS)
         except TimeoutError:
             if picked.count():
-                _wait_for_a_run(page, finished_before, _PATIENCE_MS)
+                _wait_for_a_run(page, finished_before, PATIENCE_MS)
                 break
             if not attempts_left:
                 raise

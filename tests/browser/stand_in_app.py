@@ -1,4 +1,7 @@
-"""The app with the test double of the runners: `streamlit run tests/browser/stand_in_app.py`."""
+"""The app with the test double of the runners: `streamlit run tests/browser/stand_in_app.py`.
+
+STAND_IN_PYTHON may name a Python for its commands.
+"""
 
 import os
 import sys
@@ -12,5 +15,9 @@ import streamlit as st  # noqa: E402 - after the path is set
 
 from pages.measure import measuring  # noqa: E402
 
-measuring.COMMAND = (sys.executable, str(ROOT / "tests" / "pages" / "stand_in.py"))
+measuring.COMMAND = (
+    os.environ.get("STAND_IN_PYTHON", sys.executable),
+    "-m",
+    "tests.pages.stand_in",
+)
 app = st.App(ROOT / "pages" / "shell.py")

@@ -9,7 +9,6 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visit
 from tests.browser.look import rerun, settled, widget
-from tests.browser.server import served
 
 JOBS = (
     "name\tnetwork\tepochs\tsamples\tprecision\truns\twithin\tinterruptible\n"
@@ -20,22 +19,21 @@ JOBS = (
 QUICK = "preset=vision&months=12&find=off&fleet=3+x+rent%7Ch100-sxm%7C8%7C20"
 
 
-def test_three_pasted_jobs_get_a_fleet(tmp_path: Path, visit: Visit) -> None:
-    with served(tmp_path / "results") as url:
-        page = visit(f"{url}/capacity?{QUICK}", elsewhere=True)
-        with rerun(page):
-            page.get_by_role("button", name="Paste").click()
-        widget(page, "capacity.paste").locator("textarea").fill(JOBS)
-        with rerun(page):
-            page.get_by_role("button", name="Use these jobs").click()
-        expect(page).to_have_url(re.compile("jobs=.*jobs=.*jobs="))
-        page.keyboard.press("Escape")
-        with rerun(page):
-            widget(page, "capacity.find").get_by_text("Find it").click()
-        answer = settled(page).locator(".epochwise-answer h2")
-        expect(answer).to_contain_text("ent up to", timeout=90_000)
-        expect(page.get_by_text("Waiting time by job")).to_be_visible()
-        expect(page).not_to_have_url(re.compile("find=off"))
+def test_three_pasted_jobs_get_a_fleet(app_url: str, visit: Visit) -> None:
+    page = visit(f"{app_url}/capacity?{QUICK}", elsewhere=True)
+    with rerun(page):
+        page.get_by_role("button", name="Paste").click()
+    widget(page, "capacity.paste").locator("textarea").fill(JOBS)
+    with rerun(page):
+        page.get_by_role("button", name="Use these jobs").click()
+    expect(page).to_have_url(re.compile("jobs=.*jobs=.*jobs="))
+    page.keyboard.press("Escape")
+    with rerun(page):
+        widget(page, "capacity.find").get_by_text("Find it").click()
+    answer = settled(page).locator(".epochwise-answer h2")
+    expect(answer).to_contain_text("ent up to", timeout=90_000)
+    expect(page.get_by_text("Waiting time by job")).to_be_visible()
+    expect(page).not_to_have_url(re.compile("find=off"))
 
 
 def test_who_waits_for_a_fleet_reads_what_is_done(app_url: str, visit: Visit) -> None:

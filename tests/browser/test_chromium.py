@@ -61,10 +61,24 @@ def test_the_administrator_gets_the_systems_package_and_the_fonts(
 ) -> None:
     machine.has("apt-get", machine.brings_chromium)
     assert chromium.main(machine.has("python")) == 0
-    update, install = machine.ran
+    update, install, *_ = machine.ran
     assert update == "apt-get update -qq"
     assert install.endswith("chromium fonts-dejavu-core fonts-noto-cjk")
     assert capsys.readouterr().out == f"Chromium: {machine.place / 'chromium'}\n"
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_the_browser_without_windows_comes_too_where_the_system_has_it(
+    machine: Machine, *, there: bool
+) -> None:
+    shell = machine.place / chromium.SHELL
+    brings = f'echo > "{shell}"; /bin/chmod +x "{shell}"' if there else "exit 100"
+    machine.has(
+        "apt-get", f'case "$*" in *{chromium.SHELL}) {brings};; esac\n{machine.brings_chromium}'
+    )
+    assert chromium.main(machine.has("python")) == 0
+    assert machine.ran[-1].endswith(f"--no-install-recommends {chromium.SHELL}")
+    assert chromium.lean() == str(shell if there else machine.place / "chromium")
 
 
 @pytest.mark.parametrize("broken", ["exit 100", "true"])

@@ -139,35 +139,46 @@ def test_from_opening_the_page_to_a_downloaded_report_takes_at_most_six_clicks(
     assert clicks <= 6
 
 
-def test_a_link_restores_the_question_after_a_refresh_and_elsewhere(
+def test_a_link_keeps_every_choice_after_a_refresh_elsewhere_and_when_saved(
     app_url: str, visit: Visit
 ) -> None:
-    address = f"{app_url}/compare?{urlencode(LINK, doseq=True)}"
-    page = visit(address)
-    result = says(page)
-    settled(page).reload()
-    says(settled(page))
-    other = visit(page.url, elsewhere=True)
-    agree(numbers(other), result)
-
-
-def test_every_choice_stands_in_the_address(app_url: str, visit: Visit) -> None:
     page = visit(f"{app_url}/compare?{urlencode(LINK, doseq=True)}")
+    says(page)
     press(page, "compare.order", "Time")
     press(open_tab(page, "Rent or buy"), "compare.chart", "Utilisation")
     press(open_tab(page, "Table"), "compare.view", "A month")
     press(page, "compare.show", "Hours")
     choose(page, "compare.baseline", "Buy 1 x GeForce RTX 5090")
-    for part in ("order=time", "chart=use", "view=month", "show=hours", "baseline=buy-1x-rtx-5090"):
-        assert part in page.url
     says(page)
+    _says_every_choice(page)
     page.get_by_test_id("stSidebarNav").get_by_text("Throughput").click()
     expect(answer(page)).to_contain_text("saturates at")
     settled(page)
     with rerun(page):
         page.get_by_test_id("stSidebarNav").get_by_text("Compare hardware").click()
     says(page)
-    assert "baseline=buy-1x-rtx-5090" in page.url
+    _says_every_choice(page)
+    settled(page).reload()
+    result = says(settled(page))
+    _says_every_choice(page)
+
+    link = page.url
+    widget(page, "compare.save").get_by_role("button").first.click()
+    settled(page)
+    enter(page, "compare.save.name", "From the browser")
+    with rerun(page):
+        widget(page, "compare.save.now").get_by_role("button").click()
+    assert "saved=from-the-browser" in page.url
+    there = visit(link, elsewhere=True)
+    agree(numbers(there), result)
+    there.goto(f"{app_url}/compare?saved={file_slug('From the browser')}")
+    expect(there.get_by_text("Nothing has changed since")).to_be_visible()
+    says(there)
+
+
+def _says_every_choice(page: Page) -> None:
+    for part in ("order=time", "chart=use", "view=month", "show=hours", "baseline=buy-1x-rtx-5090"):
+        assert part in page.url
 
 
 def test_an_option_is_added_by_hand(app_url: str, visit: Visit) -> None:
@@ -182,25 +193,6 @@ def test_an_option_is_added_by_hand(app_url: str, visit: Visit) -> None:
     assert "own=rent%7Ch100-sxm%7C1%7C0.99" in page.url
     result = says(page)
     assert "mine-rent-h100-sxm-1-0.99" in {r.candidate.id for r in result.rows}
-
-
-def test_a_comparison_is_saved_and_opened_again(app_url: str, visit: Visit) -> None:
-    page = visit(f"{app_url}/compare?{urlencode(LINK, doseq=True)}")
-    widget(page, "compare.save").get_by_role("button").first.click()
-    settled(page)
-    enter(page, "compare.save.name", "From the browser")
-    with rerun(page):
-        widget(page, "compare.save.now").get_by_role("button").click()
-    assert "saved=from-the-browser" in page.url
-    again = visit(f"{app_url}/compare?saved={file_slug('From the browser')}", elsewhere=True)
-    expect(again.get_by_text("Nothing has changed since")).to_be_visible()
-    says(again)
-
-
-def test_nothing_scrolls_sideways_on_a_telephone(app_url: str, visit: Visit) -> None:
-    page = visit(f"{app_url}/compare?{urlencode(LINK, doseq=True)}", width=400)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 400
-    says(page)
 
 
 def test_no_field_ever_shows_another_value_than_the_link_s(app_url: str, visit: Visit) -> None:

@@ -39,16 +39,12 @@ def _opened(desk: BrowserContext, watch: Watch, path: Path) -> Page:
     return page
 
 
-def test_the_csv_holds_the_planners_rows(app_url: str, visit: Visit) -> None:
-    page = visit(f"{app_url}/how-long?epochs=500")
-    expected = csv_text(answer_rows(planned(500)))
-    assert _read(download(page, "how-long.csv")) == expected
-
-
-def test_the_report_opens_from_disk_with_sentence_chart_and_table(
+def test_the_csv_holds_the_planners_rows_and_the_report_sentence_chart_and_table(
     app_url: str, visit: Visit, desk: BrowserContext, watch: Watch
 ) -> None:
     page = visit(f"{app_url}/how-long?epochs=500")
+    expected = csv_text(answer_rows(planned(500)))
+    assert _read(download(page, "how-long.csv")) == expected
     report = _opened(desk, watch, download(page, "how-long.report"))
     expect(report.locator(".answer")).to_have_text(planned(500).sentence)
     assert report.locator("figure svg polyline").count() >= 5
@@ -63,21 +59,19 @@ def test_the_report_opens_from_disk_with_sentence_chart_and_table(
     report.close()
 
 
-def test_no_chart_offers_to_upload_itself(app_url: str, visit: Visit) -> None:
+def test_curves_and_points_as_csv_are_the_planners_and_no_chart_offers_to_upload_itself(
+    app_url: str, visit: Visit
+) -> None:
+    curves = curves_of([o.run for o in options()])
     page = visit(f"{app_url}/throughput")
+    best = max(curves, key=lambda c: float(c.curve.asymptotic_throughput.value))  # type: ignore[union-attr]
+    expect(answer(page)).to_have_text(curve_sentence(best))
     page.locator(".js-plotly-plot").first.hover()
     titles = page.locator(".modebar-btn").evaluate_all(
         "buttons => buttons.map(b => b.dataset.title + ' ' + b.dataset.attr)"
     )
     assert titles
     assert not [t for t in titles if "share" in t.lower() or "cloud" in t.lower()]
-
-
-def test_curves_and_points_as_csv_are_the_planners(app_url: str, visit: Visit) -> None:
-    curves = curves_of([o.run for o in options()])
-    page = visit(f"{app_url}/throughput")
-    best = max(curves, key=lambda c: float(c.curve.asymptotic_throughput.value))  # type: ignore[union-attr]
-    expect(answer(page)).to_have_text(curve_sentence(best))
     assert _read(download(page, "throughput.csv")) == csv_text(curve_rows(curves))
     assert _read(download(page, "throughput.points")) == csv_text(point_rows(curves))
 

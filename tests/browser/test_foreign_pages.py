@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, BrowserContext
 
-from tests.browser.look import PAGES
+from tests.titles import PAGES
 
 pytestmark = pytest.mark.browser
 
@@ -57,10 +57,10 @@ def test_another_port_opens_no_socket_frames_no_page_and_reads_nothing(
     page.close()
 
 
-@pytest.mark.parametrize("address", PAGES)
-def test_every_page_comes_with_its_policy(app_url: str, browser: Browser, address: str) -> None:
+def test_every_page_comes_with_its_policy(app_url: str, desk: BrowserContext) -> None:
     """That pages work under it, every other test sees: a violation is a line in the console."""
-    context = browser.new_context()
-    answer = context.request.get(f"{app_url}/{address}")
-    assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
-    context.close()
+    policies = {
+        address: desk.request.get(f"{app_url}/{address}").headers["content-security-policy"]
+        for address in PAGES
+    }
+    assert [a for a, policy in policies.items() if "frame-ancestors 'none'" not in policy] == []

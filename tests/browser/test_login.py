@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
+from playwright.sync_api import Browser, Page, expect
 
 from planner.store.disk.audit import Entry, audit_folder, entries
-from tests.browser.look import settled
+from tests.browser.look import PATIENCE_MS, settled
 from tests.browser.server import free_port, served
 from tests.store.restricted import SLUG, TEAM, build, leaks
 
@@ -33,7 +33,7 @@ PEOPLE: Final = {
     "eve": {"email": "ada@example.org", "email_verified": False, "groups": ["ada@example.org"]},
 }
 ROLES: Final = 'admins = ["platform", "ada@example.org"]\ncontributors = ["lab"]\n'
-PAGES: Final = ("", "how-long", "compare", "explore", "results", "add-results", "measure")
+PAGES: Final = ("", "how-long", "compare", "explore", "results", "measure", "add-results")
 _PATIENCE_S: Final = 60.0
 
 
@@ -101,23 +101,26 @@ def site(provider: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Si
         yield Site(url, place / "state")
 
 
-@pytest.fixture
-def tab(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser without cookies; nothing leaves the machine."""
+@pytest.fixture(scope="module")
+def own_tab(browser: Browser) -> Iterator[Page]:
+    """One tab for all people of this file, so that the scripts of Streamlit are compiled once."""
     context = browser.new_context()
-
-    def local(route: Route) -> None:
-        here = "//127.0.0.1:" in route.request.url
-        (route.continue_ if here else route.abort)()
-
-    context.route("**/*", local)
-    yield context
+    context.set_default_timeout(PATIENCE_MS)
+    yield context.new_page()
     context.close()
 
 
-def signed_in(tab: BrowserContext, site: Site, sub: str) -> Page:
+@pytest.fixture
+def tab(own_tab: Page, site: Site) -> Page:
+    """A browser without cookies, and without anything else of the app."""
+    own_tab.goto(f"{site.url}/_stcore/health")
+    own_tab.evaluate("() => { localStorage.clear(); sessionStorage.clear() }")
+    own_tab.context.clear_cookies()
+    return own_tab
+
+
+def signed_in(page: Page, site: Site, sub: str) -> Page:
     """The start page after a login as one of the people."""
-    page = tab.new_page()
     page.goto(site.url)
     page.get_by_role("button", name="Sign in").click()
     page.locator('input[name="sub"]').first.fill(sub)
@@ -127,39 +130,32 @@ def signed_in(tab: BrowserContext, site: Site, sub: str) -> Page:
     return settled(page)
 
 
-def seen(tab: BrowserContext, site: Site, path: str) -> list[str]:
+def seen(page: Page, site: Site, path: str) -> list[str]:
     """What of the restricted set a page shows, opened by a cold deep link."""
-    page = tab.new_page()
     page.goto(f"{site.url}/{path}")
     settled(page)
     assert page.get_by_text("has encountered an error").count() == 0, path
-    found = leaks(page.content())
-    page.close()
-    return found
+    return leaks(page.content())
 
 
-def answered(tab: BrowserContext, site: Site) -> list[str]:
+def answered(page: Page, site: Site) -> list[str]:
     """What of the restricted set the HTTP interface answers to this browser."""
-    return leaks(tab.request.get(f"{site.url}/api/v1/results").text())
+    return leaks(page.context.request.get(f"{site.url}/api/v1/results").text())
 
 
-def test_a_visitor_who_has_not_signed_in_reads_what_is_open(
-    tab: BrowserContext, site: Site
-) -> None:
-    for path in PAGES:
-        assert seen(tab, site, path) == [], path
+def test_a_visitor_who_has_not_signed_in_reads_what_is_open(tab: Page, site: Site) -> None:
+    assert PAGES[-1] == "add-results"
+    assert [(path, found) for path in PAGES if (found := seen(tab, site, path))] == []
     assert answered(tab, site) == []
-    page = tab.new_page()
-    page.goto(f"{site.url}/add-results")
-    expect(page.get_by_text("Sign in first.")).to_be_visible()
+    expect(tab.get_by_text("Sign in first.")).to_be_visible()
 
 
-def test_a_member_sees_the_set_until_they_sign_out(tab: BrowserContext, site: Site) -> None:
+def test_a_member_sees_the_set_until_they_sign_out(tab: Page, site: Site) -> None:
     page = signed_in(tab, site, "mia")
     expect(page.get_by_text("mia@example.org · viewer")).to_be_visible()
     assert "quokka" in seen(tab, site, "results")
     assert "quokka" in answered(tab, site)
-    page.get_by_role("button", name="Sign out").click()
+    page.get_by_role("button", name="Sign out").click()  # in the side bar of every page
     page.wait_for_url("**/oauth2/end_session**")  # the provider asks whether to end its session too
     assert seen(tab, site, "results") == []
     assert answered(tab, site) == []
@@ -171,7 +167,7 @@ def test_a_member_sees_the_set_until_they_sign_out(tab: BrowserContext, site: Si
      ("ada", "admin", True, True, True), ("eve", "viewer", False, False, False)],
 )  # fmt: skip
 def test_each_role_gets_its_pages(
-    tab: BrowserContext, site: Site, sub: str, role: str, *, adds: bool, measures: bool, sees: bool
+    tab: Page, site: Site, sub: str, role: str, *, adds: bool, measures: bool, sees: bool
 ) -> None:
     page = signed_in(tab, site, sub)
     expect(page.get_by_text(f" · {role}")).to_be_visible()
@@ -181,22 +177,21 @@ def test_each_role_gets_its_pages(
         ("add-results", "Adding results is switched off here.", adds),
         ("measure", "Measuring is switched off here.", measures),
     ):
-        other = tab.new_page()
-        other.goto(f"{site.url}/{path}")
-        settled(other)
-        assert bool(other.get_by_text(off).count()) is not may, path
+        page.goto(f"{site.url}/{path}")
+        settled(page)
+        assert bool(page.get_by_text(off).count()) is not may, path
 
 
-def test_a_forged_cookie_is_no_login(tab: BrowserContext, site: Site) -> None:
+def test_a_forged_cookie_is_no_login(tab: Page, site: Site) -> None:
     claims = json.dumps({"sub": "ada", "groups": ["platform"], "iat": time.time(),
                          "is_logged_in": True, "origin": site.url})  # fmt: skip
-    tab.add_cookies([{"name": "_streamlit_user", "value": claims.replace(" ", ""),
+    tab.context.add_cookies([{"name": "_streamlit_user", "value": claims.replace(" ", ""),
                       "url": site.url}])  # fmt: skip
     assert answered(tab, site) == []
     assert seen(tab, site, "results") == []
 
 
-def test_a_saved_view_of_a_contributor_is_in_the_audit_log(tab: BrowserContext, site: Site) -> None:
+def test_a_saved_view_of_a_contributor_is_in_the_audit_log(tab: Page, site: Site) -> None:
     page = signed_in(tab, site, "carl")
     page.goto(f"{site.url}/how-long")
     settled(page)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Sequence
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from backtest.accuracy.file import read_accuracy
 from backtest.accuracy.sentences import headline_rows
@@ -15,12 +17,14 @@ from backtest.accuracy.verdicts import accuracy_of, per_cent
 from pages.method.accuracy import PLACE
 from planner.figures.frame import DARK, LIGHT
 from tests.browser.conftest import Visit
-from tests.browser.look import choose, download, headline, press, settled, widget
+from tests.browser.look import choose, download, headline, press, settled, turned, widget
 
 pytestmark = pytest.mark.browser
 
 
-def test_the_sceptic_finds_the_answer_on_the_first_screen(app_url: str, visit: Visit) -> None:
+def test_the_sceptic_finds_the_answer_takes_it_along_and_filters_the_methods(
+    app_url: str, visit: Visit
+) -> None:
     page = visit(f"{app_url}/method")
     back_test = accuracy_of(read_accuracy(PLACE))
     expect(headline(page)).to_be_in_viewport()
@@ -32,13 +36,34 @@ def test_the_sceptic_finds_the_answer_on_the_first_screen(app_url: str, visit: V
         said = tiles.nth(place).inner_text().replace("\u00a0", " ")
         assert per_cent(row.median_error) in said
         assert words[1:] in said
+    _in_the_palette(page, LIGHT)
+    _reports(download(page, "method.report"))
+    _in_the_palette(turned(page, dark=True), DARK)
+    _filters(page)
 
 
-def test_a_choice_of_methods_is_in_the_address_and_in_the_download(
-    app_url: str, visit: Visit
-) -> None:
-    page = press(visit(f"{app_url}/method"), "method.methods", "Others")
-    expect(page).to_have_url(f"{app_url}/method?methods=others")
+def _in_the_palette(page: Page, colours: Sequence[str]) -> None:
+    """Every method has a colour of the palette."""
+    strokes = page.locator(".scatterlayer .js-line").evaluate_all(
+        "lines => lines.map(l => l.style.stroke)"
+    )
+    drawn = {"#" + "".join(f"{int(n):02X}" for n in re.findall(r"\d+", s)[:3]) for s in strokes}
+    assert len(drawn) >= 2
+    assert drawn <= set(colours)
+
+
+def _reports(path: Path) -> None:
+    """The report opens offline."""
+    text = path.read_text(encoding="utf-8")
+    assert "How wrong were we?" in text
+    assert "<svg" in text
+    assert "<script" not in text
+
+
+def _filters(page: Page) -> None:
+    """A choice of methods is in the address and in the download."""
+    press(page, "method.methods", "Others")
+    expect(page).to_have_url(re.compile(r"/method\?methods=others$"))
     with download(page, "method.csv").open(encoding="utf-8", newline="") as file:
         methods = [row["method"] for row in csv.DictReader(file)]
     assert methods
@@ -58,24 +83,3 @@ def test_a_formula_is_moved_with_the_keyboard_and_the_link_follows(
     settled(page)
     expect(page).to_have_url(f"{app_url}/method?section=formulas&formula=epochs&seen=4")
     expect(said.filter(has_text="200 epochs of a minute each, from 4 measured")).to_be_visible()
-
-
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_every_method_has_a_colour_of_the_palette(
-    app_url: str, visit: Visit, *, dark: bool
-) -> None:
-    page = visit(f"{app_url}/method", dark=dark)
-    strokes = page.locator(".scatterlayer .js-line").evaluate_all(
-        "lines => lines.map(l => l.style.stroke)"
-    )
-    drawn = {"#" + "".join(f"{int(n):02X}" for n in re.findall(r"\d+", s)[:3]) for s in strokes}
-    assert len(drawn) >= 2
-    assert drawn <= set(DARK if dark else LIGHT)
-
-
-def test_the_report_opens_offline(app_url: str, visit: Visit) -> None:
-    path = download(visit(f"{app_url}/method"), "method.report")
-    text = path.read_text(encoding="utf-8")
-    assert "How wrong were we?" in text
-    assert "<svg" in text
-    assert "<script" not in text

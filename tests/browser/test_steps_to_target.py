@@ -78,13 +78,34 @@ def knob(page: Page) -> Locator:
     return widget(page, f"{PAGE}.target").get_by_role("slider")
 
 
-def test_the_page_answers_without_a_click(app_url: str, visit: Visit) -> None:
+def test_the_page_answers_without_a_click_and_follows_the_target(
+    app_url: str, visit: Visit
+) -> None:
     page = visit(f"{app_url}/{PAGE}")
     expect(answer(page)).to_have_text(result(0.025)[0])
     main = page.get_by_test_id("stMain")
     for sentence in result(0.025)[1:]:
         expect(main.get_by_text(sentence, exact=True)).to_be_attached()
     expect(page.locator(".js-plotly-plot")).to_have_count(2)
+    for name in ("Bcrit", "noise scale", "best batch"):
+        mark = page.locator(".js-plotly-plot .annotation-text", has_text=name)
+        expect(mark).to_have_count(1)
+
+    before = answer(page).text_content()
+    knob(page).focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    expect(page).to_have_url(re.compile(r"\?target=0\.022$"))
+    settled(page)
+    expect(answer(page)).to_have_text(result(0.022)[0])
+    assert answer(page).text_content() != before
+
+    knob(page).focus()
+    page.keyboard.press("End")  # a target beyond all trials
+    expect(answer(page)).to_contain_text("The target was reached at none of the batch sizes tried")
+    expect(page.locator(".js-plotly-plot")).to_have_count(0)
+    settled(page).go_back()
+    expect(answer(settled(page))).to_have_text(result(0.022)[0])
 
 
 def test_a_link_restores_the_whole_view_here_and_on_another_machine(
@@ -107,31 +128,6 @@ def test_a_link_restores_the_whole_view_here_and_on_another_machine(
     expect(best).to_have_count(1)
 
 
-def test_moving_the_target_changes_the_sentence_and_the_address(app_url: str, visit: Visit) -> None:
-    page = visit(f"{app_url}/{PAGE}")
-    before = answer(page).text_content()
-    knob(page).focus()
-    for _ in range(3):
-        page.keyboard.press("ArrowRight")
-    settled(page)
-    expect(page).to_have_url(re.compile(r"\?target=0\.022$"))
-    expect(answer(page)).to_have_text(result(0.022)[0])
-    assert answer(page).text_content() != before
-
-
-def test_a_target_beyond_all_trials_is_refused_and_nothing_is_drawn(
-    app_url: str, visit: Visit
-) -> None:
-    page = visit(f"{app_url}/{PAGE}")
-    knob(page).focus()
-    page.keyboard.press("End")
-    settled(page)
-    expect(answer(page)).to_contain_text("The target was reached at none of the batch sizes tried")
-    expect(page.locator(".js-plotly-plot")).to_have_count(0)
-    page.go_back()
-    expect(answer(settled(page))).to_have_text(result(0.025)[0])
-
-
 def test_choosing_step_times_draws_time_to_target_and_tells_the_best_batch(
     app_url: str, visit: Visit
 ) -> None:
@@ -147,7 +143,9 @@ def test_choosing_step_times_draws_time_to_target_and_tells_the_best_batch(
     expect(stars).to_have_count(3)
 
 
-def test_the_csv_files_hold_the_planners_rows(app_url: str, visit: Visit) -> None:
+def test_csv_files_hold_the_planners_rows_and_the_report_opens_from_disk(
+    app_url: str, visit: Visit
+) -> None:
     of, trials = shipped()
     known, times = compared(0.05), step_times()
     page = visit(f"{app_url}/{PAGE}?target=0.05")
@@ -159,12 +157,6 @@ def test_the_csv_files_hold_the_planners_rows(app_url: str, visit: Visit) -> Non
     for key, expected in rows.items():
         text = download(page, f"{PAGE}.{key}").read_bytes().decode("utf-8")
         assert text == csv_text(expected), key
-
-
-def test_the_report_opens_from_disk_with_the_answer_and_the_chart(
-    app_url: str, visit: Visit
-) -> None:
-    page = visit(f"{app_url}/{PAGE}?target=0.05")
     report = download(page, f"{PAGE}.report")
     copy = report.with_suffix(".html")
     copy.write_bytes(report.read_bytes())
@@ -189,10 +181,3 @@ def test_a_link_shows_mlperf_reference_points_and_where_each_list_went(
     expect(main.get_by_text("lists are in the package's files")).to_be_visible()
     text = download(page, f"{PAGE}.points_csv").read_bytes().decode("utf-8")
     assert text.count("\n") == 1 + len(point_rows(read_points().points))
-
-
-def test_bcrit_noise_scale_and_best_batch_are_marked_by_name(app_url: str, visit: Visit) -> None:
-    page = visit(f"{app_url}/{PAGE}")
-    for name in ("Bcrit", "noise scale", "best batch"):
-        mark = page.locator(".js-plotly-plot .annotation-text", has_text=name)
-        expect(mark).to_have_count(1)

@@ -21,6 +21,7 @@ from planner.store.disk import sweeps
 from tests.browser.conftest import Visit
 from tests.browser.look import HOVER_MS, dismissed, download, rerun, settled, widget
 from tests.browser.server import served, streamlit
+from tests.fork_server import executable
 from tests.pages.test_stores import timed
 
 pytestmark = pytest.mark.browser
@@ -128,7 +129,8 @@ def url(place: Path) -> Iterator[str]:
     gate = place / "state" / "gate"
     gate.mkdir(parents=True)
     (gate / "all").touch()
-    with served(place / "results", streamlit(script=STAND_IN)) as address:
+    warm = {"STAND_IN_PYTHON": executable("planner")}
+    with served(place / "results", streamlit(script=STAND_IN), settings=warm) as address:
         yield address
     for status in sweeps.read_statuses(place / "state"):
         sweeps.ask_to_stop(status)

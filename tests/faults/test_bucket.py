@@ -13,9 +13,10 @@ import pytest
 from planner.runs import run_id
 from planner.store import Store
 from planner.store.disk import mirrors
+from planner.store.disk.audit import Entry, audit_folder, entries
 from planner.store.disk.bucket import Object
 from planner.store.disk.mirrors import mirror_of
-from tests.faults import campaign
+from tests.faults import campaign, test_audit
 from tests.faults.campaign import Child, Poll, moments, torn
 from tests.faults.outcomes import FULL, Outcome, finish
 from tests.faults.writer import case
@@ -38,6 +39,9 @@ COMPACTIONS: Final = 60 if FULL else 2
 WRITERS: Final = 4
 EACH: Final = 250 if FULL else 12
 SERVER_KILLS: Final = 20 if FULL else 1
+LOG_KILLS: Final = 100 if FULL else 4
+LOG_LIFE_S: Final = 1.0
+"""Longest life of a writer of the audit log [s]; an entry takes some 20 ms and its retries."""
 SLOW: Final = 0.1
 """Share of requests that the proxy answers 503 SlowDown."""
 CUT: Final = 0.05
@@ -160,6 +164,53 @@ def test_a_compaction_killed_at_any_moment_loses_and_doubles_nothing_in_the_buck
     outcome.cases = kills
     outcome.counts |= {"with merged and original files": between, "runs": kills * RUNS}
     finish(outcome)
+
+
+def log(say: Callable[[str], None], team: Path, name: str) -> None:
+    """The work of a child on another machine that writes entries of the audit log."""
+    os.environ.update(buckets.KEYS)
+    test_audit.write(say, team, name)
+
+
+def test_entries_of_the_log_are_in_the_bucket_once_while_their_writers_are_killed(
+    s3: buckets.Server, proxy: buckets.Proxy, tmp_path: Path
+) -> None:
+    outcome = Outcome(name="bucket: audit log, kill -9 of 2 writers, throttled")
+    place = s3.fresh(tmp_path / "machine 0", endpoint=proxy.endpoint)
+    mirror = mirror_of(place)
+    assert mirror is not None
+    reader = audit_folder(s3.fresh(tmp_path / "reader", mirror.address.prefix))
+    acknowledged: list[str] = []
+    before: dict[str, Object] = {}
+    while outcome.cases < LOG_KILLS:
+        machines = [
+            s3.fresh(tmp_path / f"machine {outcome.cases} {n}", mirror.address.prefix,
+                     proxy.endpoint)
+            for n in range(2)
+        ]  # fmt: skip
+        writers = [
+            Child(log, audit_folder(machine), f"writer {n}") for n, machine in enumerate(machines)
+        ]
+        for writer in writers:
+            assert writer.kill(moments(LOG_LIFE_S))
+            acknowledged += writer.said[1:]
+        with outcome.case(f"a look after {outcome.cases} kills"):
+            found = list(entries(reader))
+        outcome.cases += 1
+        changed = [each for each in found if isinstance(each, str)]
+        lost = set(acknowledged) - {each.id for each in found if isinstance(each, Entry)}
+        if changed or lost:
+            outcome.differs(f"{changed[:3]} changed, {len(lost)} lost", len(changed) + len(lost))
+        now = mirror.bucket.list("audit")
+        if any(now.get(key) != each for key, each in before.items()):
+            outcome.differs("an entry was rewritten or removed")
+        before = now
+    outcome.counts |= {
+        "entries": len(before), "acknowledged": len(acknowledged),
+        "answered 503": proxy.throttled, "answers lost": proxy.lost,
+    }  # fmt: skip
+    finish(outcome)
+    assert acknowledged
 
 
 def test_writers_of_four_machines_lose_nothing_while_the_server_is_killed(

@@ -138,7 +138,8 @@ def test_the_interface_is_as_its_description_says(url: str, tmp_path: Path) -> N
         "--config-file", str(Path(__file__).with_name("schemathesis.toml")),
         "run", f"{url}/api/v1/openapi.json", "--seed", "20260301", "--continue-on-failure",
         "--phases", "coverage,fuzzing" if FULL else "fuzzing",
-        "--max-examples", "300" if FULL else "2", "--max-response-time", f"{HANG_S:g}",
+        "--max-examples", "300" if FULL else "2",
+        "--max-response-time", f"{HANG_S if FULL else 120:g}",  # `make test` may share its machine
         "--exclude-checks", "positive_data_acceptance", "--no-color", "--workers", "2",
         "--report", "json", "--report-json-path", str(tmp_path / "report.json"),
     ]  # fmt: skip

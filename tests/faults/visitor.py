@@ -34,24 +34,28 @@ class Visit:
         return said.replace("\\", "").replace("\u2060", "").replace("\u00a0", " ")
 
 
-def visit(url: str, page: str = "", query: str = "") -> Visit:
+def visit(url: str, page: str = "", query: str = "", cookie: str = "", xsrf: str = "") -> Visit:
     """Open a page by a link in a fresh session and wait for the end of its script.
+
+    `cookie` is the header of a browser that has signed in, `xsrf` the token that goes with it.
 
     Raises:
         OSError: there is no server, or it closed the connection.
         TimeoutError: the script did not end within `PATIENCE_S`.
     """
-    with connected(url) as session:
+    with connected(url, cookie, xsrf) as session:
         return run(session, page, query)
 
 
-def connected(url: str) -> ClientConnection:
+def connected(url: str, cookie: str = "", xsrf: str = "") -> ClientConnection:
     """A session of its own."""
     parts = urlsplit(url)
+    protocols = [Subprotocol("streamlit"), *([Subprotocol(xsrf)] if xsrf else [])]
     session: ClientConnection = connect(
         f"ws://{parts.netloc}{_STREAM}",
         origin=Origin(f"{parts.scheme}://{parts.netloc}"),
-        subprotocols=[Subprotocol("streamlit")],
+        subprotocols=protocols,
+        additional_headers={"Cookie": cookie} if cookie else {},
         max_size=_MOST_BYTES,
         compression=None,
     )

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
-from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1 import AppTest, local_script_runner
+from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 from streamlit.util import calc_hash
 
 from pages.common import kept as state
@@ -21,26 +22,21 @@ from planner.store import Folder, Store, folders_from_environment
 from planner.store.disk.folders import OWN
 from tests import shipped
 
+
+def _joined(runner: LocalScriptRunner, timeout: float = 3) -> None:
+    """Wait for the end of a script run; AppTest looks a thousand times a second, and slows it."""
+    if runner._script_thread:
+        runner._script_thread.join(timeout)
+    _stopped(runner, timeout=0.01)
+
+
+_stopped: Final = local_script_runner.require_widgets_deltas
 # Every AppTest looks through all installed packages, which takes longer than most pages.
 manifest_scanner.scan_component_manifests = functools.cache(
     manifest_scanner.scan_component_manifests
 )
+local_script_runner.require_widgets_deltas = _joined
 SHELL = state.ROOT / "pages" / "shell.py"
-PAGES = {
-    "": "Epochwise",
-    "how-long": "How long?",
-    "compare": "Compare hardware",
-    "capacity": "Capacity",
-    "throughput": "Throughput",
-    "scaling-out": "Scaling out",
-    "steps-to-target": "Steps to target",
-    "explore": "Explore",
-    "results": "Results",
-    "add-results": "Add results",
-    "measure": "Measure",
-    "method": "Method & accuracy",
-}
-"""Every address of the app, with its title."""
 
 
 @pytest.fixture(scope="session")

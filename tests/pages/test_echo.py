@@ -32,12 +32,13 @@ from tests.pages.comparing import address_of
 from tests.pages.conftest import show
 from tests.shipped import store
 
-MANY: Final = 200 if os.environ.get("EPOCHWISE_FAULTS") == "full" else 12
+FULL: Final = os.environ.get("EPOCHWISE_FAULTS") == "full"
+MANY: Final = 200 if FULL else 6
 Question = dict[str, list[str]]
 EXAMPLES = settings(
     max_examples=MANY,
     deadline=None,
-    derandomize=MANY == 12,
+    derandomize=not FULL,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much,
                            HealthCheck.too_slow, HealthCheck.large_base_example],
 )  # fmt: skip
@@ -188,7 +189,7 @@ def test_compare(place: Question, more: Question, money: Question, data: st.Data
     _followed("compare", again.query)
 
 
-@pytest.mark.parametrize("target", ["0.5", "0.93", "0.9312345678901234", "1e-3", "-2", "97"])
+@pytest.mark.parametrize("target", ["0.5", "0.9312345678901234", "1e-3", "-2"])
 @pytest.mark.usefixtures("folders")
 def test_any_target_that_programs_may_ask_for_stays_in_the_link(target: str) -> None:
     question: Question = {"workload": ["mlp-64-64-digits-sgd-nesterov-0.9-float32"],

@@ -25,10 +25,11 @@ from planner.store.disk import layers, views
 from planner.store.disk.access import Access, set_access
 from planner.store.disk.secrets import SHARES
 from planner.store.disk.views import View
-from tests.pages.conftest import PAGES, show
+from tests.pages.conftest import show
 from tests.pages.test_access import everything, server, signed_in
 from tests.store.build import row
 from tests.store.restricted import SLUG, leaks
+from tests.titles import PAGES
 
 __all__ = ["server"]
 OTHER: Final = "other-set"

@@ -22,9 +22,10 @@ from planner.epochs.how_long import how_long
 from planner.figures.frame import LIGHT
 from planner.store import Store, commit_runs, queries
 from planner.throughput import curve_sentence, curves_of
-from tests.pages.conftest import PAGES, SHELL, figure, lines, show, sound, texts, unfold
+from tests.pages.conftest import SHELL, figure, lines, show, sound, texts, unfold
 from tests.shipped import all_of, runs, some_of
 from tests.store.build import row
+from tests.titles import PAGES
 
 WORKLOAD = "wideresnet-103m-cifar-100-adam-float32"
 

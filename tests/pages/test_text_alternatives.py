@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import PAGES, show
+from tests.pages.conftest import show
+from tests.titles import PAGES
 
 DRAWN = {"dataframe", "plotly_chart"}
 

@@ -14,6 +14,7 @@ from planner.catalog import Accelerator
 from planner.mfu import (
     DOMAINS,
     Question,
+    benchmark_factor,
     efficiency_of,
     expected,
     fitted,
@@ -237,3 +238,83 @@ def test_few_degrees_of_freedom_keep_an_outlier_from_moving_a_coefficient() -> N
     truth = np.array([0.01 * (i % 3) for i in range(11)] + [3.0])
     heavy, light = (fitted(traits, [{} for _ in truth], truth, tails=t).values[0] for t in (2, 50))
     assert abs(heavy - 0.01) < 0.03 < light
+
+
+def an_encoder(**changes: object) -> Question:
+    """BERT-large in bfloat16, 512 tokens, 32 sequences on each of 8 A100."""
+    asked = Question(
+        family="encoder",
+        accelerator=CARDS["a100-sxm-80gb"],
+        flops_per_sample=6.0 * 340e6 * 512.0,
+        precision="bfloat16",
+        devices=8,
+        params=340e6,
+        active_params=340e6,
+        sequence=512.0,
+        batch=256.0,
+    )
+    return replace(asked, **changes)  # type: ignore[arg-type]
+
+
+def test_software_tuned_for_a_benchmark_is_faster_by_the_factor_that_is_shown() -> None:
+    factor = benchmark_factor("encoder")
+    assert factor is not None
+    assert 1.05 < factor < 1.6
+    assert value(an_encoder(benchmark=True)) == pytest.approx(factor * value(an_encoder()))
+
+
+def test_families_without_that_term_have_no_factor_and_the_same_speed() -> None:
+    card = CARDS["h100-sxm"]
+    assert {benchmark_factor(f) for f in ("dense", "cnn", "vit", "graph")} == {None}
+    assert value(llama(card, benchmark=True)) == value(llama(card))
+
+
+def test_an_encoder_in_single_precision_is_slower_by_less_than_the_peaks_differ() -> None:
+    volta = CARDS["v100-sxm-16gb"]
+    half, single = (
+        value(an_encoder(accelerator=volta, precision=p)) for p in ("float16", "float32")
+    )
+    peaks = volta.peak_flops_per_s
+    assert 2.0 < half / single < peaks["float16"] / peaks["float32"]
+
+
+def test_a_larger_vision_transformer_reaches_more_of_the_peak() -> None:
+    small, large = (
+        value(
+            Question(
+                family="vit",
+                accelerator=CARDS["a100-sxm-80gb"],
+                flops_per_sample=flops,
+                precision="float16",
+                batch=128.0,
+            )
+        )
+        for flops in (7e9, 370e9)
+    )
+    assert small < large < 0.6
+
+
+def test_the_fixed_part_of_a_step_weighs_less_where_multiplications_are_slower() -> None:
+    def short(precision: str) -> float:
+        card = CARDS["v100-sxm-16gb"]
+        asked = Question(family="cnn", accelerator=card, flops_per_sample=12e9,
+                         precision=precision, batch=4.0)  # fmt: skip
+        return traits_of(asked).terms["short step"]
+
+    assert short("float32") < 0.5 * short("float16")
+
+
+def test_columns_of_many_labels_are_solved_like_the_others() -> None:
+    rng = np.random.default_rng(3)
+    names = [f"n{i % 17}" for i in range(120)]
+    traits = [
+        Traits({"base": 1.0, "size": float(x)}, {"maker": f"m{i % 3}", "network": names[i]})
+        for i, x in enumerate(rng.normal(size=120))
+    ]
+    y = rng.normal(size=120) * 0.2 - 1.0
+    plain = [
+        Traits(t.terms, {"maker": t.labels["maker"], "net": names[i]}) for i, t in enumerate(traits)
+    ]
+    sparse, dense = (fitted(rows, [{}] * 120, y) for rows in (traits, plain))
+    assert sparse.values == pytest.approx(dense.values)
+    assert sparse.covariance == pytest.approx(dense.covariance)

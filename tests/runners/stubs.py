@@ -23,7 +23,7 @@ from runners.sweep.measure import Bench
 from runners.sweep.sweep import Journal, journal
 
 STUB: Final = ("-S", "-m", "tests.runners.stub_child")
-HANG_S: Final = 60.0
+HANG_S: Final = 120.0
 """After so long a test calls it a hang; nothing is ever timed."""
 
 

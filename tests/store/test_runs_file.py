@@ -6,8 +6,6 @@ import gc
 import os
 import random
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,24 +15,16 @@ import duckdb
 import pytest
 
 from planner.answers.runs import suspects_of, with_priors
-from planner.store import LimitError, Store, queries, runs_file, sql
+from planner.store import LimitError, Store, queries, reader, runs_file, sql
 from planner.store.disk.access import EVERYONE, Access, set_access
 from planner.store.export import export_duckdb
 from planner.store.sealed import accept
+from tests.faults.campaign import Child
 from tests.faults.outcomes import FULL
 from tests.store.build import a_set, folder, ids, row, rows, together
 
-KILLS: Final = 60 if FULL else 4
-DAMAGES: Final = 60 if FULL else 6
-ROOT: Final = Path(__file__).resolve().parents[2]
-_CHILD: Final = """
-import sys
-from pathlib import Path
-from tests.store.test_runs_file import in_file
-for _ in range(3):
-    in_file(Path(sys.argv[1]))
-    print("loaded", flush=True)
-"""
+KILLS: Final = 200 if FULL else 4
+DAMAGES: Final = 200 if FULL else 4
 
 
 @pytest.fixture(autouse=True)
@@ -216,8 +206,6 @@ def test_changes_are_seen_by_a_running_store_and_by_the_next(
 def test_totals_of_many_workloads_are_those_of_each(
     results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from planner.store import reader
-
     monkeypatch.setattr(reader, "_MOST_RENEWED", 0)
     whole = answers(in_file(results))
     monkeypatch.setattr(reader, "_MOST_RENEWED", 1_000)
@@ -227,32 +215,35 @@ def test_totals_of_many_workloads_are_those_of_each(
 def test_a_load_in_many_parts_ends_with_the_same_totals(
     results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from planner.store import reader
-
     monkeypatch.setattr(reader, "CHUNK", 1)
     assert answers(in_file(results)) == answers(in_memory(results))
+
+
+def _loads(say: Callable[[str], None], results: Path, cache: Path) -> None:
+    """What a child does until it is killed: it makes the file, and opens it again."""
+    os.environ["EPOCHWISE_CACHE"] = str(cache)
+    reader.CHUNK = 5  # type: ignore[misc]
+    _let_go(in_file(results))
+    say("made")
+    _let_go(in_file(results))
 
 
 def test_a_file_killed_at_any_moment_gives_right_answers(results: Path, cache: Path) -> None:
     for n in range(30):
         a_set(results, [row(model=f"M{n % 4}", repeat=n, step_s=1.0 + n)], slug=f"more{n}")
     expected, draw = answers(in_memory(results)), random.Random(20260301)
-    environment = os.environ | {"EPOCHWISE_CACHE": str(cache)}
-    work = [sys.executable, "-c", _CHILD, str(results)]
     began = time.perf_counter()
-    whole = subprocess.run(work, cwd=ROOT, env=environment, check=True, capture_output=True)
-    assert whole.stdout.count(b"loaded") == 3
+    assert Child(_loads, results, cache).ended() == 0
     took = time.perf_counter() - began
-    for _ in range(KILLS):
-        if draw.random() < 0.7:
+    killed = 0
+    for n in range(KILLS):
+        if n % 3 < 2:
             shutil.rmtree(cache, ignore_errors=True)
-        child = subprocess.Popen(work, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
-        time.sleep(draw.uniform(0.3, 1.0) * took)
-        child.kill()
-        child.wait()
+        killed += Child(_loads, results, cache).kill(draw.uniform(0.05, 1.0) * took)
         store = in_file(results)
         assert answers(store) == expected
         _let_go(store)
+    assert killed > 0
 
 
 def _damages(file: Path) -> Iterator[Callable[[], object]]:

@@ -38,10 +38,9 @@ FORMATS: Final = MappingProxyType(
 )  # fmt: skip
 """Other common names of the number formats."""
 _INT8: Final = Text(
-    "int8 is for inference; training in it is not estimated. Choose {trained_in} or "
-    "{trained_in_2}.",
-    trained_in=", ".join(TRAINED_IN[:-1]),
-    trained_in_2=TRAINED_IN[-1],
+    "int8 is for inference; training in it is not estimated. Choose {format} or {other_format}.",
+    format=", ".join(TRAINED_IN[:-1]),
+    other_format=TRAINED_IN[-1],
 )
 _SINGLE: Final = frozenset({"", "recommender"})
 """Families trained in float32 by default; "" is an unknown one."""
@@ -102,6 +101,8 @@ DESCRIPTION: Final = (
     Parameter(name="recompute",
               words="activations are computed again in the backward pass, which saves memory",
               kind="flag", default=False),
+    Parameter(name="benchmark", words="an encoder's software is tuned like a submission to MLPerf "
+              "Training; other published software is slower", kind="flag", default=False),
     Parameter(name="assumed_mfu", words="share of the dense half-precision peak that it reaches "
               "on every accelerator (MFU), 40 for 40 %; without it that of published runs of its "
               "family", kind="number", unit="%", least=1.0, most=100.0),
@@ -179,6 +180,7 @@ def described_of(values: Mapping[str, Any], problems: list[Problem]) -> Describe
         image_px=filled["image_px"],
         training=values["training"],
         recompute=values["recompute"],
+        benchmark=values["benchmark"],
         assumed_mfu=None if assumed is None else assumed / 100.0,
         total_tokens=values["total_tokens"],
         step=step,

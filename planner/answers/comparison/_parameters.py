@@ -200,7 +200,8 @@ _OF_ANY_JOB: Final = frozenset(
 )
 """Parameters that do not name a job."""
 _MODIFIES: Final = frozenset(
-    {"batch", "training", "recompute", "assumed_mfu", "precision", "network_optimizer"}
+    {"batch", "training", "recompute", "benchmark", "assumed_mfu", "precision"}
+    | {"network_optimizer"}
     | {"step_s", "step_batch", "step_accelerator", "step_count"}
 )
 """Parameters of a description that keep the network: alone, that of the opening question."""

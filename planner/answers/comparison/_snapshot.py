@@ -72,10 +72,10 @@ def _pairs(before: Snapshot, now: Snapshot) -> Iterator[tuple[Record, Record]]:
 def _prices(before: Snapshot, now: Snapshot) -> list[str]:
     return [
         Text(
-            "Price of {option}: {price} -> {price_2}.",
+            "Price of {option}: {before} -> {after}.",
             option=old["option"],
-            price=old["price"],
-            price_2=new["price"],
+            before=old["price"],
+            after=new["price"],
         )
         for old, new in _pairs(before, now)
         if old["price"] != new["price"]

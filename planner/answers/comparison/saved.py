@@ -89,10 +89,10 @@ def save(folder: Path, saved: Saved) -> None:
     except OSError as error:
         raise SavedError(
             Text(
-                "It could not be saved in {folder} ({strerror}). Make room or set "
+                "It could not be saved in {folder} ({reason}). Make room or set "
                 "{saved} to a writable folder.",
                 folder=folder,
-                strerror=error.strerror or error,
+                reason=error.strerror or error,
                 saved=SAVED,
             )
         ) from error
@@ -110,7 +110,7 @@ def remove(folder: Path, which: str) -> bool:
             files[which].unlink()
     except OSError as error:
         raise SavedError(
-            Text("It could not be removed ({strerror}).", strerror=error.strerror or error)
+            Text("It could not be removed ({reason}).", reason=error.strerror or error)
         ) from error
     return which in files
 

@@ -5,7 +5,7 @@ the place, so that every process that gets the folder's path knows. `sync` makes
 to the bucket: new objects are downloaded once and their seals checked, others are removed.
 `publish` writes to the bucket first, on the condition that the object does not exist, and then
 here: the bucket decides whose commit was first, and a kill in between loses nothing. Runs are
-downloaded after the `access.json` of their set, so nobody sees a restricted set for a moment.
+downloaded after the `access.json` of their set, so no visitor sees a restricted set for a moment.
 
 A listing of a bucket is not made in one instant, so one that misses a known object is made again,
 as that of a folder is (`planner.store.sealed.accept`). Everything here may be deleted at any time.

@@ -323,10 +323,10 @@ def _found(folder: Path, which: str) -> View:
 def _not_written(folder: Path, error: OSError) -> ViewError:
     return ViewError(
         Text(
-            "The folder {folder} could not be changed ({strerror}). Make room or set "
+            "The folder {folder} could not be changed ({reason}). Make room or set "
             "{saved} to a writable folder.",
             folder=folder,
-            strerror=error.strerror or error,
+            reason=error.strerror or error,
             saved=SAVED,
         )
     )

@@ -431,10 +431,10 @@ class Contradiction:
         what = f"other {self.column}"
         if self.column not in NESTED:
             what = Text(
-                "{column} {short} instead of {short_2}",
+                "{column} {found} instead of {expected}",
                 column=self.column,
-                short=_short(self.there),
-                short_2=_short(self.here),
+                found=_short(self.there),
+                expected=_short(self.here),
             )
         return Text(
             "run {run_id} lies in {path} with {what}",

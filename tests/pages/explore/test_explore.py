@@ -6,7 +6,11 @@ import re
 
 import pytest
 
+from pages.common import kept
+from pages.explore import state
 from pages.explore.page import VIEWS
+from planner.core import slug as slug_of
+from planner.store import Store
 from tests.pages.conftest import show, texts
 
 
@@ -82,3 +86,36 @@ def test_symbols_that_the_colours_name_have_one_legend() -> None:
     shown = show("explore", x="global_batch_size", y="samples_per_s", colour="precision",
                  symbol="precision")  # fmt: skip
     assert not [p for p in shown.pills if p.key == "explore.symbols"]
+
+
+@pytest.mark.parametrize("count", [2, 3, 6])
+def test_pairs_side_by_side_have_facts_pictures_and_provenance(store: Store, count: int) -> None:
+    runs = state.runs_of(store)
+    both = zip(runs["workload"].to_pylist(), runs["system"].to_pylist(), strict=True)
+    facets = kept.facet_names(store)
+    slug = {kind: {name: s for s, name in facets[kind].items()} for kind in ("workload", "system")}
+    pairs = list(dict.fromkeys(both))[:count]
+    texts_of = [f"{slug['workload'][w]}|{slug['system'][s]}" for w, s in pairs]
+    shown = show("explore", view="side", pair=texts_of)
+    assert not shown.warning
+    chips = shown.multiselect("explore.pairs")
+    assert chips.value == texts_of
+    assert list(chips.options)[:count] == [f"{w} · {s}" for w, s in pairs]
+    heads = [name for name in shown.table[0].value.columns if " · " in str(name)]
+    assert [str(head)[0] for head in heads] == list("ABCDEF"[:count])
+    said = texts(shown)
+    assert "the run of each pair with the highest throughput" in said
+    assert re.search(r"\d+ of \d+ facts differ", said)
+    provenance = shown.dataframe[-1].value
+    [ids] = [row for row in provenance.to_dict("records") if row["Fact"] == "Run"]
+    assert len({value for name, value in ids.items() if " · " in str(name)}) == count
+
+
+def test_a_seventh_pair_is_named_as_too_many(store: Store) -> None:
+    runs = state.runs_of(store)
+    both = zip(runs["workload"].to_pylist(), runs["system"].to_pylist(), strict=True)
+    pairs = [f"{slug_of(w)}|{slug_of(s)}" for w, s in list(dict.fromkeys(both))[:7]]
+    assert (
+        "7 values; the first 6 are used"
+        in show("explore", view="side", pair=pairs).warning[0].value
+    )

@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -30,8 +31,8 @@ HOSTILE = "<img src=x onerror=alert(1)> **b** [l](http://evil.example)"
 
 
 @pytest.fixture(autouse=True)
-def sweeping(own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Measuring is on, the runners are the stand-in, and the state is the test's own."""
+def sweeping(alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Measuring is on, the runners are the stand-in, and results and state are the test's own."""
     place = tmp_path / "state"
     monkeypatch.setenv(STATE, str(place))
     monkeypatch.setenv(permission.SETTING, "on")
@@ -341,6 +342,20 @@ def test_a_price_makes_a_cost_and_a_cost_limit_needs_one(sweeping: Path) -> None
     assert "**0.05 EUR**" in texts(show("measure", price_per_hour="2"))
     options = measuring.Limits(hours=2, cost=0.5, price_per_hour=1e-3).options()
     assert " ".join(options) == "--max-hours 2 --max-cost 0.5 --price-per-hour 0.001"
+
+
+def test_a_power_makes_an_energy_where_no_meter_is_read(
+    sweeping: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned = measuring.plan
+    unmetered = lambda *question: replace(planned(*question), energy_kwh=None)  # noqa: E731
+    monkeypatch.setattr(measuring, "plan", unmetered)
+    assert sweeping
+    assert "**enter a power**" in texts(show("measure"))
+    assert "**1 min 30 s**" in texts(show("measure"))
+    shown = show("measure", watts="1000")
+    assert "**about 0.025 kWh**" in texts(shown)
+    assert "watts" in shown.query_params
 
 
 # -- repeat, and other installations -----------------------------------------------------------

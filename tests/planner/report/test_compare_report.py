@@ -48,12 +48,12 @@ class _Read(HTMLParser):
         self.text += data
 
 
-def _told(asked: Request | None = None, facts: Facts = FACTS) -> Answered:
+def told(asked: Request | None = None, facts: Facts = FACTS) -> Answered:
     return answered(asked or Request(epochs=10), facts, TODAY)
 
 
 def _page(result: Answered | None = None, **more: object) -> str:
-    return compare_page(result or _told(), link=LINK, made="2026-11-21", **more)  # type: ignore[arg-type]
+    return compare_page(result or told(), link=LINK, made="2026-11-21", **more)  # type: ignore[arg-type]
 
 
 def _seen(text: str) -> str:
@@ -61,7 +61,7 @@ def _seen(text: str) -> str:
 
 
 def test_question_answer_link_and_date_stand_on_the_page() -> None:
-    result = _told()
+    result = told()
     assert result.comparison is not None
     read = _Read(_page(result))
     assert "Which hardware finishes 10 epochs of" in read.text
@@ -71,7 +71,7 @@ def test_question_answer_link_and_date_stand_on_the_page() -> None:
 
 
 def test_every_time_cost_and_interval_is_that_of_the_comparison() -> None:
-    result = _told().comparison
+    result = told().comparison
     assert result is not None
     text = _seen(_Read(_page()).text)
     for one in result.rows:
@@ -85,7 +85,7 @@ def test_every_time_cost_and_interval_is_that_of_the_comparison() -> None:
 
 def test_every_assumption_is_told_with_its_reason_and_what_was_set() -> None:
     asked = Request(epochs=10, assumed=replace(Assumptions(), pue=1.07))
-    text = _seen(_Read(_page(_told(asked))).text)
+    text = _seen(_Read(_page(told(asked))).text)
     for result in ASSUMPTION_TEXTS.values():
         assert result.words in text
         assert _seen(result.why) in text
@@ -124,7 +124,7 @@ def test_nothing_runs_and_nothing_is_fetched() -> None:
 
 def test_names_are_text_whatever_they_hold() -> None:
     facts = replace(FACTS, job=replace(job(), workload=f"{HOSTILE} · data"))
-    page = compare_page(_told(facts=facts), link="javascript:alert(1)", made=HOSTILE,
+    page = compare_page(told(facts=facts), link="javascript:alert(1)", made=HOSTILE,
                         letterhead=Letterhead(company=HOSTILE, customer=HOSTILE, reference=HOSTILE,
                                               text=HOSTILE))  # fmt: skip
     read = _Read(page)
@@ -137,14 +137,14 @@ def test_names_are_text_whatever_they_hold() -> None:
 
 def test_deadline_and_budget_are_asked_and_answered() -> None:
     asked = Request(epochs=10, limits=Limits(deadline_s=72 * 3600.0, budget_usd=500.0))
-    read = _Read(_page(_told(asked)))
+    read = _Read(_page(told(asked)))
     assert "within 72 h for at most 500 USD, cheapest?" in read.text
     assert "Meets limits" in read.text
     assert "Meets limits" not in _Read(_page()).text
 
 
 def test_probabilities_say_among_which_options_they_are_told() -> None:
-    limited = _told(Request(epochs=10, limits=Limits(deadline_s=72 * 3600.0)))
+    limited = told(Request(epochs=10, limits=Limits(deadline_s=72 * 3600.0)))
     assert "it beats all others that finish in time at once." in _seen(_page(limited))
     assert ": how likely it beats all others at once." in _seen(_page())
     assert "The answer compares two options, so its probability is higher." in _seen(_page())
@@ -153,7 +153,7 @@ def test_probabilities_say_among_which_options_they_are_told() -> None:
 def test_the_title_tells_the_budget_as_everything_else_is_shown() -> None:
     asked = Request(epochs=10, limits=Limits(budget_usd=500.0))
     display = Display(currency="EUR", per_usd=0.5, as_of=TODAY, tax_share=0.2)
-    text = _Read(_page(_told(asked), display=display)).text
+    text = _Read(_page(told(asked), display=display)).text
     assert "for at most 300 EUR with tax, cheapest?" in text
     assert "500 USD" not in text
 
@@ -162,7 +162,7 @@ def test_a_deadline_that_was_asked_for_as_a_date_is_told_as_that_date_and_in_hou
     by = datetime(2026, 11, 27, 9, 0, tzinfo=timezone(timedelta(hours=9)))
     begins = datetime(2026, 11, 24, 9, 0, tzinfo=UTC)
     asked = Request(epochs=10, limits=Limits(deadline_s=(by - begins).total_seconds()))
-    text = _seen(_Read(_page(_told(asked), begins=begins, by=by)).text)
+    text = _seen(_Read(_page(told(asked), begins=begins, by=by)).text)
     assert "by Fri 27 Nov 2026, 09:00 UTC+09:00 (63 h), cheapest?" in text
     assert "Finish by Fri 27 Nov 2026, 09:00 UTC+09:00: " in text
     assert "Ends: if work begins 24 Nov 2026, 18:00 UTC+09:00." in text
@@ -181,7 +181,7 @@ def test_the_last_list_and_the_foot_are_not_torn_apart_in_print() -> None:
 
 def test_what_was_typed_is_told_as_set_be_it_the_usual_number() -> None:
     asked = Request(epochs=10, country="XX", tariff_typed=True)
-    text = _seen(_Read(_page(_told(asked))).text)
+    text = _seen(_Read(_page(told(asked))).text)
     assert "set for this question" in text
     assert "is your own, 0.15 USD/kWh, not that of Nowhere" in text
 
@@ -189,10 +189,10 @@ def test_what_was_typed_is_told_as_set_be_it_the_usual_number() -> None:
 def test_the_options_that_keep_to_the_deadline_are_told_with_its_date() -> None:
     asked = Request(epochs=10, limits=Limits(deadline_s=72 * 3600.0))
     begins = datetime(2026, 11, 24, 9, 0, tzinfo=UTC)
-    text = _seen(_Read(_page(_told(asked), begins=begins)).text)
+    text = _seen(_Read(_page(told(asked), begins=begins)).text)
     assert "Finish by Fri 27 Nov 2026, 09:00 UTC: " in text
     assert "ends 24 Nov 2026, 09:" in text
-    assert "Finish within 72 h: " in _seen(_Read(_page(_told(asked))).text)
+    assert "Finish within 72 h: " in _seen(_Read(_page(told(asked))).text)
 
 
 def test_the_job_is_told_with_all_that_is_known_of_it() -> None:
@@ -205,7 +205,7 @@ def test_the_job_is_told_with_all_that_is_known_of_it() -> None:
         Described(name="LM", samples_per_epoch=5e4, params=7e9, tokens_per_sample=4096,
                   precision="bfloat16", optimizer="AdamW", batch=64)
     )  # fmt: skip
-    result = _told(Request(epochs=1, options=_told().chosen), Facts(job=described, catalog=CATALOG))
+    result = told(Request(epochs=1, options=told().chosen), Facts(job=described, catalog=CATALOG))
     text = _seen(_Read(_page(result)).text)
     for line in ("50,000", "7,000,000,000 (7 billion)", "4,096", "bfloat16",
                  "AdamW", "64", "As described; not measured"):  # fmt: skip
@@ -216,7 +216,7 @@ def test_electricity_is_told_with_country_date_and_source() -> None:
     tariff = replace(CATALOG.tariffs[0], customer="household", price_as_of=OLD,
                      price_source_url="https://example.org/price")  # fmt: skip
     facts = replace(FACTS, catalog=replace(CATALOG, tariffs=(tariff,)))
-    read = _Read(_page(_told(Request(epochs=10, country="XX"), facts)))
+    read = _Read(_page(told(Request(epochs=10, country="XX"), facts)))
     text = _seen(read.text)
     assert "Price of electricity: Nowhere, household, Jan 2024, older than 12 months" in text
     assert "A firm pays less" in text
@@ -272,7 +272,7 @@ def test_no_number_has_an_exponent_and_times_stay_on_one_line() -> None:
     asked = Request(epochs=2000, limits=Limits(deadline_s=1.23456e5 * 3600.0),
                   assumed=replace(Assumptions(), runs_per_month=1e6,
                                   interruptions_per_hour=1e-5))  # fmt: skip
-    text = _Read(_page(_told(asked, facts))).text.split("The job", 1)
+    text = _Read(_page(told(asked, facts))).text.split("The job", 1)
     assert "within 123,456 h" in text[0]
     assert "1,000,000 runs a month" in text[1]
     assert "70,000,000,000 (70 billion)" in text[1]
@@ -284,7 +284,7 @@ def test_no_number_has_an_exponent_and_times_stay_on_one_line() -> None:
 def test_a_way_out_is_told_once() -> None:
     large = job_described(Described(name="LM", samples_per_epoch=10, params=1e11, optimizer="Adam",
                                     tokens_per_sample=1, precision="float16"))  # fmt: skip
-    result = _told(Request(epochs=1, options=_told().chosen[:1]), Facts(job=large, catalog=CATALOG))
+    result = told(Request(epochs=1, options=told().chosen[:1]), Facts(job=large, catalog=CATALOG))
     assert _Read(_page(result)).text.count("and shard over them") == 1
 
 
@@ -297,15 +297,15 @@ def test_currency_and_tax_are_those_that_were_asked_for() -> None:
 
 
 def test_what_could_not_be_used_is_told_and_no_option_at_all_too() -> None:
-    some = _told(Request(epochs=10, options=("nope", _told().chosen[0])))
+    some = told(Request(epochs=10, options=("nope", told().chosen[0])))
     assert "nope" in _Read(_page(some)).text
-    none = _told(Request(epochs=10, options=("nope",)))
+    none = told(Request(epochs=10, options=("nope",)))
     assert none.comparison is None
     assert "No option to compare" in _Read(_page(none)).text
 
 
 def test_charts_number_the_options_as_the_table_does() -> None:
-    result = _told().comparison
+    result = told().comparison
     assert result is not None
     page = _page()
     numbers = re.findall(r'font-weight="600">(\d+)</text>', page)
@@ -346,7 +346,7 @@ def test_only_web_addresses_become_links(address: str) -> None:
 
 def test_a_comparison_without_any_answer_is_a_page_too() -> None:
     heavy = replace(job(), measured=(), hardware={}, precision="int8")
-    result = _told(Request(epochs=3, options=_told().chosen), Facts(job=heavy, catalog=CATALOG))
+    result = told(Request(epochs=3, options=told().chosen), Facts(job=heavy, catalog=CATALOG))
     assert result.comparison is not None
     assert result.comparison.leader is None
     page = _page(result)
@@ -356,6 +356,6 @@ def test_a_comparison_without_any_answer_is_a_page_too() -> None:
 
 def test_a_name_without_end_or_blanks_is_cut_and_does_not_widen_a_table() -> None:
     facts = replace(FACTS, job=replace(job(), workload="x" * 100_000))
-    page = _page(_told(facts=facts), letterhead=Letterhead(company="y" * 100_000))
+    page = _page(told(facts=facts), letterhead=Letterhead(company="y" * 100_000))
     assert len(page) < 200_000
     assert ".name{overflow-wrap:anywhere;" in page

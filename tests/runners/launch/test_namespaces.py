@@ -121,6 +121,7 @@ def test_without_the_rights_it_is_not_run_and_says_so() -> None:
     assert done.stdout == ""
 
 
+@pytest.mark.skipif(not FULL, reason="`make links` and `make faults` run it")
 def test_a_link_of_100_mbit_s_limits_the_updates_of_a_parameter_server(
     namespaces: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

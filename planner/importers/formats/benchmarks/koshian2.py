@@ -89,9 +89,9 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
         except Exception as error:  # noqa: BLE001 - any damage ends here
             problems.append(
                 Text(
-                    "{name}: is damaged ({name_2}). Restore it.",
+                    "{name}: is damaged ({error}). Restore it.",
                     name=name,
-                    name_2=type(error).__name__,
+                    error=type(error).__name__,
                 )
             )
             continue

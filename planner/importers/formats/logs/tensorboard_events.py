@@ -71,10 +71,10 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
     steps = [s.step for s in chosen]
     if len(chosen) < 2 or any(b - a != 1 for a, b in itertools.pairwise(steps)):
         text = Text(
-            "{tag} has the steps {str} ...; epochs count up by 1. Name a scalar "
+            "{tag} has the steps {steps} ...; epochs count up by 1. Name a scalar "
             "that is written once an epoch.",
             tag=tag,
-            str=", ".join(map(str, steps[:6])),
+            steps=", ".join(map(str, steps[:6])),
         )
         raise SourceError(given.first, [text])
     later_s = [b.wall_s - a.wall_s for a, b in itertools.pairwise(chosen)]

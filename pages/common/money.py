@@ -1,0 +1,78 @@
+"""Fields of country, currency, exchange rate and tax, the same on every page with money."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import date
+from typing import Final
+
+import streamlit as st
+
+from pages.common import hardware
+from pages.common.link import Link
+from planner.answers.comparison import DISPLAY
+from planner.catalog import tariff_of
+from planner.core import Parameter, Text
+from planner.core.parameters import limits
+from planner.cost import SOURCE, reference_rates
+
+NAMES: Final = ("country", "currency", "rate", "rate_as_of", "tax")
+_BY_NAME: Final[Mapping[str, Parameter]] = {p.name: p for p in DISPLAY}
+
+
+def declare(link: Link) -> None:
+    """Declare all values but the tax, whose empty field each page reads in its own way."""
+    catalog = hardware.catalog().catalog
+
+    def code(text: str) -> str:
+        tariff = tariff_of(catalog, text)
+        return text if tariff is None else tariff.id
+
+    link.translate("country", code)
+    link.choice("country", ["", *(t.id for t in catalog.tariffs)], "")
+    link.words("currency", "USD", 3)
+    link.decimal("rate", *limits(_BY_NAME["rate"]), None)
+    link.day("rate_as_of")
+
+
+def draw(
+    link: Link,
+    tax: float | None = None,
+    on_currency: Callable[[], None] | None = None,
+    on_rate: Callable[[], None] | None = None,
+) -> None:
+    """Draw the fields; `declare` comes first.
+
+    Args:
+        link: the page's parameters.
+        tax: initial value [%]; None is an empty field.
+        on_currency: called after another currency.
+        on_rate: called after another rate, its date or the tax.
+    """
+    tariffs = {t.id: t.country for t in hardware.catalog().catalog.tariffs}
+    reference = reference_rates()
+    currency = str(link.held("currency") or "USD")
+    currencies = sorted({*reference.per_usd, currency})
+    rate = reference.per_usd.get(currency.strip().upper())
+    with st.grid(3, min_column_width=220):
+        st.selectbox(
+            "Electricity price of", ["", *tariffs], link.place("country", ["", *tariffs]),
+            key=link.key("country"), format_func=lambda c: tariffs.get(c, "none: the price below"),
+        )  # fmt: skip
+        st.selectbox(
+            "Currency", currencies, currencies.index(currency), key=link.key("currency"),
+            accept_new_options=True, on_change=on_currency,
+        )  # fmt: skip
+        st.number_input(
+            "Exchange rate (per USD)", *limits(_BY_NAME["rate"]), value=None, format="%g",
+            placeholder="unknown" if rate is None else f"{rate:g}", key=link.key("rate"),
+            on_change=on_rate,
+            help=Text("Empty: the rate of the {source} of {as_of}", source=SOURCE,
+                      as_of=reference.as_of),
+        )  # fmt: skip
+        st.date_input("Rate date", value=None, min_value=date.min, max_value=date.max,
+                      key=link.key("rate_as_of"), on_change=on_rate)  # fmt: skip
+        st.number_input(
+            "Tax added (%)", *limits(_BY_NAME["tax"]), value=tax, format="%g",
+            placeholder="0" if tax is None else None, key=link.key("tax"), on_change=on_rate,
+        )  # fmt: skip
