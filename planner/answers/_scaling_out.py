@@ -169,7 +169,10 @@ _Groups = dict[tuple[str, str, str], tuple[list[Run], Mapping[str, Placement]]]
 def series_by_slug(
     store: Store, workload: str, left_out: frozenset[str] = frozenset()
 ) -> dict[str, Series]:
-    """Return every series of a workload by slug: stated launch modes first, then most counts."""
+    """Return every series of a workload by slug.
+
+    Stated launch modes come first, then those with a driver, then those with most counts.
+    """
     groups: _Groups = {}
     timed = queries.timed_systems(store, workload)
     for pattern in dict.fromkeys(t.pattern for t in timed):
@@ -186,13 +189,16 @@ def series_by_slug(
     patterns = pattern_labels([pattern for _, pattern, _ in groups])
     several = len({software for _, _, software in groups}) > 1
     found = [
-        (x.launch in ALONE, -len(x.counts), x)
+        x
         for (system, pattern, software), (runs, placements) in groups.items()
         for label in [_label(system, patterns[pattern], software if several else "")]
         for x in [series_of(label, runs, placements, left_out)]
         if x is not None
     ]
-    ordered = [x for _, _, x in sorted(found, key=lambda part: part[:2])]
+    drivers = {_machine(x) for x in found if x.launch in ALONE}
+    ordered = sorted(
+        found, key=lambda x: (x.launch in ALONE, _machine(x) not in drivers, -len(x.counts))
+    )
     return dict(zip(slugs([x.label for x in ordered]), ordered, strict=True))
 
 
@@ -220,13 +226,13 @@ def _usual_driver(series: Series, every: Mapping[str, Series]) -> str:
     """Return the slug of a series without workers on the same system; "" without one."""
     if series.launch in ALONE or not series.launch:
         return ""
-    system = series.runs[0].system.split(" × ")[-1]
-    same = (
-        s
-        for s, x in every.items()
-        if x.launch in ALONE and x.runs[0].system.split(" × ")[-1] == system
-    )
+    same = (s for s, x in every.items() if x.launch in ALONE and _machine(x) == _machine(series))
     return next(same, "")
+
+
+def _machine(series: Series) -> str:
+    """Return the system of a series without the number of machines."""
+    return series.runs[0].system.split(" × ")[-1]
 
 
 def _question(

@@ -416,9 +416,9 @@ PLACEMENTS: Final = """
 """Device and node counts of each run, with launch mode, link and start-up."""
 SCALED_WORKLOADS: Final = """
     SELECT workload, counts FROM scaled_workloads
-    ORDER BY launched DESC, own DESC, counts DESC, workload"""
+    ORDER BY launched DESC, own DESC, counts DESC, runs DESC, workload"""
 """Workloads with step times on several device counts of one system, with their most counts: those
-with stated launch modes first, then those outside the library."""
+with stated launch modes first, then those outside the library, with most counts and runs."""
 RANKS: Final = """
     SELECT launch, coalesce(number_of_nodes, 1)::BIGINT,
         coalesce(accelerators_per_node, 1)::BIGINT, global_batch_size, extra, result_set

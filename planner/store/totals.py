@@ -87,10 +87,10 @@ TOTALS: Final = (
             AND coalesce(parallelism, 'data') NOT IN ('stage', 'branch', 'tensor')),
     counted AS (
         SELECT workload, series, bool_or(own) AS own, count(DISTINCT devices) AS counts,
-            bool_or(launch IS NOT NULL) AS launched
+            bool_or(launch IS NOT NULL) AS launched, count(*) AS runs
         FROM timed GROUP BY workload, series HAVING count(DISTINCT devices) > 1)
     SELECT workload, max(counts)::BIGINT AS counts, bool_or(launched) AS launched,
-        bool_or(own) AS own
+        bool_or(own) AS own, max(runs)::BIGINT AS runs
     FROM counted GROUP BY workload""",
     ),
     Total(
