@@ -642,6 +642,7 @@ class Store:
         looked_at: dict[tuple[str, accept.Stamp], Seal | str],
     ) -> bool:
         files = [p for p in new if not p.endswith((f"/{NAME}", f"/{WITHDRAWN}", f"/{ACCESS}"))]
+        files.sort(key=self._order)
         sets = self._read_sets(now)
         touched: set[_Touched] = set()
         drop = {p for p in gone if p in now}  # changed in place: never beside themselves
@@ -676,6 +677,14 @@ class Store:
             left -= part.loaded | part.refused.keys()
             drop = set()
         return True
+
+    def _order(self, path: str) -> tuple[int, bool, str]:
+        """Return the place of a file among others: of two files with a run the first one counts.
+
+        It is that of one statement (`sql`), so it does not matter how many parts are loaded.
+        """
+        ranks = (n for n, f in enumerate(self.folders) if path.startswith(f"{as_utf8(f.path)}/"))
+        return next(ranks, len(self.folders)), "/compact-" not in path, path
 
     def _has_outgrown_memory(self) -> bool:
         """Return whether memory holds more runs than it should."""

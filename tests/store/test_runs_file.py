@@ -337,7 +337,9 @@ def test_a_disk_without_room_leaves_files_waiting_and_says_so(
     assert answers(store) == answers(in_memory(results))
 
 
-_MANY: Final = "SELECT list(a.run_id || b.run_id || c.run_id) FROM runs a, runs b, runs c, runs d"
+_MANY: Final = (
+    "SELECT list(a.run_id || b.run_id || c.run_id) FROM runs a, runs b, runs c, runs d, runs e"
+)
 
 
 def test_a_question_beyond_the_memory_says_so_and_the_next_is_answered(results: Path) -> None:
