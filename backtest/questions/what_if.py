@@ -261,8 +261,8 @@ def _whole(
 def _links(store: Store, workload: str) -> Iterator[Check]:
     """Yield the step over each limited link, from the step of the same workers without a limit.
 
-    Two namespaces name their link in the system: "... with a link of 100 Mbit/s". Steps are medians,
-    as those of the command `links`: a mean has the waits for a busy processor.
+    Two namespaces name their link in the system: "... with a link of 100 Mbit/s". Steps are
+    medians, as those of the command `links`: a mean has the waits for a busy processor.
     """
     found: dict[float, tuple[Run, int, dict[str, Any]]] = {}
     for name, run, devices in _runs(store, workload):

@@ -89,8 +89,8 @@ def _model(request: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a keras.Model
         model = keras.models.clone_model(model, input_tensors=_input(model, shape))
     if not getattr(model, "inputs", None):
         raise ValueError(
-            "Its inputs are undefined. Give the shape of a sample: --shape 224,224,3, or build it as "
-            "a functional or sequential model."
+            "Its inputs are undefined. Give the shape of a sample, as --shape 224,224,3, "
+            "or build it as a functional or sequential model."
         )
     if any(n is None for tensor in model.inputs for n in tensor.shape[1:]):
         raise ValueError("Its input size is open. Give the shape of a sample: --shape 224,224,3.")

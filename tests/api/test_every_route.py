@@ -28,9 +28,9 @@ from planner.store.disk.secrets import SHARES, TOKENS
 from tests.api.test_access import QUESTIONS
 from tests.browser.server import served
 from tests.faults.visitor import visit
-from tests.pages.conftest import PAGES
 from tests.pages.test_access import ROLES
 from tests.store.restricted import SLUG, TEAM, build, leaks
+from tests.titles import PAGES
 
 SIGNED_WITH: Final = "the-cookies-of-this-test-are-signed-with-it"
 GROUPS: Final[Mapping[str, Sequence[str] | None]] = {

@@ -13,8 +13,9 @@ from pages.explore import state as explore_state
 from planner.answers import _select, explore_answered, results_answered, sql_answered
 from planner.store import Store, folders_from_environment, queries
 from planner.store.catalog import read_catalog
-from tests.pages.conftest import PAGES, show, texts
+from tests.pages.conftest import show, texts
 from tests.shipped import ROOT
+from tests.titles import PAGES
 
 
 def _opened(most: float) -> Store:

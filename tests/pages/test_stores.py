@@ -76,12 +76,13 @@ def test_without_any_run_the_results_page_says_so(alone: Path) -> None:
 def test_without_any_run_every_page_opens_by_a_bare_link_and_by_one_of_nonsense(
     alone: Path,
 ) -> None:
-    nonsense = {"epochs": "5", "systems": ["a", "b"], "run": "0" * 32, "workload": "w",
-                "scale": "linear"}  # fmt: skip
+    nonsense: dict[str, str | list[str]] = {
+        "epochs": "5", "systems": ["a", "b"], "run": "0" * 32, "workload": "w", "scale": "linear",
+    }  # fmt: skip
     said = {
         (address, *link): show(address, **link).sidebar.caption[0].value
         for address in PAGES
-        for link in ({}, nonsense)
+        for link in (dict[str, str | list[str]](), nonsense)
     }
     assert [place for place, text in said.items() if "no data yet" not in text] == []
 
