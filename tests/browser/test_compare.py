@@ -201,6 +201,8 @@ def test_no_field_ever_shows_another_value_than_the_link_s(app_url: str, visit: 
     page.add_init_script(SEEN_VALUES)
     page.goto(f"{app_url}/compare?epochs=100&runs_per_month=7&order=time")
     says(settled(page))
+    with rerun(page):
+        page.get_by_text("More fields").click()
     seen = page.evaluate("window.seenValues")
     assert seen["Epochs"] == ["100"]
     assert seen["Runs a month"] == ["7"]

@@ -166,7 +166,8 @@ def test_the_same_downloads_of_an_administrator_hold_it(
 ) -> None:
     signed_in(monkeypatch, "admin")
     offer = View(name="Quokka offer", page="", parameters={}, saved_at="").id
-    _visited(address, **({"saved": offer} if address == "explore" else {}))
+    link = {"explore": {"saved": offer}, "how-long": {"tab": "table"}}.get(address, {})
+    _visited(address, **link)
     assert KINDS[address] <= {re.sub(r"~\w+", "", name) for name in _found(made)}
 
 

@@ -13,7 +13,7 @@ from planner.__main__ import main
 from planner.answers import curve_answered
 from planner.commands import words
 from tests.pages.comparing import address_of, table
-from tests.pages.conftest import show, texts
+from tests.pages.conftest import show, texts, unfold
 from tests.store.build import a_set, opened, row
 
 EPOCH_S = {64: 30.6, 256: 18.2, 1024: 14.7}
@@ -88,7 +88,7 @@ def test_compare_has_a_field_for_the_batch_and_shows_it(alone: Path) -> None:
     a_set(alone, _rows())
     [workload] = kept.workload_names(kept.store())
     fastest = show("compare", workload=workload, options="own-rtx-4090")
-    [field] = [f for f in fastest.number_input if f.label == "Batch"]
+    [field] = [f for f in unfold(fastest, "compare.more").number_input if f.label == "Batch"]
     assert field.value is None
     assert table(fastest)[0]["batch"] == 1024.0
     assert "at batch 1024 in" in texts(fastest).replace(",", "")

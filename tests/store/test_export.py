@@ -92,14 +92,14 @@ def test_a_file_that_is_there_is_not_written_over(tmp_path: Path) -> None:
 def test_an_export_that_fails_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def torn(store: Store, query: str, parameters: object = None) -> object:
+    def torn(store: Store) -> object:
         raise OSError(28, "No space left on device")
 
     a_set(tmp_path / "in", [row()])
     store = opened(tmp_path / "in")
     (tmp_path / "out").mkdir()
     with monkeypatch.context() as patch:
-        patch.setattr(Store, "arrow", torn)
+        patch.setattr(Store, "cursor", torn)
         with pytest.raises(OSError, match="No space left"):
             export_duckdb(store, tmp_path / "out" / "x.duckdb")
     assert listed(tmp_path / "out") == []
@@ -110,15 +110,18 @@ def test_a_compaction_in_the_middle_of_an_export_loses_nothing(
 ) -> None:
     place = a_set(tmp_path / "in", [row(**NESTED), *rows(3)])
     store = opened(tmp_path / "in")
-    real = Store.arrow
+    real, opened_at = Store.cursor, list[int]()
 
-    def moved(store: Store, query: str, parameters: object = None) -> object:
-        compact_set(place)
-        return real(store, query, parameters)
+    def moved(store: Store) -> object:
+        opened_at.append(len(list(place.glob("*.parquet"))))
+        if len(opened_at) == 2:  # the names of the files are read, the files are not
+            compact_set(place)
+        return real(store)
 
-    monkeypatch.setattr(Store, "arrow", moved)
+    monkeypatch.setattr(Store, "cursor", moved)
     assert export_duckdb(store, tmp_path / "out.duckdb") == 4
     assert counts(tmp_path / "out.duckdb")["epochs"] == 2
+    assert opened_at[:3] == [4, 4, 1]
 
 
 def test_the_words_of_the_tables_are_those_of_the_schema(tmp_path: Path) -> None:

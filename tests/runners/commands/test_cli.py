@@ -268,7 +268,10 @@ def test_a_cost_limit_without_a_price_is_refused(
     text = SPEC.replace("price_per_hour", "# price_per_hour")
     (here / "mine.toml").write_text(text, encoding="utf-8")
     assert asked(here, "run", "--max-cost", "5", "--yes") == 2
-    assert "A cost limit needs a price of this machine." in capsys.readouterr().err
+    assert (
+        "A cost limit needs a price of this machine, or of a node of the cluster."
+        in capsys.readouterr().err
+    )
     assert asked(here, "run", "--max-cost", "5", "--price-per-hour", "2", "--yes") == 0
 
 
