@@ -142,7 +142,7 @@ def test_a_cpu_run_has_its_node_alone(cluster: Cluster, tmp: Path) -> None:
 def test_epochs_of_a_run_are_reported_while_it_is_measured(cluster: Cluster, tmp: Path) -> None:
     def gate() -> bool:
         nodes = [n for s in read_statuses(tmp / "state") for n in s.nodes]
-        if sum("epoch 1 of" in run for n in nodes for run in n.runs) == 2:
+        if any("epoch 1 of" in run for n in nodes for run in n.runs):
             (tmp / "starts.go").touch()
         return time.monotonic() > end_s
 
