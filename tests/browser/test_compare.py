@@ -66,7 +66,7 @@ def asked(address: str) -> Comparison:
 
 def says(page: Page) -> Comparison:
     """The page's sentence is the planner's answer to the page's address."""
-    result = asked(page.url)
+    result = asked(settled(page).url)
     expect(answer(page)).to_have_text(sentences(result)[0])
     return result
 

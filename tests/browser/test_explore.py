@@ -65,7 +65,7 @@ def _marked(page: Page) -> int:
 
 
 def _asked(page: Page) -> dict[str, list[str]]:
-    return parse_qs(urlsplit(page.url).query)
+    return parse_qs(urlsplit(settled(page).url).query)
 
 
 def _marker(page: Page) -> tuple[float, float]:

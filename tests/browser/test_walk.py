@@ -149,7 +149,7 @@ def _rows(page: Page, key: str) -> list[dict[str, str]]:
 
 
 def _asked(page: Page) -> dict[str, list[str]]:
-    return parse_qs(urlsplit(page.url).query)
+    return parse_qs(urlsplit(settled(page).url).query)
 
 
 def _options(page: Page) -> dict[str, dict[str, str]]:
