@@ -11,7 +11,7 @@ from pages.common import widgets
 from pages.common.link import Link, as_text
 from pages.measure import limits, measuring
 from pages.measure.measuring import NotDoneError, Plan
-from planner.core import Text, in_words, plain
+from planner.core import Text, about, in_one_unit, interval, plain
 from planner.store.disk.sweeps import SweepStatus
 
 USUAL: Final = "quick"
@@ -106,7 +106,8 @@ def plan_sentence(planned: Plan) -> str:
         if planned.finished
         else ""
     )
-    takes = "duration unknown" if planned.hours is None else f"about {_time(planned.hours)}"
+    ends = _ends_s(planned)
+    takes = "duration unknown" if ends is None else about(*ends)
     return Text(
         "{title}: {count} to measure{done}, {takes}.",
         title=planned.title,
@@ -135,13 +136,15 @@ def designs(planned: Plan) -> str:
 
 
 def _takes(design: Mapping[str, Any]) -> str:
-    return "" if design.get("hours") is None else f", {_time(design['hours'])}"
+    hours = design.get("hours")
+    return "" if hours is None else f", {in_one_unit(3600.0 * hours)}"
 
 
 def _numbers(planned: Plan, watts: float | None) -> None:
+    ends = _ends_s(planned)
     shown = {
         "Runs to measure": f"{planned.left:,} of {planned.planned:,}",
-        "Time": UNKNOWN if planned.hours is None else _time(planned.hours),
+        "Time": UNKNOWN if ends is None else interval(*ends),
         "Memory at most": _memory(planned.memory_bytes),
         "Energy": _energy(planned, watts),
         "Cost": _cost(planned),
@@ -155,27 +158,26 @@ def _numbers(planned: Plan, watts: float | None) -> None:
 
 
 def basis(planned: Plan) -> str:
-    """Return the basis of the time, and its range."""
+    """Return the basis of the time."""
     if planned.hours is None:
         return (
             "No run of this sweep or of its networks is measured on this machine yet. Time two "
             "steps of each network for an estimate; it takes seconds to minutes."
         )
-    low, high = planned.hours_low, planned.hours_high
-    limits = (
-        Text(", between {low} and {high}", low=_time(low), high=_time(high))
-        if low is not None and high
-        else ""
-    )
     return Text(
-        "Time predicted from {hours_basis}{limits}.",
+        "Time predicted from {hours_basis}.",
         hours_basis=planned.hours_basis or "an unstated source",
-        limits=limits,
     )
 
 
-def _time(hours: float) -> str:
-    return in_words(3600.0 * hours)
+def _ends_s(planned: Plan) -> tuple[float, float, float] | None:
+    """Return the time left and the ends of its interval [s]; None where it is unknown."""
+    if planned.hours is None:
+        return None
+    low, high = planned.hours_low, planned.hours_high
+    if low is None or high is None:
+        low = high = planned.hours
+    return 3600.0 * planned.hours, 3600.0 * low, 3600.0 * high
 
 
 def _energy(planned: Plan, watts: float | None) -> str:
@@ -274,7 +276,7 @@ def _row(run: Mapping[str, Any]) -> dict[str, Any]:
         "Batch": run.get("batch"),
         "Backend": run.get("backend"),
         "Engine": run.get("engine"),
-        "Time": None if seconds is None else in_words(seconds),
+        "Time": None if seconds is None else in_one_unit(seconds),
         "Memory": None if size is None else _memory(size),
         "State": "measured" if run.get("done") else "to measure",
     }

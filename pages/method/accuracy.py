@@ -23,8 +23,8 @@ from backtest.accuracy.verdicts import (
     accuracy_of,
     per_cent,
 )
-from backtest.published.page import TARGETS as ABOUT_TARGETS
 from backtest.published.page import (
+    LEFT_OUT,
     TITLES,
     UNSEEN,
     scores_in,
@@ -32,6 +32,7 @@ from backtest.published.page import (
     title_of,
     unseen_tasks,
 )
+from backtest.published.page import TARGETS as ABOUT_TARGETS
 from backtest.published.targets import results
 from backtest.questions.figure import (
     MEAN,
@@ -56,8 +57,8 @@ _VERDICTS: Final = ("missed", "reached", "all")
 
 
 def tiles(back_test: Accuracy) -> list[figures.Tile]:
-    """Return the errors of the first sentence as tiles, each with its 90th percentile."""
-    return [
+    """Return the errors of the first sentence as tiles, and that of described language models."""
+    first = [
         figures.text_tile(
             sentence_case(words),
             per_cent(row.median_error).removesuffix(" %"),
@@ -65,6 +66,24 @@ def tiles(back_test: Accuracy) -> list[figures.Tile]:
             note=Text("one in ten above {error}", error=per_cent(row.p90_error)),
         )
         for words, row in headline_rows(back_test.rows)
+    ]
+    return [*first[:2], *_language_models(), *first[2:]]
+
+
+def _language_models() -> list[figures.Tile]:
+    """Return the error on described language models whose source the fit has not seen."""
+    read = _figures()
+    unseen = {} if isinstance(read, str) else unseen_tasks(scores_in(read))
+    score = unseen.get(f"{LEFT_OUT['source']}_dense")
+    if score is None or score.median is None or score.held is None:
+        return []
+    return [
+        figures.text_tile(
+            "For described language models of an unseen source",
+            per_cent(score.median / 100.0).removesuffix(" %"),
+            unit="%",
+            note=Text("90 % intervals contained {held}", held=per_cent(score.held / 100.0)),
+        )
     ]
 
 

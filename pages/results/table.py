@@ -248,7 +248,7 @@ def _config(drawn: Drawn) -> dict[str, Any]:
     whole = {"epochs_measured": 76, "samples_per_epoch": 130}
     return {
         FLAG: text("", pinned=True, width=30, help="Suspect runs have a mark"),
-        "system": text("System", pinned=True, width=176),
+        "system": text("System", pinned=True, width=216),
         "global_batch_size": number("Batch", format="localized", pinned=True, width=64),
         "workload": text("Workload", width=224),
         **{
