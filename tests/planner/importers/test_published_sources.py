@@ -492,6 +492,12 @@ def test_a_pickle_of_numbers_is_read(tmp_path: Path) -> None:
     assert commit(tmp_path / "mine", [row], {"title": "Mine"}).new == 1
 
 
+def test_a_file_of_one_trial_need_not_hold_a_list() -> None:
+    one = trial([2.0, 1.0, 1.0])
+    files = {"a.dat": pickle.dumps(one, protocol=3), "b.dat": dat([one])}
+    assert [row["repeat"] for row in rows_of("koshian2", {**files}, {})] == [0, 1]
+
+
 PRINTED = {
     "pre_train_s": "before_training", "first_epoch_s": "first_epoch",
     "later_epoch_mean_s": "second_epoch_mean", "later_epoch_sd_s": "second_epoch_sd",

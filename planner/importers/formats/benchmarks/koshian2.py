@@ -110,7 +110,9 @@ def _loaded(data: bytes) -> Any:  # noqa: ANN401 - what a pickle holds
 
 
 def _trials(body: object, name: str) -> list[Mapping[str, Any]]:
-    """Return the trials of the main files, and of the appendix in the same form."""
+    """Return the trials of the main files, one or several, and of the appendix in the same form."""
+    if isinstance(body, dict) and "result" in body:
+        return [body]
     if isinstance(body, list):
         return [t for t in body if isinstance(t, dict)]
     if isinstance(body, dict) and all(isinstance(v, dict) for v in body.values()):
