@@ -470,7 +470,7 @@ def test_a_wrong_or_endless_expression_is_refused() -> None:
 # -- koshian2 -------------------------------------------------------------------------------------
 
 
-def dat(trials: list[dict[str, Any]]) -> bytes:
+def dat(trials: list[dict[str, Any]] | dict[str, Any]) -> bytes:
     """A pickle as Python 3.6 and numpy 1 wrote them."""
     data = pickle.dumps(trials, protocol=3)
     return data.replace(b"numpy._core.multiarray", b"numpy.core.multiarray")
@@ -494,7 +494,7 @@ def test_a_pickle_of_numbers_is_read(tmp_path: Path) -> None:
 
 def test_a_file_of_one_trial_need_not_hold_a_list() -> None:
     one = trial([2.0, 1.0, 1.0])
-    files = {"a.dat": pickle.dumps(one, protocol=3), "b.dat": dat([one])}
+    files = {"a.dat": dat(one), "b.dat": dat([one])}
     assert [row["repeat"] for row in rows_of("koshian2", {**files}, {})] == [0, 1]
 
 
