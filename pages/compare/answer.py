@@ -31,7 +31,7 @@ from planner.compare import (
 )
 from planner.compare.evaluation import Comparison, Row
 from planner.compare.undecided import undecided
-from planner.core import Estimate, Refusal, Text, csv_text, paragraph
+from planner.core import Estimate, Refusal, Text, csv_text, paragraph, plain
 from planner.epochs import INFERENCE
 from planner.report import compare_page
 from planner.store import Store
@@ -320,7 +320,7 @@ def _factor(row: Row) -> float:
 
 def _factor_text(factor: float) -> str:
     return (
-        Text(" (within a factor of {factor:.2g} either way)", factor=factor)
+        Text(" (within a factor of {factor} either way)", factor=plain(factor, 2))
         if factor > _NARROW
         else ""
     )
