@@ -326,6 +326,17 @@ def _factor_text(factor: float) -> str:
     )
 
 
+_UNNAMED: Final = (
+    "How heavy is the workload?",
+    "Choose a network, or enter parameters and tokens, or FLOPs. Then enter the samples of an "
+    "epoch.",
+)
+_NAMED: Final = (
+    "How many samples has an epoch?",
+    "The size of the network is known. Enter the samples of an epoch, or the total tokens.",
+)
+
+
 def nothing(link: Link, shared: Store, chosen: list[str] | None) -> None:
     """Draw why there is no answer, and one way to get one."""
     described = st.session_state.get(link.key("workload")) == DESCRIBED
@@ -340,15 +351,10 @@ def nothing(link: Link, shared: Store, chosen: list[str] | None) -> None:
         )
     elif incomplete:
         with st.container(border=True):
-            widgets.heading("How heavy is the workload?")
-            st.caption(
-                as_text(
-                    "Give the samples of an epoch and the work of a sample: parameters and tokens, "
-                    "or FLOPs of forward and backward pass. Language model: parameters, tokens in "
-                    "a sequence, sequences in an epoch. Images: FLOPs of one image, images in an "
-                    "epoch."
-                )
-            )
+            is_named = bool(link.parameters().get("network"))
+            heading, caption = _NAMED if is_named else _UNNAMED
+            widgets.heading(heading)
+            st.caption(caption)
             for problem in compare_described.problems(link):
                 st.warning(as_text(problem), icon=":material/help:")
             with widgets.actions():

@@ -168,7 +168,7 @@ def _row(row: ScalingRow) -> Record:
         "Step (s)": "refused"
         if refused
         else _interval(row.step_s, row.step_s_low, row.step_s_high),
-        "Samples/s": row.samples_per_s,
+        "Samples/s": _short(row.samples_per_s),
         "Speed-up": _interval(row.speed_up, row.speed_up_low, row.speed_up_high),
         "Efficiency": None if row.efficiency is None else percent(float(row.efficiency)),
         "Basis": row.basis or paragraph(row.refused, row.measure_next),

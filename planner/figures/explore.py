@@ -25,6 +25,7 @@ from planner.figures.frame import (
     escape,
     log_ticks,
     rgba,
+    whole_epochs,
 )
 
 Indices = NDArray[np.int64]
@@ -578,7 +579,9 @@ def epochs_overlaid(lines: Sequence[RunLine], theme: Theme) -> ChartSpec:
             hovertemplate=f"{escape(line.name)}<br>epoch %{{x}}: %{{y:,.4g}} s<extra></extra>",
         )  # fmt: skip
     _named(drawing)
-    drawing.x, drawing.y = {"title": "epoch"}, {"title": "epoch time (s)", "rangemode": "tozero"}
+    last = max((float(np.max(line.at)) for line in lines if line.at.size), default=1.0)
+    drawing.x = {"title": "epoch"} | whole_epochs(last)
+    drawing.y = {"title": "epoch time (s)", "rangemode": "tozero"}
     return drawing.figure()
 
 

@@ -68,6 +68,15 @@ def test_plotly_accepts_every_part_of_every_chart(theme: Theme) -> None:
         go.Figure(figure.to_dict())  # raises ValueError on any wrong part
 
 
+def test_a_few_epochs_have_a_tick_each_and_many_have_not() -> None:
+    ticks = {}
+    for count in (3, 200):
+        epoch = np.arange(1.0, count + 1.0)
+        drawn = figures.epoch_times(epoch, epoch, None, None, LIGHT_THEME)
+        ticks[count] = drawn["layout"]["xaxis"].get("dtick")
+    assert ticks == {3: 1, 200: None}
+
+
 def test_charts_of_nothing_are_drawn_empty() -> None:
     assert not charts.total_time([], 10, LIGHT_THEME, log=True).data
     assert not charts.throughput([], LIGHT_THEME, log=False).data
