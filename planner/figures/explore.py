@@ -471,8 +471,13 @@ def _x_axis(cloud: Cloud, axes: CloudAxes) -> dict[str, Any]:
         "tickvals": list(range(len(cloud.groups))),
         "ticktext": [escape(_short(name)) for name in cloud.groups],
         "range": [-0.6, len(cloud.groups) - 0.4],
-        "tickangle": 0 if len(cloud.groups) < 6 else -40,
+        **_turned(len(cloud.groups) < 6),
     }
+
+
+def _turned(few: bool) -> dict[str, Any]:  # noqa: FBT001
+    """Return the angle of names on an axis; few ones are turned where they have no room."""
+    return {"autotickangles": [0, -40, -90]} if few else {"tickangle": -40}
 
 
 def _number_axis(values: Floats, title: str, *, log: bool) -> dict[str, Any]:
@@ -542,7 +547,7 @@ def heat_table(heat: Heat, theme: Theme, *, dark: bool) -> ChartSpec:
         colorscale=_scale(theme, dark=dark) or scale, hoverongaps=False,
     )  # fmt: skip
     drawing.x = {"title": "", "side": "top", "type": "category", "showgrid": False,
-                 "tickangle": 0 if len(heat.columns) < 8 else -40}  # fmt: skip
+                 "automargin": True} | _turned(len(heat.columns) < 8)  # fmt: skip
     drawing.y = {"title": "", "type": "category", "autorange": "reversed", "showgrid": False,
                  "automargin": True}  # fmt: skip
     top = 40 if len(heat.columns) < 8 else 120
