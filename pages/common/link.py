@@ -541,6 +541,10 @@ class Link:
         """Return the page's full address with its state, to share."""
         return f"{base()}?{urlencode(self.shared(), doseq=True)}".rstrip("?")
 
+    def address(self, name: str, value: str) -> str:
+        """Return the address of this page, relative to it, with one setting of another value."""
+        return f"?{urlencode(self.shared() | {name: value}, doseq=True)}"
+
     # -- reading -----------------------------------------------------------------------------
 
     def _requested(self, name: str, options: Options) -> list[str]:

@@ -31,7 +31,7 @@ from planner.compare import (
 )
 from planner.compare.evaluation import Comparison, Row
 from planner.compare.undecided import undecided
-from planner.core import Estimate, Refusal, Text, csv_text, paragraph
+from planner.core import Estimate, Refusal, Text, csv_text, paragraph, plain
 from planner.epochs import INFERENCE
 from planner.report import compare_page
 from planner.store import Store
@@ -320,10 +320,21 @@ def _factor(row: Row) -> float:
 
 def _factor_text(factor: float) -> str:
     return (
-        Text(" (within a factor of {factor:.2g} either way)", factor=factor)
+        Text(" (within a factor of {factor} either way)", factor=plain(factor, 2))
         if factor > _NARROW
         else ""
     )
+
+
+_UNNAMED: Final = (
+    "How heavy is the workload?",
+    "Choose a network, or enter parameters and tokens, or FLOPs. Then enter the samples of an "
+    "epoch.",
+)
+_NAMED: Final = (
+    "How many samples has an epoch?",
+    "The size of the network is known. Enter the samples of an epoch, or the total tokens.",
+)
 
 
 def nothing(link: Link, shared: Store, chosen: list[str] | None) -> None:
@@ -340,15 +351,10 @@ def nothing(link: Link, shared: Store, chosen: list[str] | None) -> None:
         )
     elif incomplete:
         with st.container(border=True):
-            widgets.heading("How heavy is the workload?")
-            st.caption(
-                as_text(
-                    "Give the samples of an epoch and the work of a sample: parameters and tokens, "
-                    "or FLOPs of forward and backward pass. Language model: parameters, tokens in "
-                    "a sequence, sequences in an epoch. Images: FLOPs of one image, images in an "
-                    "epoch."
-                )
-            )
+            is_named = bool(link.parameters().get("network"))
+            heading, caption = _NAMED if is_named else _UNNAMED
+            widgets.heading(heading)
+            st.caption(caption)
             for problem in compare_described.problems(link):
                 st.warning(as_text(problem), icon=":material/help:")
             with widgets.actions():

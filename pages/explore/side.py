@@ -14,7 +14,7 @@ from pages.common.link import Link, as_text, slugs
 from pages.explore import state
 from planner import figures
 from planner.core import Record, Text, csv_text
-from planner.explore import CATEGORIES, LEAST, MOST, RUN, Fact, text_of_cell
+from planner.explore import CATEGORIES, LEAST, MOST, RUN, Fact, text_of_cell, titled
 from planner.figures import RunLine
 from planner.store import Store, queries
 
@@ -65,10 +65,9 @@ def draw(link: Link, shared: Store, answer: state.Reply) -> None:
     _pictures(shared, runs, found.names, _systems_of(found.facts, found.names))
     with st.container(border=True):
         widgets.heading("Where they come from")
-        widgets.table(
-            fact_rows(found.names, found.provenance), "explore.provenance",
-            "Provenance of each run",
-        )  # fmt: skip
+        rows = fact_rows(found.names, found.provenance)
+        without_unit = [{k: v for k, v in row.items() if k != "Unit"} for row in rows]
+        widgets.table(without_unit, "explore.provenance", "Provenance of each run")
 
 
 def _choice(link: Link, shared: Store) -> None:
@@ -123,8 +122,7 @@ def _marked(names: Sequence[str], facts: Sequence[Fact]) -> pa.Table:
     heads = [f"{LETTERS[i]} · {as_text(name)}" for i, name in enumerate(names)]
     columns: dict[str, list[str]] = {"Fact": [], **{head: [] for head in heads}, "Difference": []}
     for fact in facts:
-        unit = f" ({fact.unit})" if fact.unit else ""
-        columns["Fact"].append(as_text(f"{fact.title}{unit}"))
+        columns["Fact"].append(as_text(titled(fact.title, fact.unit)))
         for head, text in zip(heads, fact.texts, strict=True):
             plain = as_text(text)
             columns[head].append(f":orange-background[**{plain}**]" if fact.differs else plain)

@@ -150,7 +150,15 @@ def _quick(link: Link, epochs: int) -> None:
         if st.session_state[key]:
             st.session_state[link.key("epochs")] = st.session_state[key]
 
-    st.pills("Quick picks", QUICK, key=key, on_change=pick, wrap=True, label_visibility="collapsed")
+    st.pills(
+        "Quick picks",
+        QUICK,
+        key=key,
+        on_change=pick,
+        wrap=True,
+        label_visibility="collapsed",
+        format_func="{:,}".format,
+    )
 
 
 def _options(shared: Store, place: tuple[str, str], left_out: frozenset[str]) -> list[Option]:

@@ -90,7 +90,6 @@ def _list(link: Link, shared: Store, chosen: Chosen) -> None:
                 most = min(shown, queries.MOST_FILE)
                 every = lambda: kept.every_listed(shared, filters, most, catalog)  # noqa: E731
                 _downloads(link, every, counted)
-        st.caption("Click a row to open its run; by keyboard: Shift and Space.")
         badges = [(s.folder, s.slug) for s in shared.sets if s.is_unofficial]
         table.draw(link, runs, key, badges)
         if shown > queries.MOST_ROWS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,9 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import streamlit as st
 
-from pages.common import markup, widgets
+from pages.common import markup, narrow, widgets
 from pages.common.link import Link
 from planner import figures
+from planner.core import Text, plain
 from planner.store.kept import Kept
 from planner.store.sealed.result_set import UNOFFICIAL
 
@@ -73,6 +75,11 @@ SMALL: Final = 0.1
 _KEY: Final = "results.table"
 _AT: Final = "results.table.at"
 _MARK, _NO_MARK = "!", " "
+MOST_CARDS: Final = 20
+"""Runs of a page that a telephone shows; filters choose among the others."""
+_ON_CARDS: Final = {
+    "later_epoch_mean_s": "s an epoch", "samples_per_s": "samples/s", "peak_memory_bytes": "GB",
+}  # fmt: skip
 _ROW_PX: Final = 66
 """Height of a row: Streamlit breaks long texts into lines from 65 pixels on."""
 _HEADER_PX: Final = 38
@@ -132,21 +139,46 @@ def draw(
     picked = chosen if {*chosen} != {*USUAL} else [n for n in USUAL if n in drawn.filled]
     alt, config = "Runs under the chosen filters; Shift and Space opens the row", _config(drawn)
     order = [*FIXED, *(name for name in TITLES if name in picked)]
+    narrow.draw_cards("results-cards", _cards(drawn, link))
+    if len(drawn.ids) > MOST_CARDS:
+        with st.container(key="narrow-results-rest"):
+            st.caption(Text("The first {most} runs. Filters find the others.", most=MOST_CARDS))
     markup.draw(_full_height(len(drawn.ids)))
-    st.dataframe(
-        drawn.values,
-        hide_index=True,
-        placeholder="–",
-        key=_KEY,
-        height="stretch",
-        row_height=_ROW_PX,
-        on_select=lambda: _clicked(lambda row: link.put("run", drawn.ids[row])),
-        selection_mode=["single-row", "single-cell"],
-        alt=alt,
-        column_config=config,
-        column_order=order,
-    )
-    widgets.as_text_table(drawn.values, alt, config, order)
+    with narrow.wide("results-table"):
+        st.caption("Click a row to open its run; by keyboard: Shift and Space.")
+        st.dataframe(
+            drawn.values,
+            hide_index=True,
+            placeholder="–",
+            key=_KEY,
+            height="stretch",
+            row_height=_ROW_PX,
+            on_select=lambda: _clicked(lambda row: link.put("run", drawn.ids[row])),
+            selection_mode=["single-row", "single-cell"],
+            alt=alt,
+            column_config=config,
+            column_order=order,
+        )
+        widgets.as_text_table(drawn.values, alt, config, order)
+
+
+def _cards(drawn: Drawn, link: Link) -> list[figures.Card]:
+    """Return the first runs of the page as cards, whose titles open them."""
+    return [
+        figures.Card(
+            title=Text("{system} · batch {batch}", system=row["system"],
+                       batch=_plain(row["global_batch_size"])),
+            values=tuple((_plain(row[name]), words) for name, words in _ON_CARDS.items()),
+            end="suspect" if row[FLAG] == _MARK else "",
+            note=row["workload"] or "",
+            link=link.address("run", run),
+        )
+        for run, row in zip(drawn.ids, drawn.values.slice(0, MOST_CARDS).to_pylist(), strict=False)
+    ]  # fmt: skip
+
+
+def _plain(value: float | None) -> str:
+    return "" if value is None or math.isnan(value) else plain(value)
 
 
 def _full_height(rows: int) -> figures.Markup:

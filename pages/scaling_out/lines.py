@@ -44,14 +44,12 @@ def _count_line(answer: Answer, batch: float, slot: int, *, efficiency: bool) ->
         first = [r.devices for r in rows].index(series.base)
         value, low, high = _efficiencies(together / counts, ends, first)
         points = np.array([_percent(r.efficiency) for r in measured])
-    label = (
-        Text("global batch {batch_text}", batch_text=batch_text(batch))
-        if answer.hold == "global"
-        else Text("{batch_text} per device", batch_text=batch_text(batch))
-    )
+    size = batch_text(batch)
     return figures.CountLine(
-        label=label,
-        short=batch_text(batch),
+        label=batch_label(answer, batch),
+        short=Text("batch {size}", size=size)
+        if answer.hold == "global"
+        else Text("{size} each", size=size),
         slot=slot,
         devices=counts,
         nodes=np.array([r.nodes for r in rows], float),
@@ -62,6 +60,13 @@ def _count_line(answer: Answer, batch: float, slot: int, *, efficiency: bool) ->
         points=points,
         most=float(series.counts[-1]),
     )
+
+
+def batch_label(answer: Answer, batch: float) -> str:
+    """Return a batch as it is held: over all devices, or on each."""
+    if answer.hold == "global":
+        return Text("global batch {batch_text}", batch_text=batch_text(batch))
+    return Text("batch {batch_text} per device", batch_text=batch_text(batch))
 
 
 def _ends(step: Estimate | Refusal) -> tuple[float, float, float]:

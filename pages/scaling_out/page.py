@@ -18,7 +18,17 @@ from pages.scaling_out import choice, lines, tiles
 from planner import figures
 from planner.answers import scaling_out
 from planner.answers.records import CrossoverRow, RankRow, ScalingOut, ScalingRow, SplitRow
-from planner.core import Estimate, Record, Text, csv_text, paragraph, percent, plain, with_range
+from planner.core import (
+    Estimate,
+    Record,
+    Refusal,
+    Text,
+    csv_text,
+    paragraph,
+    percent,
+    plain,
+    with_range,
+)
 from planner.figures.frame import LIGHT_THEME, Theme
 from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page
 from planner.scaling_out import Answer, UnevenAnswer, uneven_sentence
@@ -129,6 +139,8 @@ def _counts(
                         alt="Step time, speed-up and efficiency of every device count and batch",
                     )
                 widgets.row(_files(record))
+            elif all(isinstance(row.step, Refusal) for row in answer.rows):
+                st.caption("No chart: these batches have no answer. The table says why.")
             elif tab.name == "steps":
                 widgets.chart(
                     drawn.once("steps", lambda: figures.step_by_devices(
@@ -156,7 +168,7 @@ def _row(row: ScalingRow) -> Record:
         "Step (s)": "refused"
         if refused
         else _interval(row.step_s, row.step_s_low, row.step_s_high),
-        "Samples/s": row.samples_per_s,
+        "Samples/s": _short(row.samples_per_s),
         "Speed-up": _interval(row.speed_up, row.speed_up_low, row.speed_up_high),
         "Efficiency": None if row.efficiency is None else percent(float(row.efficiency)),
         "Basis": row.basis or paragraph(row.refused, row.measure_next),
@@ -189,13 +201,19 @@ def _plain(row: object) -> Record:
 
 def _shares(answer: Answer, record: ScalingOut, drawn: Drawn) -> None:
     with st.container(border=True):
-        widgets.heading("Shares of a step")
+        widgets.heading(
+            Text("Shares of a step at {batch}",
+                 batch=lines.batch_label(answer, answer.batches[-1]))
+        )  # fmt: skip
         _fitted_shares(answer, drawn)
         _profiled_shares(record, drawn)
 
 
 def _fitted_shares(answer: Answer, drawn: Drawn) -> None:
     parts = lines.shares(answer)
+    if all(isinstance(row.step, Refusal) for row in answer.shown):
+        st.caption("No shares: this batch has no answer.")
+        return
     if parts is None:
         st.caption(
             "These runs do not separate the interconnect from overhead. Measure one device "
@@ -299,13 +317,18 @@ def _total(row: ScalingRow) -> Record:
     return {
         "Devices": row.devices,
         "Global batch": row.global_batch_size,
-        "Start-up (s)": row.startup_s,
+        "Start-up (s)": _short(row.startup_s),
         "Total (s)": _interval(row.total_s, row.total_s_low, row.total_s_high),
-        "Device-hours": row.device_hours,
-        "Idle device-hours": row.idle_device_hours,
-        "Cost (USD)": row.cost_usd,
-        "Idle (USD)": row.idle_usd,
+        "Device-hours": _short(row.device_hours),
+        "Idle device-hours": _short(row.idle_device_hours),
+        "Cost (USD)": _short(row.cost_usd),
+        "Idle (USD)": _short(row.idle_usd),
     }
+
+
+def _short(value: float | None) -> float | None:
+    """Return a number with the digits that an estimate allows."""
+    return None if value is None else float(f"{value:.3g}")
 
 
 def _uneven(link: Link, answer: Answer, drawn: Drawn) -> None:

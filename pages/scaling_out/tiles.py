@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pages.common import tiles
+from pages.scaling_out.lines import batch_label
 from planner import figures
 from planner.answers.records import ScalingRow
 from planner.core import Estimate, Refusal, Text, percent, plain, rounded_ends
-from planner.scaling_out import Answer, CountAnswer, batch_text, best_of, devices
+from planner.scaling_out import Answer, CountAnswer, best_of, devices
 
 
 def draw(answer: Answer) -> None:
@@ -19,12 +20,7 @@ def draw(answer: Answer) -> None:
         refused = best.speed_up if best and isinstance(best.speed_up, Refusal) else refused
         tiles.draw("No answer", [], line=refused.reason if refused else "", tied=False)
         return
-    batch = batch_text(answer.batches[-1])
-    where = (
-        Text("global batch {batch}", batch=batch)
-        if answer.hold == "global"
-        else Text("batch {batch} per device", batch=batch)
-    )
+    where = batch_label(answer, answer.batches[-1])
     tied = _tied(answer, best)
     tiles.draw(
         f"{devices(best.devices)} at {where}",

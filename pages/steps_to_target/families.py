@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from pages.common import kept, widgets
@@ -14,9 +16,11 @@ from planner.store import Store
 from planner.time_to_target import (
     Families,
     Goal,
+    easiest_target,
     family_batch_rows,
     family_rows,
     family_sentences,
+    goal_of,
 )
 
 NAME = "families"
@@ -26,7 +30,8 @@ NAME = "families"
 def offer(link: Link, shared: Store, of: TrialSet, target: float, goal: Goal) -> Families | None:
     """Return the comparison with the link's optimiser, by default that of the most networks.
 
-    None for published trials: they state single values, without curves.
+    Where fewer than two networks reach the target, it is the easiest that trials aimed at. None for
+    published trials: they state single values, without curves.
     """
     if of.basis != "measured":
         return None
@@ -34,7 +39,15 @@ def offer(link: Link, shared: Store, of: TrialSet, target: float, goal: Goal) ->
     if len(kept.alike_sets(shared, of)) < 2 or not optimizers:
         return None
     chosen = link.choice(NAME, optimizers, next(iter(optimizers)))
-    return kept.families(shared, of, target, goal, optimizers[chosen])
+    found = kept.families(shared, of, target, goal, optimizers[chosen])
+    easier = easiest_target(kept.alike_sets(shared, of))
+    if easier is None or easier == target or (found and len(found.fitted) > 1):
+        return found
+    eased = goal_of(of, kept.trials(shared, of), easier)
+    other = kept.families(shared, of, easier, eased, optimizers[chosen])
+    if other is None or len(other.fitted) < 2:
+        return found
+    return replace(other, instead_of=goal.target)
 
 
 def draw(link: Link, of: Families) -> None:
@@ -52,6 +65,14 @@ def draw(link: Link, of: Families) -> None:
             key=link.key(NAME),
             format_func=by_slug.__getitem__,
         )
+        if of.instead_of:
+            st.caption(
+                Text(
+                    "Fewer than two networks reach {strict}. This card compares them at {target}.",
+                    strict=widgets.answer_text(of.instead_of),
+                    target=widgets.answer_text(of.goal.target),
+                )
+            )
         for text in texts:
             st.markdown(widgets.answer_text(text))
         tab = widgets.chart_or_table("steps-to-target.families_tabs")
@@ -61,7 +82,7 @@ def draw(link: Link, of: Families) -> None:
             else:
                 _table(of)
         if of.unshown:
-            st.caption(Text("{unshown:,} more networks are not shown.", unshown=of.unshown))
+            st.caption(Text("Networks that are not shown: {unshown:,}.", unshown=of.unshown))
 
 
 def _chart(link: Link, of: Families, alt: str) -> None:

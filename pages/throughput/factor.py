@@ -71,8 +71,9 @@ def _draw_effects(
             widgets.chart(figure, "throughput.forest", " ".join(sentences))
         else:
             _table(effects, rows)
-    for text in (*sentences, *effects[0].notes):
-        st.markdown(widgets.answer_text(text))
+    with widgets.details():
+        for text in (*sentences, *effects[0].notes):
+            st.markdown(widgets.answer_text(text))
 
 
 _SCALE: Final = figures.Scale(

@@ -406,7 +406,7 @@ def _tiles(result: _Result) -> tuple[Tile, ...]:
             title="Runs late",
             text=_late_number(result.late),
             unit="%" if result.late else "",
-            note=Text("{worst:.2g} % in a job's worst quarter", worst=worst),
+            note=Text("{worst} % in a job's worst quarter", worst=plain(worst, 2)),
             value=100.0 * result.late,
             high=worst,
             limit=limit,

@@ -214,7 +214,7 @@ def ownership_sentences(pair: RentOrBuy, totals: Ownership, display: Display) ->
     """Return the totals in words: renting, buying, and how likely buying is cheaper."""
     span = f"{totals.years:g} year{'' if totals.years == 1.0 else 's'}"
     rent, buy = (money_with_interval(e, display) for e in (totals.rent, totals.buy))
-    use = f"{100.0 * totals.utilisation:.2g} %"
+    use = f"{float(f'{100.0 * totals.utilisation:.2g}'):g} %"
     return (
         Text(
             "{span} at {use} utilisation: {phrase} costs {rent}.",

@@ -322,8 +322,8 @@ def _price(row: Row) -> str:
     price = offer.price_per_accelerator_hour * row.candidate.hardware.count
     paid = price * MINUTES / 60.0
     return Text(
-        " (rented for {minutes:.0f} minutes: {paid:.2g} {currency})",
+        " (rented for {minutes:.0f} minutes: {paid} {currency})",
         minutes=MINUTES,
-        paid=paid,
+        paid=plain(paid, 2),
         currency=offer.currency,
     )

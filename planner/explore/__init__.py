@@ -13,6 +13,7 @@ from planner.explore.columns import (
     category_of,
     lowest_offer,
     numbers_of,
+    titled,
     with_derived,
 )
 from planner.explore.formulas import FUNCTIONS, Formula, FormulaError, formula_of
@@ -106,6 +107,7 @@ __all__ = [
     "provenance_of",
     "stated_counts",
     "text_of_cell",
+    "titled",
     "usual_workload",
     "with_derived",
     "without_values",

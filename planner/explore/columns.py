@@ -45,7 +45,13 @@ class Column:
     @property
     def axis(self) -> str:
         """Its title with the unit."""
-        return f"{self.title} ({self.unit})" if self.unit else self.title
+        return titled(self.title, self.unit)
+
+
+def titled(title: str, unit: str) -> str:
+    """Return a title with its unit, unless the title names it: `Nodes`, `Step time (s)`."""
+    named = not unit or unit.lower() in title.lower().split()
+    return title if named else f"{title} ({unit})"
 
 
 _TITLES: Final[Mapping[str, str]] = MappingProxyType(

@@ -22,6 +22,7 @@ from planner.explore.columns import (
     Category,
     category_of,
     numbers_of,
+    titled,
 )
 from planner.explore.formulas import Formula, FormulaError, formula_of
 
@@ -65,7 +66,7 @@ class Measure:
     @property
     def axis(self) -> str:
         """The title with the unit."""
-        return f"{self.title} ({self.unit})" if self.unit else self.title
+        return titled(self.title, self.unit)
 
     @property
     def shown(self) -> Floats:

@@ -14,7 +14,7 @@ class Card:
     """One row: `title` with a dot in the colour of its `slot`, and `end` at the right of it.
 
     `values` are a value with its unit, and words beside it, such as its interval; `note` is one
-    quiet line below them.
+    quiet line below them. `link` is the address that the title opens.
     """
 
     title: str
@@ -22,6 +22,7 @@ class Card:
     end: str = ""
     note: str = ""
     slot: int | None = None
+    link: str = ""
 
 
 def cards(rows: Sequence[Card], theme: Theme) -> Markup:
@@ -46,6 +47,9 @@ def _card(row: Card, theme: Theme) -> str:
         for value, words in row.values
         if value
     )
+    title = escaped(row.title)
+    if row.link:
+        title = f'<a href="{escaped(row.link)}" target="_self" style="color:inherit">{title}</a>'
     note = (
         f'<div style="font-size:0.875rem;color:{theme.quiet};margin-top:2px">'
         f"{escaped(row.note)}</div>"
@@ -56,7 +60,7 @@ def _card(row: Card, theme: Theme) -> str:
         f'<div role="listitem" style="border-top:1px solid {theme.grid};padding:10px 2px">'
         '<div style="display:flex;align-items:center;gap:8px">'
         f'{dot}<span style="font-weight:600;flex:1;min-width:0;overflow-wrap:anywhere">'
-        f'{escaped(row.title)}</span><span style="color:{theme.quiet}">{escaped(row.end)}</span>'
+        f'{title}</span><span style="color:{theme.quiet}">{escaped(row.end)}</span>'
         '</div><div style="display:flex;flex-wrap:wrap;gap:2px 18px;margin-top:4px">'
         f"{values}</div>{note}</div>"
     )

@@ -19,12 +19,12 @@ from typing import Final
 
 HUES: Final = 10
 SHADES: Final = 3
-_LIGHTER: Final = 0.45
-"""Share of the background's colour in the lighter shade."""
+_LIGHTER: Final = (0.45, 0.38, 0.31, 0.25)
+"""Shares of the background's colour in the lighter shade; the first that stays visible counts."""
 _DARKER: Final = 0.55
 """Share of the text's colour in the darker shade."""
-_VISIBLE: Final = 2.2
-"""Least contrast of a line in the lighter shade."""
+_VISIBLE: Final = 3.0
+"""Least contrast of a line in the lighter shade (WCAG 2.2, 1.4.11)."""
 _TABLE: Final = (
     ("H100", 0), ("MI300X", 1), ("B200", 2), ("A100", 3), ("L40S", 4), ("V100", 5), ("H200", 6),
     ("TPU v2", 2), ("RTX 4090", 8), ("MI325X", 9), ("GB200", 7), ("RTX 3090", 8), ("GPU", 0),
@@ -104,9 +104,10 @@ def mixed(colour: str, other: str, share: float) -> str:
 @lru_cache(maxsize=1024)
 def shaded(hue: str, shade: int, text: str, background: str) -> str:
     """Return a further shade of a hue: lighter where that stays visible, else darker."""
-    lighter = mixed(hue, background, _LIGHTER)
-    if contrast(lighter, background) >= _VISIBLE:
-        return lighter if shade == 1 else mixed(hue, text, _DARKER)
+    for share in _LIGHTER:
+        lighter = mixed(hue, background, share)
+        if contrast(lighter, background) >= _VISIBLE:
+            return lighter if shade == 1 else mixed(hue, text, _DARKER)
     return mixed(hue, text, _DARKER * shade * 0.75)
 
 

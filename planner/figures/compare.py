@@ -355,7 +355,7 @@ def _names(drawing: Drawing, spots: Sequence[Spot], size: float) -> None:
     label_places = places([s.short for s in spots], crosses, _WIDE, _INSIDE)
     for spot, place in zip(spots, label_places, strict=True):
         if place is not None:
-            colour = drawing.theme.quiet if spot.late else drawing.theme.colour(spot.slot)
+            colour = drawing.theme.quiet if spot.late else drawing.theme.words(spot.slot)
             drawing.note(
                 spot.short,
                 x=float(np.log10(spot.time[0] / size)),

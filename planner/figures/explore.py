@@ -25,6 +25,7 @@ from planner.figures.frame import (
     escape,
     log_ticks,
     rgba,
+    whole_epochs,
 )
 
 Indices = NDArray[np.int64]
@@ -470,8 +471,13 @@ def _x_axis(cloud: Cloud, axes: CloudAxes) -> dict[str, Any]:
         "tickvals": list(range(len(cloud.groups))),
         "ticktext": [escape(_short(name)) for name in cloud.groups],
         "range": [-0.6, len(cloud.groups) - 0.4],
-        "tickangle": 0 if len(cloud.groups) < 6 else -40,
+        **_turned(len(cloud.groups) < 6),
     }
+
+
+def _turned(few: bool) -> dict[str, Any]:  # noqa: FBT001
+    """Return the angle of names on an axis; few ones are turned where they have no room."""
+    return {"autotickangles": [0, -40, -90]} if few else {"tickangle": -40}
 
 
 def _number_axis(values: Floats, title: str, *, log: bool) -> dict[str, Any]:
@@ -541,7 +547,7 @@ def heat_table(heat: Heat, theme: Theme, *, dark: bool) -> ChartSpec:
         colorscale=_scale(theme, dark=dark) or scale, hoverongaps=False,
     )  # fmt: skip
     drawing.x = {"title": "", "side": "top", "type": "category", "showgrid": False,
-                 "tickangle": 0 if len(heat.columns) < 8 else -40}  # fmt: skip
+                 "automargin": True} | _turned(len(heat.columns) < 8)  # fmt: skip
     drawing.y = {"title": "", "type": "category", "autorange": "reversed", "showgrid": False,
                  "automargin": True}  # fmt: skip
     top = 40 if len(heat.columns) < 8 else 120
@@ -578,7 +584,9 @@ def epochs_overlaid(lines: Sequence[RunLine], theme: Theme) -> ChartSpec:
             hovertemplate=f"{escape(line.name)}<br>epoch %{{x}}: %{{y:,.4g}} s<extra></extra>",
         )  # fmt: skip
     _named(drawing)
-    drawing.x, drawing.y = {"title": "epoch"}, {"title": "epoch time (s)", "rangemode": "tozero"}
+    last = max((float(np.max(line.at)) for line in lines if line.at.size), default=1.0)
+    drawing.x = {"title": "epoch"} | whole_epochs(last)
+    drawing.y = {"title": "epoch time (s)", "rangemode": "tozero"}
     return drawing.figure()
 
 

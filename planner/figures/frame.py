@@ -99,6 +99,15 @@ ChartSpec = dict[str, Any]
 """A chart in plotly's JSON schema: "data" and "layout"; values may be numpy arrays."""
 
 
+FEW_EPOCHS: Final = 12
+"""Epochs on an axis up to which each has a tick."""
+
+
+def whole_epochs(last: float) -> dict[str, Any]:
+    """Return the ticks of an axis of epochs: whole numbers, one for each where they are few."""
+    return {"tickformat": "d"} | ({"dtick": 1} if last <= FEW_EPOCHS else {})
+
+
 class Named(Protocol):
     """A line with a name and a colour of its own."""
 

@@ -23,6 +23,7 @@ from planner.figures.frame import (
     Theme,
     escape,
     kind_entries,
+    whole_epochs,
 )
 
 _TIMES: Final = (
@@ -182,7 +183,7 @@ def epoch_times(
         marker={"color": colour, "size": 8},
         hovertemplate="epoch %{x}<br>%{y:.4g} s<extra></extra>",
     )
-    drawing.x = {"title": "epoch", "tickformat": "d", "range": [0.4, end]}
+    drawing.x = {"title": "epoch", "range": [0.4, end]} | whole_epochs(float(epoch[-1]))
     drawing.y = {"title": "seconds", "rangemode": "tozero"}
     return drawing.figure()
 

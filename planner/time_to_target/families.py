@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -18,6 +19,8 @@ from planner.time_to_target.tables import batch_rows, fit_rows
 
 MOST_FAMILIES: Final = 10
 """Networks in one comparison: as many as there are colours."""
+_STALE: Final = re.compile(r" gradients \d+ updates? old$")
+"""End of the name of a network trained with stale gradients: a way of training, no family."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +36,8 @@ class Families:
     """Networks on one data set with one optimiser to one target [of the metric].
 
     `optimizers` are all that any of the networks has, `unshown` counts networks beyond
-    `MOST_FAMILIES`. `easiest` is the easiest target that trials of a network aimed at.
+    `MOST_FAMILIES`. `easiest` is the easiest target that trials of a network aimed at. `instead_of`
+    is the stricter target that was chosen, where too few networks reach it.
     """
 
     dataset: str
@@ -43,6 +47,7 @@ class Families:
     families: tuple[Family, ...]
     easiest: str
     unshown: int = 0
+    instead_of: str = ""
 
     @property
     def fitted(self) -> list[tuple[Family, ConvergenceCurve]]:
@@ -52,14 +57,27 @@ class Families:
 
 
 def alike(of: TrialSet, sets: Iterable[TrialSet]) -> list[TrialSet]:
-    """Return the sets with the data, metric, precision and basis of `of`, with itself."""
+    """Return one set per network with the data, metric, precision and basis of `of`.
+
+    Of a network it is `of` itself, else the set of the most trials. Networks trained with stale
+    gradients are left out.
+    """
 
     def of_set(other: TrialSet) -> tuple[object, ...]:
         return (
             other.dataset, other.metric, other.higher_is_better, other.precision, other.basis
         )  # fmt: skip
 
-    return [other for other in sets if of.dataset and of_set(other) == of_set(of)]
+    found: dict[str, TrialSet] = {}
+    for other in sets:
+        if not of.dataset or of_set(other) != of_set(of):
+            continue
+        if other != of and _STALE.search(other.network):
+            continue
+        known = found.get(other.network)
+        if known is None or other == of or (known != of and other.trials > known.trials):
+            found[other.network] = other
+    return list(found.values())
 
 
 def easiest_target(sets: Iterable[TrialSet]) -> float | None:

@@ -38,7 +38,7 @@ def _labels(key: str, *labels: str) -> tuple[str, ...]:
 
 SEEN: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "start": (".epochwise-answer", ()),
-    "how_long": (_CHART, _labels("how-long-quick", "100", "500", "50", "1000", "200")),
+    "how_long": (_CHART, _labels("how-long-quick", "100", "500", "50", "1,000", "200")),
     "capacity": (_CHART, _labels("capacity-chart", "Rent or buy", "What matters", "Over the plan")),
     "compare": (_CHART, _labels("compare-money", "EUR", "USD", "EUR")),
     "throughput": (_CHART, _labels("throughput-scale", "Linear", "Log", "Linear")),

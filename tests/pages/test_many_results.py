@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import html
+import re
+from urllib.parse import parse_qs
+
 import pytest
 
 from pages.common import kept
+from pages.results.table import MOST_CARDS
 from planner.core.slugs import slugs
 from planner.store import Store, queries
 from tests.pages.conftest import show, sound, texts, unfold
@@ -68,3 +73,16 @@ def test_the_task_filter_leaves_the_runs_of_its_kind(many: Store) -> None:
     shown = show("results", task="speech")
     assert f"{tasks['Speech']:,} of {total:,} runs" in texts(shown)
     assert set(queries.facets(many, {"task": ["Speech"]})["family"]) <= {"speech", "other"}
+
+
+def test_a_telephone_has_cards_of_the_first_runs_that_open_them(many: Store) -> None:
+    shown = show("results", family="moe", basis="published")
+    body = next(h.proto.body for h in shown.get("html") if "epochwise-cards" in h.proto.body)
+    runs = re.findall(r'href="\?([^"]*)"', body)
+    assert len(runs) == MOST_CARDS
+    opened = parse_qs(html.unescape(runs[0]))
+    assert (opened["family"], opened["basis"]) == (["moe"], ["published"])
+    first = shown.dataframe[0].value.iloc[0]
+    assert f"{first['system']} · batch {first['global_batch_size']:,}" in html.unescape(body)
+    [run] = opened["run"]
+    assert first["system"] in texts(show("results", run=run))

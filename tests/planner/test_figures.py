@@ -68,6 +68,37 @@ def test_plotly_accepts_every_part_of_every_chart(theme: Theme) -> None:
         go.Figure(figure.to_dict())  # raises ValueError on any wrong part
 
 
+def test_a_few_epochs_have_a_tick_each_and_many_have_not() -> None:
+    ticks = {}
+    for count in (3, 200):
+        epoch = np.arange(1.0, count + 1.0)
+        drawn = figures.epoch_times(epoch, epoch, None, None, LIGHT_THEME)
+        ticks[count] = drawn["layout"]["xaxis"].get("dtick")
+    assert ticks == {3: 1, 200: None}
+
+
+def test_few_names_over_a_pivot_table_are_turned_where_they_have_no_room() -> None:
+    few, many = (_heat_of(count)["layout"]["xaxis"] for count in (5, 12))
+    assert few["autotickangles"] == [0, -40, -90]
+    assert few["automargin"]
+    assert "tickangle" not in few
+    assert many["tickangle"] == -40
+
+
+def _heat_of(columns: int) -> figures.ChartSpec:
+    heat = figures.Heat(
+        rows=("A100",),
+        columns=tuple(f"precision {k}" for k in range(columns)),
+        cells=np.ones((1, columns)),
+        texts=[["1"] * columns],
+        hover=[["1"] * columns],
+        title="MFU (%)",
+    )
+    drawn = figures.heat_table(heat, LIGHT_THEME, dark=False)
+    go.Figure(drawn)  # raises ValueError on any wrong part
+    return drawn
+
+
 def test_charts_of_nothing_are_drawn_empty() -> None:
     assert not charts.total_time([], 10, LIGHT_THEME, log=True).data
     assert not charts.throughput([], LIGHT_THEME, log=False).data

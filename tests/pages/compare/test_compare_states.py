@@ -56,6 +56,13 @@ def test_a_described_workload_without_numbers_asks_for_them_and_gives_an_example
     assert address_of(shown)["total_tokens"] == ["100000000"]
 
 
+def test_a_network_without_the_size_of_an_epoch_is_asked_for_that_alone() -> None:
+    said = texts(show("compare", workload="described", network="resnet-50"))
+    assert "How many samples has an epoch?" in said
+    assert "The size of the network is known." in said
+    assert "How heavy" not in said
+
+
 def test_parameters_without_tokens_are_asked_for_them_and_never_taken_for_one_token() -> None:
     shown = show("compare", workload="described", samples="1.28e6", params="25.6e6")
     assert HOW_MANY_TOKENS in texts(shown)

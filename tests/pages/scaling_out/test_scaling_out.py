@@ -42,6 +42,21 @@ def test_every_chart_is_drawn_for_the_measured_runs() -> None:
     assert set(lines(shown)) == {"global batch 32", "global batch 128", "global batch 512"}
 
 
+def test_a_batch_without_an_answer_has_words_instead_of_empty_charts() -> None:
+    shown = show(PAGE, batch="1e9")
+    said = texts(shown)
+    assert "No chart: these batches have no answer. The table says why." in said
+    assert "No shares: this batch has no answer." in said
+    assert len(shown.get("plotly_chart")) == len(CHARTS[2:]) - 1
+
+
+def test_lines_and_shares_name_their_batch() -> None:
+    shown = show(PAGE)
+    notes = [a["text"] for a in figure(shown)["layout"]["annotations"]]
+    assert {"batch 32", "batch 128", "batch 512"} <= set(notes)
+    assert "Shares of a step at global batch 512" in texts(shown)
+
+
 def test_shares_of_a_step_are_stacked_to_100_percent() -> None:
     bars = figure(show(PAGE, workload=ARTICLE), 1)["data"]
     assert [b["type"] for b in bars] == ["bar"] * 3

@@ -427,6 +427,26 @@ def test_the_optimiser_of_the_families_is_chosen_and_in_the_link(alone: Path) ->
     assert "on Data with Adam to 2.5" in texts(show(PAGE, families="adam"))
 
 
+def test_families_are_compared_at_the_target_that_several_reach(alone: Path) -> None:
+    easier = [
+        trial
+        | {
+            "target_value": 0.05,
+            "evaluations": [e for e in trial["evaluations"] or () if e["value"] > 0.04] or None,
+        }
+        for model, bcrit in (("narrow", 16.0), ("wide", 256.0))
+        for trial in sweep(model=model, bcrit=bcrit)
+    ]
+    together(a_set(alone), [*sweep((8, 16, 32, 64, 128, 512, 2048)), *easier])
+    shown = sound(show(PAGE, target=f"{TARGET:g}", workload="net"))
+    said = texts(shown).replace("\u00a0", " ")
+    assert "Fewer than two networks reach 2.5 % validation error." in said
+    assert "This card compares them at 5 % validation error." in said
+    assert "No comparison" not in said
+    assert "largest batch on Data with SGD to 5 % validation error" in said
+    assert set(lines(shown, 1)) == {"Net", "narrow", "wide"}
+
+
 def test_a_network_alone_has_no_families(alone: Path) -> None:
     together(a_set(alone), sweep())
     assert "Network families" not in texts(show(PAGE))

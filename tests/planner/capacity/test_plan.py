@@ -169,6 +169,7 @@ def test_an_empty_fleet_is_answered_and_every_deadline_is_missed() -> None:
     assert answer.waiting[0].late == 1.0
     assert answer.sentence.startswith("No machine")
     assert answer.stocks == ()
+    assert "100 % in a job's worst quarter" in [tile.note for tile in answer.tiles]
 
 
 def test_a_fleet_of_own_machines_alone_has_no_line_of_renting() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from planner.answers import CompareAnswer, compare_answered
 from planner.compare import entry_id, entry_of, next_step, step_note
-from planner.compare.comparison import Comparison
+from planner.compare.comparison import Comparison, Row
 from planner.core import Estimate
 from planner.store.catalog import read_catalog
 from tests.shipped import store
@@ -144,6 +144,23 @@ def test_what_a_step_buys_is_what_it_then_gives() -> None:
     timed = STEP | {"step_accelerator": "mi300x", "step_s": "4"}
     assert next_step(_comparison(order="time", **timed)).startswith("Time one step on 8 x H100")
     assert next_step(_comparison(assumed_mfu="40")) == ""
+
+
+def test_the_price_of_a_timed_step_has_no_exponent() -> None:
+    question = {name: [value] for name, value in LLAMA.items()}
+    found = compare_answered(store(), CATALOG, question, date(2026, 11, 23)).answered.comparison
+    assert found is not None
+    rows = tuple(_priced(row, 2520.0) for row in found.rows if row.candidate.way == "rent")
+    paid = f"{168 * rows[0].candidate.hardware.count:.2g}"
+    assert f"(rented for 4 minutes: {float(paid):,.0f} USD)" in next_step(replace(found, rows=rows))
+
+
+def _priced(row: Row, usd_per_hour: float) -> Row:
+    """Return an option at another price of an accelerator."""
+    assert row.candidate.offer is not None
+    price = usd_per_hour * row.candidate.offer.accelerators
+    offer = replace(row.candidate.offer, price_per_hour=price)
+    return replace(row, candidate=replace(row.candidate, offer=offer))
 
 
 def test_options_of_another_maker_than_that_of_the_step_are_named_with_the_next_step() -> None:

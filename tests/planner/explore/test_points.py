@@ -18,6 +18,7 @@ from planner.explore import (
     marked,
     pivot_of,
     points_of,
+    titled,
     with_derived,
 )
 from planner.store import queries
@@ -115,3 +116,10 @@ def test_only_the_runs_within_an_area_are_drawn() -> None:
     every = points_of(RUNS, replace(ALL, brush=area), chosen_runs(RUNS, {}))
     assert inner.n == every.brushed.sum()
     assert inner.x.max() <= 64.0
+
+
+def test_a_title_that_names_its_unit_does_not_repeat_it() -> None:
+    assert titled("Devices", "devices") == "Devices"
+    assert titled("Number of nodes", "nodes") == "Number of nodes"
+    assert titled("Step time", "s") == "Step time (s)"
+    assert titled("MFU", "") == "MFU"

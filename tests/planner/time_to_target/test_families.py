@@ -142,3 +142,14 @@ def test_networks_of_one_name_are_told_apart_by_their_sets() -> None:
     other = replace(NARROW[0], result_set="theirs")
     names = {f.name for f in _families(NARROW, (other, NARROW[1])).families}
     assert len(names) == 2
+
+
+def test_a_network_has_one_set_and_stale_gradients_are_no_network() -> None:
+    of = replace(NARROW[0], trials=45)
+    smaller = replace(of, result_set="theirs", trials=30)
+    stale = replace(of, network="narrow gradients 1 update old")
+    other = replace(of, network="wide", trials=30)
+    larger = replace(other, result_set="theirs", trials=45)
+    assert alike(of, [smaller, of, stale, other, larger]) == [of, larger]
+    assert alike(smaller, [smaller, of, other]) == [smaller, other]
+    assert stale in alike(stale, [of, stale])

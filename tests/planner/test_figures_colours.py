@@ -1,0 +1,27 @@
+"""Shades of one hue stay visible on the background of either theme."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner.figures.colours import HUES, SHADES, contrast
+from planner.figures.frame import DARK_THEME, LIGHT_THEME, Theme
+
+
+@pytest.mark.parametrize("theme", [LIGHT_THEME, DARK_THEME], ids=["light", "dark"])
+def test_a_shade_is_as_visible_as_a_line_must_be(theme: Theme) -> None:
+    for slot in range(HUES, SHADES * HUES):
+        assert contrast(theme.colour(slot), theme.background) >= 3.0, slot
+
+
+@pytest.mark.parametrize("theme", [LIGHT_THEME, DARK_THEME], ids=["light", "dark"])
+def test_words_in_any_shade_are_readable(theme: Theme) -> None:
+    for slot in range(SHADES * HUES):
+        assert contrast(theme.words(slot), theme.background) >= 4.5, slot
+
+
+@pytest.mark.parametrize("theme", [LIGHT_THEME, DARK_THEME], ids=["light", "dark"])
+def test_shades_of_a_hue_differ(theme: Theme) -> None:
+    for hue in range(HUES):
+        shades = [theme.colour(hue + HUES * shade) for shade in range(SHADES)]
+        assert len(set(shades)) == SHADES
