@@ -51,7 +51,9 @@ from planner.core._numbers import (
 from planner.core._tables import (
     Cell,
     Record,
+    bare,
     csv_text,
+    harmless,
 )
 from planner.core._text import (
     Text,
@@ -167,6 +169,7 @@ __all__ = [
     "ahead_of",
     "ahead_than",
     "bad_seconds",
+    "bare",
     "between",
     "check_flat",
     "check_pairs",
@@ -177,6 +180,7 @@ __all__ = [
     "ends_in_hours",
     "file_slug",
     "given_of_link",
+    "harmless",
     "hms",
     "in_one_unit",
     "in_words",

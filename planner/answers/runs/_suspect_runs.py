@@ -11,7 +11,6 @@ from typing import Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from planner.core import Text
 from planner.epochs import MAX_CV, QUIETEST, Scatter, scatter_sums, scatters
 from planner.runs import EPOCHS, CheckedRun, EpochPrior, Run, grouped
 from planner.store import queries, sql
@@ -79,7 +78,7 @@ def _as_json(flags: Mapping[str, Sequence[Flag]]) -> str:
 
 def _flags_of(text: str) -> dict[str, tuple[Flag, ...]]:
     return by_run(
-        Flag(name=name, run=run, evidence=Text(evidence), value=value)
+        Flag(name=name, run=run, evidence=evidence, value=value)
         for name, run, evidence, value in json.loads(text)
     )
 
