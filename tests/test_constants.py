@@ -137,7 +137,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         apart._walls:_PAGE importers._apart:MOST_ANSWER importers._apart:START_S
         importers._apart:WAIT_S importers._apart:WALL_S importers._child:MEMORY_BYTES
         importers._child:SECONDS importers._child:_IDLE_S importers._disk:MOST_FILES
-        importers._disk:MOST_FOLDER_BYTES importers.formats.given:MOST_BYTES importers.formats.source:_EXACT
+        importers._disk:MOST_FOLDER_BYTES importers.formats.given:MOST_BYTES
+        importers.formats.source:_EXACT
         importers.formats.given:MOST_CHARACTERS importers.formats.given:MOST_COLUMNS
         importers.formats.given:MOST_DEPTH importers.formats.given:MOST_PROBLEMS
         importers.formats.given:MOST_ROWS
