@@ -19,7 +19,7 @@ import sys
 from typing import Final
 
 from planner.answers import PAGES
-from planner.core import program
+from planner.core import printable, program
 from planner.store import LimitError
 from planner.store.disk.bucket import BucketError
 
@@ -208,7 +208,7 @@ def run(arguments: list[str]) -> int:
         code = main(arguments)
         sys.stdout.flush()
     except BucketError as error:
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(f"{printable(str(error))}\n")
         return 2
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing left to flush

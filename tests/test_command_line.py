@@ -15,10 +15,12 @@ import pytest
 
 from planner.__main__ import main
 from planner.commands import words
-from planner.store import commit_runs, queries
+from planner.core.slugs import slugs
+from planner.store import Folder, Store, commit_runs, queries
 from planner.store.pdf import PdfError
 from tests.fork_server import executable
 from tests.shipped import ROOT, library, store
+from tests.store.build import a_set, row
 
 Out = pytest.CaptureFixture[str]
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><circle r="4"/></svg>'
@@ -515,3 +517,46 @@ def test_presets_of_jobs_are_listed(capsys: Out) -> None:
     code, out, _ = _said(capsys, "capacity", "--list", "presets")
     assert code == 0
     assert "fine-tuning" in out
+
+
+STEERING = "\x1b]0;window\x07\x1b[2J\x9b31m\x00\r\u202e"
+"""A title of the window, an empty screen, a colour, an overwritten line, the other direction."""
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
+
+
+@pytest.mark.usefixtures("read_anew")
+@pytest.mark.parametrize("in_terminal", [True, False])
+def test_no_name_of_a_run_steers_the_terminal(
+    capsys: Out, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, in_terminal: bool
+) -> None:
+    runs = [
+        row(model=f"{STEERING}Net", system_name=f"{STEERING}{card}", global_batch_size=batch,
+            samples_per_epoch=1000, first_epoch_s=2.0, later_epoch_mean_s=1.0 + 8.0 / batch,
+            later_epoch_sd_s=0.01, epochs_measured=5, pre_train_s=1.0)
+        for card in ("A", "B") for batch in (8, 16, 32)
+    ]  # fmt: skip
+    a_set(tmp_path / "results", runs, slug="steering")
+    [slug] = [s for s, name in slugs(queries.workloads(_opened(tmp_path))).items() if "Net" in name
+              and STEERING in name]  # fmt: skip
+    asked = ["--workload", slug]
+    if in_terminal:
+        monkeypatch.setenv("TERM", "dumb")  # without the bold letters of heads
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    for command in (
+        ["how-long", *asked], ["curve", *asked], ["compare", *asked], ["scaling-out", *asked],
+        ["how-long", *asked, "--systems", "none"], ["how-long", "--list", "workloads"],
+        ["how-long", *asked, "--json"], ["curve", *asked, "--json"],
+        ["explore", "--workload", slug], ["sql", "SELECT DISTINCT model FROM runs"],
+        *([["sql", "SELECT DISTINCT model FROM runs", "--csv"]] if in_terminal else []),
+    ):  # fmt: skip
+        _, out, err = _said(capsys, *command)
+        assert not CONTROLS.search(out + err), command
+    _, out, _ = _said(capsys, "how-long", *asked, "--json")
+    if not in_terminal:
+        assert STEERING in json.loads(out)["sentence"]
+
+
+def _opened(place: Path) -> Store:
+    shared = Store([Folder(path=place / "results", label="yours", kind="own")])
+    shared.refresh()
+    return shared

@@ -138,6 +138,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         importers._apart:WAIT_S importers._apart:WALL_S importers._child:MEMORY_BYTES
         importers._child:SECONDS importers._child:_IDLE_S importers._disk:MOST_FILES
         importers._disk:MOST_FOLDER_BYTES importers.formats.given:MOST_BYTES
+        importers.formats.source:_EXACT
         importers.formats.given:MOST_CHARACTERS importers.formats.given:MOST_COLUMNS
         importers.formats.given:MOST_DEPTH importers.formats.given:MOST_PROBLEMS
         importers.formats.given:MOST_ROWS

@@ -18,7 +18,8 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -41,7 +42,8 @@ from planner.catalog import Catalog
 from planner.convergence import goal_text, targets_of, usual_target
 from planner.core.slugs import slugs
 from planner.effects import FactorEffect, effects_of
-from planner.epochs import EpochSize
+from planner.epochs import EpochSize, Option, offered
+from planner.epochs import usual_options as usual_of
 from planner.epochs.epoch_size import epoch_size
 from planner.job import shares
 from planner.runs import FormRun, Placement, Run, Trials, TrialSet
@@ -49,7 +51,14 @@ from planner.store import Store, folders_from_environment, queries
 from planner.store.disk.access import EVERYONE, OWNER, Access, Viewer
 from planner.store.kept import Kept
 from planner.store.queries import KnownWorkload, TimedSystem
-from planner.throughput import SystemCurve, curves_of, systems_of, usual_systems, with_step_times
+from planner.throughput import (
+    SystemCurve,
+    curves_of,
+    systems_of,
+    systems_with_curves,
+    usual_systems,
+    with_step_times,
+)
 from planner.time_to_target import (
     Comparison,
     Families,
@@ -167,6 +176,19 @@ def runs_of(shared: Store, workload: str, pattern: str) -> list[Run]:
     return _of(shared, workload, question, lambda: queries.runs_of(shared, workload, pattern))
 
 
+def longest(shared: Store, workload: str) -> int:
+    """Return `planner.store.queries.longest`, cached until its runs change."""
+    return _of(shared, workload, "longest", lambda: queries.longest(shared, workload))
+
+
+def _kinds_of_runs(shared: Store, workload: str) -> list[Run]:
+    names = list(patterns(shared, workload))
+    if not shared.in_file:
+        return [run for name in names for run in runs_of(shared, workload, name)]
+    query = lambda: queries.kinds_of_runs(shared, workload, names)  # noqa: E731
+    return _of(shared, workload, "kinds of runs", query)
+
+
 def stated_samples(shared: Store, workload: str) -> tuple[int, ...]:
     """Return `planner.store.queries.stated_samples`, cached until its runs change."""
     query = lambda: queries.stated_samples(shared, workload)  # noqa: E731
@@ -183,6 +205,23 @@ def runs_with_priors(
     return _of(shared, workload, question, lambda: with_priors(shared, runs, without))
 
 
+def options(shared: Store, workload: str, pattern: str, without: frozenset[str]) -> list[Option]:
+    """Return `planner.epochs.how_long.offered` of `runs_with_priors`, cached as those are."""
+    runs = runs_with_priors(shared, workload, pattern, without)
+    question = ("options", pattern, _priors(shared, runs_of(shared, workload, pattern), without))
+    seconds = partial(epochs_of, shared, workload)
+    return _of(shared, workload, question, lambda: offered(runs, seconds))
+
+
+def usual_options(
+    shared: Store, workload: str, options: Mapping[str, Option], size: EpochSize
+) -> list[str]:
+    """Return `planner.epochs.usual_options`, cached for the same options and size."""
+    question = ("usual options", tuple(options), tuple(map(id, options.values())), size)
+    # The cached value holds the options, so no others can get the same ids.
+    return _of(shared, workload, question, lambda: (usual_of(options, size), options))[0]
+
+
 def priors(shared: Store, workload: str, pattern: str) -> Hashable:
     """Return a key of what other workloads' runs contribute to answers about these runs."""
     return _priors(shared, runs_of(shared, workload, pattern), frozenset())
@@ -194,21 +233,34 @@ def _priors(shared: Store, runs: list[Run], without: frozenset[str]) -> Hashable
     return _once(shared, question, lambda: tuple(priors_of(shared, runs, without)))
 
 
-def curves(
-    shared: Store, workload: str, samples: float | None = None
-) -> tuple[list[SystemCurve], list[str], list[str], EpochSize]:
-    """Return all curves of a workload, its systems, the default systems, and the epoch size.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimedSystems:
+    """The systems of a workload: with a curve, all, and the default ones; and its epoch size."""
+
+    with_curves: Sequence[str]
+    names: Sequence[str]
+    usual: Sequence[str]
+    size: EpochSize
+
+
+def curve_systems(shared: Store, workload: str, samples: float | None = None) -> TimedSystems:
+    """Return the systems of a workload with their step times; no curve is fitted.
 
     `samples` is the epoch size where entered [samples].
     """
 
-    def query() -> tuple[list[SystemCurve], list[str], list[str], EpochSize]:
-        runs = [r for p in patterns(shared, workload) for r in runs_of(shared, workload, p)]
+    def query() -> TimedSystems:
+        runs = _kinds_of_runs(shared, workload)
         size = epoch_size(runs, samples, stated_samples(shared, workload))
         timed = with_step_times(runs, size).runs
-        return curves_of(timed), systems_of(timed), usual_systems(timed), size
+        return TimedSystems(
+            with_curves=systems_with_curves(timed),
+            names=systems_of(timed),
+            usual=usual_systems(timed),
+            size=size,
+        )
 
-    return _of(shared, workload, ("curves", samples), query)
+    return _of(shared, workload, ("curve systems", samples), query)
 
 
 def curves_of_set(shared: Store, result_set: str) -> list[SystemCurve]:

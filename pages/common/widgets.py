@@ -257,9 +257,9 @@ def download(
     )
 
 
-def cut_short(runs: Sequence[object]) -> None:
-    """Draw a note where a list of runs is cut short."""
-    if len(runs) >= queries.MOST_RUNS:
+def cut_short(runs: int) -> None:
+    """Draw a note where a pattern has more runs than are used."""
+    if runs >= queries.MOST_RUNS:
         st.caption(
             Text(
                 "Only the first {most_runs:,} runs of this input pattern are used.",

@@ -20,7 +20,6 @@ from planner.epochs import (
     EpochSize,
     Option,
     needs_field,
-    offered,
     usual_options,
     with_epochs,
 )
@@ -78,7 +77,7 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Chosen | None:
         _quick(link, epochs)
     labels = slugs([o.label for o in options])
     by_slug = dict(zip(labels, options, strict=True))
-    usual = usual_options(by_slug, size)
+    usual = kept.usual_options(shared, workloads[workload], by_slug, size)
     link.choices("systems", labels, usual, MOST_CHOSEN)
     baseline = link.choice("baseline", labels, next(iter(labels)))
     with third:
@@ -163,6 +162,5 @@ def _quick(link: Link, epochs: int) -> None:
 
 def _options(shared: Store, place: tuple[str, str], left_out: frozenset[str]) -> list[Option]:
     """Return the workload's runs; single epochs are read only where the summary lacks them."""
-    runs = kept.runs_with_priors(shared, *place, left_out)
-    widgets.cut_short(runs)
-    return offered(runs, partial(kept.epochs_of, shared, place[0]))
+    widgets.cut_short(len(kept.runs_of(shared, *place)))
+    return kept.options(shared, *place, left_out)

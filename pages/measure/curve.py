@@ -22,10 +22,10 @@ def draw(shared: Store, result_set: str) -> None:
     everything = kept.curves_of_set(shared, result_set)
     if not everything:
         return
-    chosen = everything[:MOST]
+    chosen, systems = everything[:MOST], [curve.runs[0].system for curve in everything]
     widgets.heading("Samples per second against batch size")
     widgets.chart(
-        figures.throughput(lines(chosen, everything, {}), widgets.theme(), log=True),
+        figures.throughput(lines(chosen, systems, {}), widgets.theme(), log=True),
         f"measure.curve.{result_set}",
         " ".join(curve_sentence(curve) for curve in chosen),
     )

@@ -22,13 +22,13 @@ MOST_BESIDE: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """The workload's name, all its curves, and the curves to show.
+    """The workload's name, its systems with a curve, and the curves to show.
 
     `steps` are the runs of the chosen systems and patterns, None where none is chosen.
     """
 
     workload: str
-    everything: Sequence[SystemCurve]
+    systems: Sequence[str]
     chosen: list[SystemCurve]
     steps: TimedSteps | None
 
@@ -47,15 +47,14 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Choice | None:
     boxes.draw((kind or [first])[0], first)
     with second:
         patterns = _patterns(link, shared, workload)
-    runs_by_pattern = (kept.runs_of(shared, workload, p) for p in kept.patterns(shared, workload))
-    widgets.cut_short(max(runs_by_pattern, key=len, default=()))
+    widgets.cut_short(kept.longest(shared, workload))
     entered = link.whole("samples_per_epoch", 1, int(MOST_SAMPLES))
-    everything, names, usual, size = kept.curves(shared, workload, entered)
-    systems = _systems(link, names, usual)
+    timed_systems = kept.curve_systems(shared, workload, entered)
+    systems = _systems(link, timed_systems.names, timed_systems.usual)
     runs = [r for p in patterns for r in kept.runs_of(shared, workload, p) if r.system in systems]
     others = {s: name for s, name in workloads.items() if s != short}
     link.drop("beside", lambda text: looked_up(text, workloads) == short)
-    steps = with_step_times(runs, size) if runs else None
+    steps = with_step_times(runs, timed_systems.size) if runs else None
     timed = steps.runs if steps else ()
     chosen = kept.fitted_curves(shared, [*timed, *_beside(link, shared, others, boxes)], left_out)
     if entered is not None or (steps and steps.needs_samples):
@@ -73,7 +72,8 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Choice | None:
             )
         )
     shown = chosen[:MOST_CURVES]
-    return Choice(workload=workload, everything=everything, chosen=shown, steps=steps)
+    every = timed_systems.with_curves
+    return Choice(workload=workload, systems=every, chosen=shown, steps=steps)
 
 
 def _patterns(link: Link, shared: Store, workload: str) -> list[str]:

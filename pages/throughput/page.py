@@ -44,7 +44,7 @@ def show() -> None:
         link.write()
         link.warn()
         return
-    everything, chosen, workload = choice.everything, choice.chosen, choice.workload
+    chosen, workload = choice.chosen, choice.workload
     asked.summary(workload.split(" · ")[0], *dict.fromkeys(c.runs[0].system for c in chosen))
     effects = factor.offer(link, shared, workload, left_out)
     batches, wrong = link.numbers(BATCH)
@@ -67,7 +67,7 @@ def show() -> None:
     answer = Answered(
         shared=shared,
         key=link.question("scale", "factor", BATCH.name, widgets.TAB),
-        everything=everything,
+        systems=choice.systems,
         chosen=chosen,
     )
     _answer(link, answer)
@@ -90,11 +90,11 @@ def show() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """The curves of one question: all of the workload, and the chosen ones."""
+    """The chosen curves of one question, and all systems of the workload that have one."""
 
     shared: Store
     key: Hashable
-    everything: Sequence[SystemCurve]
+    systems: Sequence[str]
     chosen: list[SystemCurve]
 
     def once(self, what: str, make: Callable[[], Made], *more: Hashable) -> Made:
@@ -105,7 +105,7 @@ class Answered:
     def lines(self) -> list[figures.ThroughputLine]:
         """The curves as the charts draw them."""
         suspect = kept.suspects(self.shared).names
-        return self.once("lines", lambda: lines(self.chosen, self.everything, suspect))
+        return self.once("lines", lambda: lines(self.chosen, self.systems, suspect))
 
     @property
     def sentences(self) -> list[str]:

@@ -34,7 +34,7 @@ from planner.answers.comparison import (
     steps_of,
     trial_set_of,
 )
-from planner.answers.runs import suspects_of, with_priors
+from planner.answers.runs import NO_SUSPECTS, suspects_of, with_priors
 from planner.catalog import Catalog
 from planner.compare import with_step
 from planner.convergence import goal_text, targets_of, usual_target
@@ -171,11 +171,15 @@ class CompareAnswer:
     by: datetime | None = None
 
 
-def how_long_answered(store: Store, question: Given) -> HowLongAnswer:
-    """Return the times of N epochs on each system, as on the page How long?."""
+def how_long_answered(store: Store, question: Given, *, flagged: bool = True) -> HowLongAnswer:
+    """Return the times of N epochs on each system, as on the page How long?.
+
+    Without `flagged` the answer names no suspect runs, which depend on all runs of the store.
+    """
     parsed = read(parameters.HOW_LONG, question, parameters.FOR_THE_EYE)
     values, problems = parsed.values, list(parsed.problems)
-    suspect, stated = suspects_of(store), dict[str, Any]()
+    by_flags, stated = flagged or values["without_suspects"], dict[str, Any]()
+    suspect = suspects_of(store) if by_flags else NO_SUSPECTS
     place = _place(store, values, problems, stated)
     if place is None:
         query = query_of(parameters.HOW_LONG, values)
@@ -427,7 +431,7 @@ def _runs_of_curves(
     patterns = slugs(queries.patterns(store, workload))
     requested = [*values["patterns"], *([values["pattern"]] if values["pattern"] else [])]
     chosen = _picked("patterns", "pattern", requested, patterns, problems) or list(patterns)[:1]
-    every = [r for p in patterns.values() for r in queries.runs_of(store, workload, p)]
+    every = queries.kinds_of_runs(store, workload, list(patterns.values()))
     size = epoch_size_of(store, workload, every, values["samples_per_epoch"])
     timed = with_step_times(every, size).runs
     systems, usual = slugs(systems_of(timed)), usual_systems(timed)

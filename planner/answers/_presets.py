@@ -123,7 +123,7 @@ def preset_answer(preset: Preset, store: Store, catalog: Catalog, today: date) -
 
 
 def _total(preset: Preset, store: Store) -> PresetAnswer:
-    answer = how_long_answered(store, preset.parameters)
+    answer = how_long_answered(store, preset.parameters, flagged=False)
     if answer.problems or answer.result is None:
         return PresetAnswer(preset=preset, why_not=_first(answer.problems))
     first = answer.result.answers[0]

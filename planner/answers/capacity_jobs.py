@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from planner.answers.parameters import JOB
 from planner.capacity import MOST_JOBS, Job
-from planner.core import Parameter, Problem, Text, parsed, text_of
+from planner.core import Parameter, Problem, Text, bare, harmless, parsed, text_of
 
 BY_NAME: Final = MappingProxyType({p.name: p for p in JOB})
 MOST_BYTES: Final = 200_000
@@ -103,6 +103,7 @@ def read_jobs(text: str) -> JobTable:
                 "Put similar jobs together.",
             )
         )
+    rows = [(n, [bare(cell) for cell in line]) for n, line in rows]
     jobs = [_row(n, dict(zip(head, line, strict=False)), line, head, problems)
             for n, line in rows[:MOST_JOBS]]  # fmt: skip
     if not rows:
@@ -187,13 +188,22 @@ def job_text(job: Job) -> str:
 
 def jobs_csv(jobs: Sequence[Job]) -> str:
     """Return the jobs as a CSV file with the columns that they use; `read_jobs` restores it."""
-    rows = [cells_of(j) for j in jobs]
+    rows = [{name: _cell(text) for name, text in cells_of(j).items()} for j in jobs]
     used = [p.name for p in JOB if any(p.name in r for r in rows)]
     out = io.StringIO()
     writer = csv.DictWriter(out, used, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return out.getvalue()
+
+
+def _cell(text: str) -> str:
+    """Return a cell that no spreadsheet runs: a link may bring any name. Numbers stay numbers."""
+    try:
+        float(text)
+    except ValueError:
+        return harmless(text)
+    return text
 
 
 @cache

@@ -91,7 +91,8 @@ def run_audit(options: argparse.Namespace) -> int:
         if isinstance(entry, str):
             changed.append(entry)
         elif options.json:
-            sys.stdout.write(json.dumps(asdict(entry), ensure_ascii=False) + "\n")
+            document = json.dumps(asdict(entry), ensure_ascii=False)
+            sys.stdout.write(words.escaped(document) + "\n")
         else:
             cells.append([entry.at, entry.who, entry.role, entry.via, entry.what, entry.about,
                           "" if entry.allowed else "refused"])  # fmt: skip

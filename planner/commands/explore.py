@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -35,7 +34,7 @@ def run_explore(arguments: argparse.Namespace) -> int:
     if arguments.json:
         words.print_json(plain(record))
     elif arguments.csv:
-        sys.stdout.write(csv_text(rows))
+        words.print_csv(csv_text(rows))
     else:
         _print(record, rows)
     return words.ANSWERED if rows else words.REFUSED

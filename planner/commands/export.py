@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from pathlib import Path
 
 from planner.commands import words
@@ -55,12 +54,14 @@ def run_export(options: argparse.Namespace) -> int:
     if not written:
         words.note(Text("{out} exists. Name another file.", out=options.out))
         return words.WRONG_WORDS
-    sys.stdout.write(
-        Text(
-            "{title} is in {out} ({data:,} bytes).\n",
-            title=found[-1].title,
-            out=options.out,
-            data=len(data),
-        )
+    words.print_answer(
+        [
+            Text(
+                "{title} is in {out} ({data:,} bytes).",
+                title=found[-1].title,
+                out=options.out,
+                data=len(data),
+            )
+        ]
     )
     return words.ANSWERED

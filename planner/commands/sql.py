@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Final
 
 from planner.answers import parameters, plain, sql_answered, sql_records, sql_result
@@ -35,7 +34,7 @@ def run_sql(arguments: argparse.Namespace) -> int:
     if arguments.json:
         words.print_json(plain(sql_result(answer)))
     elif arguments.csv:
-        sys.stdout.write(csv_text(sql_records(answer)))
+        words.print_csv(csv_text(sql_records(answer)))
     else:
         names = [c.name for c in answer.columns]
         rows = [[_shown(v) for v in row.values()] for row in sql_records(answer)]

@@ -19,7 +19,17 @@ from rich.text import Text as Cell
 
 from planner.answers import NO_RUN
 from planner.catalog import Catalog
-from planner.core import Parameter, Problem, Text, given_of_link, paragraph, plain, program, shown
+from planner.core import (
+    Parameter,
+    Problem,
+    Text,
+    given_of_link,
+    paragraph,
+    plain,
+    printable,
+    program,
+    shown,
+)
 from planner.store import Store, folders_from_environment
 from planner.store.catalog import own_folder, read_catalog
 from planner.store.disk.bucket import BucketError
@@ -235,12 +245,23 @@ def now() -> datetime:
 
 def print_json(body: Mapping[str, Any]) -> None:
     """Print one JSON document with exact numbers."""
-    sys.stdout.write(json.dumps(body, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    text = json.dumps(body, indent=2, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write(escaped(text) + "\n")
+
+
+def escaped(document: str) -> str:
+    """Return a JSON document with its control characters as escapes: it means the same."""
+    return "".join(c if printable(c) == c else f"\\u{ord(c):04x}" for c in document)
+
+
+def print_csv(text: str) -> None:
+    """Print a table as CSV; exactly, except on a terminal."""
+    sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
 
 
 def note(text: str) -> None:
     """Print a note to stderr."""
-    sys.stderr.write(f"{text}\n")
+    sys.stderr.write(f"{printable(text)}\n")
 
 
 def _note_refused(refused: Sequence[Refused], named: str | None) -> None:
@@ -302,7 +323,7 @@ Line = Sequence[str]
 def print_answer(sentences: Sequence[str]) -> None:
     """Print sentences."""
     for text in sentences:
-        sys.stdout.write(f"{text}\n")
+        sys.stdout.write(f"{printable(text)}\n")
 
 
 def print_table(head: Sequence[str], rows: Sequence[Line], right: Sequence[str] = ()) -> None:
@@ -319,14 +340,14 @@ def print_table(head: Sequence[str], rows: Sequence[Line], right: Sequence[str] 
 def _rich(head: Sequence[str], rows: Sequence[Line], right: Sequence[str]) -> None:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in head:
-        table.add_column(Cell(name), justify="right" if name in right else "left")
+        table.add_column(Cell(_seen(name)), justify="right" if name in right else "left")
     for row in rows:
         table.add_row(*(Cell(_seen(c)) for c in row))  # Cell: names are never markup
     Console(file=sys.stdout).print(table)
 
 
 def _plain(head: Sequence[str], rows: Sequence[Line], right: Sequence[str]) -> None:
-    lines = [list(head), *([_seen(c) for c in row] for row in rows)]
+    lines = [[_seen(c) for c in row] for row in (head, *rows)]
     widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
     for line in lines:
         cells = (

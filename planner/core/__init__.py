@@ -51,7 +51,9 @@ from planner.core._numbers import (
 from planner.core._tables import (
     Cell,
     Record,
+    bare,
     csv_text,
+    harmless,
 )
 from planner.core._text import (
     Text,
@@ -95,6 +97,7 @@ from planner.core.parameters import (
     number_of,
     number_text,
     parsed,
+    printable,
     query_of,
     read,
     shown,
@@ -166,6 +169,7 @@ __all__ = [
     "ahead_of",
     "ahead_than",
     "bad_seconds",
+    "bare",
     "between",
     "check_flat",
     "check_pairs",
@@ -176,6 +180,7 @@ __all__ = [
     "ends_in_hours",
     "file_slug",
     "given_of_link",
+    "harmless",
     "hms",
     "in_one_unit",
     "in_words",
@@ -201,6 +206,7 @@ __all__ = [
     "plain_text",
     "plural",
     "positive",
+    "printable",
     "program",
     "query_of",
     "read",

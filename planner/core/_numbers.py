@@ -216,12 +216,10 @@ def distinct_labels(parts: Sequence[tuple[str, ...]]) -> list[str]:
     """Return labels joined from the fewest parts that make them unique; equal ones numbered."""
     labels = [p[0] for p in parts]
     for extra in range(1, len(parts[0]) if parts else 0):
-        shared = Counter(labels)
-        varied = {
-            lab
-            for lab in shared
-            if len({p[extra] for p, x in zip(parts, labels, strict=True) if x == lab}) > 1
-        }
+        values: dict[str, set[str]] = {}
+        for label, part in zip(labels, parts, strict=True):
+            values.setdefault(label, set()).add(part[extra])
+        varied = {label for label, own in values.items() if len(own) > 1}
         labels = [
             f"{lab} · {p[extra]}" if lab in varied else lab
             for lab, p in zip(labels, parts, strict=True)

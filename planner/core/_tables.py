@@ -10,7 +10,12 @@ from typing import Final
 Cell = str | float | int | bool | None
 Record = Mapping[str, Cell]
 
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""Starts of a cell that a spreadsheet runs; the last four are the full-width letters."""
+_UNSEEN: Final = " \n\x00\x0b\x0c\xa0\u200b\u2028\u2029\u3000\ufeff"
+"""Letters before such a start that some programs leave out."""
+_QUOTED: Final = ";\t"
+"""Separators of other countries and programs: a cell with one is quoted, so that it stays whole."""
 
 
 def csv_text(records: Sequence[Record]) -> str:
@@ -20,14 +25,36 @@ def csv_text(records: Sequence[Record]) -> str:
     """
     out = io.StringIO()
     names = list(dict.fromkeys(name for r in records for name in r))
-    writer = csv.writer(out)
-    writer.writerow([_harmless(n) for n in names])
+    writer = csv.writer(_Lines(out), lineterminator=f"\r\n{_QUOTED}")  # its letters are quoted
+    writer.writerow([harmless(n) for n in names])
     for record in records:
-        writer.writerow([_harmless(record.get(name)) for name in names])
+        writer.writerow([_cell(record.get(name)) for name in names])
     return out.getvalue()
 
 
-def _harmless(cell: Cell) -> Cell:
-    if isinstance(cell, str) and cell.startswith(_FORMULA):
-        return f"'{cell}"
+class _Lines:
+    """Where lines of CSV are written, without what stands behind their ends."""
+
+    def __init__(self, out: io.StringIO) -> None:
+        self._out = out
+
+    def write(self, line: str) -> int:
+        """Write a line."""
+        return self._out.write(line.removesuffix(_QUOTED))
+
+
+def harmless(text: str) -> str:
+    """Return a text as a cell that no spreadsheet runs; `bare` restores it."""
+    runs = text.startswith(_FORMULA) or text.lstrip(_UNSEEN).startswith(_FORMULA)
+    return f"'{text}" if runs else text
+
+
+def bare(cell: str) -> str:
+    """Return the text of a cell that `harmless` made."""
+    return cell[1:] if cell[:1] == "'" and harmless(cell[1:]) == cell else cell
+
+
+def _cell(cell: Cell) -> Cell:
+    if isinstance(cell, str):
+        return harmless(cell)
     return "" if cell is None else cell

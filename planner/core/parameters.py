@@ -340,6 +340,18 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= 80 else f"{text[:79]}…")
 
 
+_CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""What steers a terminal or turns the direction of writing, but line breaks and tabs."""
+
+
+def printable(text: str) -> str:
+    """Return text for a terminal, which no name steers: control characters are blanks.
+
+    Line breaks and tabs stay.
+    """
+    return _CONTROLS.sub(" ", text)
+
+
 def near_names(text: str, names: Collection[str], most: int = 3) -> list[str]:
     """Return the most similar names, at most `most`: those that begin alike first."""
     bare = _letters(text)

@@ -224,6 +224,11 @@ def sheet_of(accelerator: Accelerator) -> DataSheet | None:
     )
 
 
+_PLACE: Final = ("system", "system_name", "accelerator_model_name", "accelerators_per_node",
+                 "number_of_nodes")  # fmt: skip
+"""Columns that `placed` reads: thousands of rows are on a hundred systems."""
+
+
 def library_of(catalog: Catalog, rows: Iterable[Mapping[str, Any]]) -> Library | None:
     """Return all speeds measured on accelerators of the catalogue; None if there are none.
 
@@ -232,9 +237,12 @@ def library_of(catalog: Catalog, rows: Iterable[Mapping[str, Any]]) -> Library |
         rows: one per workload, precision and system: `workload`, `precision`, `samples_per_s` (the
             best over batches and input patterns), and what `placed` reads.
     """
-    cells = []
+    cells, seen = [], dict[tuple[Any, ...], Hardware]()
     for row in rows:
-        there, speed = placed(catalog, row), row["samples_per_s"]
+        place, speed = tuple(map(row.get, _PLACE)), row["samples_per_s"]
+        if place not in seen:
+            seen[place] = placed(catalog, row)
+        there = seen[place]
         if there.accelerator is not None and speed and math.isfinite(speed):
             precision = effective_precision(str(row["precision"] or ""))
             rate = per_accelerator(speed, there)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 
-from planner.core import Text
+from planner.core import Text, printable
 from planner.store.disk.folders import Folder, folders_from_environment
 from planner.store.disk.mirrors import named, results_folder
 from planner.store.export import export_duckdb
@@ -151,7 +151,7 @@ def _set_folders(folder: Folder) -> list[Path]:
 
 
 def _say(text: str) -> None:
-    sys.stdout.write(text + "\n")
+    sys.stdout.write(printable(text) + "\n")
 
 
 if __name__ == "__main__":

@@ -189,6 +189,23 @@ def runs_of(store: Store, workload: str, pattern: str, most: int = MOST_RUNS) ->
     return [_run(row) for row in rows]
 
 
+def longest(store: Store, workload: str) -> int:
+    """Return the most runs of a workload under one of its `patterns`."""
+    return int(store.rows(sql.LONGEST_PATTERN, [workload])[0][0])
+
+
+def kinds_of_runs(store: Store, workload: str, patterns: Sequence[str]) -> list[Run]:
+    """Return runs of a workload that stand for all of `runs_of` these patterns, in its order.
+
+    They are enough for the size of an epoch and for which systems have a curve. In memory they are
+    all runs; of a summary file the first of each kind, because there are tens of thousands.
+    """
+    if not store.in_file:
+        return [run for pattern in patterns for run in runs_of(store, workload, pattern)]
+    parameters = {"workload": workload, "patterns": list(patterns), "most": MOST_RUNS}
+    return [_run(row) for row in store.rows(sql.KINDS_OF_RUNS, parameters)]
+
+
 def stated_samples(store: Store, workload: str) -> tuple[int, ...]:
     """Return data set sizes stated by a workload's good runs [samples]; at most two."""
     return tuple(row[0] for row in store.rows(sql.TRAIN_SAMPLES, [workload]))

@@ -245,6 +245,22 @@ class Store:
                 del self._about_all[old]
         return kept.once(question, work)
 
+    def once_for_good(self, question: str, work: Callable[[], str]) -> str:
+        """Return a text about all runs; with a summary file it is kept for the next start.
+
+        It must follow from the runs and this program only: `question` is its name.
+        """
+        if not self.in_file:
+            return work()
+        root = runs_file.places_folder(os.environ)
+        files = [(str(path), str(seal)) for path, seal in self.rows(sql.SEALS)]
+        name = runs_file.answer_key(runs_file.key_of(self.folders, self.viewer), question, files)
+        text = runs_file.kept_answer(root, name)
+        if text is None:
+            text = work()
+            runs_file.keep_answer(root, name, text)
+        return text
+
     def forget(self) -> None:
         """Forget all cached answers."""
         with self._state:
@@ -506,9 +522,11 @@ class Store:
     def _begin_where_it_ended(self) -> None:
         """Open the summary file of an earlier process, or start without a run."""
         key = runs_file.key_of(self.folders, self.viewer)
-        self._place = runs_file.used_place(runs_file.places_folder(os.environ), key)
+        root = runs_file.places_folder(os.environ)
+        self._place = runs_file.used_place(root, key)
         if self._place is None:
-            self._reset()
+            if not self._begun_with_other_viewer(root, key):
+                self._reset()
             return
         try:
             file = self._place.take_over(key)
@@ -517,8 +535,33 @@ class Store:
         except (duckdb.Error, OSError, UnicodeError):
             self._leave_file("it cannot be read")
 
-    def _opened(self, file: Path) -> bool:
-        """Take the runs of a summary file; return whether they are those of its list of files."""
+    def _begun_with_other_viewer(self, root: Path, key: str) -> bool:
+        """Open a copy of another viewer's file; return whether both see every set.
+
+        They do where no set is restricted, and then a command and the pages load once.
+        """
+        if not runs_file.others_places(root, key):
+            return False
+        seen = accept.listing(self.folders, None, self._audience)
+        if self._audience.restricted:
+            return False
+        self._place = place = runs_file.new_place(root, key)
+        if place is None:
+            return False
+        with suppress(duckdb.Error, OSError, UnicodeError):
+            file = place.copy_of(runs_file.others_places(root, key))
+            if file is not None and self._opened(file, seen):
+                return True
+        self._place = None
+        with suppress(OSError):
+            place.leave()
+        return False
+
+    def _opened(self, file: Path, seen: accept.Listing | None = None) -> bool:
+        """Take the runs of a summary file; return whether they are those of its list of files.
+
+        With `seen` each of its files must be among these too.
+        """
         self._reset_state_for(self._instance(os.cpu_count() or 1, file))
         try:
             self._base.execute(sql.CLEAR_INCOMING)
@@ -527,6 +570,8 @@ class Store:
             rows = self._base.execute(sql.LOADED_FILES).fetchall()
             names = self._base.execute(sql.NAMES).fetchall()
         except duckdb.Error:
+            return False
+        if seen is not None and any(path not in seen for path, *_ in rows):
             return False
         for path, size, mtime_ns, inode, mode, seal, _, single in rows:
             stamp = accept.Stamp(size, mtime_ns, inode, mode)

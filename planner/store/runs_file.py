@@ -26,12 +26,16 @@ from typing import Final
 import duckdb
 
 from planner.store.disk.access import Viewer
+from planner.store.disk.files import write_whole
 from planner.store.disk.folders import Folder, as_utf8
 from planner.store.disk.mirrors import cache_folder
 
 SUFFIX: Final = ".duckdb"
 LEAST_FREE_BYTES: Final = 1_000_000_000
 """Room on the disk below which no more runs are loaded [bytes]."""
+ANSWERS: Final = "answers"
+"""The folder of kept answers, beside the places."""
+_MOST_ANSWERS: Final = 64
 _MOST_PLACES: Final = 64
 _UNUSED_S: Final = 14 * 86_400.0
 """Age at which a place without a holder is removed [s]."""
@@ -52,18 +56,47 @@ def places_folder(environment: Mapping[str, str]) -> Path:
 
 def key_of(folders: Sequence[Folder], viewer: Viewer) -> str:
     """Return the name of places for these folders and viewer under this program."""
-    what = [_program(), repr([(as_utf8(f.path), f.label, f.kind) for f in folders])]
-    what.append(repr((viewer.sees_all, sorted(viewer.groups), sorted(viewer.sets))))
-    return hashlib.sha256("\n".join(what).encode("utf-8", "backslashreplace")).hexdigest()[:32]
+    what = (_program(_PROGRAM), repr([(as_utf8(f.path), f.label, f.kind) for f in folders]))
+    whose = repr((viewer.sees_all, sorted(viewer.groups), sorted(viewer.sets)))
+    return f"{_digest(*what)}-{_digest(whose)}"
 
 
-@lru_cache(maxsize=1)
-def _program() -> str:
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\n".join(texts).encode("utf-8", "backslashreplace")).hexdigest()[:32]
+
+
+@lru_cache(maxsize=2)
+def _program(rooms: tuple[Path, ...]) -> str:
     digest = hashlib.sha256(duckdb.__version__.encode())
-    for path in sorted(p for room in _PROGRAM for p in room.rglob("*.*")):
+    for path in sorted(p for room in rooms for p in room.rglob("*.*")):
         if path.suffix in (".py", ".csv"):
             digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def answer_key(key: str, question: str, files: Sequence[tuple[str, str]]) -> str:
+    """Return the name of an answer about all runs of some files, each with its hash."""
+    return _digest(key, question, _program((_STORE.parent,)), repr(sorted(files)))
+
+
+def kept_answer(root: Path, name: str) -> str | None:
+    """Return the text of a kept answer; None where there is none, or a damaged one."""
+    with contextlib.suppress(OSError, ValueError):
+        head, _, text = (root / ANSWERS / name).read_text("utf-8").partition("\n")
+        if head == hashlib.sha256(text.encode()).hexdigest():
+            return text
+    return None
+
+
+def keep_answer(root: Path, name: str, text: str) -> None:
+    """Keep an answer for the next start; where that cannot be, it is computed again then."""
+    folder = root / ANSWERS
+    with contextlib.suppress(OSError, ValueError):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_whole(folder / name, f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}")
+        found = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime)
+        for path in found[:-_MOST_ANSWERS]:
+            path.unlink(missing_ok=True)
 
 
 class Place:
@@ -116,12 +149,16 @@ class Place:
         here = sorted(self.folder.glob(f"*{SUFFIX}"))
         self.file = here[0] if len(here) == 1 else None  # a killed process was replacing it
         self._keep(self.file)
-        for other in () if self.file else _siblings(self.folder.parent, key):
+        return self.file or self.copy_of(_siblings(self.folder.parent, key))
+
+    def copy_of(self, places: Sequence[Path]) -> Path | None:
+        """Return a copy of the file in one of these places; None where no place has any."""
+        for other in places:
             with contextlib.suppress(OSError), _locked(other / "writing", shared=True):
                 for file in other.glob(f"*{SUFFIX}"):
                     self.file = _copied(file, self.folder)
                     return self.file
-        return self.file
+        return None
 
     def _keep(self, file: Path | None) -> None:
         for path in self.folder.glob("*"):
@@ -135,6 +172,14 @@ def used_place(root: Path, key: str) -> Place | None:
     if not _siblings(root, key):
         return None
     return new_place(root, key)
+
+
+def others_places(root: Path, key: str) -> list[Path]:
+    """Return the places with a file of these folders for any viewer.
+
+    Its runs may be ones that another viewer must not see.
+    """
+    return _siblings(root, key.partition("-")[0])
 
 
 def new_place(root: Path, key: str) -> Place | None:

@@ -93,6 +93,7 @@ CREATE_FILES: Final = (
 KEEP_FILES: Final = "INSERT INTO files SELECT * FROM arrived_files"
 DROP_FILES: Final = "DELETE FROM files WHERE path IN (SELECT unnest(?))"
 LOADED_FILES: Final = "SELECT * FROM files"
+SEALS: Final = "SELECT path, seal FROM files"
 UNSOUND: Final = """
     WITH held AS (SELECT file, count(*) AS runs
         FROM (SELECT file FROM runs UNION ALL SELECT file FROM spare) GROUP BY file)
@@ -319,6 +320,28 @@ RUN: Final = f"SELECT {_RUN} FROM runs WHERE run_id = ?"
 RUNS_OF: Final = f"""
     SELECT {_RUN} FROM runs WHERE workload = ? AND pattern = ?
     ORDER BY system, global_batch_size, repeat, recorded_at, run_id LIMIT ?"""
+LONGEST_PATTERN: Final = """
+    SELECT coalesce(max(runs), 0) FROM (
+        SELECT count(*) AS runs FROM runs WHERE workload = ? GROUP BY pattern
+        HAVING bool_or(status = 'ok'))"""
+"""The most runs of a workload under one input pattern."""
+_ALIKE: Final = """system, mode, status, global_batch_size, samples_per_epoch, steps_per_epoch,
+        train_samples, drop_remainder, dataset, sign(step_time_s), sign(samples_per_s),
+        sign(later_epoch_mean_s), sign(first_epoch_s), sign(until_first_epoch_end_s),
+        sign(asymptotic_throughput), sign(epochs_measured),
+        CASE WHEN samples_per_epoch IS NULL AND steps_per_epoch IS NULL
+            THEN samples_per_s * greatest(later_epoch_mean_s - coalesce(validation_s, 0), 0) END"""
+KINDS_OF_RUNS: Final = f"""
+    WITH ranked AS (
+        SELECT {_RUN}, list_position($patterns::VARCHAR[], pattern) AS rank, row_number() OVER (
+            PARTITION BY pattern ORDER BY system, global_batch_size, repeat, recorded_at, run_id
+        ) AS place
+        FROM runs WHERE workload = $workload AND list_contains($patterns::VARCHAR[], pattern)),
+    firsts AS (
+        SELECT DISTINCT ON ({_ALIKE}) * FROM ranked WHERE place <= $most ORDER BY rank, place)
+    SELECT {_RUN} FROM firsts ORDER BY rank, place"""
+"""Of a workload's runs the first ones that differ in what decides the size of an epoch, and which
+systems have a curve, in the order of `RUNS_OF` by pattern."""
 TRAIN_SAMPLES: Final = """
     SELECT DISTINCT train_samples FROM runs
     WHERE workload = ? AND status = 'ok' AND train_samples IS NOT NULL LIMIT 2"""
@@ -430,8 +453,14 @@ CHECKED_RUN: Final = """status = 'ok' AND coalesce(later_epoch_mean_s, first_epo
 CHECKED: Final = f"""
     SELECT {", ".join(READ)}, system, accelerators_per_node, number_of_nodes FROM runs
     WHERE {CHECKED_RUN} AND ($workload IS NULL OR workload = $workload)
+        AND recorded_at >= (SELECT min(recorded_at) FROM (
+            SELECT recorded_at FROM runs
+            WHERE {CHECKED_RUN} AND ($workload IS NULL OR workload = $workload)
+            ORDER BY recorded_at DESC LIMIT $most))
     ORDER BY recorded_at DESC, workload, pattern, system, global_batch_size, run_id LIMIT $most"""
-"""Good runs with a time, the newest first; others cannot be suspect."""
+"""Good runs with a time, the newest first; others cannot be suspect.
+
+The oldest of them is found first: to sort whole rows of two million runs takes seconds."""
 CHECKED_WORKLOADS: Final = "SELECT workload, runs FROM checked_workloads ORDER BY workload"
 _TOUCHED: Final = f"workload, {NETWORK} AS network, result_set, model"
 TOUCHED: Final = f"""
@@ -444,12 +473,14 @@ The files are the deleted ones.
 """
 KEEP_STALE: Final = f"INSERT INTO stale {TOUCHED}"
 FACTOR_ROWS: Final = f"""
-    {_SHOWN}
-    WHERE status = 'ok' AND later_epoch_mean_s IS NOT NULL AND
-        (model, coalesce(variant, ''), coalesce(dataset, ''), coalesce(optimizer, '')) IN
-        (SELECT (model, coalesce(variant, ''), coalesce(dataset, ''), coalesce(optimizer, ''))
-         FROM runs WHERE workload = ?)
-    ORDER BY recorded_at DESC, run_id LIMIT ?"""
+    {_SHOWN} WHERE rowid IN (
+        SELECT rowid FROM runs
+        WHERE status = 'ok' AND later_epoch_mean_s IS NOT NULL AND
+            (model, coalesce(variant, ''), coalesce(dataset, ''), coalesce(optimizer, '')) IN
+            (SELECT (model, coalesce(variant, ''), coalesce(dataset, ''), coalesce(optimizer, ''))
+             FROM runs WHERE workload = ?)
+        ORDER BY recorded_at DESC, run_id LIMIT ?)
+    ORDER BY recorded_at DESC, run_id"""
 """Runs with epochs of a workload in any precision."""
 JOB_ROWS: Final = """
     SELECT run_id, precision, optimizer, params, train_flops_per_sample, train_samples,

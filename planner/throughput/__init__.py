@@ -24,6 +24,7 @@ from planner.throughput.curves import (
     rounded_cell,
     size,
     systems_of,
+    systems_with_curves,
     usual_systems,
     with_step_times,
 )
@@ -66,6 +67,7 @@ __all__ = [
     "rounded_cell",
     "size",
     "systems_of",
+    "systems_with_curves",
     "usual_systems",
     "with_step_times",
 ]

@@ -68,7 +68,7 @@ def curves_of(runs: Sequence[Run], left_out: Collection[str] = ()) -> list[Syste
     A run needs a batch and a step time, or published parameters of a curve. Patterns are named by
     their differences. Runs in `left_out` are kept as separate points and not fitted.
     """
-    usable = [r for r in runs if r.status == "ok" and (_point(r) or r.asymptotic_throughput)]
+    usable = [r for r in runs if _usable(r)]
     groups: dict[tuple[str, str, str, str], list[Run]] = {}
     for run in usable:
         key = (run.workload, run.system, run.pattern, run.software)
@@ -295,6 +295,11 @@ def _point(run: Run) -> bool:
     return run.global_batch_size is not None and 0.0 < (run.step_time_s or 0.0) < np.inf
 
 
+def _usable(run: Run) -> bool:
+    """Return whether it is a run of a curve."""
+    return run.status == "ok" and (_point(run) or bool(run.asymptotic_throughput))
+
+
 def _curve(key: str, label: str, runs: Sequence[Run], left_out: Collection[str]) -> SystemCurve:
     points = sorted(filter(_point, runs), key=lambda r: (r.global_batch_size or 0, _step_s(r)))
     fitted = [r for r in points if r.run_id not in left_out]
@@ -482,9 +487,13 @@ def systems_of(runs: Sequence[Run]) -> list[str]:
 
     Those with a curve first, then those that lack only a number.
     """
-    good = [r for r in runs if r.status == "ok"]
-    first = dict.fromkeys(c.runs[0].system for c in curves_of(good))
-    return list(dict.fromkeys([*first, *(r.system for r in good)]))
+    good = (r.system for r in runs if r.status == "ok")
+    return list(dict.fromkeys([*systems_with_curves(runs), *good]))
+
+
+def systems_with_curves(runs: Sequence[Run]) -> list[str]:
+    """Return the systems of `curves_of` these runs, in its order, without a fit."""
+    return list(dict.fromkeys(r.system for r in runs if _usable(r)))
 
 
 def usual_systems(runs: Sequence[Run]) -> list[str]:

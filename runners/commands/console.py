@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 
-from planner.core import in_words
+from planner.core import in_words, printable
 from runners.sweep import plans
 from runners.sweep.context import Context
 
@@ -19,13 +19,13 @@ def refuse(args: argparse.Namespace, problems: Sequence[str], text: str) -> int:
     """Print why a request is refused; return the exit code."""
     if args.json:
         say(json.dumps({"problems": list(problems)}))
-    print(text, file=sys.stderr)  # noqa: T201 - this is the command line
+    print(printable(text), file=sys.stderr)  # noqa: T201 - this is the command line
     return REFUSED
 
 
 def say(text: str) -> None:
     """Print a line on standard output."""
-    print(text, flush=True)  # noqa: T201 - this is the command line
+    print(printable(text), flush=True)  # noqa: T201 - this is the command line
 
 
 def print_plan(context: Context, plan: plans.Plan, price_per_hour: float | None = None) -> None:

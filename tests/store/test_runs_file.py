@@ -15,10 +15,18 @@ import duckdb
 import pytest
 
 from planner.answers.runs import suspects_of, with_priors
+from planner.epochs.epoch_size import epoch_size
 from planner.store import LimitError, Store, queries, reader, runs_file, sql
 from planner.store.disk.access import EVERYONE, Access, set_access
 from planner.store.export import export_duckdb
 from planner.store.sealed import accept
+from planner.throughput import (
+    curves_of,
+    systems_of,
+    systems_with_curves,
+    usual_systems,
+    with_step_times,
+)
 from tests.faults.campaign import Child
 from tests.faults.outcomes import FULL
 from tests.store.build import a_set, folder, ids, row, rows, together
@@ -294,7 +302,7 @@ def test_a_folder_of_another_program_is_never_read(
     results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _let_go(in_file(results))
-    monkeypatch.setattr(runs_file, "_program", lambda: "another")
+    monkeypatch.setattr(runs_file, "_program", lambda _: "another")
     read = _reads(monkeypatch)
     store = in_file(results)
     assert read != []
@@ -307,6 +315,93 @@ def test_a_viewer_never_gets_the_file_of_another(results: Path) -> None:
     everyone = in_file(results, viewer=EVERYONE)
     assert answers(everyone) == answers(in_memory(results, viewer=EVERYONE))
     assert queries.totals(everyone).runs == queries.totals(owner).runs - 8
+
+
+def test_viewers_who_see_every_set_copy_each_others_file(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner, read = in_file(results), _reads(monkeypatch)
+    everyone = in_file(results, viewer=EVERYONE)
+    assert read == []
+    assert everyone.in_file
+    assert answers(everyone) == answers(owner)
+
+
+def test_a_set_that_became_private_is_in_no_copy(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner = in_file(results)
+    set_access(results / "set2", Access(groups=frozenset({"team"})))
+    read = _reads(monkeypatch)
+    everyone = in_file(results, viewer=EVERYONE)
+    assert read != []
+    assert not set(everyone.workloads) - set(in_memory(results, viewer=EVERYONE).workloads)
+    assert set(owner.workloads) - set(everyone.workloads)
+    assert answers(everyone) == answers(in_memory(results, viewer=EVERYONE))
+
+
+def _flags(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Where the flags of a store of many runs come from."""
+    made: list[str] = []
+    real = queries.checked_runs
+
+    def checked(*of: Any, **more: Any) -> Any:  # noqa: ANN401
+        made.append("computed")
+        return real(*of, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(queries, "MOST_CHECKED", 10)
+        patch.setattr(queries, "checked_runs", checked)
+        assert suspects_of(store).cut_short
+        assert suspects_of(store) == suspects_of(store)
+    return made
+
+
+def test_flags_of_all_runs_are_kept_for_the_next_start(
+    results: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = in_file(results)
+    assert _flags(store, monkeypatch) == ["computed"]
+    flags = suspects_of(store)
+    _let_go(store)
+    store = in_file(results)
+    assert _flags(store, monkeypatch) == []
+    assert suspects_of(store) == flags
+    _let_go(store)
+    [kept] = (cache / "runs" / runs_file.ANSWERS).iterdir()
+    kept.write_text(kept.read_text("utf-8").replace("suspect", "suspicious") + " ", "utf-8")
+    store = in_file(results)
+    assert _flags(store, monkeypatch) == ["computed"]
+    assert suspects_of(store) == flags
+
+
+def test_kept_flags_are_of_these_runs(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _flags(in_file(results), monkeypatch)
+    store = in_file(results)
+    assert _flags(store, monkeypatch) == []
+    _add(results)
+    store.refresh()
+    assert _flags(store, monkeypatch) == ["computed"]
+
+
+def test_the_first_runs_of_each_kind_stand_for_all(results: Path) -> None:
+    first, every = in_file(results), in_memory(results)
+    for workload in queries.workloads(every):
+        patterns = list(queries.patterns(every, workload))
+        few, many = (queries.kinds_of_runs(s, workload, patterns) for s in (first, every))
+        stated = queries.stated_samples(every, workload)
+        size = epoch_size(many, None, stated)
+        assert epoch_size(few, None, stated) == size
+        assert epoch_size(few, None, ()) == epoch_size(many, None, ())
+        timed_few, timed_many = (with_step_times(runs, size).runs for runs in (few, many))
+        assert systems_of(timed_few) == systems_of(timed_many)
+        assert usual_systems(timed_few) == usual_systems(timed_many)
+        fitted = list(dict.fromkeys(curve.runs[0].system for curve in curves_of(timed_many)))
+        assert systems_with_curves(timed_few) == systems_with_curves(timed_many) == fitted
+        assert len(few) <= len(many)
+        assert queries.longest(first, workload) == max(
+            len(queries.runs_of(every, workload, pattern)) for pattern in patterns
+        )
 
 
 def test_without_a_place_on_disk_runs_stay_in_memory(

@@ -1,8 +1,15 @@
 """The runs behind an answer: scatter of their epochs, and suspect flags."""
 
-from planner.answers.runs._suspect_runs import Suspects, priors_of, suspects_of, with_priors
+from planner.answers.runs._suspect_runs import (
+    NO_SUSPECTS,
+    Suspects,
+    priors_of,
+    suspects_of,
+    with_priors,
+)
 
 __all__ = [
+    "NO_SUSPECTS",
     "Suspects",
     "priors_of",
     "suspects_of",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +35,11 @@ class Suspects:
     cut_short: bool
 
 
+NO_SUSPECTS: Final = Suspects(flags={}, names={}, left_out=frozenset(), cut_short=False)
+_KEPT: Final = "flags of the newest runs"
+"""The name under which a store with a summary file keeps flags for its next start."""
+
+
 class _Flagged(NamedTuple):
     version: int
     flags: Mapping[str, Sequence[Flag]]
@@ -49,8 +55,7 @@ def _suspects(store: Store) -> Suspects:
     checked = queries.checked_workloads(store)
     cut_short = sum(checked.values()) >= queries.MOST_CHECKED
     if cut_short:  # which runs are newest depends on all workloads
-        for newest in _flagged_newest(store).values():
-            flags |= newest
+        flags |= _flags_of(store.once_for_good(_KEPT, lambda: _as_json(_newest(store))))
     else:
         for own in _flagged(store, checked).values():
             flags |= own.flags
@@ -59,6 +64,22 @@ def _suspects(store: Store) -> Suspects:
         names={run: named(own) for run, own in flags.items()},
         left_out=left_out(flags),
         cut_short=cut_short,
+    )
+
+
+def _newest(store: Store) -> dict[str, Sequence[Flag]]:
+    """Return the flags of the newest runs, by run id."""
+    return {run: own for group in _flagged_newest(store).values() for run, own in group.items()}
+
+
+def _as_json(flags: Mapping[str, Sequence[Flag]]) -> str:
+    return json.dumps([[f.name, f.run, f.evidence, f.value] for own in flags.values() for f in own])
+
+
+def _flags_of(text: str) -> dict[str, tuple[Flag, ...]]:
+    return by_run(
+        Flag(name=name, run=run, evidence=evidence, value=value)
+        for name, run, evidence, value in json.loads(text)
     )
 
 

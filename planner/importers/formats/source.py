@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from planner.core import Text
 from planner.importers.formats.given import MOST_BYTES, Given
 from planner.runs import BY_NAME, REAL, WHOLE
 
 Row = Mapping[str, Any]
+_INTEGER: Final = re.compile(r"[+-]?\d{1,19}")
+_EXACT: Final = 2**53
+"""Floats below it are the whole numbers they look like."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,18 +61,30 @@ class Source:
 
 
 def number(text: object) -> float | None:
-    """Return a finite number; None if the cell is empty or none."""
+    """Return a finite number; None if the cell is empty or none, or rounds to 0 without being 0."""
+    written = str(text)
     try:
-        value = float(str(text))
+        value = float(written)
     except (TypeError, ValueError):
         return None
-    return value if math.isfinite(value) else None
+    lost = value == 0.0 and any(c.isdigit() and int(c) for c in written.lower().partition("e")[0])
+    return value if math.isfinite(value) and not lost and "_" not in written else None
 
 
 def whole(text: object) -> int | None:
     """Return a whole number above 0; None for anything else."""
-    value = number(text)
-    return int(value) if value is not None and value >= 1 and value == int(value) else None
+    value = _integer(text)
+    return value if value is not None and value >= 1 else None
+
+
+def _integer(text: object) -> int | None:
+    """Return a whole number, to its last digit; None for others, and for rounded ones."""
+    written = str(text).strip()
+    if _INTEGER.fullmatch(written):
+        return int(written)
+    value = number(written)
+    exact = value is not None and value == int(value) and abs(value) < _EXACT
+    return int(value) if value is not None and exact else None
 
 
 def rises(evaluations: Sequence[Mapping[str, Any]]) -> bool:
@@ -88,8 +104,7 @@ def typed(name: str, text: str) -> tuple[Any, str | None]:
     if column.type in (WHOLE, REAL):
         value, wanted = number(text), "a number"
         if column.type == WHOLE:
-            wanted = "a whole number"
-            value = int(value) if value is not None and value == int(value) else None
+            value, wanted = _integer(text), "a whole number"
     elif str(column.type) == "bool":
         known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
         value, wanted = known.get(text.lower()), "true or false"

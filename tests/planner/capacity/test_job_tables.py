@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
+from dataclasses import replace
+
 import pytest
 
 from planner.answers.capacity_jobs import (
@@ -81,3 +85,12 @@ def test_presets_survive_a_file_and_a_link() -> None:
         for job in jobs:
             assert job_of_text(job_text(job)).jobs == (job,)
             assert cells_of(job)["name"] == job.name
+
+
+def test_no_name_from_a_link_is_a_formula_of_the_table() -> None:
+    names = ("=HYPERLINK(1)", "@SUM(1)", " =1", "+1")
+    [*jobs] = (replace(read_jobs(GOOD).jobs[0], name=name, growth=-0.05) for name in names)
+    rows = list(csv.DictReader(io.StringIO(jobs_csv(jobs), newline="")))
+    assert [row["name"] for row in rows] == ["'=HYPERLINK(1)", "'@SUM(1)", "' =1", "+1"]
+    assert {float(row["growth"]) for row in rows} == {-5.0}
+    assert read_jobs(jobs_csv(jobs)).jobs[0] == jobs[0]

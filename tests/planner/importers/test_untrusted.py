@@ -104,3 +104,42 @@ def test_a_reader_that_hangs_is_ended_and_the_next_file_is_read() -> None:
     assert len(reader.read("template", given, stated, "mine")) == 1
     reader.end()
     assert SECONDS < 8
+
+
+@pytest.mark.parametrize(
+    "cell",
+    ["9007199254740993.0", "1e30", "1_000", "0x10", "8.5", "99999999999999999999", "nan", "²"],
+)
+def test_a_whole_number_is_taken_to_its_last_digit_or_refused(cell: str) -> None:
+    table = f"model,system_name,seed\nB,C,{cell}\n".encode()
+    with pytest.raises(SourceError) as caught:
+        read_one(Given(name="a.csv", files={"a.csv": table}))
+    assert caught.value.problems == (f"line 2, seed: is {cell!r}; it must be a whole number.",)
+
+
+@pytest.mark.parametrize(
+    ("cell", "seed"),
+    [("9007199254740993", 9007199254740993), ("1e3", 1000), ("8.0", 8), ("+8", 8), ("-0", 0)],
+)
+def test_a_whole_number_is_the_one_of_the_cell(cell: str, seed: int) -> None:
+    table = f"model,system_name,seed\nB,C,{cell}\n".encode()
+    [row] = read_one(Given(name="a.csv", files={"a.csv": table}))
+    assert row["seed"] == seed
+    column = parquet(pa.table({"model": ["B"], "system_name": ["C"], "seed": [seed]}))
+    [row] = read_one(Given(name="a.parquet", files={"a.parquet": column}))
+    assert row["seed"] == seed
+
+
+@pytest.mark.parametrize("cell", ["1e-400", "0.0e0001e", "1_0.5", "-1E-999", "1e309", "1,5"])
+def test_a_number_that_a_float_cannot_hold_is_refused(cell: str) -> None:
+    table = f'model,system_name,first_epoch_s\nB,C,"{cell}"\n'.encode()
+    with pytest.raises(SourceError) as caught:
+        read_one(Given(name="a.csv", files={"a.csv": table}))
+    assert caught.value.problems == (f"line 2, first_epoch_s: is {cell!r}; it must be a number.",)
+
+
+def test_a_parquet_file_with_two_columns_of_a_name_says_so() -> None:
+    table = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], names=["model", "model"])
+    with pytest.raises(SourceError) as caught:
+        read_one(Given(name="a.parquet", files={"a.parquet": parquet(table)}))
+    assert caught.value.problems == ("columns occur twice: model. Rename one.",)

@@ -92,6 +92,9 @@ def _parquet(given: Given) -> list[dict[str, str]]:
                 most_columns=MOST_COLUMNS,
             )
             raise SourceError(given.first, [text])
+        if twice := sorted({name for name in flat if flat.count(name) > 1}):
+            text = Text("columns occur twice: {names}. Rename one.", names=", ".join(twice[:9]))
+            raise SourceError(given.first, [text])
         # dictionaries stay dictionaries: a repeated long text is measured once
         texts = _cells(
             given,
