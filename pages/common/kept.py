@@ -33,9 +33,6 @@ from planner.answers import (
     usual_driver,
     with_standing,
 )
-from planner.answers import (
-    scaling_out_workloads as scaled_workloads,
-)
 from planner.answers.runs import Suspects, priors_of, suspects_of, with_priors
 from planner.catalog import Catalog
 from planner.convergence import goal_text, targets_of, usual_target
@@ -334,11 +331,6 @@ def placements(shared: Store, workload: str, pattern: str) -> dict[str, Placemen
     """Return `planner.store.queries.placements`, cached until its runs change."""
     question = ("placements", pattern)
     return _of(shared, workload, question, lambda: queries.placements(shared, workload, pattern))
-
-
-def scaling_out_workloads(shared: Store) -> dict[str, str]:
-    """Return `planner.answers.scaling_out_workloads`, cached until its runs change."""
-    return _once(shared, "scaled workloads", lambda: scaled_workloads(shared))
 
 
 def scaling_series(shared: Store, workload: str) -> dict[str, tuple[str, int]]:
