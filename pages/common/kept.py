@@ -378,15 +378,6 @@ def facets(shared: Store, filters: Mapping[str, Sequence[str]]) -> dict[str, dic
     return _once(shared, ("facets", _key(filters)), lambda: queries.facets(shared, filters))
 
 
-def facet_names(shared: Store) -> dict[str, dict[str, str]]:
-    """Return the values of each facet over all runs, by facet and slug."""
-
-    def query() -> dict[str, dict[str, str]]:
-        return {facet: slugs(values) for facet, values in facets(shared, {}).items()}
-
-    return _once(shared, "facet names", query)
-
-
 def epochs_of(shared: Store, workload: str, run_ids: Sequence[str]) -> dict[str, tuple[float, ...]]:
     """Return `planner.store.queries.epochs_of` of runs of that workload, cached."""
     question = ("epochs", tuple(run_ids))
