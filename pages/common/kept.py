@@ -35,7 +35,7 @@ from planner.answers import (
 )
 from planner.answers.runs import Suspects, priors_of, suspects_of, with_priors
 from planner.catalog import Catalog
-from planner.convergence import goal_text, targets_of, usual_target
+from planner.convergence import goal_text, set_labels, targets_of, usual_target
 from planner.core.slugs import slugs
 from planner.effects import FactorEffect, effects_of
 from planner.epochs import EpochSize
@@ -227,6 +227,11 @@ def forms(shared: Store, workload: str) -> list[FormRun]:
 def trial_sets(shared: Store) -> list[TrialSet]:
     """Return `planner.store.queries.trial_sets`, cached until its runs change."""
     return _once(shared, "trial sets", lambda: queries.trial_sets(shared))
+
+
+def set_names(shared: Store) -> list[str]:
+    """Return `planner.convergence.set_labels` of `trial_sets`, cached until a run changes."""
+    return _once(shared, "names of trial sets", lambda: set_labels(trial_sets(shared)))
 
 
 def trials(shared: Store, of: TrialSet) -> Trials:
