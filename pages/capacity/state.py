@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any, Final
 
@@ -38,6 +38,10 @@ _LOOK_S: Final = 0.2
 _SOON_LOOK_S: Final = 0.02
 _SOON_S: Final = 0.3
 """An answer that comes sooner needs no progress line."""
+_DRAWING_S: Final = 0.1
+"""Longest pause of the search until a page has drawn the first answer."""
+_SENDING_S: Final = 0.03
+"""Pause while the server sends it: threads that compute hold up those that send."""
 _LOCK: Final = threading.Lock()
 _RUNNING: Final[dict[Hashable, _Running]] = {}
 
@@ -50,10 +54,13 @@ class _Running:
     now: Progress | None = None
     first: FirstAnswer | None = None
     answer: Future[CapacityAnswer] | None = None
+    drawn: threading.Event = field(default_factory=threading.Event)
 
     def tell(self, progress: Progress) -> None:
-        """Keep the latest progress, and the first answer."""
+        """Keep the latest progress; at the first answer, pause until a page shows it."""
         self.now, self.first = progress, progress.first or self.first
+        if progress.first is not None and self.drawn.wait(_DRAWING_S):
+            time.sleep(_SENDING_S)
 
     def words(self) -> str:
         """Return what is done at present, and for how long the answer takes already."""
@@ -110,6 +117,7 @@ def _waited(key: Hashable, work: Callable[[Tell], CapacityAnswer]) -> CapacityAn
             drawn = running.first
             with card.container(border=True):
                 _draw_first(drawn)
+            running.drawn.set()
         if waited > _SOON_S or drawn is not None:
             share = 0.0 if running.now is None else running.now.share
             bar.progress(share, running.words())

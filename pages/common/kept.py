@@ -34,12 +34,9 @@ from planner.answers import (
     usual_driver,
     with_standing,
 )
-from planner.answers import (
-    scaling_out_workloads as scaled_workloads,
-)
 from planner.answers.runs import Suspects, priors_of, suspects_of, with_priors
 from planner.catalog import Catalog
-from planner.convergence import goal_text, targets_of, usual_target
+from planner.convergence import goal_text, set_labels, targets_of, usual_target
 from planner.core.slugs import slugs
 from planner.effects import FactorEffect, effects_of
 from planner.epochs import EpochSize, Option, offered
@@ -284,6 +281,11 @@ def trial_sets(shared: Store) -> list[TrialSet]:
     return _once(shared, "trial sets", lambda: queries.trial_sets(shared))
 
 
+def set_names(shared: Store) -> list[str]:
+    """Return `planner.convergence.set_labels` of `trial_sets`, cached until a run changes."""
+    return _once(shared, "names of trial sets", lambda: set_labels(trial_sets(shared)))
+
+
 def trials(shared: Store, of: TrialSet) -> Trials:
     """Return `planner.store.queries.trials`: flat arrays for every target."""
     question = ("trials", of, trials_version(shared, of))
@@ -388,11 +390,6 @@ def placements(shared: Store, workload: str, pattern: str) -> dict[str, Placemen
     return _of(shared, workload, question, lambda: queries.placements(shared, workload, pattern))
 
 
-def scaling_out_workloads(shared: Store) -> dict[str, str]:
-    """Return `planner.answers.scaling_out_workloads`, cached until its runs change."""
-    return _once(shared, "scaled workloads", lambda: scaled_workloads(shared))
-
-
 def scaling_series(shared: Store, workload: str) -> dict[str, tuple[str, int]]:
     """Return label and number of device counts of a workload's series, by slug; cached."""
 
@@ -436,15 +433,6 @@ def drawn(shared: Store, what: str, of: Hashable, make: Callable[[], Answer]) ->
 def facets(shared: Store, filters: Mapping[str, Sequence[str]]) -> dict[str, dict[str, int]]:
     """Return `planner.store.queries.facets`, cached until its runs change."""
     return _once(shared, ("facets", _key(filters)), lambda: queries.facets(shared, filters))
-
-
-def facet_names(shared: Store) -> dict[str, dict[str, str]]:
-    """Return the values of each facet over all runs, by facet and slug."""
-
-    def query() -> dict[str, dict[str, str]]:
-        return {facet: slugs(values) for facet, values in facets(shared, {}).items()}
-
-    return _once(shared, "facet names", query)
 
 
 def epochs_of(shared: Store, workload: str, run_ids: Sequence[str]) -> dict[str, tuple[float, ...]]:

@@ -185,6 +185,7 @@ class Link:
         self._pinned: tuple[str, ...] = ()
         self._stated: tuple[str, ...] = ()
         self._added: Parameters = {}
+        self._now: dict[str, Any] | None = None
         memory = memory_of(page)
         self._cut_short = bool(memory.get("drawing"))
         memory["drawing"] = True
@@ -348,6 +349,7 @@ class Link:
 
     def put(self, name: str, value: object) -> None:
         """Set a parameter from a button's callback."""
+        self._now = None
         st.session_state[self.key(name)] = value
 
     def hold(self, *names: str) -> None:
@@ -385,10 +387,12 @@ class Link:
 
     def forget_now(self, name: str) -> None:
         """Drop one parameter, in the middle of a run or from a callback."""
+        self._now = None
         st.session_state[self.key(name)] = None
 
     def adopt(self, parameters: Parameters) -> None:
         """Replace the page's state: from a button's callback, or before any widget."""
+        self._now = None
         for name in {*memory_of(self.page).get("values", {}), *self._defaults}:
             st.session_state.pop(self.key(name), None)
         kept = {name: list(values) for name, values in parameters.items()}
@@ -458,6 +462,8 @@ class Link:
     def write(self) -> None:
         """Write every value that is not a default into the URL.
 
+        The values that are written are those of links and questions until another is declared.
+
         An equivalent address with some defaults written out is left as it is. Another address would
         add an entry to the browser's history, and Back would stay on the page.
         """
@@ -468,7 +474,7 @@ class Link:
         memory = memory_of(self.page)
         memory["written"] = now
         st.session_state[LAST] = self.page
-        memory["values"] = held
+        memory["values"] = self._now = held
         memory["drawing"] = False
         for name in ("adopted", "reset", "address"):
             memory.pop(name, None)
@@ -499,7 +505,7 @@ class Link:
 
     def parameters(self, *also: str) -> Parameters:
         """Return the non-default values as in the URL, and those of `also` in any case."""
-        return self._parameters(self._held(), also)
+        return self._parameters(self._values(), also)
 
     def question(self, *view: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Return the non-default values as a key of the answer, without those of the view alone."""
@@ -519,6 +525,10 @@ class Link:
         held = st.session_state.to_dict()
         return {name: held.get(self.key(name)) for name in self._defaults}
 
+    def _values(self) -> Mapping[str, Any]:
+        """Return the values that were written, those of now where none were."""
+        return self._held() if self._now is None else self._now
+
     def _parameters(self, held: Mapping[str, Any], also: Collection[str]) -> Parameters:
         return self._carried | self._written(held, also)
 
@@ -532,7 +542,7 @@ class Link:
 
     def shared(self) -> Parameters:
         """Return the state of a link to share, with the defaults named in `state`."""
-        held = self._held()
+        held = self._values()
         stated, chosen = self._parameters(held, self._stated), self._parameters(held, ())
         kept = {n: v for n, v in stated.items() if n in chosen or any(v)}
         return kept | self._added
@@ -600,7 +610,7 @@ class Link:
             )
 
     def _begin(self, name: str, requested: Sequence[Any], default: object) -> None:
-        key = self.key(name)
+        key, self._now = self.key(name), None
         if key not in st.session_state:
             st.session_state[key] = requested[0] if requested else default
         elif self._cut_short and name not in self._resent:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.common import kept
 from pages.common.link import Link, slug, slugs
+from planner.answers import facet_names
 from planner.store import Store
 from planner.suspects import ANY, NAMES, NONE, Flag
 
@@ -35,7 +36,7 @@ TITLES: Final = {
 
 def options(link: Link, shared: Store) -> dict[str, dict[str, str]]:
     """Return the options of each filter: names by their link text; no flags where none occurs."""
-    tables = dict(kept.facet_names(shared))
+    tables = dict(facet_names(shared))
     flags = kept.suspects(shared).flags
     requested = {text for text in link.initial.get(SUSPECT, []) if text}
     named = [n for n in NAMES if slug(n) in requested or n in _names(flags.values())]

@@ -23,7 +23,6 @@ from planner.explore import (
     PRESETS,
     Question,
     has_law,
-    usual_workload,
 )
 from planner.store import Store
 
@@ -86,12 +85,12 @@ def presets(link: Link, shared: Store) -> None:
 
 def preset(shared: Store, name: str) -> Parameters:
     """Return the parameters of a preset, with the workload that shows most."""
-    chosen, runs = PRESETS[name], state.runs_of(shared)
+    chosen = PRESETS[name]
     asked = chosen.question
     values = {n: getattr(asked, n) or NONE_CHOSEN for n in (*MEASURED, *LOOKS)}
     values |= {"marks": asked.marks, "log_x": asked.log_x, "log_y": asked.log_y}
     parameters: Parameters = dict(given_of_link(query_of(EXPLORE, values, MEASURED))[1])
-    workload = usual_workload(runs, asked) if chosen.one_workload else ""
+    workload = state.usual_workload(shared, name) if chosen.one_workload else ""
     if workload:
         parameters["workload"] = [state.slug_of(shared, workload)]
     return parameters

@@ -13,6 +13,7 @@ from pages.common import kept, widgets
 from pages.common.link import Link, as_text, slugs
 from pages.explore import state
 from planner import figures
+from planner.answers import facet_names
 from planner.core import Record, Text, csv_text
 from planner.explore import CATEGORIES, LEAST, MOST, RUN, Fact, text_of_cell, titled
 from planner.figures import RunLine
@@ -99,7 +100,7 @@ def _choice(link: Link, shared: Store) -> None:
 
 def _named(shared: Store, pairs: Sequence[str]) -> dict[str, str]:
     """Return the chosen pairs in words, by their link texts; a text without a match as it is."""
-    known = kept.facet_names(shared)
+    known = facet_names(shared)
     named = {}
     for text in pairs:
         workload, _, system = text.partition("|")

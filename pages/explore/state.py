@@ -11,15 +11,16 @@ import pyarrow as pa
 import streamlit as st
 from numpy.typing import NDArray
 
-from pages.common import hardware, kept, widgets
+from pages.common import hardware, widgets
 from pages.common.link import Link
 from planner import figures
-from planner.answers import ExploreAnswer, explore_answered, explore_runs
+from planner.answers import ExploreAnswer, explore_answered, explore_runs, facet_names
 from planner.core import plain
 from planner.explore import (
     CATEGORIES,
     NOT_STATED,
     NUMBERS,
+    PRESETS,
     Points,
     Question,
     category_of,
@@ -27,6 +28,7 @@ from planner.explore import (
     marked,
     stated_counts,
 )
+from planner.explore import usual_workload as usual_workload_of
 from planner.figures.frame import LIGHT, escape, slots
 from planner.store import Store
 from planner.store.kept import Kept
@@ -50,6 +52,14 @@ def runs_of(shared: Store) -> pa.Table:
 def runs_key(shared: Store) -> Hashable:
     """Return what changes when a run, a peak or a price changes."""
     return shared.serial, shared.generation, hardware.stamps()
+
+
+def usual_workload(shared: Store, preset: str) -> str:
+    """Return the workload that shows most under a preset."""
+    asked = PRESETS[preset].question
+    work = lambda: usual_workload_of(runs_of(shared), asked)  # noqa: E731
+    found: str = _ANSWERS.once(("usual workload", runs_key(shared), preset), work)
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,7 +234,7 @@ def _short(name: str) -> str:
 
 def slug_of(shared: Store, workload: str) -> str:
     """Return a workload's slug among all workloads of the runs."""
-    names = kept.facet_names(shared)["workload"]
+    names = facet_names(shared)["workload"]
     return next(short for short, name in names.items() if name == workload)
 
 

@@ -12,7 +12,7 @@ from streamlit.elements.lib.mutable_popover_container import PopoverContainer
 
 from pages.common import hardware, kept, widgets, workload_choice
 from pages.common.link import Link
-from planner.answers import NO_DRIVER
+from planner.answers import NO_DRIVER, scaling_out_workloads
 from planner.answers.parameters import HOLDS, SCALING_OUT
 from planner.core import Parameter
 from planner.core.parameters import limits
@@ -40,7 +40,7 @@ class Choice:
 
 def draw(link: Link, shared: Store) -> Choice | None:
     """Draw workload, series and driver, and read all other parameters; None without a series."""
-    workloads = kept.scaling_out_workloads(shared)
+    workloads = scaling_out_workloads(shared)
     if not workloads:
         widgets.nothing(
             "No run was timed on several device counts.",
@@ -141,6 +141,11 @@ def headed(link: Link, title: str, name: str, *fields: str) -> PopoverContainer 
 
 OF_SPLIT: Final = ("network_batch", "micro_batch", "precision")
 OF_TOTALS: Final = ("startup_s", "price")
+NOT_OF_STEPS: Final = frozenset({
+    "epochs", "samples_per_epoch", "deadline", "budget", *OF_TOTALS,
+    "network", "accelerator", "count", *OF_SPLIT,
+})  # fmt: skip
+"""Parameters of totals and cuts alone: the charts of steps are the same whatever they are."""
 OF_SERVER: Final = ("spread", "critical_batch", "servers", "server_gbit_per_s", "params")
 
 

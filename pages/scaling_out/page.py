@@ -16,7 +16,7 @@ from pages.common.link import Link
 from pages.common.widgets import File
 from pages.scaling_out import choice, lines, tiles
 from planner import figures
-from planner.answers import scaling_out
+from planner.answers import scaling_out, scaling_out_workloads
 from planner.answers.records import CrossoverRow, RankRow, ScalingOut, ScalingRow, SplitRow
 from planner.core import (
     Estimate,
@@ -51,7 +51,7 @@ def show() -> None:
     suspect_switch.left_out(link, shared)
     link.state("workload", "series", "driver")
     widgets.declare_tab(link, _TABS)
-    asked = narrow.question(link.page, folds=bool(kept.scaling_out_workloads(shared)))
+    asked = narrow.question(link.page, folds=bool(scaling_out_workloads(shared)))
     with asked.inputs:
         chosen = choice.draw(link, shared)
     link.write()
@@ -73,9 +73,10 @@ def show() -> None:
             key="scaling-out.back",
         )
         return
-    key = (*sorted((n, tuple(t)) for n, t in question.items()), hardware.stamps())
+    key = (*sorted((n, tuple(t)) for n, t in question.items()), ("", hardware.stamps()))
     record = kept.drawn(shared, "scaling-out record", key, lambda: scaling_out(result, shared.sets))
-    drawn = Drawn(shared=shared, key=key, theme=widgets.theme())
+    of_steps = tuple(pair for pair in key if pair[0] not in choice.NOT_OF_STEPS)
+    drawn = Drawn(shared=shared, key=key, of_steps=of_steps, theme=widgets.theme())
     _headline(link, result.answer, record, shared)
     _counts(link, chosen, result.answer, record, drawn)
     _shares(result.answer, record, drawn)
@@ -91,16 +92,27 @@ def show() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """Figures and rows of one question, made once for all sessions."""
+    """Figures and rows of one question, made once for all sessions.
+
+    `of_steps` is the part of the question `key` that step times depend on.
+    """
 
     shared: Store
     key: Hashable
+    of_steps: Hashable
     theme: Theme
 
     def once(self, what: str, make: Callable[[], Made]) -> Made:
         """Return what `make` makes for this question and theme."""
+        return self._once(what, self.key, make)
+
+    def steps(self, what: str, make: Callable[[], Made]) -> Made:
+        """Return a figure of step times: the same whatever totals and cuts are asked for."""
+        return self._once(what, self.of_steps, make)
+
+    def _once(self, what: str, of: Hashable, make: Callable[[], Made]) -> Made:
         return kept.drawn(
-            self.shared, Text("scaling-out {what}", what=what), (self.key, self.theme), make
+            self.shared, Text("scaling-out {what}", what=what), (of, self.theme), make
         )
 
 
@@ -143,7 +155,7 @@ def _counts(
                 st.caption("No chart: these batches have no answer. The table says why.")
             elif tab.name == "steps":
                 widgets.chart(
-                    drawn.once("steps", lambda: figures.step_by_devices(
+                    drawn.steps("steps", lambda: figures.step_by_devices(
                         lines.by_devices(answer, efficiency=False), drawn.theme
                     )),
                     "scaling-out.steps",
@@ -151,7 +163,7 @@ def _counts(
                 )  # fmt: skip
             else:
                 widgets.chart(
-                    drawn.once("efficiency", lambda: figures.efficiency_by_devices(
+                    drawn.steps("efficiency", lambda: figures.efficiency_by_devices(
                         lines.by_devices(answer, efficiency=True), drawn.theme
                     )),
                     "scaling-out.efficiency",
@@ -221,7 +233,7 @@ def _fitted_shares(answer: Answer, drawn: Drawn) -> None:
         )
         return
     widgets.chart(
-        drawn.once("shares", lambda: figures.shares(parts, drawn.theme)),
+        drawn.steps("shares", lambda: figures.shares(parts, drawn.theme)),
         "scaling-out.shares",
         "Shares of work on samples, overhead and interconnect in a step, by device count",
     )
@@ -238,7 +250,7 @@ def _profiled_shares(record: ScalingOut, drawn: Drawn) -> None:
         return
     widgets.heading("Measured by TensorFlow's profiler")
     widgets.chart(
-        drawn.once("profiled", lambda: figures.shares(parts, drawn.theme)),
+        drawn.steps("profiled", lambda: figures.shares(parts, drawn.theme)),
         "scaling-out.profiled",
         "Measured shares of compute, communication, input and host in a step, by device count",
     )
@@ -254,7 +266,7 @@ def _crossovers(answer: Answer, record: ScalingOut, drawn: Drawn) -> None:
         tab = widgets.chart_or_table("scaling-out.crossover_tabs")
         with tab.place:
             if tab.name == "chart":
-                figure = drawn.once("crossover", lambda: _by_batch(answer, drawn.theme))
+                figure = drawn.steps("crossover", lambda: _by_batch(answer, drawn.theme))
                 if figure is not None:
                     widgets.chart(
                         figure,
@@ -345,7 +357,7 @@ def _uneven(link: Link, answer: Answer, drawn: Drawn) -> None:
         with tab.place:
             if tab.name == "chart":
                 widgets.chart(
-                    drawn.once("uneven", lambda: _slowed(answer, row, drawn.theme)),
+                    drawn.steps("uneven", lambda: _slowed(answer, row, drawn.theme)),
                     "scaling-out.uneven",
                     uneven_sentence(row),
                 )

@@ -21,7 +21,7 @@ from pages.steps_to_target import (
 )
 from pages.steps_to_target.lines import View
 from pages.steps_to_target.step_times import StepTimes, Subject
-from planner.convergence import set_labels, target_text
+from planner.convergence import target_text
 from planner.core import Record, Text, looked_up
 from planner.job import StatedTime
 from planner.runs import Trials, TrialSet
@@ -61,7 +61,7 @@ def has_choice(shared: Store) -> bool:
 def view_of(link: Link, shared: Store, left_out: frozenset[str]) -> View | None:
     """Return the view of the chosen workload; None without any workload."""
     sets, editions = kept.trial_sets(shared), reference_choice.reference_points().editions
-    labels = slugs([*set_labels(sets), *editions])
+    labels = slugs([*kept.set_names(shared), *editions])
     if not labels:
         return None
     if not sets:

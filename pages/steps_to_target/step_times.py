@@ -187,11 +187,9 @@ class StepTimes:
 
 def offer(link: Link, shared: Store, of: Subject, left_out: Collection[str]) -> StepTimes:
     """Return the choice of the link; each optimiser's own step times by default."""
-    names = kept.timed_workloads(shared)
-    own = tuple(n for n in names if f"{n} · ".startswith(f"{of.trained} · "))
-    kinds = [_NONE, *([_OWN] if own else [])]
-    workloads = slugs([*kinds, *own, *(n for n in names if n not in own)])
-    workload = workloads[link.choice("times", workloads, list(workloads)[len(kinds) - 1])]
+    own, workloads = shared.once(("timed like", of.trained), lambda: _timed_like(shared, of))
+    usual = list(workloads)[1 if own else 0]
+    workload = workloads[link.choice("times", workloads, usual)]
     nothing = StepTimes(workloads=workloads, own=own)
     whose = _whose(of, workload, own)
     if not whose:
@@ -221,6 +219,14 @@ def offer(link: Link, shared: Store, of: Subject, left_out: Collection[str]) -> 
         devices_used=next(t.devices for t in alike if t.system == system),
     )  # fmt: skip
     return offer_device_count(link, shared, chosen, alike=alike, whose=whose, left_out=left_out)
+
+
+def _timed_like(shared: Store, of: Subject) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the workloads of what was trained, and the choices of step times by slug."""
+    names = kept.timed_workloads(shared)
+    own = tuple(n for n in names if f"{n} · ".startswith(f"{of.trained} · "))
+    kinds = [_NONE, *([_OWN] if own else [])]
+    return own, slugs([*kinds, *own, *(n for n in names if n not in own)])
 
 
 def _most_counts(rows: Sequence[TimedSystem], systems: Mapping[str, str]) -> str:

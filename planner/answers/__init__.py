@@ -36,7 +36,7 @@ from planner.answers._explore import (
     question_of,
     run_name,
 )
-from planner.answers._listing import mfu_shares, results_answered, with_standing
+from planner.answers._listing import facet_names, mfu_shares, results_answered, with_standing
 from planner.answers._presets import PRESETS, Preset, PresetAnswer, preset_answer
 from planner.answers._scaling_out import (
     NO_DRIVER,
@@ -109,6 +109,7 @@ __all__ = [
     "explore_answered",
     "explore_runs",
     "explored",
+    "facet_names",
     "facts",
     "half_width",
     "hardware_comparison",

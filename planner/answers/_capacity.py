@@ -120,6 +120,8 @@ class _Asked:
     options: Mapping[str, Candidate]
     times: dict[str, RunTime]
     """Times that were estimated before, by id of the machine."""
+    rooms: dict[str, bool]
+    """Whether machines that were looked at before have room, by id of the option."""
 
 
 def capacity_prepared(store: Store, catalog: Catalog, question: Given, today: date) -> None:
@@ -479,7 +481,7 @@ def _asked_anew(
     for part in parts:
         request = replace(asking.request, entries=tuple(dict.fromkeys(part)))
         options |= {c.id: c for c in offered(request, facts, shop.today).candidates}
-    asked = _Asked(job=job, request=request, facts=facts, options=options, times={},
+    asked = _Asked(job=job, request=request, facts=facts, options=options, times={}, rooms={},
                    question=question_of(request, facts, shop.today))  # fmt: skip
     return asked, ()
 
@@ -566,6 +568,13 @@ def _on_offer(option: Candidate, asked: Sequence[_Asked]) -> bool:
 
 
 def _has_room(option: Candidate, asked: _Asked) -> bool:
+    """Return whether a machine has room for a job, looked up once: `rooms` is kept with the job."""
+    if option.id not in asked.rooms:
+        asked.rooms[option.id] = _fits(option, asked)
+    return asked.rooms[option.id]
+
+
+def _fits(option: Candidate, asked: _Asked) -> bool:
     part = asked.job.accelerators
     if part is not None and part > option.hardware.count:
         return False

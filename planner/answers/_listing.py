@@ -128,13 +128,19 @@ def _filters(
 ) -> dict[str, list[str]]:
     """Return the filter values by facet, looked up by their slugs."""
     filters: dict[str, list[str]] = {}
-    for facet, counts in queries.facets(store, {}).items():
-        requested = values[facet]
-        if not requested:
-            continue
-        names = slugs(counts)
-        filters[facet] = [names[s] for s in _looked_up(facet, requested, names, problems)]
+    for facet, names in facet_names(store).items():
+        if requested := values[facet]:
+            filters[facet] = [names[s] for s in _looked_up(facet, requested, names, problems)]
     return filters
+
+
+def facet_names(store: Store) -> dict[str, dict[str, str]]:
+    """Return the options of every facet by slug, cached until a run changes."""
+
+    def query() -> dict[str, dict[str, str]]:
+        return {facet: slugs(counts) for facet, counts in queries.facets(store, {}).items()}
+
+    return store.once("names of facets", query)
 
 
 def _looked_up(

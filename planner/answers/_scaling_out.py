@@ -96,10 +96,13 @@ class ScalingOutAnswer:
 
 def scaling_out_workloads(store: Store) -> dict[str, str]:
     """Return the names of workloads with step times on several device counts, by slug."""
-    names = slugs(queries.workloads(store))
-    scaled = queries.scaled_workloads(store)
-    by_name = {name: short for short, name in names.items()}
-    return {by_name[name]: name for name in scaled if name in by_name}
+
+    def query() -> dict[str, str]:
+        by_name = {name: short for short, name in slugs(queries.workloads(store)).items()}
+        scaled = queries.scaled_workloads(store)
+        return {by_name[name]: name for name in scaled if name in by_name}
+
+    return store.once("scaling-out workloads", query)
 
 
 def scaling_out_answered(store: Store, question: Given, catalog: Catalog) -> ScalingOutAnswer:
@@ -131,7 +134,8 @@ def scaling_out_answered(store: Store, question: Given, catalog: Catalog) -> Sca
         driver = ""
     runs = list(series.runs)
     size = epoch_size_of(store, workloads[short], runs, values["samples_per_epoch"])
-    facts = queries.all_columns(store, runs[0].run_id)
+    first = runs[0].run_id
+    facts = store.once(("all columns", first), lambda: queries.all_columns(store, first))
     split = split_answered(catalog, values, problems)
     answer = answer_of(
         series,
@@ -149,10 +153,13 @@ def scaling_out_answered(store: Store, question: Given, catalog: Catalog) -> Sca
             parameters.SCALING_OUT, {**values, **stated}, ("workload", "series", "driver")
         ),
         problems=tuple(problems),
-        stated=tuple(queries.ranks(store)),
+        stated=store.once("stated ranks", lambda: tuple(queries.ranks(store))),
         images=_images(facts, answer, values["image_px"]),
         split=split,
-        profiled=profiled_shares(store, series),
+        profiled=store.once(
+            ("profiled shares", workloads[short], chosen, without),
+            lambda: profiled_shares(store, series),
+        ),
     )
 
 
@@ -169,10 +176,15 @@ _Groups = dict[tuple[str, str, str], tuple[list[Run], Mapping[str, Placement]]]
 def series_by_slug(
     store: Store, workload: str, left_out: frozenset[str] = frozenset()
 ) -> dict[str, Series]:
-    """Return every series of a workload by slug.
+    """Return every series of a workload by slug, fitted once until a run changes.
 
     Stated launch modes come first, then those with a driver, then those with most counts.
     """
+    key = ("scaling-out series", workload, left_out)
+    return store.once(key, lambda: _series_by_slug(store, workload, left_out))
+
+
+def _series_by_slug(store: Store, workload: str, left_out: frozenset[str]) -> dict[str, Series]:
     groups: _Groups = {}
     timed = queries.timed_systems(store, workload)
     for pattern in dict.fromkeys(t.pattern for t in timed):

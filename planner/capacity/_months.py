@@ -141,6 +141,16 @@ class Case:
         return table
 
     @cached_property
+    def usual_hours(self) -> Floats:
+        """Median wall hours, shape (kinds, jobs); infinite where it may not run."""
+        return np.asarray(np.median(self.hours, axis=-1))
+
+    @cached_property
+    def usual_runs(self) -> Floats:
+        """Mean runs of each job over the simulated months, shape (jobs,)."""
+        return np.asarray(self.runs.mean(axis=1))
+
+    @cached_property
     def runs(self) -> Floats:
         """Mean runs of each job in each simulated month, shape (jobs, months)."""
         grown = [j.runs_a_month * (1.0 + j.growth) ** self.at for j in self.jobs]

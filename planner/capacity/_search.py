@@ -354,7 +354,7 @@ def _cost_without_queue(case: Case, kinds: Sequence[int], can: Flags) -> tuple[i
     price = np.where(can[:, kinds].T, case.run_costs[list(kinds)], np.inf)
     chosen = price.argmin(axis=0)
     able = np.isfinite(price.min(axis=0))
-    runs = case.runs.mean(axis=1)
+    runs = case.usual_runs
     cost = 0.0
     for n, k in enumerate(kinds):
         here = able & (chosen == n)
@@ -362,7 +362,7 @@ def _cost_without_queue(case: Case, kinds: Sequence[int], can: Flags) -> tuple[i
             continue
         each = float(case.run_costs[k, here] @ runs[here])
         part = case.needs[k, here] / case.machines[k].accelerators
-        load = np.median(case.hours[k, here], axis=-1) * runs[here] / HOURS_PER_MONTH
+        load = case.usual_hours[k, here] * runs[here] / HOURS_PER_MONTH
         shared = part < 1.0
         work = float((load * part).sum())
         busy = float((load * part)[~shared].sum())

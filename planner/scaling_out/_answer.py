@@ -13,7 +13,9 @@ with the interval of one new measurement.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from math import isclose
 from statistics import median
 from typing import Final, Literal
@@ -35,8 +37,10 @@ from planner.scaling import (
     time_ratio,
     workers,
 )
-from planner.scaling_out._series import Series
+from planner.scaling_out._series import Law, Series
 
+LawAt = Callable[[int], Law | Refusal]
+"""The law of a series at a device count, made once for an answer (`Series.at`)."""
 Hold = Literal["global", "device"]
 """Which batch is the same at every device count: strong or weak scaling."""
 USUAL_BATCH: Final = 256
@@ -201,8 +205,11 @@ def answer_of(
     hold = question.hold or _hold(series)
     batches = question.batches or _batches(series, hold)
     counts = _counts(series, question)
+    law_at: LawAt = cache(series.at)
     rows = tuple(
-        row for batch in batches for row in _rows(series, question, counts, batch=batch, hold=hold)
+        row
+        for batch in batches
+        for row in _rows(series, question, counts, law_at, batch=batch, hold=hold)
     )
     last = [r for r in rows if r.held == batches[-1]]
     tried = [r for r in last if r.devices in (*series.counts, *question.devices)]
@@ -213,7 +220,7 @@ def answer_of(
         hold=hold,
         batches=batches,
         rows=rows,
-        crossings=tuple(_crossings(series, driver, counts)),
+        crossings=tuple(_crossings(series, driver, counts, law_at)),
         uneven=tuple(
             slow_answer(r, question, is_asynchronous=is_asynchronous)
             for r in last
@@ -262,7 +269,13 @@ def _counts(series: Series, question: Question) -> tuple[int, ...]:
 
 
 def _rows(
-    series: Series, question: Question, counts: tuple[int, ...], *, batch: float, hold: Hold
+    series: Series,
+    question: Question,
+    counts: tuple[int, ...],
+    law_at: LawAt,
+    *,
+    batch: float,
+    hold: Hold,
 ) -> list[CountAnswer]:
     """Return a row per device count at one batch."""
     rows: list[CountAnswer] = []
@@ -287,7 +300,7 @@ def _rows(
             speed=speed,
             speed_up=up,
             efficiency=up if isinstance(up, Refusal) else _scaled(up, series.base / devices),
-            parts=_parts(series, together, devices),
+            parts=_parts(series, law_at, together, devices),
             total=None,
         )
         rows.append(replace(row, total=_total(series, question, row)))
@@ -375,11 +388,11 @@ def _speed_up(
     return replace(ratio(speed, base), reasons=speed.reasons)
 
 
-def _parts(series: Series, batch: float, devices: int) -> StepParts | None:
-    law = series.at(devices)
+def _parts(series: Series, law_at: LawAt, batch: float, devices: int) -> StepParts | None:
+    law = law_at(devices)
     if isinstance(law, Refusal):
         return None
-    alone = series.at(1) if 1 in series.counts and devices > 1 else None
+    alone = law_at(1) if 1 in series.counts and devices > 1 else None
     own = np.nan
     if alone is not None and not isinstance(alone, Refusal):
         first = step_parts(alone, batch)
@@ -440,20 +453,29 @@ def _in_budget(rows: list[CountAnswer], budget_usd: float | None) -> CountAnswer
     return min(paid, key=lambda r: float(r.total.total.value) if r.total else np.inf, default=None)
 
 
-def _crossings(series: Series, driver: Series | None, counts: tuple[int, ...]) -> list[Crossing]:
+def _crossings(
+    series: Series, driver: Series | None, counts: tuple[int, ...], law_at: LawAt
+) -> list[Crossing]:
     """Return the crossover of every larger count with the smallest, then with the driver."""
+    base = series.base
     found = [
-        _crossing(series, series, devices, series.base)
-        for devices in counts
-        if devices > series.base
+        _crossing(series, series, n, base, (law_at(n), law_at(base))) for n in counts if n > base
     ]
     if driver is not None:
-        found += [_crossing(series, driver, devices, driver.counts[-1]) for devices in counts]
+        most = driver.counts[-1]
+        theirs = driver.at(most)
+        found += [_crossing(series, driver, n, most, (law_at(n), theirs)) for n in counts]
     return found
 
 
-def _crossing(series: Series, other: Series, devices: int, other_devices: int) -> Crossing:
-    law, first = series.at(devices), other.at(other_devices)
+def _crossing(
+    series: Series,
+    other: Series,
+    devices: int,
+    other_devices: int,
+    laws: tuple[Law | Refusal, Law | Refusal],
+) -> Crossing:
+    law, first = laws
     batch: Estimate | Refusal
     if isinstance(law, Refusal):
         batch = law

@@ -423,3 +423,28 @@ def test_a_typed_link_with_a_parameter_of_another_page_is_reported() -> None:
     page = AppTest.from_function(_two_pages)
     page.query_params["workload"] = "a"
     assert "workload: unknown setting on this page" in sound(page.run()).warning[0].value
+
+
+def _put_after_writing() -> None:
+    import streamlit as st
+
+    from pages.common.link import Link
+
+    link = Link("late")
+    link.number("epochs", 1, 100, 10)
+    link.write()
+    st.text(f"written {link.shared()}")
+    link.put("epochs", 30)
+    st.text(f"put {link.shared()} {link.parameters()}")
+    link.number("devices", 1, 8, 1)
+    st.session_state[link.key("devices")] = 4
+    st.text(f"declared {link.shared()}")
+
+
+def test_a_value_that_is_put_after_writing_is_in_the_shared_link() -> None:
+    page = AppTest.from_function(_put_after_writing).run()
+    assert [line.value for line in page.text] == [
+        "written {}",
+        "put {'epochs': ['30']} {'epochs': ['30']}",
+        "declared {'epochs': ['30'], 'devices': ['4']}",
+    ]

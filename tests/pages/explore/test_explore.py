@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from pages.common import kept
 from pages.explore import state
 from pages.explore.page import VIEWS
+from planner.answers import facet_names
 from planner.core import slug as slug_of
 from planner.store import Store
 from tests.pages.conftest import show, texts
@@ -92,7 +92,7 @@ def test_symbols_that_the_colours_name_have_one_legend() -> None:
 def test_pairs_side_by_side_have_facts_pictures_and_provenance(store: Store, count: int) -> None:
     runs = state.runs_of(store)
     both = zip(runs["workload"].to_pylist(), runs["system"].to_pylist(), strict=True)
-    facets = kept.facet_names(store)
+    facets = facet_names(store)
     slug = {kind: {name: s for s, name in facets[kind].items()} for kind in ("workload", "system")}
     pairs = list(dict.fromkeys(both))[:count]
     texts_of = [f"{slug['workload'][w]}|{slug['system'][s]}" for w, s in pairs]

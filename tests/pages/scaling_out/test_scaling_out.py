@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pages.common import kept
+from pages.scaling_out.choice import NOT_OF_STEPS
 from planner.answers import scaling_out, scaling_out_answered
 from planner.scaling_out import uneven_sentence
 from planner.store.catalog import read_catalog
@@ -76,6 +78,25 @@ def test_the_slider_of_the_slow_worker_moves_the_answer() -> None:
     assert answer is not None
     row = [u for u in answer.uneven if u.devices in answer.series.counts][-1]
     assert uneven_sentence(row) in texts(sound(shown))
+
+
+OTHERS = {
+    "epochs": "77", "samples_per_epoch": "4096", "deadline": "0.03", "budget": "1", "price": "5",
+    "startup_s": "900", "network": "llama-2-70b", "accelerator": "a100-sxm-80gb", "count": "128",
+    "network_batch": "512", "micro_batch": "2", "precision": "float8",
+}  # fmt: skip
+"""Another value of every parameter that charts of steps do not depend on."""
+
+
+@pytest.mark.parametrize("tab", ["steps", "efficiency"])
+def test_totals_and_cuts_leave_the_charts_of_steps_as_they_are(tab: str) -> None:
+    assert set(OTHERS) == NOT_OF_STEPS
+    usual = show(PAGE, tab=tab)
+    kept._DRAWN.clear()  # a kept chart would be equal in any case
+    other = show(PAGE, **OTHERS, tab=tab)
+    assert not other.warning
+    of_steps = range(len(CHARTS) - 1)
+    assert [figure(usual, k) for k in of_steps] == [figure(other, k) for k in of_steps]
 
 
 def test_deadline_budget_and_price_are_in_the_link() -> None:
