@@ -24,7 +24,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -66,6 +66,8 @@ SERVED: Final = re.compile(
 )
 STALE: Final = re.compile(r" gradients (\d+) updates? old$")
 UNITS: Final = {"G": 1e9, "M": 1e6}
+_Timed = tuple[str, Run, int]
+"""The name of a system, a run of it, and its number of devices."""
 KINDS: Final = ("crossover", "slow worker, synchronous", "slow worker, asynchronous", "staleness",
                 "pipeline", "best count", "idle devices", "total", "link", "scatter of steps",
                 "server link", "stale gradients")  # fmt: skip
@@ -102,9 +104,10 @@ def what_if_checks(folder: Path) -> list[Check]:
     store.refresh()
     uneven = [c for name in queries.scaled_workloads(store) for c in _of_workload(store, name)]
     cut = [c for name in queries.timed_workloads(store) for c in _pipelines(store, name)]
-    linked = [c for name in queries.timed_workloads(store) for c in _links(store, name)]
-    waiting = [c for name in queries.timed_workloads(store) for c in _waiting(store, name)]
-    served = [c for name in queries.timed_workloads(store) for c in _served(store, name)]
+    timed = [list(_runs(store, name)) for name in queries.timed_workloads(store)]
+    linked = [c for runs in timed for c in _links(store, runs)]
+    waiting = [c for runs in timed for c in _waiting(runs)]
+    served = [c for runs in timed for c in _served(store, runs)]
     return uneven + cut + linked + waiting + served + list(_stale(store))
 
 
@@ -125,7 +128,7 @@ def _of_workload(store: Store, workload: str) -> Iterator[Check]:
                 yield from _slowed(store, even, run, place_devices, float(match[1]) / 100.0)
 
 
-def _runs(store: Store, workload: str) -> Iterator[tuple[str, Run, int]]:
+def _runs(store: Store, workload: str) -> Iterator[_Timed]:
     """Yield the system name, the run and its device count of every timed run."""
     timed = queries.timed_systems(store, workload)
     for pattern in dict.fromkeys(t.pattern for t in timed):
@@ -258,14 +261,14 @@ def _whole(
     )
 
 
-def _links(store: Store, workload: str) -> Iterator[Check]:
+def _links(store: Store, timed: Iterable[_Timed]) -> Iterator[Check]:
     """Yield the step over each limited link, from the step of the same workers without a limit.
 
     Two namespaces name their link in the system: "... with a link of 100 Mbit/s". Steps are
     medians, as those of the command `links`: a mean has the waits for a busy processor.
     """
     found: dict[float, tuple[Run, int, dict[str, Any]]] = {}
-    for name, run, devices in _runs(store, workload):
+    for name, run, devices in timed:
         match = LINK.search(name)
         if match and run.step_time_s:
             rate = np.inf if match[1] is None else float(match[1]) * UNITS[match[2]]
@@ -294,10 +297,10 @@ def _median_step_s(store: Store, run: Run) -> float:
     return float(facts(store, run)["step_p50_s"])
 
 
-def _waiting(store: Store, workload: str) -> Iterator[Check]:
+def _waiting(timed: Iterable[_Timed]) -> Iterator[Check]:
     """Yield the step of workers that wait at random, from that of workers that wait alike."""
     found: dict[tuple[str, str, int, int | None], dict[float, float]] = defaultdict(dict)
-    for name, run, devices in _runs(store, workload):
+    for name, run, devices in timed:
         match = WAITING.search(name)
         if match and run.step_time_s:
             key = name.removesuffix(match[0]), match[1], devices, run.global_batch_size
@@ -316,10 +319,10 @@ def _waiting(store: Store, workload: str) -> Iterator[Check]:
             )
 
 
-def _served(store: Store, workload: str) -> Iterator[Check]:
+def _served(store: Store, timed: Iterable[_Timed]) -> Iterator[Check]:
     """Yield the updates over each limited link, from those of the same workers without a limit."""
     found: dict[int, dict[float, Run]] = defaultdict(dict)
-    for name, run, devices in _runs(store, workload):
+    for name, run, devices in timed:
         match = SERVED.search(name)
         if match:
             rate = np.inf if match[1] is None else float(match[1]) * UNITS[match[2]]

@@ -40,7 +40,11 @@ def lean() -> str | None:
 
 def main(python: str = sys.executable) -> int:
     """Find or install a Chromium; 0 where there is one now, else 1 and what to do."""
-    found = executable() or _system_package()
+    found = executable()
+    if found is None:
+        found = _system_package()
+    elif not shutil.which(SHELL) and _offered(SHELL):
+        install(SHELL)
     if found:
         return _say(f"Chromium: {found}")
     if _done([python, "-m", "playwright", "install", "chromium"]):
@@ -55,6 +59,13 @@ def _system_package() -> str | None:
     if (found := executable()) and not install(SHELL):
         sys.stderr.write(f"There is no package {SHELL} here; tests use {found}.\n")
     return found
+
+
+def _offered(package: str) -> bool:
+    """Return whether the lists of the system's packages that are here have this one."""
+    if os.geteuid() != 0 or not shutil.which("apt-cache"):
+        return False
+    return subprocess.run(["apt-cache", "show", package], capture_output=True).returncode == 0
 
 
 def install(*packages: str) -> bool:

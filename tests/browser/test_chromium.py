@@ -81,6 +81,25 @@ def test_the_browser_without_windows_comes_too_where_the_system_has_it(
     assert chromium.lean() == str(shell if there else machine.place / "chromium")
 
 
+@pytest.mark.parametrize("offered", [True, False])
+def test_beside_a_chromium_the_browser_without_windows_comes_where_the_system_lists_it(
+    machine: Machine, *, offered: bool
+) -> None:
+    chromium_there = machine.has("chromium")
+    shell = machine.place / chromium.SHELL
+    machine.has("apt-cache", "true" if offered else "exit 100")
+    machine.has(
+        "apt-get",
+        f'case "$*" in install*) echo > "{shell}"; /bin/chmod +x "{shell}";; esac',
+    )
+    assert chromium.main(machine.has("python")) == 0
+    assert chromium.lean() == str(shell if offered else chromium_there)
+    asked = len(machine.ran)
+    assert chromium.main(machine.has("python")) == 0
+    assert asked == (3 if offered else 1)
+    assert len(machine.ran) == (asked if offered else 2)
+
+
 @pytest.mark.parametrize("broken", ["exit 100", "true"])
 def test_where_the_package_does_not_come_playwright_downloads(
     machine: Machine, broken: str
