@@ -97,10 +97,13 @@ heavy: at these shares 96 % of the decided pairs of hidden sources are correct.
 """
 
 
+CONVOLUTIONS: Final = ("depthwise", "grouped", "dense 3 x 3")
+"""Terms of how a network's convolutions multiply."""
 PRIOR_SDS: Final[Mapping[str, float]] = {
     "devices": 0.005,
     "sample of a ViT": 0.1,
     "benchmark": 0.2,
+    **dict.fromkeys(CONVOLUTIONS, 0.15),
 }
 """Prior sds of coefficients that are not `TERM_SD`: sources that timed single devices differ from
 those that timed machines in more than the count. A vision transformer gains with the operations of

@@ -22,7 +22,7 @@ from typing import Final, Literal, get_args
 from planner.catalog import Accelerator
 from planner.core import Text, sentence_case
 from planner.networks import attention_flops, layers_width_of
-from planner.published import group_of, half_peak, own_peak
+from planner.published import convolutions_of, group_of, half_peak, own_peak
 
 UNKNOWN: Final = ""
 NODE: Final = 8
@@ -390,9 +390,13 @@ def _vision(question: Question) -> dict[str, float]:
     each = max((question.batch or math.inf) / question.devices, 1.0)
     vit = question.family == "vit"
     image = vit or question.family == "cnn"
+    kind = convolutions_of(question.network) if question.family == "cnn" else None
     return {
         "base": 1.0,
         **{name: float(question.family == name) for name in families},
+        "depthwise": float(kind == "depthwise"),
+        "grouped": float(kind == "grouped"),
+        "dense 3 x 3": float(kind == "dense"),
         "tf32": formats["tf32"],
         "fp32": formats["fp32"],
         "own peak": single * math.log(8.0 * own / half),

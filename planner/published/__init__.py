@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from planner.published._named_workloads import (
     NamedWorkload,
+    convolutions_of,
     group_of,
     network_key,
     workload_of,
@@ -45,6 +46,7 @@ __all__ = [
     "accelerator_of",
     "accelerators_of",
     "configurations",
+    "convolutions_of",
     "faults",
     "format_of",
     "group_of",

@@ -22,7 +22,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
@@ -307,12 +307,54 @@ def network_key(model: str) -> str:
 
 
 def group_of(network: str) -> str:
-    """Return the kind of a network's key: its leading letters without those of a size."""
+    """Return the kind of a network's key: its leading letters without those of a size.
+
+    A prefix that names weights, a training recipe or attention over channels is left out, and so
+    are variants of the first layers: "sslresnet50" and "seresnet50d" are of the kind "resnet".
+    """
     if match := re.match(r"(vit|deit|swin|beit|xcit|cait)(?=[a-z]?\d|[tsblhg]$)", network):
         return match[1]
     match = re.match(r"[a-z]+", network)
     letters = match[0] if match else network
-    return re.sub(r"(?<=net)[bx-y]$|(tiny|small|base|large|xlarge|nano|pico|atto)$", "", letters)
+    kind = re.sub(r"(?<=net)[bx-y]$|(tiny|small|base|large|xlarge|nano|pico|atto)$", "", letters)
+    return _VARIANT.sub(r"\1", _ATTENTION.sub("", _RECIPE.sub("", kind)))
+
+
+_RECIPE: Final = re.compile(
+    r"^(gluon|ssl|swsl|legacy|ig|ensadv|adv)(?=(se)?(resne|inception|xception))"
+)
+_ATTENTION: Final = re.compile(
+    r"^(se|eca|ese|sk|gc|nf|csp)(?=(resnet|resnext|vovnet|darknet|mnasnet|mobilenet))"
+)
+_VARIANT: Final = re.compile(r"^(resnet|resnext)(aa|blur|rs|v|t|d|light)$")
+
+Convolutions = Literal["depthwise", "grouped", "dense"]
+
+
+def convolutions_of(network: str) -> Convolutions | None:
+    """Return how the convolutions of a network's key multiply, None for an even mixture or unknown.
+
+    "depthwise": most layers have a filter for each channel; their time is that of moving data.
+    "grouped": filters over groups of channels. "dense": full 3 x 3 convolutions have two thirds of
+    the operations or more; a bottleneck of ResNet-50 has half.
+    """
+    return next((kind for pattern, kind in _CONVOLUTIONS if pattern.search(network)), None)
+
+
+_CONVOLUTIONS: Final[tuple[tuple[re.Pattern[str], Convolutions], ...]] = (
+    (re.compile(r"^efficientnete[sml]"), "dense"),
+    (re.compile(
+        r"mobilenet|mnas|efficientnet|shufflenet|xception|ghostnet|mixnet|fbnet|lcnet|tinynet"
+        r"|hardcorenas|rexnet|nasnet|regnetz|edgenext|convmixer|mobilevit|convnext|haloneth|dw$"
+    ), "depthwise"),
+    (re.compile(r"resnext|regnet|resnest|^dpn|senet154|nfnet|dla\w*x|res2next|repvgg\w*g4"),
+     "grouped"),
+    (re.compile(
+        r"vgg|darknet|vovnet|selecsls|gernet|squeezenet|alexnet|resnet(10|18|34)(?!\d)"
+        r"|wideresnet|hrnet"
+    ), "dense"),
+)  # fmt: skip
+"""Parts of keys and the kind they mean, the first that fits."""
 
 
 def _plain(text: str) -> str:

@@ -397,11 +397,29 @@ def precision_of(
     if precision == "float32":
         if accelerator.kind == "tpu" or accelerator.id.startswith("trainium"):
             precision = "bfloat16"
-        elif "tensorfloat32" in accelerator.peak_flops_per_s and accelerator.maker == "NVIDIA":
+        elif (
+            "tensorfloat32" in accelerator.peak_flops_per_s
+            and accelerator.maker == "NVIDIA"
+            and not _multiplies_singly(row, workload)
+        ):
             precision = "tensorfloat32"
     if precision == "float8" and own_peak(accelerator, "float8") == half_peak(accelerator):
         precision = "bfloat16"
     return precision, bool(stated)
+
+
+def _multiplies_singly(row: PublishedRow, workload: NamedWorkload) -> bool:
+    """Return whether an image network in PyTorch stays in float32 on tensor units.
+
+    PyTorch has by default TensorFloat-32 in convolutions but not in products of matrices, which
+    are most of the work of networks of fully connected layers.
+    """
+    pytorch = "pytorch" in (row.framework or "").casefold()
+    image = workload.family in {"cnn", "vit"}
+    return pytorch and image and bool(_OF_MATRICES.match(workload.network))
+
+
+_OF_MATRICES: Final = re.compile(r"convnext|vit|deit|swin")
 
 
 def _usual_precision(row: PublishedRow, accelerator: Accelerator, workload: NamedWorkload) -> str:

@@ -145,3 +145,27 @@ def test_every_row_of_the_library_is_read() -> None:
     rows, skipped = read_rows(LIBRARY)
     assert skipped == []
     assert len(rows) == 10_350
+
+
+@pytest.mark.parametrize(
+    ("network", "kind"),
+    [
+        ("resnet18", "dense"),
+        ("resnet50", None),
+        ("vgg16bn", "dense"),
+        ("efficientnetb4", "depthwise"),
+        ("efficientnetem", "dense"),
+        ("convnextlarge", "depthwise"),
+        ("seresnext10132x4d", "grouped"),
+        ("", None),
+    ],
+)
+def test_the_name_of_a_network_says_how_its_convolutions_multiply(
+    network: str, kind: str | None
+) -> None:
+    assert convolutions_of(network) == kind
+
+
+def test_weights_and_recipes_make_no_kind_of_their_own() -> None:
+    assert {group_of(n) for n in ("sslresnet50", "gluonseresnet50d", "resnetrs50")} == {"resnet"}
+    assert group_of("tresnetm") != "resnet"
