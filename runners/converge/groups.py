@@ -110,8 +110,8 @@ class Group:
 def first(plan: Plan) -> list[Group]:
     """Return the group of each optimiser and batch size before any widening."""
     return [
-        Group(optimizer=o, batch=b, part=0, rates=rates(lowest, plan.learning_rates))
-        for o, lowest in plan.optimizers.items()
+        Group(optimizer=o, batch=b, part=0, rates=rates(settings.lowest_rate, plan.learning_rates))
+        for o, settings in plan.optimizers.items()
         for b in plan.batch
     ]
 

@@ -21,10 +21,9 @@ from planner.runs import Row, table_from_rows
 from planner.store.disk.files import write_once
 from planner.store.sealed.commit import commit_table, compact_name, try_folder
 from runners.converge import groups, spec
-from runners.converge.checks import variant
 from runners.converge.curves import NEVER
 from runners.converge.groups import Best, Group, Kept, Request, key_of
-from runners.converge.spec import Plan
+from runners.converge.spec import Plan, variant
 from runners.machine import environment, facts
 from runners.plan.spec import SpecError
 from runners.process.events import Event

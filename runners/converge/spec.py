@@ -19,21 +19,51 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Final
 
-from runners.converge import checks
+from msgspec import Meta, convert
+
+from runners.plan.fields import (
+    MOST,
+    Count,
+    Natural,
+    Positive,
+    Table,
+    Text,
+    Title,
+    Truth,
+    problems,
+    shown,
+    sound,
+    unknown,
+)
 from runners.plan.spec import SpecError, table
-from runners.workloads import CATALOGUE, DATASETS
+from runners.workloads import CATALOGUE, DATASETS, OPTIMIZERS, model_title
 
+
+def _one_of(names: Iterable[str]) -> Meta:
+    """Return the rule of a text that is one of these names."""
+    return Meta(
+        pattern=rf"\A(?:{'|'.join(map(re.escape, names))})\Z",
+        description=f"one of {', '.join(names)}",
+    )
+
+
+_Workload = Annotated[str, _one_of(CATALOGUE)]
+_Options = Annotated[Table, Meta(description="a table")]
+_Factor = Meta(gt=1, le=MOST)
+_Ratio = Meta(ge=1, le=MOST)
 TOGETHER: Final = frozenset(
     {"mlp", "simple-cnn", "vgg5", "resnet8-unnormalised", "row-lstm", "row-transformer"}
 )
 """Networks whose trials train side by side; others train one after the other."""
 FINE_BATCH: Final = 128
 """From this batch on every step is evaluated, unless a sweep has its own `fine_batch`."""
+SAMPLINGS: Final = ("epochwise", "with replacement")
 COARSEST: Final = 8
 """Steps between evaluations at the smallest batches: about 1 % of a training."""
 
@@ -46,22 +76,55 @@ class Rates:
     `widenings` times.
     """
 
-    factor: float = 2.0
-    count: int = 11
-    widenings: int = 3
-    widen_by: int = 2
+    factor: Annotated[
+        Annotated[int, _Factor] | Annotated[float, _Factor], Meta(description="a number above 1")
+    ] = 2.0
+    count: Annotated[
+        int,
+        Meta(
+            ge=3,
+            le=MOST,
+            description="a whole number from 3: a best rate lies between two others",
+        ),
+    ] = 11
+    widenings: Natural = 3
+    widen_by: Count = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """Limits of trials. `steps` and `epochs` add up, like steps to a target over the batch."""
 
-    steps: int = 300
-    epochs: float = 15.0
-    patience: float = 2.0
+    steps: Count = 300
+    epochs: Positive = 15.0
+    patience: Annotated[
+        Annotated[int, _Ratio] | Annotated[float, _Ratio], Meta(description="a number from 1")
+    ] = 2.0
     """A trial ends at this multiple of the best median: its rate cannot be the best."""
-    timeout_s: float = 1800.0
-    threads: int | None = None
+    timeout_s: Positive = 1800.0
+    threads: Count | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Optimizer:
+    """One optimiser's entry of [optimizers]."""
+
+    lowest_rate: Annotated[float, Meta(gt=0, le=MOST, description="a number above 0")]
+
+
+_Optimizers = Annotated[
+    Mapping[str, Optimizer], Meta(min_length=1, description="tables, as [optimizers.sgd]")
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """One entry of [[networks]]; its entries replace those of the table."""
+
+    workload: _Workload
+    options: _Options = field(default_factory=dict)
+    staleness: Natural = 0
+    optimizers: _Optimizers = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,30 +132,35 @@ class Plan:
     """A checked sweep of steps to a target. `optimizers` are names and their lowest rates."""
 
     name: str
-    title: str
-    about: str = ""
-    workload: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    dataset: str
-    train_samples: int
-    validation_samples: int
-    data_seed: int = 0
-    batch: tuple[int, ...]
-    seeds: int = 5
-    target: float
-    sampling: str = "epochwise"
-    evaluate_every: int | None = None
-    fine_batch: int | None = None
-    staleness: int = 0
-    together: bool = True
+    title: Title
+    about: Text = ""
+    workload: _Workload
+    options: _Options = field(default_factory=dict)
+    dataset: Annotated[str, _one_of(DATASETS)] = ""
+    """The workload's own, and all its samples, unless the file says otherwise."""
+    train_samples: Count = 0
+    validation_samples: Count = 0
+    data_seed: Natural = 0
+    batch: Annotated[
+        tuple[Count, ...],
+        Meta(min_length=1, description="a list of different whole numbers from 1"),
+    ]
+    seeds: Count = 5
+    target: Annotated[float, Meta(gt=0, lt=1, description="a validation error between 0 and 1")]
+    sampling: Annotated[str, _one_of(SAMPLINGS)] = "epochwise"
+    evaluate_every: Count | None = None
+    fine_batch: Count | None = None
+    staleness: Natural = 0
+    together: Truth = True
     learning_rates: Rates = field(default_factory=Rates)
     limits: Limits = field(default_factory=Limits)
-    optimizers: Mapping[str, float]
+    optimizers: _Optimizers
 
     @property
     def digest(self) -> str:
         """Hash of all settings of a trial but its batch; one result set holds one digest."""
         body = asdict(self)
+        body["optimizers"] = {n: entry.lowest_rate for n, entry in self.optimizers.items()}
         for name in ("title", "about", "batch"):
             del body[name]
         del body["limits"]["timeout_s"]
@@ -122,29 +190,88 @@ def read(path: Path) -> tuple[Plan, ...]:
     return of_networks(path.stem, table(path))
 
 
-def of_networks(name: str, body: Mapping[str, Any]) -> tuple[Plan, ...]:
+def variant(staleness: int) -> str:
+    """Return the name of training with gradients of this age [updates]; empty for fresh ones."""
+    updates = "update" if staleness == 1 else "updates"
+    return f"gradients {staleness} {updates} old" if staleness else ""
+
+
+def of_networks(name: str, body: Table) -> tuple[Plan, ...]:
     """Return a plan per entry of `networks`, or one for a table with a single workload.
 
     An entry's own workload, options and optimisers replace those of the table.
     """
     if "networks" not in body:
         return (from_table(name, body),)
-    if problems := checks.problems_of_networks(body):
-        raise SpecError(name, problems)
-    return tuple(from_table(name, whole) for whole in checks.per_network(body))
+    entries = body["networks"]
+    if not (isinstance(entries, list) and entries and all(isinstance(e, Mapping) for e in entries)):
+        raise SpecError(name, ["networks: must be tables, as [[networks]]."])
+    messages = [
+        message
+        for number, entry in enumerate(entries, 1)
+        for message in problems(entry, Network, f"networks {number}: ")
+    ]
+    if messages:
+        raise SpecError(name, messages)
+    shared = {k: v for k, v in body.items() if k != "networks"}
+    whole = [{**shared, **entry} for entry in entries]
+    if messages := [message for each in whole for message in _problems(each)]:
+        raise SpecError(name, messages)
+    plans = tuple(from_table(name, each) for each in whole)
+    titles = [f"{model_title(p.workload, p.options)} {variant(p.staleness)}" for p in plans]
+    if twice := [title.strip() for title in titles if titles.count(title) > 1]:
+        texts = [f"networks: {title} is listed twice. Remove one or change its options."
+                 for title in twice]  # fmt: skip
+        raise SpecError(name, texts)
+    return plans
 
 
-def from_table(name: str, body: Mapping[str, Any]) -> Plan:
+def from_table(name: str, body: Table) -> Plan:
     """Return the sweep of a TOML table."""
-    if problems := checks.problems(body):
-        raise SpecError(name, problems)
+    if messages := _problems(body):
+        raise SpecError(name, messages)
     data = DATASETS[body.get("dataset", CATALOGUE[body["workload"]].dataset)]
     samples = {"train_samples": data.train_samples, "validation_samples": data.validation_samples}
-    parts = {
-        "dataset": data.name,
-        "batch": tuple(body["batch"]),
-        "learning_rates": Rates(**body.get("learning_rates", {})),
-        "limits": Limits(**body.get("limits", {})),
-        "optimizers": {k: float(v["lowest_rate"]) for k, v in body["optimizers"].items()},
-    }
-    return Plan(name=name, **{**samples, **body, **parts})
+    return convert({**samples, **body, "name": name, "dataset": data.name}, Plan)
+
+
+def _problems(body: Table) -> list[str]:
+    """Return all problems of a sweep of one workload; an empty list if it can run."""
+    messages = problems(body, Plan)
+    entries = sound(body, Plan)
+    sizes = entries.get("batch", ())
+    if len(set(sizes)) < len(sizes):
+        text = f"batch: {shown(sizes)} has a size twice; it must be a list of different numbers."
+        messages.append(text)
+    optimizers = body.get("optimizers")
+    if isinstance(optimizers, Mapping):
+        messages += [unknown(f"optimizers.{name}:", name, OPTIMIZERS)
+                     for name in optimizers if name not in OPTIMIZERS]  # fmt: skip
+    return messages + _of_workload(entries)
+
+
+def _of_workload(entries: Table) -> list[str]:
+    """Return the problems between the network, its data and the batch sizes."""
+    workload = CATALOGUE.get(entries.get("workload", ""))
+    if workload is None:
+        return []
+    messages = [unknown(f"options.{k}:", k, workload.options)
+                for k in entries.get("options", {}) if k not in workload.options]  # fmt: skip
+    data = DATASETS[entries.get("dataset", workload.dataset)]
+    if data.task != workload.task:
+        messages.append(
+            f"dataset: {data.name} holds {data.task}, {workload.name} takes {workload.task}."
+        )
+    for name in ("train_samples", "validation_samples"):
+        held = getattr(data, name)
+        if not data.synthetic and entries.get(name, held) > held:
+            messages.append(f"{name}: is {entries[name]}; the data set holds {held}.")
+    train = entries.get("train_samples", data.train_samples)
+    large = [b for b in entries.get("batch", ()) if b > train]
+    if large and entries.get("sampling") != "with replacement":
+        sizes = ", ".join(map(str, large))
+        messages.append(
+            f"batch: {sizes} is more than the {train} training samples. Leave it out, or set "
+            'sampling = "with replacement" (such a batch repeats samples).'
+        )
+    return messages

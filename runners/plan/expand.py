@@ -13,7 +13,8 @@ import psutil
 
 from runners.plan import cases
 from runners.plan.cases import Case
-from runners.plan.spec import Spec, SpecError, Table
+from runners.plan.fields import Table
+from runners.plan.spec import Spec, SpecError
 from runners.workloads import CATALOGUE, DATASETS, OPTIMIZERS, PRECISIONS, PREDICTING
 
 FEEDS: Final = ("numpy", "generator", "PyDataset", "tf.data", "directory")
@@ -461,7 +462,7 @@ def expand(spec: Spec, host: Host) -> Expanded:
 
 def _sound_blocks(spec: Spec) -> list[tuple[int, Table]]:
     """Return the blocks to expand, each with its number from 1."""
-    return [(i, block) for i, block in enumerate(spec.blocks, 1) if i not in spec.wrong_blocks]
+    return [(i, block) for i, block in enumerate(spec.runs, 1) if i not in spec.wrong_blocks]
 
 
 def _check_size(spec: Spec) -> None:

@@ -16,98 +16,102 @@ largest batch that fits, then measures the smallest sufficient design (`runners.
 from __future__ import annotations
 
 import difflib
+import itertools
 import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
+
+from msgspec import Meta, convert
 
 from runners.launch.launcher import Launcher
 from runners.launch.launcher import from_table as launcher_of
-
-__all__ = [
-    "FACTORS",
-    "LONGEST_BYTES",
-    "MOST",
-    "SWEEPS",
-    "Cost",
-    "Factor",
-    "Limits",
-    "Spec",
-    "SpecError",
-    "Table",
-    "find",
-    "from_table",
-    "has_target",
-    "read",
-    "table",
-]
+from runners.plan.fields import (
+    MOST,
+    Count,
+    Natural,
+    Positive,
+    Table,
+    Text,
+    Title,
+    Truth,
+    fits,
+    problems,
+    unknown,
+    words,
+    wrong,
+)
 
 
-MOST: Final = 10**12
-"""Largest whole number in a sweep."""
-_SHOWN: Final = 80
-"""Characters of a wrong value that an error repeats."""
-
-Table = Mapping[str, Any]
+def _whole(least: int, most: int) -> Any:  # noqa: ANN401 - a type
+    return Annotated[
+        int, Meta(ge=least, le=most, description=f"a whole number from {least} to {most}")
+    ]
 
 
-@dataclass(frozen=True, slots=True)
-class Factor:
-    """Allowed values of one factor."""
-
-    types: tuple[type, ...]
-    at_least: float | None = None
-    automatic: bool = False
-    """Whether "auto" is allowed: chosen for this machine."""
-    at_most: float = MOST
+def _number(least: float, most: float) -> Any:  # noqa: ANN401 - a type
+    either = (
+        Annotated[int, Meta(ge=math.ceil(least), le=int(min(most, MOST)))]
+        | Annotated[float, Meta(ge=least, le=most)]
+    )
+    return Annotated[either, Meta(description=f"a number from {least:g} to {most:g}")]
 
 
-_WHOLE, _TRUTH, _TEXT = (int,), (bool,), (str,)
-FACTORS: Final[Mapping[str, Factor]] = MappingProxyType(
+def _auto(kind: Any) -> Any:  # noqa: ANN401 - a type
+    """Return the type that also allows "auto": chosen for this machine."""
+    return Annotated[kind | Literal["auto"], Meta(description=f'{words(kind)} or "auto"')]
+
+
+FACTORS: Final[Mapping[str, Any]] = MappingProxyType(
     {
-        "workload": Factor(_TEXT),
-        "options": Factor((dict,)),
-        "dataset": Factor(_TEXT),
-        "train_samples": Factor(_WHOLE, 1),
-        "steps_per_epoch": Factor(_WHOLE, 1),
-        "validation_samples": Factor(_WHOLE, 0),
-        "mode": Factor(_TEXT),
-        "variant": Factor(_TEXT),
-        "backend": Factor(_TEXT, automatic=True),
-        "engine": Factor(_TEXT, automatic=True),
-        "device": Factor(_TEXT, automatic=True),
-        "batch": Factor(_WHOLE, 1, automatic=True),
-        "epochs": Factor(_WHOLE, 1),
-        "optimizer": Factor(_TEXT),
-        "learning_rate": Factor((int, float), 1e-30, at_most=1e30),
-        "precision": Factor(_TEXT),
-        "validation": Factor(_TRUTH),
-        "augmentation": Factor(_TRUTH),
-        "storage": Factor(_TEXT),
-        "feed": Factor(_TEXT, automatic=True),
-        "workers": Factor(_WHOLE, 1, at_most=1024),
-        "multiprocessing": Factor(_TRUTH),
-        "drop_remainder": Factor(_TRUTH),
-        "steps_per_execution": Factor(_WHOLE, 1),
-        "jit": Factor(_TRUTH, automatic=True),
-        "threads": Factor(_WHOLE, 1, at_most=4096),
-        "timing": Factor(_TEXT),
-        "seed": Factor(_WHOLE, 0, at_most=2**32 - 1),
-        "devices": Factor(_WHOLE, 1, at_most=65_536),
-        "nodes": Factor(_WHOLE, 1),
-        "strategy": Factor(_TEXT),
-        "slow_share": Factor((int, float), 0.0, at_most=0.95),
-        "wait_s": Factor((int, float), 0.0, at_most=60.0),
-        "wait_sd_s": Factor((int, float), 0.0, at_most=60.0),
-        "micro_batches": Factor(_WHOLE, 1, at_most=1024),
-        "accelerator": Factor(_TEXT),
-        "pattern": Factor(_TEXT),
+        "workload": Text,
+        "options": Annotated[dict[str, Any], Meta(description="a table")],
+        "dataset": Text,
+        "train_samples": Count,
+        "steps_per_epoch": Count,
+        "validation_samples": Natural,
+        "mode": Text,
+        "variant": Text,
+        "backend": _auto(Text),
+        "engine": _auto(Text),
+        "device": _auto(Text),
+        "batch": _auto(Count),
+        "epochs": Count,
+        "optimizer": Text,
+        "learning_rate": _number(1e-30, 1e30),
+        "precision": Text,
+        "validation": Truth,
+        "augmentation": Truth,
+        "storage": Text,
+        "feed": _auto(Text),
+        "workers": _whole(1, 1024),
+        "multiprocessing": Truth,
+        "drop_remainder": Truth,
+        "steps_per_execution": Count,
+        "jit": _auto(Truth),
+        "threads": _whole(1, 4096),
+        "timing": Text,
+        "seed": _whole(0, 2**32 - 1),
+        "devices": _whole(1, 65_536),
+        "nodes": Count,
+        "strategy": Text,
+        "slow_share": _number(0.0, 0.95),
+        "wait_s": _number(0.0, 60.0),
+        "wait_sd_s": _number(0.0, 60.0),
+        "micro_batches": _whole(1, 1024),
+        "accelerator": Text,
+        "pattern": Text,
     }
 )
-"""Factors that a sweep may set, by name."""
+"""Types of the factors that a sweep may set, by name."""
+_LIMIT: Final = Meta(ge=-MOST, le=MOST)
+_OPTION: Final[Any] = Annotated[
+    bool | str | Annotated[int, _LIMIT] | Annotated[float, _LIMIT],
+    Meta(description="a number or a text"),
+]
 
 
 def factor_problems(where: str, table: Any, patterns: Table) -> list[str]:  # noqa: ANN401
@@ -116,69 +120,31 @@ def factor_problems(where: str, table: Any, patterns: Table) -> list[str]:  # no
         return [f"{where}: must be a table."]
     messages = []
     for name, entry in table.items():
-        factor = FACTORS.get(name)
-        if factor is None:
-            messages.append(unknown(name, tuple(FACTORS), f"in {where}"))
-            continue
-        values = entry if isinstance(entry, list) else [entry]
-        if not values:
-            messages.append(f"{where}: {name} is an empty list. Leave it out or give values.")
-        if name == "options" and isinstance(entry, list):
+        kind = FACTORS.get(name)
+        if kind is None:
+            messages.append(unknown(f"{where}: {name}", name, FACTORS))
+        elif name == "options" and isinstance(entry, list):
             messages.append(f"{where}: options must be one table; lists go into it.")
-        messages += [
-            f"{where}: {text}" for value in values if (text := _value_problem(name, factor, value))
-        ]
+        else:
+            messages += _value_problems(f"{where}: {name}", entry, kind)
+        if name == "options" and isinstance(entry, Mapping):
+            for option, values in entry.items():
+                messages += _value_problems(f"{where}: options: {option}", values, _OPTION)
         if name == "pattern":
-            messages += [unknown(v, tuple(patterns), f"in {where} (pattern)")
-                      for v in values if isinstance(v, str) and v not in patterns]  # fmt: skip
+            messages += [unknown(f"{where}: pattern {value!r}", value, patterns)
+                         for value in _listed(entry)
+                         if isinstance(value, str) and value not in patterns]  # fmt: skip
     return messages
 
 
-def _value_problem(name: str, factor: Factor, value: Any) -> str | None:  # noqa: ANN401
-    if value == "auto" and factor.automatic:
-        return None
-    sound = isinstance(value, factor.types) and (
-        factor.types == _TRUTH or not isinstance(value, bool)
-    )
-    if not sound:
-        kinds = {int: "a whole number", float: "a number", bool: "true or false", str: "text",
-                 dict: "a table"}  # fmt: skip
-        expected = kinds[factor.types[-1]] + (' or "auto"' if factor.automatic else "")
-        return f"{name} is {shown(value)}; it must be {expected}."
-    if factor.at_least is not None and not factor.at_least <= value <= factor.at_most:
-        return (
-            f"{name} is {shown(value)}; it must be at least {factor.at_least:g} "
-            f"and at most {factor.at_most:g}."
-        )
-    return _option_problem(value) if isinstance(value, dict) else None
+def _listed(entry: Any) -> list[Any]:  # noqa: ANN401 - a value, or a list of them
+    return entry if isinstance(entry, list) else [entry]
 
 
-def _option_problem(options: Table) -> str | None:
-    """Return the first problem of a table of options: numbers, texts, booleans or lists."""
-    for name, entry in options.items():
-        for value in entry if isinstance(entry, list) else [entry]:
-            plain = isinstance(value, str | bool) or (
-                isinstance(value, int | float) and abs(value) <= MOST
-            )
-            if not plain:
-                return f"options: {name} is {shown(value)}; it must be a number or a text."
-        if entry == []:
-            return f"options: {name} is an empty list. Leave it out or give values."
-    return None
-
-
-def shown(value: Any) -> str:  # noqa: ANN401 - any value
-    """Return a wrong value for an error message, shortened if long."""
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-
-
-def unknown(name: str, allowed: tuple[str, ...], where: str) -> str:
-    """Return an error for an unknown name, with the closest or all allowed names."""
-    close = difflib.get_close_matches(name, allowed, 1)
-    listed = f"Choose from: {', '.join(allowed)}." if allowed else "None are defined."
-    hint = f"Did you mean {close[0]}?" if close else listed
-    return f"{name}: is unknown {where}. {hint}"
+def _value_problems(where: str, entry: Any, kind: Any) -> list[str]:  # noqa: ANN401
+    if entry == []:
+        return [f"{where} is an empty list. Leave it out or give values."]
+    return [wrong(where, value, kind) for value in _listed(entry) if not fits(value, kind)]
 
 
 SWEEPS: Final = Path(__file__).parents[1] / "sweeps"
@@ -192,39 +158,48 @@ _LONGEST_LINE: Final = 4_000
 class Limits:
     """Limits of one run, and the number of attempts after a crash or kill."""
 
-    timeout_s: float = 1800.0
-    memory_share: float = 0.8
+    timeout_s: Positive = 1800.0
+    memory_share: Annotated[float, Meta(gt=0, le=1, description="a share above 0, at most 1")] = 0.8
     """Share of the memory that is free when the run starts."""
-    max_batch: int = 65_536
+    max_batch: Count = 65_536
     """Upper bound of a search for the largest batch [samples]."""
-    attempts: int = 3
+    attempts: Count = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
     """Prices of measuring; None means not given."""
 
-    currency: str = "USD"
-    price_per_hour: float | None = None
-    price_per_kwh: float | None = None
-    power_watts: float | None = None
+    currency: Text = "USD"
+    price_per_hour: Positive | None = None
+    price_per_kwh: Positive | None = None
+    power_watts: Positive | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
-    """A checked sweep. `blocks` are [[runs]] with defaults and patterns not yet filled in."""
+    """A checked sweep. `runs` are its blocks with defaults and patterns not yet filled in."""
 
     name: str
-    title: str
-    about: str = ""
-    epochs: int = 3
-    repeats: int = 1
+    title: Title
+    about: Text = ""
+    epochs: Count = 3
+    repeats: Count = 1
     limits: Limits = field(default_factory=Limits)
     cost: Cost = field(default_factory=Cost)
-    launch: Launcher = field(default_factory=Launcher)
-    defaults: Table = field(default_factory=dict)
-    patterns: Mapping[str, Table] = field(default_factory=dict)
-    blocks: tuple[Table, ...] = ()
+    launch: Annotated[Launcher, Meta(description="a table, as [launch]")] = field(
+        default_factory=Launcher
+    )
+    defaults: Annotated[Table, Meta(description="a table of factors, as [defaults]")] = field(
+        default_factory=dict
+    )
+    patterns: Annotated[Mapping[str, Any], Meta(description='tables, as [patterns."name"]')] = (
+        field(default_factory=dict)
+    )
+    runs: Annotated[
+        tuple[Any, ...],
+        Meta(min_length=1, description="[[runs]] blocks, each with a workload and a batch"),
+    ]
     wrong_blocks: frozenset[int] = frozenset()
     """Numbers of blocks that are not expanded: they have problems (see `SpecError.rest`)."""
 
@@ -239,15 +214,6 @@ class SpecError(ValueError):
         self.problems = tuple(dict.fromkeys(problems))
         lines = "\n  ".join(self.problems)
         super().__init__(f"{len(self.problems)} problem(s) in {name}:\n  {lines}")
-
-
-_TOP: Final = ("title", "about", "epochs", "repeats", "limits", "cost", "launch", "defaults",
-               "patterns", "runs")  # fmt: skip
-_NUMBERS: Final[Mapping[str, tuple[type, ...]]] = {
-    "timeout_s": (int, float), "memory_share": (int, float), "max_batch": (int,),
-    "attempts": (int,), "price_per_hour": (int, float), "price_per_kwh": (int, float),
-    "power_watts": (int, float),
-}  # fmt: skip
 
 
 def find(named: str) -> Path:
@@ -320,91 +286,41 @@ def from_table(name: str, body: Table) -> Spec:
     """Return the sweep of a TOML table."""
     if has_target(body):
         raise SpecError(name, ["it is a sweep of steps to a target. Use `converge`."])
-    problems = [*_top_problems(body), *_block_problems(body)]
-    if problems:
-        raise SpecError(name, problems, _rest(name, body))
-    top = {k: body[k] for k in ("title", "about", "epochs", "repeats") if k in body}
-    return Spec(
-        name=name,
-        limits=Limits(**body.get("limits", {})),
-        cost=Cost(**body.get("cost", {})),
-        launch=launcher_of(body.get("launch", {}))[0],
-        defaults=body.get("defaults", {}),
-        patterns=body.get("patterns", {}),
-        blocks=tuple(body["runs"]),
-        **top,
+    launch: Any = body.get("launch", {})
+    of_launch: list[str] = []
+    if isinstance(launch, Mapping):
+        launch, of_launch = launcher_of(launch)
+    whole = {**body, "launch": launch}
+    of_factors, rest = _factors(name, body)
+    if messages := [*problems(whole, Spec), *of_launch, *of_factors]:
+        raise SpecError(name, messages, rest)
+    return convert({**whole, "name": name}, Spec)
+
+
+def _factors(name: str, body: Table) -> tuple[list[str], Spec | None]:
+    """Return the problems of all factors, and a sweep of the sound blocks only.
+
+    None for the sweep if what its blocks share is wrong too.
+    """
+    defaults, patterns, blocks = (
+        body.get("defaults", {}),
+        body.get("patterns", {}),
+        body.get("runs"),
     )
-
-
-def _rest(name: str, body: Table) -> Spec | None:
-    """Return the sound blocks of a wrong sweep; None if what they share is wrong too."""
-    blocks, patterns = body.get("runs"), body.get("patterns", {})
-    if not isinstance(blocks, list) or not isinstance(patterns, Mapping):
-        return None
-    shared = [("defaults", body.get("defaults", {}), patterns)]
-    shared += [(pattern, table, {}) for pattern, table in patterns.items()]
-    if any(factor_problems(*part) for part in shared):
-        return None
-    wrong = {i for i, block in enumerate(blocks, 1) if factor_problems("", block, patterns)}
-    return Spec(
+    if not isinstance(patterns, Mapping) or not isinstance(blocks, list):
+        return [], None
+    sound = isinstance(defaults, Mapping)
+    shared = factor_problems("[defaults]", defaults, patterns) if sound else []
+    for pattern, entry in patterns.items():
+        shared += factor_problems(f'[patterns."{pattern}"]', entry, {})
+    each = [factor_problems(f"[[runs]] block {i}", b, patterns) for i, b in enumerate(blocks, 1)]
+    wrong_blocks = frozenset(i for i, messages in enumerate(each, 1) if messages)
+    rest = Spec(
         name=name,
         title="",
-        defaults=body.get("defaults", {}),
+        defaults=defaults,
         patterns=patterns,
-        blocks=tuple(blocks),
-        wrong_blocks=frozenset(wrong),
+        runs=tuple(blocks),
+        wrong_blocks=wrong_blocks,
     )
-
-
-def _top_problems(body: Table) -> list[str]:
-    messages = [unknown(k, _TOP, "at the top") for k in body if k not in _TOP]
-    if not (isinstance(body.get("title"), str) and body["title"].strip()):
-        messages.append("title: is missing. Describe the sweep in one line.")
-    if not isinstance(body.get("about", ""), str):
-        messages.append(f"about: is {shown(body['about'])}; it must be text.")
-    for name in ("epochs", "repeats"):
-        value = body.get(name, 1)
-        if not (_above_zero(value, (int,)) and value <= MOST):
-            messages.append(f"{name}: is {shown(value)}; it must be a whole number from 1.")
-    for name, record in (("limits", Limits), ("cost", Cost)):
-        allowed = tuple(record.__dataclass_fields__)
-        messages += _number_problems(name, body.get(name, {}), allowed)
-    launch = body.get("launch", {})
-    if not isinstance(launch, Mapping):
-        return [*messages, "launch: must be a table, as [launch]."]
-    return [*messages, *launcher_of(launch)[1]]
-
-
-def _number_problems(name: str, table: Any, allowed: tuple[str, ...]) -> list[str]:  # noqa: ANN401
-    if not isinstance(table, Mapping):
-        return [f"{name}: must be a table, as [{name}]."]
-    messages = [unknown(k, allowed, f"in [{name}]") for k in table if k not in allowed]
-    for key, value in table.items():
-        types = _NUMBERS.get(key)
-        if types and not _above_zero(value, types):
-            messages.append(f"{name}.{key}: is {shown(value)}; it must be a number above 0.")
-    if not isinstance(table.get("currency", ""), str):
-        messages.append(f"{name}.currency: is {shown(table['currency'])}; it must be text.")
-    share = table.get("memory_share", 0.5)
-    if isinstance(share, int | float) and share > 1:
-        messages.append(f"limits.memory_share: is {share}; it is a share, at most 1.")
-    return messages
-
-
-def _block_problems(body: Table) -> list[str]:
-    blocks, patterns = body.get("runs"), body.get("patterns", {})
-    if not isinstance(blocks, list) or not blocks:
-        return ["runs: is missing. Write at least one [[runs]] block with a workload and a batch."]
-    if not isinstance(patterns, Mapping):
-        return ['patterns: must be tables, as [patterns."name"].']
-    messages = factor_problems("[defaults]", body.get("defaults", {}), patterns)
-    for name, table in patterns.items():
-        messages += factor_problems(f'[patterns."{name}"]', table, {})
-    for i, block in enumerate(blocks, 1):
-        messages += factor_problems(f"[[runs]] block {i}", block, patterns)
-    return messages
-
-
-def _above_zero(value: Any, types: tuple[type, ...]) -> bool:  # noqa: ANN401 - any value
-    number = isinstance(value, types) and not isinstance(value, bool)
-    return number and value > 0 and math.isfinite(value)
+    return [*shared, *itertools.chain(*each)], rest if sound and not shared else None

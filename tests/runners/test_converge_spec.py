@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from runners.converge.spec import Plan, from_table, of_networks, read
+from runners.converge.spec import Optimizer, Plan, from_table, of_networks, read
 from runners.plan.spec import SWEEPS, SpecError
 from tests.runners.converge_stand_in import BODY
 
@@ -39,7 +39,7 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
         "title: is missing",
         "options.width: is unknown",
         "dataset: synthetic-tokens holds tokens, mlp takes images",
-        "batch: is [8, 8]",
+        "batch: [8, 8] has a size twice",
         "seeds: is 0",
         "target: is 2.5; it must be a validation error between 0 and 1",
         "sampling: is 'at random'",
@@ -59,7 +59,7 @@ def test_a_table_of_wrong_types_is_refused_and_not_a_crash() -> None:
     result = _problems({"title": 3, "workload": ["mlp"], "batch": 8, "target": "low",
                       "learning_rates": [1], "optimizers": {"sgd": 0.1}, "limits": 3})  # fmt: skip
     assert "workload: is ['mlp']" in result
-    assert "optimizers.sgd: must be a table" in result
+    assert "optimizers.sgd: is 0.1; it must be a table" in result
 
 
 def test_a_batch_larger_than_the_set_needs_sampling_with_replacement() -> None:
@@ -128,7 +128,9 @@ def test_a_network_has_its_own_options_and_optimisers_and_the_rest_of_the_table(
     assert (first.workload, first.options, list(first.optimizers)) == (
         "mlp", {"units": 8}, ["sgd", "adam"],
     )  # fmt: skip
-    assert (second.workload, dict(second.optimizers)) == ("row-lstm", {"momentum": 0.5})
+    assert (second.workload, dict(second.optimizers)) == (
+        "row-lstm", {"momentum": Optimizer(lowest_rate=0.5)},
+    )  # fmt: skip
     assert first.batch == second.batch
 
 

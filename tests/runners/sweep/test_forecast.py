@@ -184,7 +184,8 @@ def context(**cost: Any) -> Context:  # noqa: ANN401 - prices
     """A sweep that costs that; nothing of it is run."""
     nowhere = Path("/nowhere")
     return Context(
-        spec=Spec(name="s", title="t", cost=Cost(**cost)), host=Host(device="cpu", backends=()),
+        spec=Spec(name="s", title="t", runs=(), cost=Cost(**cost)),
+        host=Host(device="cpu", backends=()),
         pythons={}, expanded=Expanded(cases=()), results=nowhere, folder=nowhere, state=nowhere,
         facts=FACTS, environ={}, memory_bytes=None, licence="x",
     )  # fmt: skip

@@ -22,7 +22,7 @@ def context(tmp: Path, cases: int = 2) -> Context:
     """A sweep of so many batch sizes whose results are in tmp/results/mine."""
     made = tuple(case(batch=16 * 4**n, train_samples=160 * 4**n) for n in range(cases))
     return Context(
-        spec=Spec(name="s", title="t", cost=Cost(price_per_hour=2.0)), licence="x",
+        spec=Spec(name="s", title="t", runs=(), cost=Cost(price_per_hour=2.0)), licence="x",
         host=Host(device="cpu", backends=("tensorflow",)), pythons=bench(tmp).pythons,
         expanded=Expanded(cases=made), results=tmp / "results", folder=tmp / "results" / "mine",
         state=tmp / "state", facts=FACTS, environ={}, memory_bytes=None,
