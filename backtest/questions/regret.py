@@ -32,8 +32,8 @@ from backtest.questions.figure import (
 from backtest.questions.methods import fit_perfect_speed_up
 from planner.convergence import ConvergenceCurve, fit_convergence
 from planner.core import Estimate, Floats
+from planner.fits import product
 from planner.scaling import ScalingCurve, fit_scaling
-from planner.time_to_target import product
 
 QUESTION: Final = "choice of devices and batch"
 COUNTS: Final = (1, 2, 4, 8, 12, 16)

@@ -5,5 +5,3 @@ It imports nothing of the program, so that the limits can be read in two files.
 
 from planner.apart._messages import Pipes, ended, read, started, write
 from planner.apart._walls import leave_network, no_more_than
-
-__all__ = ["Pipes", "ended", "leave_network", "no_more_than", "read", "started", "write"]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from planner.catalog._combine import (
-    SAME,
     STALE_MONTHS,
-    Merged,
     Words,
     accelerator_named,
     accelerators_alike,
@@ -24,7 +22,7 @@ from planner.catalog._records import (
     Origin,
     Tariff,
 )
-from planner.catalog._rows import Parsed, Problem, csv_of, parse_csv, parse_rows, table_of
+from planner.catalog._rows import Parsed, Problem, csv_of, parse_csv, table_of
 from planner.catalog._schema import (
     LIMITS,
     TABLE_NAMES,
@@ -37,38 +35,3 @@ from planner.catalog.live_offers import (
     LiveOffers,
     has_library,
 )
-
-__all__ = [
-    "LIMITS",
-    "PRECISIONS",
-    "SAME",
-    "STALE_MONTHS",
-    "TABLES",
-    "TABLE_NAMES",
-    "Accelerator",
-    "Catalog",
-    "Column",
-    "LiveOffers",
-    "Merged",
-    "Offer",
-    "Origin",
-    "Parsed",
-    "Problem",
-    "TableName",
-    "Tariff",
-    "Words",
-    "accelerator_named",
-    "accelerators_alike",
-    "catalog_page",
-    "csv_of",
-    "has_library",
-    "is_stale",
-    "merged",
-    "offers_of",
-    "parse_csv",
-    "parse_rows",
-    "table_of",
-    "tariff_of",
-    "with_known_accelerators",
-    "words_of",
-]

@@ -30,28 +30,3 @@ from planner.convergence.fit import (
     missed_around,
     refusal_missed,
 )
-
-__all__ = [
-    "COARSE",
-    "MAX_SCATTER",
-    "NARROW",
-    "PRIOR",
-    "TOO_COARSE",
-    "TOO_FAR",
-    "BestRates",
-    "ConvergenceCurve",
-    "StepsToTarget",
-    "best_learning_rates",
-    "fit_convergence",
-    "goal_text",
-    "group_medians",
-    "is_stricter",
-    "missed_around",
-    "refusal_missed",
-    "set_labels",
-    "steps_of",
-    "steps_to_target",
-    "target_text",
-    "targets_of",
-    "usual_target",
-]

@@ -12,13 +12,3 @@ from planner.effects._effect import (
     factor_effects,
 )
 from planner.effects._tables import effect_rows, effects_of
-
-__all__ = [
-    "BROUGHT",
-    "FactorEffect",
-    "FactorRun",
-    "effect_rows",
-    "effects_of",
-    "factor_effect",
-    "factor_effects",
-]

@@ -48,26 +48,6 @@ from planner.core import (
 from planner.epochs import SAME, SESSION_DOF, SESSION_SD, UNDECIDED
 from planner.runs import IDENTITY
 
-__all__ = [
-    "BROUGHT",
-    "DIFFER",
-    "ELSEWHERE",
-    "ENOUGH",
-    "FEW_PAIRS",
-    "NOT_COUNTED",
-    "PLAINEST",
-    "VALIDATION_WORK",
-    "BatchEffect",
-    "FactorEffect",
-    "FactorRun",
-    "Value",
-    "factor_effect",
-    "factor_effects",
-    "factor_runs",
-    "value_in_words",
-]
-
-
 Value = str | bool | int | None
 
 VALIDATION_WORK: Final = 1.0 / 3.0

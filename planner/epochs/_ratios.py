@@ -35,19 +35,6 @@ from planner.runs import EPOCHS, EpochPrior
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = [
-    "MEASURE_AGAIN",
-    "UNDECIDED",
-    "RatioReport",
-    "RunTimes",
-    "SpeedUp",
-    "SystemsReport",
-    "TimedRun",
-    "ratio_report",
-    "systems_of",
-    "systems_report",
-]
-
 
 def speed_up(against: Estimate | Refusal, total: Estimate | Refusal) -> Estimate | None:
     """Return how many times faster `total` is than `against`; below 1 it is slower.

@@ -28,28 +28,6 @@ from planner.core import LEVEL, Floats, Text, positive, t_quantile
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "ARRAYS",
-    "KAPPA",
-    "NU0",
-    "PARAMETERS",
-    "ROUNDING",
-    "SD0",
-    "STEP_TIMES",
-    "Lines",
-    "Prior",
-    "degrees_of_freedom",
-    "fit_lines",
-    "intercept_interval",
-    "log_half_width",
-    "log_interval",
-    "octaves_outside",
-    "predict_lines",
-    "ratio_interval",
-    "scatter_variance",
-    "slope_interval",
-]
-
 
 PARAMETERS: Final = 2
 

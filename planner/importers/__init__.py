@@ -6,9 +6,9 @@ stated by the user (`Stated`), never assumed. Files are read in a process apart 
 """
 
 from planner.importers._apart import read
-from planner.importers._commit import Imported, commit
+from planner.importers._commit import commit
 from planner.importers._disk import given_from
-from planner.importers._preview import Located, Preview, located, preview, refused
+from planner.importers._preview import Preview, located, preview, refused
 from planner.importers._sources import SOURCES, guess, rows_of
 from planner.importers.formats import (
     MOST_BYTES,
@@ -19,25 +19,3 @@ from planner.importers.formats import (
 )
 from planner.importers.formats import typed as fact
 from planner.importers.formats.logs.template import header
-
-__all__ = [
-    "MOST_BYTES",
-    "SOURCES",
-    "Given",
-    "Imported",
-    "Located",
-    "Preview",
-    "Source",
-    "SourceError",
-    "Stated",
-    "commit",
-    "fact",
-    "given_from",
-    "guess",
-    "header",
-    "located",
-    "preview",
-    "read",
-    "refused",
-    "rows_of",
-]

@@ -12,8 +12,6 @@ from planner.store.disk.files import write_once
 from planner.store.sealed.commit import commit_table, compact_name, refuse_contradictions
 from planner.store.sealed.result_set import NAME, UNOFFICIAL, set_text
 
-__all__ = ["Imported", "commit"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:

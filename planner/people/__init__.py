@@ -13,17 +13,3 @@ from planner.people.roles import (
     person_of,
     read_rules,
 )
-
-__all__ = [
-    "ADMIN",
-    "ANONYMOUS",
-    "CONTRIBUTOR",
-    "RANK",
-    "SETTING",
-    "VIEWER",
-    "Person",
-    "Role",
-    "Rules",
-    "person_of",
-    "read_rules",
-]

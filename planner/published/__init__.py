@@ -35,28 +35,3 @@ from planner.published.configurations import (
     own_peak,
     precision_of,
 )
-
-__all__ = [
-    "COLUMNS",
-    "LEAST_BERT_SAMPLES",
-    "Configuration",
-    "NamedWorkload",
-    "PublishedRow",
-    "RunRecords",
-    "accelerator_of",
-    "accelerators_of",
-    "configurations",
-    "convolutions_of",
-    "faults",
-    "format_of",
-    "group_of",
-    "half_peak",
-    "network_key",
-    "own_peak",
-    "precision_of",
-    "read_rows",
-    "rows_of",
-    "run_records",
-    "unknown_accelerators",
-    "workload_of",
-]

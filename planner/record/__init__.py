@@ -11,5 +11,3 @@ framework's name, version and device are read from the module that the script ha
 """
 
 from planner.record._epoch_times import EpochTimes
-
-__all__ = ["EpochTimes"]

@@ -12,26 +12,3 @@ from planner.report._letterhead import MOST_NAME, MOST_TEXT, NO_LETTERHEAD, Lett
 from planner.report._logo import MOST_BYTES as MOST_LOGO_BYTES
 from planner.report._logo import logo_uri
 from planner.report._public import SETTING, public_url, with_base
-
-__all__ = [
-    "CREDITS",
-    "MOST_LOGO_BYTES",
-    "MOST_NAME",
-    "MOST_TEXT",
-    "NO_LETTERHEAD",
-    "SETTING",
-    "AnswerReport",
-    "Chart",
-    "Letterhead",
-    "Table",
-    "answer_page",
-    "answers",
-    "capacity_charts",
-    "capacity_page",
-    "capacity_tables",
-    "compare_page",
-    "headed",
-    "logo_uri",
-    "public_url",
-    "with_base",
-]

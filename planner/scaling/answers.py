@@ -19,20 +19,6 @@ if TYPE_CHECKING:
     from planner.scaling._terms import LargestCount
     from planner.scaling.fit import ScalingCurve
 
-__all__ = [
-    "KAPPA",
-    "TANGLED",
-    "Kind",
-    "Shares",
-    "SpeedUp",
-    "grid",
-    "octaves",
-    "places_of",
-    "shares",
-    "speed_up",
-    "step_time",
-]
-
 
 TANGLED: Final = Refusal(
     reason="These runs do not determine it: batch, devices and launch mode changed together.",

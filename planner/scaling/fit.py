@@ -56,8 +56,6 @@ from planner.throughput import FAR, MAX_SCATTER, NARROW, TOO_FAR
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["FADING", "NO_FORM", "LinkCost", "ScalingCurve", "fit_scaling"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkCost:

@@ -5,13 +5,10 @@ and uneven workers, `_sentences` the words. The laws are those of `planner.scali
 """
 
 from planner.scaling_out._answer import (
-    MOST_BATCHES,
     Answer,
     CountAnswer,
     Crossing,
-    Hold,
     Question,
-    Total,
     UnevenAnswer,
     answer_of,
     slow_answer,
@@ -19,7 +16,6 @@ from planner.scaling_out._answer import (
 from planner.scaling_out._sentences import (
     batch_text,
     best_of,
-    crossing_sentence,
     devices,
     host_share,
     link_ratio,
@@ -27,27 +23,3 @@ from planner.scaling_out._sentences import (
     uneven_sentence,
 )
 from planner.scaling_out._series import Point, Series, series_of
-
-__all__ = [
-    "MOST_BATCHES",
-    "Answer",
-    "CountAnswer",
-    "Crossing",
-    "Hold",
-    "Point",
-    "Question",
-    "Series",
-    "Total",
-    "UnevenAnswer",
-    "answer_of",
-    "batch_text",
-    "best_of",
-    "crossing_sentence",
-    "devices",
-    "host_share",
-    "link_ratio",
-    "sentences",
-    "series_of",
-    "slow_answer",
-    "uneven_sentence",
-]

@@ -5,7 +5,6 @@ communication and the predicted step.
 """
 
 from planner.splits._splits import (
-    NODE_LINK,
     SPLIT_EFFICIENCY,
     Cut,
     Split,
@@ -16,16 +15,3 @@ from planner.splits._splits import (
     split_sentences,
     splits,
 )
-
-__all__ = [
-    "NODE_LINK",
-    "SPLIT_EFFICIENCY",
-    "Cut",
-    "Split",
-    "advice",
-    "batched_cuts",
-    "cut_of",
-    "cuts_of",
-    "split_sentences",
-    "splits",
-]

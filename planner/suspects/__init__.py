@@ -17,17 +17,3 @@ from planner.suspects._checks import (
     narrowed,
     suspects,
 )
-
-__all__ = [
-    "ANY",
-    "LEFT_OUT",
-    "NAMES",
-    "NONE",
-    "UNLIKE",
-    "Flag",
-    "by_run",
-    "left_out",
-    "named",
-    "narrowed",
-    "suspects",
-]

@@ -74,7 +74,7 @@ class Frontier:
     `devices` has shape (d,), `batch` [samples] (b,); `time_s` [s], `cost` [currency of the price,
     device-hours at price 1] and `non_dominated` have shape (d, b). Time and cost are NaN where a
     curve refuses or a device would have less than one sample. They have no intervals:
-    `planner.time_to_target.goodput.product` computes that of a chosen point.
+    `planner.fits.product` computes that of a chosen point.
     """
 
     devices: Floats

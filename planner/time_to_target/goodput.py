@@ -59,8 +59,6 @@ from planner.scaling import ScalingCurve, at_place
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["NAMES", "best_batch", "goodput", "minimum_time", "product", "time_to_target"]
-
 
 def best_batch(
     throughput: StepTimeCurve | ScalingCurve | Refusal,

@@ -35,27 +35,8 @@ from planner.transfer._records import (
     DataSheet,
     Decision,
     Library,
-    Neighbour,
-    NextRun,
     Rung,
     Transferred,
 )
 from planner.transfer._rungs import best_answer
 from planner.transfer.decide import decide
-
-__all__ = [
-    "BASIS_OF",
-    "Cell",
-    "DataSheet",
-    "Decision",
-    "Library",
-    "Neighbour",
-    "NextRun",
-    "Rung",
-    "Transferred",
-    "best_answer",
-    "decide",
-    "fit_library",
-    "transfer",
-    "with_speeds",
-]

@@ -21,5 +21,3 @@ SERVER: Final = "--server"
 PLACE: Final = "EPOCHWISE_PLACE"
 """Environment variable of a worker that is not started locally: its launch, nodes and workers of a
 node, as JSON."""
-
-__all__ = ["LOCAL", "PLACE", "SERVER"]

@@ -28,21 +28,6 @@ import psutil
 from runners.process import events
 from runners.process.events import Event
 
-__all__ = [
-    "FAMILY_S",
-    "GUARD",
-    "POLL_S",
-    "ROOT",
-    "Ended",
-    "Limits",
-    "Status",
-    "Stopped",
-    "classify",
-    "kernel_kills",
-    "supervise",
-]
-
-
 _GONE_S: Final = 10.0
 """Time limit for killed processes to disappear [s]."""
 

@@ -8,7 +8,14 @@ from typing import Final
 
 import pytest
 
-from planner.published import COLUMNS, PublishedRow, read_rows, rows_of
+from planner.published import (
+    COLUMNS,
+    PublishedRow,
+    convolutions_of,
+    group_of,
+    read_rows,
+    rows_of,
+)
 
 LIBRARY: Final = Path(__file__).resolve().parents[3] / "shared" / "library"
 HEADER: Final = "\t".join(COLUMNS)

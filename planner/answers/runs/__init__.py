@@ -7,11 +7,3 @@ from planner.answers.runs._suspect_runs import (
     suspects_of,
     with_priors,
 )
-
-__all__ = [
-    "NO_SUSPECTS",
-    "Suspects",
-    "priors_of",
-    "suspects_of",
-    "with_priors",
-]

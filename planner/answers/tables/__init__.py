@@ -9,15 +9,3 @@ from planner.answers.tables._how_long import (
     total_in_words,
 )
 from planner.answers.tables._throughput import answer_sentences, batch_rows, curve_sources
-
-__all__ = [
-    "answer_rows",
-    "answer_sentences",
-    "batch_rows",
-    "curve_sources",
-    "epochs_rows",
-    "half_width",
-    "ratio_rows",
-    "run_sources",
-    "total_in_words",
-]

@@ -6,13 +6,3 @@ The list of them is in `planner.importers`. A module opens no file.
 
 from planner.importers.formats.given import MOST_BYTES, Given, SourceError
 from planner.importers.formats.source import Row, Source, Stated, typed
-
-__all__ = [
-    "MOST_BYTES",
-    "Given",
-    "Row",
-    "Source",
-    "SourceError",
-    "Stated",
-    "typed",
-]
