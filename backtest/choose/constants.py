@@ -318,8 +318,6 @@ networks._memory:BACKWARD_PER_FORWARD | factor
     | none: Kaplan et al. 2020 | none
 networks._memory:ATTENTION_PER_TOKEN | FLOP | per layer, width and token of the context, forward
     | none: Narayanan et al. 2021 | none
-cost._costs:MUCH_LOST | share | of the time interrupted: above it the wall time is > 3 % too long
-    | definition | none
 mfu._model:REPEAT_SD | sd of ln | between two runs of one configuration
     | MLPerf Training, submitters of one accelerator, count and batch | mfu
 mfu._model:COUNT_SD | sd of ln | of the speed per square root of a doubling of the device count

@@ -10,7 +10,6 @@ numbers or arrays is in one module, with units, limits and source:
     per epoch, per hour of work                    per_epoch, ...              break_even
     utilisation above which owning is cheaper      break_even                  break_even
     months until it has paid for itself            payback                     payback
-    a cost with its interval                       cost_of_renting, ...        _costs
     draws of times and prices                      draw_times, draw_record     _costs, _draws
     cheapest, fastest, in time                     probability_..., quantiles  _draws
     effect of each input                           sensitivity                 sensitivity
@@ -22,12 +21,9 @@ Formulas take a range at its likely value; functions that end in an `Estimate` d
 from planner.cost._costs import (
     Uncertainty,
     billed_s,
-    cost_of_owning,
-    cost_of_renting,
     draw_time,
     draw_times,
     lost_share,
-    refuse_rental,
     rent_per_month,
     rent_per_run,
     wall_s,

@@ -1,4 +1,4 @@
-"""Cost of a run with its interval, from joint draws of time and prices.
+"""Cost of a rented run, and draws of its time.
 
 Cost of a rented run:
 
@@ -9,9 +9,9 @@ Cost of a rented run:
     run    = month / runs
 
 Interruptions are a Poisson process while the instance is rented; each costs the work since the last
-checkpoint and the restart (renewal-reward). At a share of 1 a run never ends: infinity here, a
-sentence by `refuse_rental`. Limits: the wall time is too long above a share of `MUCH_LOST`. Only
-the mean is computed, and rounding up applies to it. Waiting for an instance is billed, though not
+checkpoint and the restart (renewal-reward). At a share of 1 a run never ends: infinity. Limits: the
+wall time is over 3 % too long above a share of 0.2. Only the mean is computed, and rounding up
+applies to it. Waiting for an instance is billed, though not
 by all providers. Hours above a commitment cost the same as committed ones.
 
 Draws of a time from an `Estimate` with the central interval [low, high]:
@@ -23,8 +23,7 @@ The normals `common` and `own` are multiplied by sqrt(dof/chi-squared) for Stude
 quantile at (1 + level)/2. So the median is the value and the interval is kept, even if asymmetric.
 The common part of options estimated from one workload cancels between them. Limits: below the value
 a time with a low end of 0 or less is drawn as the mirror of its upper side. With an infinite high
-end half of the draws are infinite. Exact inputs give one number. Basis and
-reasons of a cost are the time's.
+end half of the draws are infinite. Exact inputs give one number.
 
 Evidence: docs/evidence.md#cost-of-interruptions.
 """
@@ -40,18 +39,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import chdtri, ndtri, stdtrit
 
-from planner.core import Estimate, Floats, Refusal, Text, speak_once
+from planner.core import Estimate, Floats, Text, speak_once
 from planner.cost._draws import (
     ONCE,
     Drawing,
-    draw_amount,
-    draw_record,
     middles,
     order,
-    quantiles,
 )
-from planner.cost._own import own_per_run, refuse_owned
-from planner.cost._records import SECONDS_PER_HOUR, Amount, Owned, Rental, checked, likely
+from planner.cost._records import SECONDS_PER_HOUR, Rental, checked, likely
 
 SAME: Final = 1e-9
 """An increment is not begun by less than this share of it: 3600.0000001 s is one hour."""
@@ -138,23 +133,6 @@ def rent_per_run(rental: Rental, work_s: ArrayLike, runs_per_month: ArrayLike = 
             "or at least a part of a run: 0.5 is one in two months."
         )
     return np.asarray(rent_per_month(rental, work_s, runs) / runs)
-
-
-def refuse_rental(rental: Rental) -> Refusal | None:
-    """Return why a run never ends on this rental, at its likely values, or None where it does."""
-    share = float(np.min(lost_share(rental)))
-    if share < 1.0:
-        return None
-    often = float(np.min(likely(rental.interruptions_per_hour)))
-    return Refusal(
-        reason=Text(
-            "With {often:g} interruptions an hour, each costing {share:g} s of lost "
-            "work and restart, nothing is left of an hour: a run never ends.",
-            often=often,
-            share=3600 * share / often,
-        ),
-        measure_next="Save a checkpoint more often, or rent an instance without interruptions.",
-    )
 
 
 NORMAL: Final = float("inf")
@@ -313,107 +291,3 @@ def _checked(time: Estimate, key: str) -> tuple[float, float, float]:
         problems.append(Text("{key} has an interval from 0 s to infinity. Leave it out.", key=key))
     speak_once(problems)
     return value, low if low > 0.0 else value * (value / high), high
-
-
-MUCH_LOST: Final = 0.2
-"""Above this share of interrupted time the formula of the wall time is more than 3 % too long."""
-
-
-def cost_of_renting(
-    rental: Rental,
-    work: Estimate | Refusal,
-    *,
-    runs_per_month: float = 1.0,
-    key: str = "rent",
-    uncertainty: Uncertainty = NONE_SHARED,
-    drawing: Drawing = ONCE,
-) -> Estimate | Refusal:
-    """Return the cost of a run on a rented instance [USD].
-
-    If `work` is a time to target, this is the cost of the target.
-
-    Args:
-        rental: its ranges are drawn.
-        work: what the run takes uninterrupted [s], or a refusal.
-        runs_per_month: above 0; they share a commitment.
-        key: of the option, such as its name, see `planner.cost.draw_time`.
-        uncertainty: degrees of freedom of the time, and its part in common with other options.
-        drawing: seed and number of draws.
-
-    Returns:
-        The cost with the level, basis and reasons of `work`, or a `Refusal`: the one passed in, or
-        if interruptions leave no working time.
-
-    Raises:
-        ValueError: a number is out of its bounds.
-    """
-    if isinstance(work, Refusal):
-        return work
-    if refusal := refuse_rental(rental):
-        return refusal
-    time_s = draw_time(work, key, uncertainty, drawing)
-    drawn = draw_record(rental, key, drawing)
-    return _estimate_of(
-        rent_per_run(drawn, time_s, runs_per_month), work, _interrupted(rental), drawing
-    )
-
-
-def cost_of_owning(
-    owned: Owned,
-    work: Estimate | Refusal,
-    utilisation: Amount,
-    *,
-    key: str = "own",
-    uncertainty: Uncertainty = NONE_SHARED,
-    drawing: Drawing = ONCE,
-) -> Estimate | Refusal:
-    """Return the cost of a run on a bought machine [USD], with its part of the year's costs.
-
-    Args:
-        owned: its ranges are drawn.
-        work: what the run takes on it [s], or a refusal.
-        utilisation: share of the year in which it works, on these runs or others, above 0 to 1.
-        key: of the option, such as its name, see `planner.cost.draw_time`.
-        uncertainty: degrees of freedom of the time, and its part in common with other options.
-        drawing: seed and number of draws.
-
-    Returns:
-        As `cost_of_renting`; a `Refusal` at life 0 and at utilisations of 0 and above 1.
-
-    Raises:
-        ValueError: a number is out of its bounds.
-    """
-    if isinstance(work, Refusal):
-        return work
-    if refusal := refuse_owned(owned, likely(utilisation)):
-        return refusal
-    share = draw_amount(utilisation, f"{key}: utilisation", drawing)
-    time_s = draw_time(work, key, uncertainty, drawing)
-    return _estimate_of(
-        own_per_run(draw_record(owned, key, drawing), time_s, share), work, (), drawing
-    )
-
-
-def _estimate_of(
-    cost: Floats, work: Estimate, more_reasons: tuple[str, ...], drawing: Drawing
-) -> Estimate:
-    return quantiles(
-        np.broadcast_to(cost, (drawing.draws,)),
-        level=work.level,
-        basis=work.basis,
-        reasons=(*work.reasons, *more_reasons),
-    )
-
-
-def _interrupted(rental: Rental) -> tuple[str, ...]:
-    share = float(np.max(lost_share(rental)))
-    if share <= MUCH_LOST:
-        return ()
-    return (
-        Text(
-            "Interruptions take {share:.0f} % of the rented time; above {much_lost:.0f} "
-            "% its cost is overestimated. Save a checkpoint more often.",
-            share=100 * share,
-            much_lost=100 * MUCH_LOST,
-        ),
-    )

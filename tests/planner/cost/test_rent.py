@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from planner.core import Refusal
 from planner.cost import (
     Range,
     Rental,
@@ -15,7 +14,6 @@ from planner.cost import (
     lost_share,
     per_epoch,
     per_hour_of_work,
-    refuse_rental,
     rent_per_month,
     rent_per_run,
     wall_s,
@@ -78,18 +76,10 @@ def test_an_increment_of_0_bills_what_was_used_and_a_minimum_holds() -> None:
     assert billed_s(exact, [0, 59.5, 61.25]).tolist() == [60, 60, 61.25]
 
 
-def test_a_run_that_never_ends_is_refused_and_costs_no_end_even_for_nothing() -> None:
+def test_a_run_that_never_ends_costs_no_end_even_for_nothing() -> None:
     assert wall_s(ENDLESS, HOUR) == np.inf
     assert rent_per_run(replace(ENDLESS, price_per_hour=0), HOUR) == np.inf
     assert rent_per_month(ENDLESS, HOUR, 0) == 0
-    result = refuse_rental(ENDLESS)
-    assert isinstance(result, Refusal)
-    assert result.reason == (
-        "With 3 interruptions an hour, each costing 1200 s of lost work and restart, nothing is "
-        "left of an hour: a run never ends."
-    )
-    assert "checkpoint" in result.measure_next
-    assert refuse_rental(SPOT) is None
 
 
 def test_price_0_and_no_work_cost_nothing_but_what_is_around_a_run() -> None:
