@@ -50,7 +50,7 @@ def sweep_sentence(status: SweepStatus, of: Condition) -> str:
         "{finished:,} of {runs_of_sweep} measured{failed_runs}",
         finished=status.finished,
         runs_of_sweep=_runs_of_sweep(status.planned),
-        failed_runs=_failed_runs(status),
+        failed_runs=f" ({status.failed:,} failed)" if status.failed else "",
     )
     name = status.title or status.sweep
     if of == "waiting":
@@ -65,10 +65,6 @@ def sweep_sentence(status: SweepStatus, of: Condition) -> str:
         took = f" in {in_words(_took(status))}" if status.ended_at and status.started_at else ""
         return Text("{name}: {done}{took}.", name=name, done=done, took=took)
     return Text("{name}: {of} after {done}.", name=name, of=of, done=done)
-
-
-def _failed_runs(status: SweepStatus) -> str:
-    return f" ({status.failed:,} failed)" if status.failed else ""
 
 
 def explanation(status: SweepStatus, of: Condition) -> str:

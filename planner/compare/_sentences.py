@@ -172,7 +172,7 @@ def _result(option: str, does: str, row: Row, display: Display) -> Text:
     time = "" if isinstance(row.time, Refusal) else time_with_interval(row.time)
     if isinstance(row.cost, Refusal):
         return Text("{option} {does} in {time}", option=option, does=does, time=time)
-    cost = _money(row.cost, display)
+    cost = money_with_interval(row.cost, display) if float(row.cost.value) else money(0.0, display)
     if pays_up_front(row) and row.to_pay is not None:
         return Text(
             "{option} {does} in {time} for {cost} a run, with {amount} to be paid first",
@@ -590,10 +590,6 @@ def _nothing(comparison: Comparison) -> str:
         job=question.job.name,
         reason=reason,
     )
-
-
-def _money(cost: Estimate, display: Display) -> str:
-    return money_with_interval(cost, display) if float(cost.value) else money(0.0, display)
 
 
 def _pays_off(use: Estimate, runs: Estimate | Refusal) -> str:

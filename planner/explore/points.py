@@ -210,12 +210,8 @@ def columns_of(question: Question) -> tuple[str, ...]:
         if text in NUMBERS or text in CATEGORIES:
             names[text] = None
         elif text:
-            names |= dict.fromkeys(_formula(text).columns)
+            names |= dict.fromkeys(formula_of(text, NUMBERS).columns)
     return tuple(names)
-
-
-def _formula(text: str) -> Formula:
-    return formula_of(text, NUMBERS)
 
 
 def points_of(runs: pa.Table, question: Question, chosen: Mask) -> Points:
