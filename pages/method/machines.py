@@ -29,7 +29,7 @@ from pages.method.formula import (
 )
 from planner import figures
 from planner.catalog import Catalog
-from planner.core import Floats, Refusal, Text
+from planner.core import Floats, Refusal, Text, percent
 from planner.cost import HOURS_PER_YEAR, Owned, break_even_utilisation, cost_per_busy_hour, money
 from planner.figures.frame import Theme
 from planner.job import efficiency as spread
@@ -261,7 +261,7 @@ def _made_of(curve: ScalingCurve, most: float) -> str:
     if isinstance(shares, Refusal):
         return shares.reason
     compute, link, grown = (
-        f"{100 * float(part.value):.0f} %" for part in (shares.compute, shares.link, shares.growth)
+        percent(part.value) for part in (shares.compute, shares.link, shares.growth)
     )
     return Text(
         "On {most:.0f} devices a step is {compute} compute and {link} crossing "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pages.steps_to_target.lines import View
-from planner.core import Record, in_one_unit, paragraph
+from planner.core import Record, in_one_unit, paragraph, percent
 from planner.runs import TrialSet
 from planner.store import Store
 from planner.throughput import count, rounded_cell, size
@@ -116,7 +116,7 @@ def _noise(value: str | float | bool | None) -> str:  # noqa: FBT001 - a cell
 
 
 def _per_cent(value: str | float | bool | None) -> str:  # noqa: FBT001 - a cell
-    return "–" if value is None else f"{100 * float(value):.0f} %"
+    return "–" if value is None else percent(float(value))
 
 
 def set_sources(of: TrialSet, shared: Store) -> list[Record]:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.core import Floats, Refusal, Text, check_flat, listed
+from planner.core import Floats, Refusal, Text, check_flat, listed, percent
 from planner.fits import Prior, all_given, as_given
 from planner.runs import Trials, TrialSet
 
@@ -511,7 +511,7 @@ def refuse_grid(sizes: Floats, shares: Floats) -> Refusal:
         if unseen.size
         else ""
     )
-    middle = f"{100 * float(np.median(shares)):.0f} %"
+    middle = percent(float(np.median(shares)))
     return Refusal(
         reason=Text(
             "This target is reached within the first evaluations: they lie {middle} of "

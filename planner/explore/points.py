@@ -24,7 +24,7 @@ from planner.explore.columns import (
     numbers_of,
     titled,
 )
-from planner.explore.formulas import Formula, FormulaError, formula_of
+from planner.explore.formulas import FormulaError, formula_of
 
 Marks = Literal["points", "lines", "box", "strip"]
 MARKS: Final[tuple[Marks, ...]] = ("points", "lines", "box", "strip")

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.core import Floats, Text, plain
+from planner.core import Floats, Text, percent, plain
 from planner.figures.frame import HEIGHT, ChartSpec, Drawing, Theme, escape, rgba
 
 HOUR_S: Final = 3600.0
@@ -213,7 +213,7 @@ def _wait(drawing: Drawing, row: WaitRow, base: float, highest: float) -> None:
 
 
 def _share(share: float) -> str:
-    return "> 99 %" if 0.99 < share < 1.0 else f"{100.0 * share:.0f} %"
+    return "> 99 %" if 0.99 < share < 1.0 else percent(share)
 
 
 def _tick(drawing: Drawing, hours: float, base: float, colour: str, name: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from planner.core import Floats
+from planner.core import Floats, percent
 from planner.figures.frame import (
     BAND,
     BEYOND,
@@ -209,7 +209,7 @@ def uneven(
     drawing.y = {"title": "samples per second", "rangemode": "tozero", "tickformat": ",~r"}
     ends = [_End(short=name, slot=slot) for name, _, slot in named]
     drawing.end_labels(ends, [float(speed[-1]) for _, speed, _ in named], log=False)
-    drawing.mark(100.0 * chosen, f"{100.0 * chosen:.0f} %", log=False)
+    drawing.mark(100.0 * chosen, percent(chosen), log=False)
     return drawing.figure()
 
 

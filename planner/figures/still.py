@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from planner.core import plain
+from planner.core import percent, plain
 from planner.figures.frame import ChartSpec, log_ticks
 from planner.figures.tiles import Markup
 
@@ -193,7 +193,7 @@ def _even(low: float, high: float) -> list[float]:
 
 
 def _number(value: float, form: str) -> str:
-    return f"{100.0 * value:,.0f} %" if form.endswith("%") else plain(value, 4)
+    return percent(value) if form.endswith("%") else plain(value, 4)
 
 
 def _grid(x: _Axis, y: _Axis) -> list[str]:

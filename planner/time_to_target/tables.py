@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from planner.convergence import ConvergenceCurve
-from planner.core import Estimate, Record, Refusal, Text
+from planner.core import Estimate, Record, Refusal, Text, percent
 from planner.scaling import Scaled, SpeedUp
 from planner.throughput import SystemCurve, cell, interval_text
 from planner.time_to_target.frontier import SECONDS_PER_HOUR, Way, efficiencies, ways
@@ -239,8 +239,4 @@ def _share(speed_up: SpeedUp | Refusal) -> str:
     if isinstance(speed_up, Refusal):
         return Text("not available: {reason}", reason=speed_up.reason)
     share: Estimate = speed_up.efficiency
-    return f"{_per_cent(share.value)}{interval_text(share, _per_cent)}"
-
-
-def _per_cent(share: object) -> str:
-    return f"{100.0 * float(share):.0f} %"  # type: ignore[arg-type] # a float or an array of one
+    return f"{percent(share.value)}{interval_text(share, percent)}"

@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.core import LEVEL, Estimate, Refusal, Text
+from planner.core import LEVEL, Estimate, Refusal, Text, percent
 from planner.transfer._records import (
     BASIS_OF,
     SPECS,
@@ -279,11 +279,6 @@ def refusal(cell: Cell, evidence: Evidence, rung: Rung | None) -> Refusal:
             card=card,
         ),
     )
-
-
-def percent(share: float) -> str:
-    """Return a share in whole percent."""
-    return f"{100.0 * share:.0f} %"
 
 
 def counted(n: int, noun: str) -> str:
