@@ -86,7 +86,10 @@ _ACT_OF: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class _Result:
-    """A simulated fleet with its money and lateness, as the parts of the answer read them."""
+    """A simulated fleet with its money and lateness, as the parts of the answer read them.
+
+    `sought` is a fleet that was not entered.
+    """
 
     simulated: Simulated
     spent: Spend
@@ -95,6 +98,7 @@ class _Result:
     whole: Floats
     worst: Floats
     used: Ints
+    sought: bool
 
     @property
     def cost(self) -> Estimate:
@@ -144,7 +148,7 @@ def plan(
         found = Found(stocks=merged(fleet.stocks), keeps=True, compared=1)
         fast.say("Simulating the fleet", COMPARING)
     simulated = found.simulated or simulate(case, found.stocks)
-    result = _result(simulated, horizon, display)
+    result = _result(simulated, horizon, display, sought=fleet.find)
     course = course_of(simulated, result.spent, keeps=result.keeps)
     lines = [line_of("This fleet", "fleet", course, "" if result.keeps else _LATE)]
     against = None
@@ -197,7 +201,8 @@ def _first(case: Case, fleet: Fleet, horizon: Horizon, display: Display) -> Firs
     """Return the fleet with which the search begins, simulated on few months."""
     rough = few(case)
     some = rough if len(rough.at) < 2 else replace(rough, only=rough.only[:-1])
-    result = _result(simulate(some, first_guess(case, fleet, horizon)), horizon, display)
+    simulated = simulate(some, first_guess(case, fleet, horizon))
+    result = _result(simulated, horizon, display, sought=True)
     return FirstAnswer(
         fleet=_fleet_words(result),
         tiles=tuple(replace(t, note="") for t in _tiles(result)),
@@ -217,10 +222,10 @@ def _problem(case: Case, fleet: Fleet, buy: Found) -> str:
     )
 
 
-def _result(simulated: Simulated, horizon: Horizon, display: Display) -> _Result:
+def _result(simulated: Simulated, horizon: Horizon, display: Display, *, sought: bool) -> _Result:
     whole, worst = late_shares(simulated)
     return _Result(simulated=simulated, spent=spend(simulated), horizon=horizon, display=display,
-                   whole=whole, worst=worst, used=_used(simulated))  # fmt: skip
+                   whole=whole, worst=worst, used=_used(simulated), sought=sought)  # fmt: skip
 
 
 def _used(simulated: Simulated) -> Ints:
@@ -261,9 +266,12 @@ def _sentence(result: _Result) -> str:
             cost=cost,
             share=_late_words(result.late),
         )
-    return paragraph(
-        Text("{fleet}: {cost} a month.", fleet=fleet, cost=cost), _late_sentence(result)
+    first = (
+        Text("{fleet}: {cost} a month.", fleet=fleet, cost=cost)
+        if result.used.any() or result.standing
+        else Text("{fleet}.", fleet=fleet)
     )
+    return paragraph(first, _late_sentence(result))
 
 
 def _late_sentence(result: _Result) -> str:
@@ -288,6 +296,8 @@ def _fleet_words(result: _Result) -> str:
         if count:
             key = (_ACT_OF[machine.term], machine.hardware or machine.label)
             counts[key] = counts.get(key, 0) + count
+    if not counts and result.sought and not result.keeps:
+        return Text("No fleet within these limits meets the deadlines")
     if not counts:
         return Text("No machine")
     return joined(", ", [

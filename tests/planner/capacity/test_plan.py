@@ -324,3 +324,13 @@ def test_a_fleet_that_is_given_has_no_first_answer() -> None:
     plan(case(FLEXIBLE), fleet, Horizon(months=12), tell=heard.append)
     assert heard
     assert all(said.first is None for said in heard)
+
+
+def test_a_demand_beyond_every_fleet_says_so() -> None:
+    hopeless = replace(STRICT, within_h=1.0)  # a run takes ten hours
+    answer = plan(case(hopeless), Fleet(), Horizon())
+    assert not answer.keeps
+    assert answer.fleet == "No fleet within these limits meets the deadlines"
+    assert answer.sentence.startswith(f"{answer.fleet}. Strict is late in ")
+    entered = plan(case(hopeless), Fleet(find=False), Horizon())
+    assert entered.fleet == "No machine"
