@@ -67,7 +67,7 @@ def tiles(back_test: Accuracy) -> list[figures.Tile]:
         )
         for words, row in headline_rows(back_test.rows)
     ]
-    return [*first[:2], *_language_models(), *first[2:]]
+    return [*first, *_language_models()]
 
 
 def _language_models() -> list[figures.Tile]:

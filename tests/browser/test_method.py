@@ -30,7 +30,7 @@ def test_the_sceptic_finds_the_answer_takes_it_along_and_filters_the_methods(
     expect(headline(page)).to_be_in_viewport()
     assert back_test.sentences[0].startswith(headline(page).inner_text())
     tiles = page.locator(".epochwise-answer [role=group]")
-    expect(tiles).to_have_count(len(headline_rows(back_test.rows)))
+    expect(tiles).to_have_count(len(headline_rows(back_test.rows)) + 1)  # language models
     for place, (words, row) in enumerate(headline_rows(back_test.rows)):
         expect(tiles.nth(place)).to_be_in_viewport()
         said = tiles.nth(place).inner_text().replace("\u00a0", " ")

@@ -313,7 +313,7 @@ def test_problems_of_the_sweep_the_backend_and_the_launcher_are_told_together(
     (here / "mine.toml").write_text(SPEC.replace("epochs = 3", "epochs = 0"), encoding="utf-8")
     assert cli.main(["run", str(here / "mine.toml"), *options]) == 2
     text = capsys.readouterr().err
-    assert "epochs: is 0; it must be a whole number from 1." in text
+    assert "epochs: is 0; it must be a whole number from 1 to 1e12." in text
     assert "--python: 'torch' is not BACKEND=PATH." in text
 
 
@@ -333,8 +333,8 @@ devices = 3
     (here / "mine.toml").write_text(f'title = ""\n{blocks}', encoding="utf-8")
     assert cli.main(["run", str(here / "mine.toml"), "--yes"]) == 2
     text = capsys.readouterr().err
-    assert "title: is missing" in text
-    assert "[[runs]] block 1: seed is 'three'; it must be a whole number." in text
+    assert "title: is ''; it must be a line that describes the sweep." in text
+    assert "[[runs]] block 1: seed is 'three'; it must be a whole number from 0 to" in text
     assert '[[runs]] block 2: devices = 3 needs a strategy. Set strategy = "mirrored".' in text
     assert "block 1: workload" not in text
 
