@@ -22,13 +22,21 @@ WIDTH: Final = 640
 """Width of a page up to which it is narrow [px]."""
 MEDIUM: Final = 1200
 """Width of a page up to which columns wrap before their fields become too short [px]."""
+
+
+def _places(start: str) -> str:
+    """Return the selector of containers whose key begins so, with the gap around each."""
+    keyed = f'[class*="st-key-{start}-"]'
+    return f'{keyed}, [data-testid="stLayoutWrapper"]:has(> {keyed})'
+
+
 STYLE: Final = Markup(
     "<style>"
-    f'@media (min-width: {WIDTH + 1}px) {{ [class*="st-key-narrow-"] {{ display: none; }} }} '
+    f"@media (min-width: {WIDTH + 1}px) {{ {_places('narrow')} {{ display: none; }} }} "
     f"@media (min-width: {WIDTH + 1}px) {{ "
     '[data-testid="stMainBlockContainer"] { padding-top: 3.75rem; } '
     '[data-testid="stMainBlockContainer"] h1 { padding-top: 0; } }'
-    f'@media (max-width: {WIDTH}px) {{ [class*="st-key-wide-"] {{ display: none; }} '
+    f"@media (max-width: {WIDTH}px) {{ {_places('wide')} {{ display: none; }} "
     '[data-testid="stMainBlockContainer"] { padding: 3.5rem 0.75rem 3rem; } '
     '[data-testid="stMainBlockContainer"] h1 { font-size: 1.75rem; padding: 0 0 0.5rem; } }'
     f"@media (min-width: {WIDTH + 1}px) and (max-width: {MEDIUM}px) {{ "

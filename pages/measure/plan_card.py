@@ -137,7 +137,7 @@ def designs(planned: Plan) -> str:
 
 def _takes(design: Mapping[str, Any]) -> str:
     hours = design.get("hours")
-    return "" if hours is None else f", {in_one_unit(3600.0 * hours)}"
+    return "" if hours is None else f", {in_one_unit(3600.0 * hours, 2)}"
 
 
 def _numbers(planned: Plan, watts: float | None) -> None:
@@ -276,7 +276,7 @@ def _row(run: Mapping[str, Any]) -> dict[str, Any]:
         "Batch": run.get("batch"),
         "Backend": run.get("backend"),
         "Engine": run.get("engine"),
-        "Time": None if seconds is None else in_one_unit(seconds),
+        "Time": None if seconds is None else in_one_unit(seconds, 2),
         "Memory": None if size is None else _memory(size),
         "State": "measured" if run.get("done") else "to measure",
     }

@@ -23,7 +23,8 @@ SETS: Final = 5
 VIEWS: Final = 6
 """Saved views that are listed."""
 _TILE: Final = 280
-"""Least width of a tile [px]."""
+_DOOR: Final = 190
+"""Least width of a job's card, and of a question's [px]."""
 _TITLE: Final = 56
 _NAME: Final = 32
 """Most characters of a title and of an accelerator's name."""
@@ -73,7 +74,7 @@ def _doors(shared: Store) -> None:
             "explore",
         ),
     )
-    with st.grid(3, min_column_width=_TILE, gap="medium"):
+    with st.grid(3, min_column_width=_DOOR, gap="medium"):
         for question, about, path in doors:
             address = ADDRESSES[path]
             with st.container(border=True, height="stretch"):
