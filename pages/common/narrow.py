@@ -20,8 +20,8 @@ from planner.figures import Card, Markup, cards
 
 WIDTH: Final = 640
 """Width of a page up to which it is narrow [px]."""
-MEDIUM: Final = 1200
-"""Width of a page up to which columns wrap before their fields become too short [px]."""
+MEDIUM, LAPTOP = 1200, 1400
+"""Widths up to which columns wrap before their fields are cut, and margins are small [px]."""
 
 
 def _places(start: str) -> str:
@@ -39,8 +39,10 @@ STYLE: Final = Markup(
     f"@media (max-width: {WIDTH}px) {{ {_places('wide')} {{ display: none; }} "
     '[data-testid="stMainBlockContainer"] { padding: 3.5rem 0.75rem 3rem; } '
     '[data-testid="stMainBlockContainer"] h1 { font-size: 1.75rem; padding: 0 0 0.5rem; } }'
-    f"@media (min-width: {WIDTH + 1}px) and (max-width: {MEDIUM}px) {{ "
+    f"@media (min-width: {WIDTH + 1}px) and (max-width: {LAPTOP}px) {{ "
     '[data-testid="stMainBlockContainer"] { padding-left: 2rem; padding-right: 2rem; } '
+    '[data-testid="stHorizontalBlock"] > [data-testid="stColumn"] { min-width: 7.75rem; } }'
+    f"@media (min-width: {WIDTH + 1}px) and (max-width: {MEDIUM}px) {{ "
     '[data-testid="stHorizontalBlock"] > [data-testid="stColumn"] { min-width: 9.5rem; } }'
     '[data-testid="stButtonGroup"] > div { max-width: 100%; flex-wrap: wrap; }'
     '[class*="st-key-one-line-"] { flex-wrap: nowrap !important; }'
