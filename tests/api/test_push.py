@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -109,6 +111,28 @@ def test_a_revoked_or_expired_token_is_worth_nothing(client: Client, inbox: Inbo
     assert TOKENS.checked(inbox.tokens, short)
     made_s = TOKENS.all(inbox.tokens)[-1].created_at
     assert TOKENS.checked(inbox.tokens, short, now_s=made_s + 86_401) is None
+
+
+def test_a_token_that_is_revoked_while_the_body_arrives_writes_nothing(inbox: Inbox) -> None:
+    head = bearer(inbox)
+    [token] = TOKENS.all(inbox.tokens)
+    body = body_of("mine", {}, runs())
+    parts = [body[:10], body[10:]]
+
+    async def receive() -> dict[str, Any]:
+        if len(parts) == 1:  # the token was good when the first part was asked for
+            TOKENS.revoke(inbox.tokens, token.id)
+        part = parts.pop(0)
+        return {"type": "http.request", "body": part, "more_body": bool(parts)}
+
+    headers = [(name.lower().encode(), value.encode()) for name, value in head.items()]
+    scope = {"type": "http", "method": "POST", "path": PATH, "headers": headers, "client": None}
+    push = Push(inbox)
+    with ThreadPoolExecutor(1) as alone:
+        reply = alone.submit(asyncio.run, push(Request(scope, receive))).result()
+    assert parts == []
+    assert reply.status_code == 401
+    assert not inbox.results.exists()
 
 
 def test_a_token_is_stored_as_a_hash_for_its_owner_only(inbox: Inbox) -> None:
