@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import resource
 import time
+import zipfile
 from collections.abc import Callable
 from typing import Any
 
@@ -143,3 +145,28 @@ def test_a_parquet_file_with_two_columns_of_a_name_says_so() -> None:
     with pytest.raises(SourceError) as caught:
         read_one(Given(name="a.parquet", files={"a.parquet": parquet(table)}))
     assert caught.value.problems == ("columns occur twice: model. Rename one.",)
+
+
+def zipped(data: bytes) -> bytes:
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("a.csv", data)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize("source", ["template", "keras-history", "step-log", "tf-benchmarks"])
+@pytest.mark.parametrize(
+    ("packed", "data"),
+    [("zip", zipped(b"model\n" + b"a" * 40 * MB)), ("zip", zipped(b"model\na\n")[:60]),
+     ("gzip", gzip.compress(b"\0" * 40 * MB)), ("gzip", gzip.compress(b"model\n")[:12])],
+    ids=["zip bomb", "cut zip", "gzip bomb", "cut gzip"],
+)  # fmt: skip
+def test_archives_whole_cut_or_bombs_are_named_and_never_unpacked(
+    source: str, packed: str, data: bytes
+) -> None:
+    options = {"step-log": {"pattern": r"(?P<step_s>\d+)", "unit": "s"}}.get(source, {})
+    given = Given(name="a.csv", files={"a.csv": data})
+    with pytest.raises(SourceError) as caught:
+        read(source, given, Stated(options=options), "mine")
+    text = f"it is packed as {packed}. Unpack it and give its files."
+    assert text in " ".join(caught.value.problems)
