@@ -189,6 +189,21 @@ def test_all_problems_are_named_and_nothing_is_stored(client: Client, inbox: Inb
 
 
 @pytest.mark.parametrize(
+    "when", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "2026-01-01T00:00:00", 5]
+)
+def test_a_time_without_a_zone_or_beyond_the_calendar_is_refused_for_good(
+    client: Client, inbox: Inbox, when: object
+) -> None:
+    body = json.loads(body_of("mine", {}, runs()))
+    body["runs"][0]["recorded_at"] = when
+    reply = client.post(json.dumps(body).encode(), bearer(inbox))
+    assert (reply.status, [e["parameter"] for e in reply.json["errors"]]) == (
+        400, ["runs[0].recorded_at"],
+    )  # fmt: skip
+    assert files(inbox) == []
+
+
+@pytest.mark.parametrize(
     "body",
     [b"", b"[]", b"null", b'{"set": {}, "runs": [1]}', b"\xff\xfe", b"[" * 200_000, b"{" * 9,
      b'{"set": {"slug": "m"}, "runs": [NaN]}', b'{"set": {"slug": "../up"}, "runs": [{}]}',

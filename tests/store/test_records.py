@@ -145,6 +145,16 @@ def test_a_diverged_loss_is_a_fact_and_is_kept() -> None:
         ("workers", -1, "is -1 workers. It must not be negative."),
         ("recorded_at", NOON.replace(tzinfo=None), "it must be a time with a time zone."),
         ("recorded_at", "2026-03-01", "is '2026-03-01'; it must be a time with a time zone."),
+        (
+            "recorded_at",
+            datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=14))),
+            "is '0001-01-01T00:00:00+14:00', beyond the calendar in UTC.",
+        ),
+        (
+            "recorded_at",
+            datetime(9999, 12, 31, 23, tzinfo=timezone(timedelta(hours=-2))),
+            "beyond the calendar in UTC.",
+        ),
         ("extra", "{", "is not JSON (Expecting property name"),
         ("extra", "[1]", "is JSON but not an object. Write {...}."),
         ("extra", '{"a": NaN}', "is not JSON (NaN is not a JSON value). Write a JSON object."),
