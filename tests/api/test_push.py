@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -19,11 +20,13 @@ from starlette.routing import Route
 from api.push import BURST, WRONG_BURST, Inbox, Push
 from api.routes import Rules, routes
 from planner.__main__ import main
+from planner.runs import BY_NAME
 from planner.store import Store
 from planner.store.disk.access import Access, set_access
 from planner.store.disk.secrets import TOKENS
 from planner.store.pushed import MOST_BYTES, MOST_RUNS, body_of, read_body
 from tests.api.served import CATALOG, Answered, ask
+from tests.faults.outcomes import FULL
 from tests.store.build import folder, row
 
 PATH: Final = "/api/v1/runs"
@@ -342,3 +345,29 @@ def test_a_damaged_token_file_opens_nothing(inbox: Inbox) -> None:
         path.write_bytes(damage)
         assert TOKENS.checked(inbox.tokens, text) is None
         assert TOKENS.all(inbox.tokens) == []
+
+
+CELLS: Final[tuple[Any, ...]] = (
+    None, True, 0, -1, 1e308, 5e-324, 2**63, 2**64, -(2**63), 10**400, "", "\0", "\ud800",
+    "x" * 5_000, "NaN", "2026-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00", [], {}, [[]], [{}],
+    [None], [1], [{"epoch": 1, "epoch_s": -1.0}], {"a": {"b": [1]}},
+)  # fmt: skip
+"""Cells of a stranger, of right and wrong types."""
+
+
+def test_no_cell_of_any_column_is_an_error_of_the_server(
+    inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Errors of the server would be sent again for ever."""
+    monkeypatch.setattr("api.push.BURST", 1e9)
+    rules = Rules(store=lambda _: Store([]), catalogs=(CATALOG, Path("/no")), inbox=inbox)
+    client = Client(Starlette(routes=routes(rules)))
+    head = bearer(inbox)
+    dice, stored = random.Random(20261126), 0
+    for name in BY_NAME:
+        for cell in CELLS if FULL else dice.sample(CELLS, 3):
+            body = json.loads(body_of("mine", {}, [dict(row(repeat=stored))]))
+            body["runs"][0][name] = cell
+            reply = client.post(json.dumps(body).encode(), head)
+            assert reply.status in {200, 400, 409}, (name, cell, reply.body)
+            stored += 1
