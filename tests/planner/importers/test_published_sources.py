@@ -526,6 +526,53 @@ def _lines(path: Path, like: Mapping[str, str]) -> list[dict[str, str]]:
         return [r for r in csv.DictReader(file) if all(r[n] == v for n, v in like.items())]
 
 
+# -- tables of Lambda and DAWNBench ---------------------------------------------------------------
+
+
+@needs_datasets
+@pytest.mark.parametrize("precision", ["fp16", "fp32"])
+def test_published_speeds_of_lambda_come_back_and_missing_ones_do_not(precision: str) -> None:
+    every = _lines(DATASETS / "lambda_pytorch_benchmark" / "throughput_v1.csv", {})
+    lines = [r for r in every if r["precision"] == precision]
+    models = sorted({r["model"] for r in lines})
+    cells = {(r["name_gpu"], int(float(r["num_gpu"])), r["model"]): r["throughput"] for r in lines}
+    table = [",".join(["name_gpu", "num_gpu", *(f"{m}_{precision}" for m in models)])]
+    for gpu, count in sorted({key[:2] for key in cells}):
+        speeds = (cells.get((gpu, count, m), "0.0") for m in models)
+        table.append(",".join([f'"{gpu}"', str(count), *speeds]))
+    rows = rows_of("lambda", {"pytorch-train-throughput.csv": "\n".join(table)}, {})
+    found = {(r["accelerator_model_name"], r["accelerators_per_node"], r["model"]): r["throughput"]
+             for r in rows}  # fmt: skip
+    assert found == {key: float(cell) for key, cell in cells.items()}
+    assert len(rows) > 200
+    assert {r["precision"] for r in rows} == {"mixed_float16" if precision == "fp16" else "float32"}
+
+
+@needs_datasets
+def test_published_epochs_of_dawnbench_come_back() -> None:
+    place = DATASETS / "dawnbench_train"
+    files: dict[str, str | bytes] = {}
+    expected: dict[str, tuple[float, int]] = {}
+    for entry in _lines(place / "entries.csv", {"task": "CIFAR10"}):
+        epochs = _lines(place / "epochs.csv", {"task": "CIFAR10", "entry": entry["entry"]})
+        body = {"model": entry["model"], "hardware": entry["hardware"], "author": "A",
+                "framework": entry["framework"], "timestamp": entry["timestamp"]}  # fmt: skip
+        files[f"{entry['entry']}.json"] = json.dumps(body)
+        table = [f"{e['epoch']}\t{e['hours']}\t{e['top1Accuracy']}" for e in epochs]
+        files[f"{entry['entry']}.tsv"] = "\n".join(["epoch\thours\ttop1Accuracy", *table])
+        expected[entry["entry"]] = (3_600.0 * float(epochs[-1]["hours"]), len(epochs))
+    rows = rows_of("dawnbench", files, {"device_kind": "gpu"})
+    assert len(rows) == len(expected) > 10
+    for row in rows:
+        total_s, count = expected[row["source_path"].rpartition("/")[2].removesuffix(".json")]
+        assert row["total_s"] == pytest.approx(total_s)
+        if "later_epoch_mean_s" in row:  # the table has a line for every epoch
+            assert row["epochs_measured"] == count
+            later_s = row["later_epoch_mean_s"] * (count - 1)
+            assert row["until_first_epoch_end_s"] + later_s == pytest.approx(total_s)
+    assert sum("later_epoch_mean_s" in row for row in rows) > 10
+
+
 # -- step logs ------------------------------------------------------------------------------------
 
 STEPS = "".join(f"step {i} loss {5 - i / 10:.1f} took {100 + i} ms\n" for i in range(1, 12))
