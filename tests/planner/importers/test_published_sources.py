@@ -150,6 +150,33 @@ def test_the_older_form_of_a_log_is_read() -> None:
     assert (row["pre_train_s"], row["time_to_target_s"]) == (20.5, 100.0)
 
 
+@needs_datasets
+def test_times_of_published_mlperf_runs_come_back() -> None:
+    """Every 40th run with its start, its time to target and its system."""
+    place = DATASETS / "mlperf_training" / "runs.csv"
+    needed = ("init_seconds", "time_to_train_min", "accelerators_per_node", "number_of_nodes")
+    lines = [r for r in _lines(place, {"status": "success"}) if all(r[n] for n in needed)]
+    assert len(lines[::40]) > 20
+    for line in lines[::40]:
+        kind = "tpu" if "tpu" in line["accelerator_model_name"].lower() else "gpu"
+        start, end = (round(1_000 * float(line["init_seconds"])),
+                      round(60_000 * float(line["time_to_train_min"])))  # fmt: skip
+        log = "".join([
+            event(0, "submission_benchmark", line["benchmark"]), event(0, "init_start"),
+            event(0, "global_batch_size", int(float(line["global_batch_size"] or 1))),
+            event(start, "run_start"), event(start + end, "run_stop", None, status="success"),
+        ])  # fmt: skip
+        names = ("accelerator_model_name", "accelerators_per_node", "number_of_nodes", "framework")
+        system = {n: line[n] for n in names} | {"system_name": line["system"]}
+        files: dict[str, str | bytes] = {"result_0.txt": log, "a.json": json.dumps(system)}
+        [row] = rows_of("mlperf", files, {"device_kind": kind})
+        assert row["time_to_target_s"] == pytest.approx(end / 1_000)
+        assert row["pre_train_s"] == pytest.approx(start / 1_000, abs=1e-9)
+        found = (row["accelerators_per_node"], row["number_of_nodes"], row["model"])
+        assert found == (int(float(line["accelerators_per_node"])),
+                         int(float(line["number_of_nodes"])), line["benchmark"])  # fmt: skip
+
+
 def test_half_a_log_is_refused() -> None:
     half = LOG.partition('"run_stop"')[0].rpartition("\n")[0]
     assert "no run_start before a run_stop" in refused("mlperf", {"r.txt": half}, {})
