@@ -800,12 +800,15 @@ class Store:
         versions: dict[int, list[str]] = {}
         for path, seal in part.many.items():
             versions.setdefault(version_of(seal), []).append(path)
+        together: list[str] = []
         for version, paths in versions.items():
             if self._load_together(version, paths):
-                part.refused.update(self._wrong(paths, part.many))
+                together += paths
                 continue
             reasons = ((p, self._load_file(p, part.many[p], now[p])) for p in paths)
             part.refused.update({path: reason for path, reason in reasons if reason})
+        if together:
+            part.refused.update(self._wrong(together, part.many))
         for rank, folder in reversed(list(enumerate(self.folders))):
             self._base.execute(sql.SET_FOLDER, [folder.label, rank, f"{as_utf8(folder.path)}/"])
         self._set_tasks()
@@ -863,8 +866,10 @@ class Store:
     def _wrong(self, paths: list[str], seals: Mapping[str, Seal]) -> dict[str, str]:
         """Return why loaded files are refused, and drop their runs."""
         held = dict(self._base.execute(sql.HELD_BY, [paths]).fetchall())
-        rules = self._base.execute(sql.BROKEN_RULES, [paths]).fetchall()
-        broken = {path: (run, rule) for path, run, rule in rules}
+        broken = {
+            path: self._base.execute(sql.BROKEN_RULE, [path]).fetchone()
+            for (path,) in self._base.execute(sql.BROKEN_FILES, [paths]).fetchall()
+        }
         reasons = {p: _contents(seals[p], held.get(p, 0), broken.get(p)) for p in paths}
         for path in (p for p, reason in reasons.items() if reason):
             self._base.execute(sql.DROP_INCOMING, [path])

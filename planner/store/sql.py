@@ -176,12 +176,13 @@ _RULES: Final = " ".join(text for n in SUMMARY if (text := _broken(n)))
 BROKEN_RULE: Final = f"""
     SELECT run_id, CASE {_RULES} END AS rule FROM work.incoming
     WHERE file = ? AND rule IS NOT NULL LIMIT 1"""
-BROKEN_RULES: Final = f"""
-    SELECT file, first(run_id), first(rule)
-    FROM (SELECT file, run_id, CASE {_RULES} END AS rule FROM work.incoming
-        WHERE file IN (SELECT unnest(?)))
-    WHERE rule IS NOT NULL GROUP BY file"""
-"""As `BROKEN_RULE`, for many files at once: planning the query takes a quarter of a second."""
+BROKEN_FILES: Final = f"""
+    SELECT file FROM work.incoming WHERE file IN (SELECT unnest(?))
+    GROUP BY file HAVING any_value(CASE {_RULES} END) IS NOT NULL"""
+"""The files for which `BROKEN_RULE` has an answer.
+
+Planning takes longer than asking, and twice as long where the rule stands in a condition as well.
+"""
 TEXTS: Final = tuple(n for n in SUMMARY if BY_NAME[n].type == pa.string())
 LONGEST: Final = {
     version: f"""
