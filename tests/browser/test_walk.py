@@ -304,6 +304,8 @@ def test_9_a_pdf_with_name_and_logo(walk: Walk) -> None:
         page.locator("input[type=file]").first.set_input_files(
             {"name": "logo.svg", "mimeType": "image/svg+xml", "buffer": SVG}
         )
+    expect(page.get_by_text("Logo: logo.svg")).to_be_visible()
+    settled(page)  # a click on the button as it was before is about a page without the logo
     walk.press("compare.report.pdf.make")
     # The run that ended may be the one before the click: the file comes with the next.
     expect(widget(page, "compare.report.pdf").get_by_role("button")).to_be_visible()
