@@ -15,6 +15,7 @@ from planner.store import Store, commit_runs, folders_from_environment, queries
 from tests.browser.conftest import Visit
 from tests.browser.look import answer, download, headline
 from tests.browser.server import ROOT, served
+from tests.faults.outcomes import FULL
 from tests.store.build import row
 
 pytestmark = pytest.mark.browser
@@ -148,6 +149,7 @@ def _workload_name(store: Store) -> str:
     return next(name for name in queries.workloads(store) if name.startswith(MODEL))
 
 
+@pytest.mark.skipif(not FULL, reason="in make faults")
 @pytest.mark.parametrize("address", ["results?folder=yours", "method?section=sources"])
 def test_lists_show_names_as_they_are_written(
     hostile: tuple[str, Path], visit: Visit, address: str

@@ -250,8 +250,7 @@ def test_a_supervisor_that_is_killed_is_told_as_interrupted(app: App, visit: Vis
 
 @pytest.mark.parametrize(
     "serve",
-    [streamlit("--server.address", EVERYWHERE), uvicorn("--host", EVERYWHERE)],
-    ids=["streamlit", "uvicorn"],
+    [streamlit("--server.address", EVERYWHERE), uvicorn("--host", EVERYWHERE)][: 2 if FULL else 1],
 )
 def test_where_other_machines_reach_the_app_nothing_can_be_started(
     place: Path, visit: Visit, serve: Serve

@@ -65,6 +65,7 @@ def test_a_row_opens_its_run_and_the_way_back_keeps_the_filters(app_url: str, vi
     expect(page).to_have_url(f"{app_url}/results?system=gpu")
 
 
+@pytest.mark.skipif(not FULL, reason="in make faults")
 def test_a_link_to_a_run_shows_its_sentence_and_its_chart(app_url: str, visit: Visit) -> None:
     run = options()[0].run
     page = visit(f"{app_url}/results?run={run.run_id}")

@@ -168,6 +168,7 @@ def test_csv_files_hold_the_planners_rows_and_the_report_opens_from_disk(
     expect(page.get_by_role("link")).to_have_attribute("href", href)
 
 
+@pytest.mark.skipif(not FULL, reason="in make faults")
 def test_a_link_shows_mlperf_reference_points_and_where_each_list_went(
     app_url: str, visit: Visit
 ) -> None:

@@ -19,6 +19,7 @@ FLAGS = by_run(suspects(queries.checked_runs(store())))
 FALLS = sorted(run for run, own in FLAGS.items() if "throughput falls" in {f.name for f in own})
 
 
+@pytest.mark.skipif(not FULL, reason="in make faults")
 def test_a_suspect_run_is_found_by_the_filter_and_opens_with_its_evidence(
     app_url: str, visit: Visit
 ) -> None:
