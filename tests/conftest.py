@@ -127,6 +127,11 @@ def pytest_configure() -> None:
     settings.load_profile("epochwise")
     # No test asks how fast JAX is; its compiler takes half of what they take of it.
     os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+    # Nor what a first compilation takes: later children read what earlier ones compiled.
+    if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+        os.environ["JAX_COMPILATION_CACHE_DIR"] = str(_temporary("epochwise-jax-"))
+        os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+        os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
