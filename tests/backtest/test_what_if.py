@@ -28,7 +28,15 @@ def cases() -> tuple[SplitCase, ...]:
     return tuple(split_cases(rows, read_catalog(ROOT / "data" / "catalog").catalog)[0])
 
 
-def test_the_shipped_page_and_figures_are_those_of_the_command(tmp_path: Path) -> None:
+def test_the_shipped_page_and_figures_are_those_of_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def computed(folder: Path) -> list[Check]:
+        """What the command would compute again."""
+        assert folder == ROOT / "data" / "results"
+        return list(checks())
+
+    monkeypatch.setattr("backtest.commands.what_if.what_if_checks", computed)
     assert write_what_if(tmp_path) == 0
     for name in (f"docs/{NAME}.md", f"data/{NAME}.json"):
         fresh = (tmp_path / name).read_text(encoding="utf-8")
