@@ -12,6 +12,7 @@ from typing import Final
 import pytest
 
 from backtest.choose.constants import CONSTANTS
+from tests.each import each
 from tests.trees import tree
 
 ROOT: Final = Path(__file__).parent.parent
@@ -33,7 +34,7 @@ def value_of(name: str) -> float:
     raise AssertionError(name)
 
 
-@pytest.mark.parametrize("name", sorted(VALUES))
+@each("name", sorted(VALUES))
 def test_every_value_on_the_page_is_that_of_the_code(name: str) -> None:
     assert float(VALUES[name]) == pytest.approx(value_of(name), rel=1e-3)
 
@@ -44,7 +45,7 @@ def test_every_constant_of_the_table_is_on_the_page() -> None:
     assert len(names) == len(CONSTANTS)
 
 
-@pytest.mark.parametrize("constant", CONSTANTS, ids=lambda c: c.name)
+@each("constant", CONSTANTS)
 def test_every_constant_says_unit_meaning_data_and_what_chose_it(constant: object) -> None:
     for field in ("unit", "meaning", "data", "command"):
         assert str(getattr(constant, field)).strip()

@@ -22,6 +22,7 @@ from planner.runs import (
     table_from_rows,
 )
 from planner.runs._records import complete
+from tests.each import each
 from tests.store.build import NOON, full_row, row
 
 NAN, INFINITE = float("nan"), float("inf")
@@ -57,12 +58,12 @@ def test_the_run_id_does_not_depend_on_nulls() -> None:
     assert run_id(nulls | row()) == run_id(row())
 
 
-@pytest.mark.parametrize("name", IDENTITY)
+@each("name", IDENTITY)
 def test_every_identity_column_changes_the_run_id(name: str) -> None:
     assert run_id(full_row() | {name: None}) != run_id(full_row())
 
 
-@pytest.mark.parametrize("name", sorted(set(BY_NAME) - set(IDENTITY)))
+@each("name", sorted(set(BY_NAME) - set(IDENTITY)))
 def test_no_other_column_changes_the_run_id(name: str) -> None:
     assert run_id(full_row() | {name: None}) == run_id(full_row())
 

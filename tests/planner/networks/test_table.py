@@ -12,6 +12,7 @@ import pytest
 from planner.core import Refusal
 from planner.networks import FAMILIES, Network, network_named, networks, states_no_size
 from planner.networks._table import USUAL
+from tests.each import each
 
 ROOT: Final = Path(__file__).parent.parent.parent.parent
 LIBRARY: Final = ROOT.parent / "shared" / "library"
@@ -39,7 +40,7 @@ def by_architecture(one: Network, experts: int) -> float:
     return layers * (attention + crossed + experts * feed_forward) + embeddings
 
 
-@pytest.mark.parametrize("one", DRAWN, ids=lambda n: n.id)
+@each("one", DRAWN)
 def test_parameters_follow_from_layers_width_and_vocabulary(one: Network) -> None:
     off = SHARED_EMBEDDING.get(one.id, ONE_IN_A_HUNDRED)
     assert by_architecture(one, one.experts or 1) == pytest.approx(one.params, rel=off)
@@ -58,7 +59,7 @@ def test_the_table_has_two_hundred_networks_of_every_family_with_a_source_each()
         assert not one.of_tokens or (one.sequence and one.layers_width), one.id
 
 
-@pytest.mark.parametrize("name", sorted(PRINTED))
+@each("name", sorted(PRINTED))
 def test_parameters_are_those_of_the_paper(name: str) -> None:
     assert networks()[name].params == pytest.approx(PRINTED[name], rel=0.01)
 

@@ -8,6 +8,7 @@ from planner.answers.comparison import CompareParameters, compare_parameters
 from planner.core import Problem, given_of_link
 from planner.job import Job, job_described
 from planner.networks import Network, networks, operations_of
+from tests.each import each
 
 
 def asked(**given: str) -> tuple[CompareParameters, tuple[Problem, ...]]:
@@ -21,7 +22,7 @@ def job(**given: str) -> Job:
     return job_described(asking.described)
 
 
-@pytest.mark.parametrize("one", networks().values(), ids=lambda n: n.id)
+@each("one", networks().values())
 def test_a_named_network_and_its_samples_are_a_whole_question(one: Network) -> None:
     made, result = job(network=one.id, samples="1000"), operations_of(one)
     assert result is not None
