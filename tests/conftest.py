@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import gc
 import os
 import shutil
@@ -88,6 +89,7 @@ SLOW_FILES = (
 """What `make check` leaves to `make test`."""
 
 
+@functools.cache
 def _is_slow(path: Path) -> bool:
     place = path.relative_to(ROOT / "tests")
     return place.parts[0] in SLOW_FOLDERS or place.as_posix() in SLOW_FILES
