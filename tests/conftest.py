@@ -125,7 +125,8 @@ def pytest_configure() -> None:
         os.environ[SHARED] = str(_temporary("epochwise-fork-"))
     gc.disable()  # until all tests are collected
     # How long a drawn case takes is no promise: beside other workers it is any number.
-    settings.register_profile("epochwise", deadline=None)
+    # Where a test names no number of cases, `make test` draws a quarter of those of `make faults`.
+    settings.register_profile("epochwise", deadline=None, max_examples=100 if outcomes.FULL else 25)
     settings.load_profile("epochwise")
     # No test asks how fast JAX is; its compiler takes half of what they take of it.
     os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")

@@ -15,6 +15,7 @@ import pytest
 from planner.runs import run_id
 from planner.store import queries
 from planner.store.sealed.commit import compact_name
+from tests.each import each
 from tests.faults.outcomes import FULL
 from tests.fork_server import executable
 from tests.shipped import library
@@ -117,7 +118,7 @@ def test_a_build_replaces_what_differs_and_what_is_stale(tmp_path: Path) -> None
     assert _files(tmp_path) == good
 
 
-@pytest.mark.parametrize("slug", COUNTS)
+@each("slug", COUNTS)
 def test_a_set_is_one_file_of_runs_named_by_them_in_their_order(slug: str) -> None:
     ids = [row["run_id"] for row in _rows(slug)]
     assert sorted(p.name for p in (RESULTS / slug).iterdir()) == [compact_name(ids), "set.toml"]
@@ -172,7 +173,7 @@ def test_submissions_state_their_time_to_the_target_by_device_count() -> None:
     assert fastest[8] > fastest[64] > fastest[devices[-1]]
 
 
-@pytest.mark.parametrize("slug", LIBRARY)
+@each("slug", LIBRARY)
 def test_every_run_of_the_library_names_its_source(slug: str) -> None:
     for row in _rows(slug):
         assert row["basis"] == "published"
@@ -219,7 +220,7 @@ def test_every_set_says_title_licence_source_citation_and_author() -> None:
         assert s.basis == "published"
 
 
-@pytest.mark.parametrize("slug", COUNTS)
+@each("slug", COUNTS)
 def test_every_row_carries_the_source_and_licence_of_its_set(slug: str) -> None:
     for row in _rows(slug):
         assert row["result_set"] == slug
@@ -335,7 +336,7 @@ def test_a_workload_without_any_time_is_not_offered() -> None:
     assert queries.count(store, {"workload": ["ResNet-50 · CIFAR-10"]}) == 12
 
 
-@pytest.mark.parametrize("slug", [s for s in COUNTS if s.startswith("article-002")])
+@each("slug", [s for s in COUNTS if s.startswith("article-002")])
 def test_an_epoch_has_the_samples_that_its_feed_really_sees(slug: str) -> None:
     for row in _rows(slug):
         steps, batch = row["steps_per_epoch"], row["global_batch_size"]

@@ -11,6 +11,7 @@ import pytest
 from runners.plan import spec
 from runners.plan.cases import Case, parse, to_json
 from runners.plan.expand import Host, expand
+from tests.each import each
 from tests.faults.outcomes import FULL
 from tests.fork_server import JAX, ROOT, executable
 from tests.runners.networks import answer
@@ -376,7 +377,7 @@ def test_operations_are_those_of_the_smaller_network_that_was_timed(
     assert counted == pytest.approx(before["forward"], rel=0.1), "bias, ReLU, pooling come on top"
 
 
-@pytest.mark.parametrize("engine", ["loop", *(["predict"] if FULL else [])])
+@each("engine", ["loop", *(["predict"] if FULL else [])])
 def test_int8_runs_on_jax_without_tensorflow(engine: str) -> None:
     case = a_case("mlp", "int8", backend="jax", engine=engine, jit=True)
     result = child(case)

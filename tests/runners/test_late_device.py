@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-import pytest
-
+from tests.each import each
 from tests.faults.outcomes import FULL
 from tests.runners.networks import answer
 
@@ -79,7 +78,7 @@ if FULL:
     ]
 
 
-@pytest.mark.parametrize("backend", list(WAYS))
+@each("backend", list(WAYS))
 def test_whatever_is_timed_lasts_at_least_as_long_as_the_late_steps_in_it(backend: str) -> None:
     """Lower bounds only: a busy machine may make everything longer and nothing shorter."""
     given = f"SLEEP_S, SAMPLES, WAYS = {SLEEP_S}, {16 * STEPS}, {json.dumps(WAYS[backend])!r}"

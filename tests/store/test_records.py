@@ -121,7 +121,7 @@ def test_a_diverged_loss_is_a_fact_and_is_kept() -> None:
 # -- single values -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value", "message"),
     [
         ("model", 5, "is 5; it must be text."),
@@ -170,7 +170,7 @@ def test_zero_workers_are_a_fact() -> None:
 # -- nested records ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value", "message"),
     [
         ("epochs", {"epoch": 1}, "is dict; it must be a list of records."),

@@ -37,6 +37,7 @@ from backtest.questions.figure import (
 )
 from planner.answers import RULES
 from planner.fits import BASES
+from tests.each import each
 
 SHIPPED: Final = Path(__file__).parents[3] / "data" / "accuracy.parquet"
 ROW: Final = Row(
@@ -216,7 +217,7 @@ def test_records_have_every_column_and_no_nan(shipped: list[Row]) -> None:
         assert all(not (isinstance(v, float) and np.isnan(v)) for v in record.values())
 
 
-@pytest.mark.parametrize(
+@each(
     ("share", "text"),
     [(0.0, "0 %"), (0.0054, "0.54 %"), (0.0298, "3.0 %"), (0.0996, "10 %"), (0.122, "12 %"),
      (1.0, "100 %"), (8.37, "837 %")],

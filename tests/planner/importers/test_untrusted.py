@@ -16,6 +16,7 @@ import pytest
 from planner.importers import Given, SourceError, Stated, read
 from planner.importers._apart import Reader
 from planner.importers._child import SECONDS
+from tests.each import each
 from tests.faults.outcomes import FULL, Outcome, finish
 
 MB = 1_000_000
@@ -110,7 +111,7 @@ def test_a_reader_that_hangs_is_ended_and_the_next_file_is_read() -> None:
     assert SECONDS < 8
 
 
-@pytest.mark.parametrize(
+@each(
     "cell",
     ["9007199254740993.0", "1e30", "1_000", "0x10", "8.5", "99999999999999999999", "nan", "²"],
 )
@@ -134,7 +135,7 @@ def test_a_whole_number_is_the_one_of_the_cell(cell: str, seed: int) -> None:
     assert row["seed"] == seed
 
 
-@pytest.mark.parametrize("cell", ["1e-400", "0.0e0001e", "1_0.5", "-1E-999", "1e309", "1,5"])
+@each("cell", ["1e-400", "0.0e0001e", "1_0.5", "-1E-999", "1e309", "1,5"])
 def test_a_number_that_a_float_cannot_hold_is_refused(cell: str) -> None:
     table = f'model,system_name,first_epoch_s\nB,C,"{cell}"\n'.encode()
     with pytest.raises(SourceError) as caught:
