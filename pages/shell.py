@@ -14,7 +14,7 @@ import streamlit as st
 from pages.common import kept, markup, narrow, widgets
 from pages.common.addresses import ADDRESSES, START
 from pages.common.kept import ROOT, TURNS, at_one_moment, store
-from pages.visitor import account, identity
+from pages.visitor import identity
 from planner.core import Text
 from planner.figures import style_sheet
 from planner.store import LimitError
@@ -66,7 +66,7 @@ markup.draw(narrow.STYLE)
 try:
     with TURNS.turn() as requested_s, at_one_moment(requested_s):
         page.run()
-        account.draw()
+        identity.draw_account()
         _footer()
 except LimitError as error:
     st.error(str(error), icon=":material/memory:")

@@ -22,7 +22,7 @@ import numpy as np
 from planner.catalog import PRECISIONS, Catalog
 from planner.compare import better, compare
 from planner.compare.comparison import Limits, Question
-from planner.compare.ranking import DECIDED
+from planner.compare.evaluation import DECIDED
 from planner.core import Estimate, Refusal
 from planner.job import Candidate, Described, Goal, Hardware, Job, Known, job_described, timed
 from planner.published import Configuration, PublishedRow, configurations

@@ -18,8 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from planner.answers._asking import compare_answered
-from planner.answers._bodies import hardware_comparison
+from planner.answers._asking import compare_answered, hardware_comparison
 from planner.answers.comparison import option_rows, samples_per_s_of, startup_s_of
 from planner.answers.records import plain
 from planner.compare.comparison import Comparison, Row

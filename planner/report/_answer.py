@@ -1,4 +1,8 @@
-"""The report of an answer: question, answer, charts and tables of any page, in the same frame."""
+"""The report of an answer: question, answer, charts and tables of any page, in the same frame.
+
+Heights of what fits on the first printed page are those of print on A4, rounded up: fonts differ
+between machines, and a summary that spills leaves a nearly empty second page.
+"""
 
 from __future__ import annotations
 

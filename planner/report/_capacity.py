@@ -1,4 +1,4 @@
-"""The report of a plan of machines: a page of summary, then an appendix."""
+"""A plan of machines: its tables and charts for page and report, and the report itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The frame of a report: one HTML file without scripts, for print on A4.
+"""The frame of a report: one HTML file without scripts, for print on A4. Its letterhead too.
 
 Everything is in the file, including charts, so that it opens offline. Its content security policy
 forbids scripts and requests, whatever a name or a logo contains. In print, table heads repeat, rows

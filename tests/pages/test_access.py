@@ -70,7 +70,7 @@ def signed_in(monkeypatch: pytest.MonkeyPatch, kind: str, **claims: object) -> P
         return person_of({**given, **claims}, rules, time.time())
 
     monkeypatch.setattr(identity, "person", person)
-    monkeypatch.setattr("pages.visitor.account.draw", lambda: None)
+    monkeypatch.setattr("pages.visitor.identity.draw_account", lambda: None)
     return person()
 
 

@@ -9,7 +9,7 @@ from itertools import combinations, islice
 import pytest
 
 from planner.answers import ratio_rows
-from planner.answers.tables._how_long import times_of
+from planner.answers._tables import times_of
 from planner.core import Estimate, ahead
 from planner.epochs import Option, RunTimes, SpeedUp, offered, systems_of, with_epochs, with_sizes
 from planner.epochs._ratios import speed_up

@@ -9,7 +9,7 @@ from itertools import permutations
 import pytest
 
 from planner.compare import budget_words, limits_sentence, sentence
-from planner.compare._limits import keeping
+from planner.compare._summary import keeping
 from planner.compare.evaluation import Comparison, Limits, Row
 from planner.core import Estimate
 from planner.cost import Display

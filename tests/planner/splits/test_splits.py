@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from planner.answers._splits import split_answered, split_out
+from planner.answers._scaling_out import split_answered, split_out
 from planner.catalog import Accelerator, accelerator_named
 from planner.core import Problem, Refusal
 from planner.job import Job
