@@ -14,8 +14,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
 
-from api.answers import ANSWERS
-from api.routes import Rules, routes
+from api.routes import ANSWERS, Rules, routes
 from pages.common import kept
 from pages.visitor import identity
 from planner.store import Folder, Store

@@ -21,9 +21,9 @@ from streamlit.web.server.starlette.starlette_app_utils import (
     generate_xsrf_token_string,
 )
 
-from api.answers import ANSWERS
 from api.openapi import PATH as DESCRIPTION
 from api.push import PATH as PUSH
+from api.routes import ANSWERS
 from planner.store.disk.secrets import SHARES, TOKENS
 from tests.api.test_access import QUESTIONS
 from tests.browser.server import served
