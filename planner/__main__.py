@@ -62,7 +62,7 @@ def main(arguments: list[str]) -> int:
     if options.command in _DATA:
         return _move(options)
     if options.command == "mfu":
-        from backtest.commands.mfu import run_mfu
+        from backtest.commands.published import run_mfu
 
         return run_mfu(options)
     from backtest.commands.backtest import run_backtest
@@ -129,9 +129,9 @@ def _parser(command: str) -> argparse.ArgumentParser:
         backtest.add_arguments(back)
     fit = commands.add_parser("mfu", help=NAMES["mfu"])
     if command == "mfu":
-        from backtest.commands import mfu
+        from backtest.commands import published
 
-        mfu.add_arguments(fit)
+        published.add_arguments(fit)
     return parser
 
 

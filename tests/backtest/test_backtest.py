@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 import backtest
 from backtest.accuracy import page as tables
-from backtest.accuracy.file import Stopwatch
 from backtest.accuracy.page import accuracy_page
-from backtest.accuracy.public_data import parquet_bytes, public_tables
+from backtest.accuracy.public_data import Stopwatch, parquet_bytes, public_tables
 from backtest.accuracy.targets import TARGETS, Target
 from backtest.choose.choice import (
     NOTHING,

@@ -8,9 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from backtest.commands.what_if import write_what_if
-from backtest.published.splits import SplitCase, advised, errors_of, split_cases
-from backtest.published.what_if import NAME, scores, shipped_what_if
+from backtest.commands.backtest import write_what_if
+from backtest.published.what_if import (
+    NAME,
+    SplitCase,
+    advised,
+    errors_of,
+    scores,
+    shipped_what_if,
+    split_cases,
+)
 from backtest.questions.what_if import KINDS, Check, what_if_checks
 from planner.published import read_rows
 from planner.store.catalog import read_catalog

@@ -12,10 +12,13 @@ import numpy as np
 import pytest
 
 from backtest.accuracy import verdicts
-from backtest.accuracy.file import read_accuracy
-from backtest.accuracy.sentences import BY_FLOPS, FIRST, FROM_FLOPS, SHEET
+from backtest.accuracy.public_data import read_accuracy
 from backtest.accuracy.targets import INTERIOR, TARGETS, TWICE
 from backtest.accuracy.verdicts import (
+    BY_FLOPS,
+    FIRST,
+    FROM_FLOPS,
+    SHEET,
     accuracy_of,
     ours,
     per_cent,
