@@ -16,8 +16,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from runners.child.ending import leave
-from runners.child.engines.lean import import_keras
+from runners.child.start import import_keras, leave
 from runners.process.events import EventWriter
 
 _VIEWS: Final = frozenset({"InputLayer", "Flatten", "Reshape", "Permute", "Activation", "Dropout"})

@@ -29,7 +29,7 @@ from runners.launch.launcher import MODULES, PORTS
 from runners.plan.spec import SpecError
 from runners.process.supervise import Stopped
 from runners.sweep.push import TOKEN
-from runners.sweep.result_set import OWNERS
+from runners.sweep.rows import OWNERS
 
 ABOUT: Final = {
     "plan": "show the runs, time and cost of a sweep",

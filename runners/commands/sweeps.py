@@ -42,27 +42,27 @@ from runners.commands.journals import (
     never_started,
     new_book,
     nothing_to_do,
+    push_command,
+    pushing,
     stopped,
     unpriced,
 )
 from runners.commands.links import links_command
-from runners.commands.push import push_command, pushing
 from runners.machine import environment, facts
 from runners.plan import spec
 from runners.plan.host import problems, pythons
 from runners.process.supervise import Limits, Stopped, supervise
-from runners.sweep import (
-    begun,
-    max_batch,
-    plans,
-    sweep,
-)
+from runners.sweep import max_batch, plans, sweep
 from runners.sweep.context import (
     Context,
+    cluster_at_start,
+    fill_settings,
     measurer,
     name_result_set,
+    newest_start,
     read_context,
     results_folder,
+    start_with_ticket,
 )
 from runners.sweep.sweep import Progress
 
@@ -74,9 +74,9 @@ def status_command(args: argparse.Namespace, _: Stop) -> int:
     if spec.has_target(spec.table(spec.find(args.spec))):
         return converge_status(args)
     stem, results = spec.find(args.spec).stem, results_folder(args)
-    if last := begun.newest(state_folder(os.environ), stem, results, args.name):
-        begun.fill(args, last.options)
-    context = read_context(args, begun.cluster(args))
+    if last := newest_start(state_folder(os.environ), stem, results, args.name):
+        fill_settings(args, last.options)
+    context = read_context(args, cluster_at_start(args))
     done = plans.done_of(context)
     attempts = context.spec.limits.attempts
     rows = [rows[-1] for c in context.expanded.cases if (rows := done.rows.get(c.case_id, ()))]
@@ -307,12 +307,12 @@ def resume_command(args: argparse.Namespace, stop: Stop) -> int:
     """Measure the missing runs of a sweep with the settings it was started with."""
     state, results = state_folder(os.environ), results_folder(args)
     status = (
-        begun.of_ticket(state, args.ticket)
+        start_with_ticket(state, args.ticket)
         if args.ticket
-        else begun.newest(state, spec.find(args.spec).stem, results, args.name)
+        else newest_start(state, spec.find(args.spec).stem, results, args.name)
     )
     if status:
-        begun.fill(args, status.options)
+        fill_settings(args, status.options)
         if status.command != "run":
             return COMMANDS[status.command](args, stop)
     if spec.has_target(spec.table(spec.find(args.spec))):

@@ -62,8 +62,9 @@ import keras
 import numpy as np
 import tensorflow as tf
 from runners.child.samples import datasets
-from runners.child.engines import optimizers, trials
-from runners.child.samples.orders import Orders
+from runners.child.engines import trials
+from runners.workloads import networks
+from runners.child.samples.datasets import Orders
 from runners.workloads import build
 
 data = datasets.load("digits", 200, 100, 0)
@@ -80,7 +81,7 @@ def put(values):
 
 def by_keras(name, rate, trial, staleness=0):
     put(weights[trial][0])
-    rule = optimizers.make(name, rate)
+    rule = networks.optimizer(name, rate)
     seen = [[v.numpy() for v in model.trainable_variables]]
     for step, at in enumerate(places[trial]):
         put(seen[max(step - staleness, 0)])

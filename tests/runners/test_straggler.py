@@ -19,8 +19,7 @@ from runners.child.straggler import is_last, waiting
 from runners.launch.launcher import Launcher
 from runners.plan.cases import Case
 from runners.plan.expand import Expanded
-from runners.plan.host import Python
-from runners.plan.placement import placed
+from runners.plan.host import Python, placed
 from runners.process.supervise import ROOT
 from runners.sweep.measure import Bench, measure
 from tests.runners.networks import python

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from runners.workloads import CATALOGUE, DATASETS, OPTIMIZERS, model_title, titles
+from runners.workloads import CATALOGUE, DATASETS, OPTIMIZERS, model_title, wide_resnet_params
 from tests.faults.outcomes import FULL
 from tests.runners.networks import WEIGHTS_OF_ZERO, answer
 
@@ -55,7 +55,7 @@ import json
 from dataclasses import replace
 import keras
 import numpy as np
-from runners.child.engines import optimizers
+from runners.workloads import networks
 from runners.child.samples import datasets
 from runners.workloads import CATALOGUE, DATASETS, build
 """
@@ -111,7 +111,7 @@ EVERY_BY_HAND: list[tuple[str, str, dict[str, Any], int]] = [
     ("resnet50", "synthetic-cifar10", {}, 25_636_712 - 2_049 * 1_000 + 2_049 * 10),
     ("wide-resnet", "synthetic-cifar100", {}, 103_465_028),  # article 002
     ("wide-resnet", "synthetic-cifar10", {"k": 1, "n": 2, "kernel": 3},
-     titles.wide_resnet_params(1, 2, 3, classes=10)),
+     wide_resnet_params(1, 2, 3, classes=10)),
     ("lstm", "synthetic-tokens", {},
      8_192 * 128 + 4 * 128 * (128 + 128 + 1) + (128 * 8_192 + 8_192)),
     ("transformer", "synthetic-tokens", {},
@@ -198,9 +198,9 @@ for name, options in SMALL.items():
     data = images if CATALOGUE[name].task == "images" else tokens
     x, y = datasets.make(data, 256, "train", seed=0)
     model = build(name, data, options)
-    model.compile(optimizers.make("adam", 0.003), loss)
+    model.compile(networks.optimizer("adam", 0.003), loss)
     losses[name] = model.fit(x, y, batch_size=32, epochs=4, verbose=0).history["loss"]
-made = [optimizers.make(name, 0.1) for name in ("sgd", "momentum", "nesterov", "adam")]
+made = [networks.optimizer(name, 0.1) for name in ("sgd", "momentum", "nesterov", "adam")]
 rules = [[type(o).__name__, getattr(o, "momentum", 0), getattr(o, "nesterov", False)] for o in made]
 """
 
@@ -234,7 +234,7 @@ refused = [
     said(build, "vgg11", digits, {}), said(build, "resnet50", digits, {}),
     said(build, "mlp", tokens, {}), said(build, "lstm", digits, {}),
     said(build, "transformer", tokens, {"width": 100, "heads": 3}),
-    said(optimizers.make, "lion", 0.1),
+    said(networks.optimizer, "lion", 0.1),
 ]
 model = build("resnet50", DATASETS["synthetic-cifar10"], {})
 sample = np.zeros((1, 32, 32, 3), np.uint8)

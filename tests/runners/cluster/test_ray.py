@@ -26,8 +26,7 @@ from runners.cluster.dispatch import Listener, NoNodeError, Roster
 from runners.commands import cli
 from runners.commands.cluster import measure_on
 from runners.plan.expand import Expanded
-from runners.plan.host import Python
-from runners.plan.placement import placed
+from runners.plan.host import Python, placed
 from runners.plan.spec import SpecError
 from runners.process.supervise import ROOT, Stopped
 from runners.sweep.measure import Bench, measure

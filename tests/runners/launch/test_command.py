@@ -21,8 +21,7 @@ from runners.launch.worker import environment, settings, start_line
 from runners.machine import environment as environment_of_machine
 from runners.plan.cases import Case
 from runners.plan.expand import Expanded
-from runners.plan.host import Python
-from runners.plan.placement import placed
+from runners.plan.host import Python, placed
 from runners.plan.spec import SpecError
 from runners.process.supervise import ROOT, Ended, Limits, supervise
 from runners.sweep.measure import Bench, measure

@@ -19,8 +19,7 @@ from runners.machine import environment
 from runners.plan import cases
 from runners.plan.cases import Case
 from runners.plan.expand import Expanded
-from runners.plan.host import Python
-from runners.plan.placement import placed
+from runners.plan.host import Python, placed
 from runners.process.events import parse
 from runners.process.supervise import ROOT
 from runners.sweep.measure import Bench, measure

@@ -20,8 +20,7 @@ from runners.launch.cluster import WorkerError, failure_in
 from runners.launch.launcher import Launcher
 from runners.plan.cases import Case
 from runners.plan.expand import Expanded
-from runners.plan.host import Python
-from runners.plan.placement import placed
+from runners.plan.host import Python, placed
 from runners.process.supervise import Ended, Limits, Stopped, supervise
 from runners.sweep.measure import Bench, measure
 from tests.runners.launch.test_local import WORKER

@@ -18,13 +18,14 @@ from runners.plan.expand import Expanded, Host, steps_in
 from runners.plan.spec import Cost, Spec
 from runners.process.supervise import Ended
 from runners.sweep.context import Context
-from runners.sweep.forecast import (
+from runners.sweep.plans import (
+    Planned,
     as_probe,
     forecast,
     memory_at,
     memory_line,
+    totals,
 )
-from runners.sweep.plans import Planned, totals
 from runners.sweep.rows import row_of
 from tests.runners.stubs import case
 
