@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -139,16 +140,19 @@ NO_BACKEND: Final = (
     "Keras has no backend here. Install TensorFlow, JAX or PyTorch beside it (README: Install)."
 )
 APP: Final = "http://127.0.0.1:8501"
+_FUNCTION: Final = re.compile(r"[^\W\d][\w.]*:[^\W\d]\w*")
+"""module:function, not a path."""
 Description = Mapping[str, Any]
 
 
 def describe_command(args: argparse.Namespace, stop: Stop) -> int:
     """Print operations, parameters, memory by batch and the link to compare hardware for it."""
     source = args.spec
-    if not source.endswith((".keras", ".h5")) and ":" not in source:
+    named = _FUNCTION.fullmatch(source)
+    if not source.endswith((".keras", ".h5")) and not named:
         text = f"{source} is neither a .keras file nor module:function. Give one of them."
         return refuse(args, [text], text)
-    if ":" not in source and not Path(source).is_file():
+    if not named and not Path(source).is_file():
         text = f"There is no file {source}. Save the model with model.save('name.keras')."
         return refuse(args, [text], text)
     interpreters = pythons({}, os.environ)
@@ -159,7 +163,7 @@ def describe_command(args: argparse.Namespace, stop: Stop) -> int:
     backend, python = next(iter(interpreters.items()))
     ended = supervise(
         [python.path, *CHILD],
-        {"source": source if ":" in source else str(Path(source).absolute()),
+        {"source": source if named else str(Path(source).absolute()),
          "folders": _module_folders(os.environ), "shape": args.shape},
         environment.for_child(os.environ, backend=backend, threads=None, device="cpu"),
         Limits(timeout_s=TIMEOUT_S,
@@ -168,7 +172,11 @@ def describe_command(args: argparse.Namespace, stop: Stop) -> int:
     )  # fmt: skip
     description = next((e["columns"] for e in ended.events if e["event"] == "result"), None)
     if description is None:
-        text = f"{source} cannot be described. {ended.reason or ''}".strip()
+        told = any(e["event"] == "failed" for e in ended.events)
+        reason = ended.reason or ""
+        if ended.status == "crashed" and not told:
+            reason = f"Its process ended too early ({reason})."
+        text = f"{source} cannot be described. {reason}".strip()
         refuse(args, [text], text)
         return FAILED
     body = {
@@ -202,7 +210,8 @@ def compare_link(description: Description, args: argparse.Namespace) -> str:
     """Return the URL of Compare hardware with the model as a described workload."""
     values = {
         "workload": "described", "name": str(description["name"])[:80],
-        "params": float(description["params"]), "flops": float(description["train_flops"]),
+        "params": float(description["params"]) or None,
+        "flops": float(description["train_flops"]) or None,
         "family": description["family"] or None, "tokens": description["tokens"],
         "image_px": description["image_px"], "samples": args.samples or SAMPLES,
         "epochs": args.epochs,
@@ -213,7 +222,8 @@ def compare_link(description: Description, args: argparse.Namespace) -> str:
 
 
 def _print(body: Description) -> None:
-    shape = " x ".join(map(str, body["input_shape"]))
+    shapes = [" x ".join(map(str, shape)) or "1 value" for shape in body["input_shapes"]]
+    shape = " and ".join(shapes)
     say(f"{body['name']}: {body['params']:,} parameters ({body['trainable_params']:,} trained), "
         f"one sample {shape}")  # fmt: skip
     say(f"Operations of one sample: forward {_flops(body['forward_flops'])}, training "
