@@ -51,8 +51,8 @@ lint: $(DEV)
 
 # Campaigns of files and texts from strangers that lie beside the tests of their subject.
 STRANGERS = tests/planner/importers/test_untrusted.py tests/store/test_walls.py tests/browser/test_hostile_uploads.py
-# Tests outside tests/faults/ that `make test` runs on a sample.
-SAMPLED = $(filter-out $(STRANGERS),$(shell grep -rlE "\bFULL\b|EPOCHWISE_FAULTS" tests --include='test_*.py' | grep -v tests/faults/))
+# Tests outside tests/faults/ that `make test` runs on a sample, drawn cases among them.
+SAMPLED = $(filter-out $(STRANGERS),$(shell grep -rlE "\bFULL\b|EPOCHWISE_FAULTS|@given" tests --include='test_*.py' | grep -v tests/faults/))
 faults: $(DEV)
 	EPOCHWISE_FAULTS=full $(BIN)/python -m pytest -m faults -s -p no:randomly tests/faults tests/runners $(STRANGERS)
 	EPOCHWISE_FAULTS=full EPOCHWISE_SHIPPED_RESULTS=$(CURDIR)/data/results $(BIN)/python -m pytest -q \

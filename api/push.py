@@ -1,9 +1,9 @@
 """`POST /api/v1/runs`: runs of other machines, kept once each however often they are sent.
 
 The sender needs a token (`python -m planner token create`) whose sets include that of the request.
-It is checked before the body is read. A restricted set needs a token that names it, or one for any
-set with a group that sees it. An answer of 200 means that every run is on disk; after any other
-answer, or none, the sender sends the same request again.
+It is checked before the body is read, and again before anything is written. A restricted set needs
+a token that names it, or one for any set with a group that sees it. An answer of 200 means that
+every run is on disk; after any other answer, or none, the sender sends the same request again.
 """
 
 from __future__ import annotations
@@ -95,34 +95,37 @@ class Push:
 
     async def __call__(self, request: Request) -> Response:
         """Return 200 with the run ids, or the problem."""
-        token = self._token(request)
-        if isinstance(token, Response):
-            return token
+        given = _given(request)
+        if refused := self._refused(request, given):
+            return refused
         body = await _body(request)
         if isinstance(body, Response):
             return body
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._work, self._kept, token, body)
+        return await loop.run_in_executor(self._work, self._kept, given, body)
 
-    def _token(self, request: Request) -> Token | Response:
-        header = request.headers.get("authorization", "")
-        given = header[len(_SCHEME) :].strip() if header.lower().startswith(_SCHEME) else ""
+    def _usable(self, given: str) -> Token | None:
+        """Return the token as it is now; None if it is wrong, revoked, expired or blocked."""
         token = TOKENS.checked(self.inbox.tokens, given)
-        if token is None or self.inbox.blocked(token.owner):
-            client = request.client.host if request.client else ""
-            if wait := self._of_strangers.wait_s(client, self.now_s()):
-                return _too_many(wait)
-            detail = "A valid token is needed: Authorization: Bearer ew_..."
-            headers = {"WWW-Authenticate": 'Bearer realm="epochwise"'}
-            return problem(HTTPStatus.UNAUTHORIZED, detail, headers=headers)
-        wait = self._of_tokens.wait_s(token.id, self.now_s())
-        return _too_many(wait) if wait else token
+        return None if token is None or self.inbox.blocked(token.owner) else token
 
-    def _kept(self, token: Token, body: bytes) -> Response:
+    def _refused(self, request: Request, given: str) -> Response | None:
+        token = self._usable(given)
+        if token is None:
+            client = request.client.host if request.client else ""
+            wait = self._of_strangers.wait_s(client, self.now_s())
+            return _too_many(wait) if wait else _no_token()
+        wait = self._of_tokens.wait_s(token.id, self.now_s())
+        return _too_many(wait) if wait else None
+
+    def _kept(self, given: str, body: bytes) -> Response:
         try:
             asked = read_body(body)
-            if refused := self._not_allowed(token, asked):
-                return refused
+            # The body may have taken minutes: a token that was revoked meanwhile writes nothing.
+            token = self._usable(given)
+            refused = self._not_allowed(token, asked) if token else _no_token()
+            if token is None or refused:
+                return refused or _no_token()
             self._record(token, asked)
             done = keep(self.inbox.results, asked)
         except PushError as error:
@@ -169,6 +172,18 @@ class Push:
 
     def _without_path(self, error: CommitError) -> str:
         return str(error.strerror).replace(str(self.inbox.results), "the results folder")
+
+
+def _given(request: Request) -> str:
+    """Return the text of the request's token; "" without one."""
+    header = request.headers.get("authorization", "")
+    return header[len(_SCHEME) :].strip() if header.lower().startswith(_SCHEME) else ""
+
+
+def _no_token() -> Response:
+    detail = "A valid token is needed: Authorization: Bearer ew_..."
+    headers = {"WWW-Authenticate": 'Bearer realm="epochwise"'}
+    return problem(HTTPStatus.UNAUTHORIZED, detail, headers=headers)
 
 
 async def _body(request: Request) -> bytes | Response:

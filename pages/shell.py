@@ -12,29 +12,14 @@ from typing import Final
 import streamlit as st
 
 from pages.common import kept, markup, narrow, widgets
-from pages.common.addresses import ADDRESSES, START
+from pages.common.addresses import navigation
 from pages.common.kept import ROOT, TURNS, at_one_moment, store
-from pages.visitor import account, identity
+from pages.visitor import identity
 from planner.core import Text
 from planner.figures import style_sheet
 from planner.store import LimitError
 
 _LOG: Final = logging.getLogger("epochwise")
-
-
-def _pages() -> dict[str, list[st.Page]]:
-    sections: dict[str, list[st.Page]] = {}
-    for address in ADDRESSES.values():
-        page = st.Page(
-            address.script,
-            title=address.title,
-            icon=address.symbol,
-            url_path=address.path or "start",
-            default=address.path == START,
-            help=address.help,
-        )
-        sections.setdefault(address.section, []).append(page)
-    return sections
 
 
 def _footer() -> None:
@@ -61,12 +46,12 @@ def _several(count: int, what: str) -> str:
 identity.take_share()
 st.set_page_config(page_icon=str(ROOT / "pages" / "icon.png"), layout="wide")
 markup.draw(style_sheet(widgets.theme()))
-page = st.navigation(_pages())
+page = st.navigation(navigation())
 markup.draw(narrow.STYLE)
 try:
     with TURNS.turn() as requested_s, at_one_moment(requested_s):
         page.run()
-        account.draw()
+        identity.draw_account()
         _footer()
 except LimitError as error:
     st.error(str(error), icon=":material/memory:")

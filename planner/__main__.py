@@ -62,7 +62,7 @@ def main(arguments: list[str]) -> int:
     if options.command in _DATA:
         return _move(options)
     if options.command == "mfu":
-        from backtest.commands.mfu import run_mfu
+        from backtest.commands.published import run_mfu
 
         return run_mfu(options)
     from backtest.commands.backtest import run_backtest
@@ -75,10 +75,9 @@ _DATA: Final = ("import", "export", "token", "set", "audit")
 
 
 def _move(options: argparse.Namespace) -> int:
-    from planner.commands.access import run_audit, run_set
-    from planner.commands.export import run_export
+    from planner.commands.access import run_audit, run_set, run_token
     from planner.commands.import_ import run_import
-    from planner.commands.token import run_token
+    from planner.commands.runs import run_export
 
     run = {
         "import": run_import,
@@ -107,9 +106,9 @@ def _parser(command: str) -> argparse.ArgumentParser:
         import_.add_arguments(bring)
     token = commands.add_parser("token", help=NAMES["token"])
     if command == "token":
-        from planner.commands import token as tokens
+        from planner.commands import access
 
-        tokens.add_arguments(token)
+        access.add_token(token)
     sets = commands.add_parser("set", help=NAMES["set"])
     log = commands.add_parser("audit", help=NAMES["audit"])
     if command in ("set", "audit"):
@@ -119,9 +118,9 @@ def _parser(command: str) -> argparse.ArgumentParser:
         access.add_audit(log)
     send = commands.add_parser("export", help=NAMES["export"])
     if command == "export":
-        from planner.commands import export
+        from planner.commands import runs
 
-        export.add_arguments(send)
+        runs.add_export(send)
     back = commands.add_parser("backtest", help=NAMES["backtest"])
     if command == "backtest":
         from backtest.commands import backtest
@@ -129,9 +128,9 @@ def _parser(command: str) -> argparse.ArgumentParser:
         backtest.add_arguments(back)
     fit = commands.add_parser("mfu", help=NAMES["mfu"])
     if command == "mfu":
-        from backtest.commands import mfu
+        from backtest.commands import published
 
-        mfu.add_arguments(fit)
+        published.add_arguments(fit)
     return parser
 
 
@@ -139,13 +138,13 @@ def _add_question(parser: argparse.ArgumentParser, name: str) -> None:
     """Add the options of a command that answers a question."""
     from planner.answers import parameters
     from planner.answers.comparison import COMPARE
-    from planner.commands import capacity, report, sql, words
+    from planner.commands import capacity, report, runs, words
 
     words.add_common(parser)
     if name == "report":
         report.add_arguments(parser)
     elif name == "sql":
-        sql.add_arguments(parser)
+        runs.add_sql(parser)
     else:
         parser.add_argument("--json", action="store_true", help="print the whole answer as JSON")
         further = {"compare": ("options", "accelerators", "networks"), "explore": ("columns",),
@@ -176,7 +175,7 @@ def _add_question(parser: argparse.ArgumentParser, name: str) -> None:
 
 def _answer(options: argparse.Namespace, left: list[str]) -> int:
     """Answer a question; unknown arguments (`left`) are reported with all other problems."""
-    from planner.commands import ask, capacity, explore, report, scaling_out, sql, words
+    from planner.commands import ask, capacity, report, runs, scaling_out, words
 
     run = {
         "how-long": ask.run_how_long,
@@ -184,8 +183,8 @@ def _answer(options: argparse.Namespace, left: list[str]) -> int:
         "scaling-out": scaling_out.run_scaling_out,
         "compare": ask.run_compare,
         "capacity": capacity.run_capacity,
-        "explore": explore.run_explore,
-        "sql": sql.run_sql,
+        "explore": runs.run_explore,
+        "sql": runs.run_sql,
         "report": report.run_report,
     }[options.command]
     options.strange = words.strange_options(left, options)

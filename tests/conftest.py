@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import gc
 import os
 import shutil
@@ -22,29 +23,26 @@ from tests.fork_server import SHARED
 
 ROOT = Path(__file__).resolve().parent.parent
 SLOWEST = (
-    "browser/test_walk.py", "runners/test_strategies.py", "browser/test_measure.py",
-    "browser/test_compare.py", "runners/cluster/test_ray.py", "api/test_same_numbers.py",
-    "browser/test_steps_to_target.py", "browser/test_how_long.py", "browser/test_every_page.py",
-    "pages/test_stores.py", "browser/test_explore.py", "browser/test_growing.py",
-    "browser/test_hostile_names.py", "pages/measure/test_measure.py",
-    "runners/process/test_supervise.py", "runners/test_converge_child.py",
-    "golden/test_golden.py", "browser/test_hostile_uploads.py", "browser/test_downloads.py",
-    "faults/test_no_links.py", "runners/test_workloads.py", "runners/commands/test_cli.py",
-    "store/test_hostile.py", "pages/test_echo.py", "runners/test_inference.py",
-    "runners/test_describe.py", "faults/test_kills_in_a_run.py", "browser/test_saved_views.py",
-    "browser/test_results.py", "faults/test_uploads.py", "browser/test_epoch_size.py",
-    "store/test_reader.py", "faults/test_disks.py", "planner/store/sealed/test_compact.py",
+    "browser/test_walk.py", "runners/test_strategies.py", "store/test_runs_file.py",
+    "browser/test_measure.py", "golden/test_golden.py", "browser/test_compare.py",
+    "runners/test_converge_child.py", "browser/test_steps_to_target.py",
+    "runners/cluster/test_ray.py", "browser/test_how_long.py", "runners/commands/test_cli.py",
+    "browser/test_every_page.py", "runners/test_inference.py", "pages/test_stores.py",
+    "test_command_line.py", "browser/test_explore.py", "test_readme.py",
+    "browser/test_growing.py", "runners/test_workloads.py", "browser/test_hostile_names.py",
+    "test_installed.py", "pages/measure/test_measure.py", "api/test_every_route.py",
+    "browser/test_hostile_uploads.py", "runners/test_describe.py", "browser/test_downloads.py",
+    "runners/process/test_supervise.py", "pages/test_echo.py", "store/test_queries.py",
+    "browser/test_saved_views.py", "runners/test_flops.py", "browser/test_results.py",
+    "runners/launch/test_command.py", "browser/test_epoch_size.py", "faults/test_questions.py",
     "browser/test_back.py", "runners/sweep/test_sweep.py",
-    "pages/steps_to_target/test_steps_to_target.py", "store/test_queries.py",
-    "faults/test_answers_under_load.py", "pages/test_links_for_good.py", "store/test_cli.py",
-    "faults/test_odd_files.py", "browser/test_method.py", "planner/store/sealed/test_commit.py",
-    "browser/test_capacity.py", "load/test_load.py", "runners/test_real.py",
-    "faults/test_questions.py", "faults/test_runner_kills.py", "runners/launch/test_command.py",
-    "runners/test_queue.py", "faults/test_mutants.py", "faults/test_kill.py",
-    "faults/test_push.py", "store/test_costs.py", "pages/compare/test_compare.py",
-    "runners/test_jax.py", "pages/test_epoch_size.py", "pages/test_leaks.py",
-    "pages/test_writes.py", "api/test_every_route.py", "data/test_shipped.py",
-    "backtest/questions/test_result_data.py", "test_command_line.py",
+    "pages/steps_to_target/test_steps_to_target.py", "store/test_reader.py",
+    "pages/test_links_for_good.py", "store/test_costs.py", "browser/test_method.py",
+    "runners/test_late_device.py", "browser/test_capacity.py", "runners/test_straggler.py",
+    "pages/compare/test_compare.py", "store/test_hostile.py", "pages/test_epoch_size.py",
+    "planner/store/sealed/test_compact.py", "pages/test_leaks.py",
+    "backtest/test_backtest_public.py", "pages/test_writes.py", "store/test_bucket.py",
+    "faults/test_answers_under_load.py", "backtest/questions/test_result_data.py",
 )  # fmt: skip
 """Files of more than 7 s of processor time, the longest first.
 
@@ -80,7 +78,8 @@ SLOW_FILES = (
     "store/test_full_disk.py", "store/test_golden.py", "store/test_hostile.py",
     "store/test_library_answers.py", "store/test_moments.py", "store/test_no_start.py",
     "store/test_queries.py", "store/test_reader.py", "store/test_refused.py",
-    "store/test_rotten.py", "store/test_select.py", "store/test_source.py",
+    "store/test_rotten.py", "store/test_runs_file.py", "store/test_select.py",
+    "store/test_source.py",
     "store/test_team_in_a_bucket.py", "store/test_twelve_thousand.py", "store/test_verify.py",
     "store/test_walls.py", "test_command_line.py", "test_deploy.py", "test_fork_server.py",
     "test_installed.py", "test_readme.py",
@@ -88,6 +87,7 @@ SLOW_FILES = (
 """What `make check` leaves to `make test`."""
 
 
+@functools.cache
 def _is_slow(path: Path) -> bool:
     place = path.relative_to(ROOT / "tests")
     return place.parts[0] in SLOW_FOLDERS or place.as_posix() in SLOW_FILES
@@ -123,10 +123,16 @@ def pytest_configure() -> None:
         os.environ[SHARED] = str(_temporary("epochwise-fork-"))
     gc.disable()  # until all tests are collected
     # How long a drawn case takes is no promise: beside other workers it is any number.
-    settings.register_profile("epochwise", deadline=None)
+    # Where a test names no number of cases, `make test` draws a quarter of those of `make faults`.
+    settings.register_profile("epochwise", deadline=None, max_examples=100 if outcomes.FULL else 25)
     settings.load_profile("epochwise")
     # No test asks how fast JAX is; its compiler takes half of what they take of it.
     os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+    # Nor what a first compilation takes: later children read what earlier ones compiled.
+    if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+        os.environ["JAX_COMPILATION_CACHE_DIR"] = str(_temporary("epochwise-jax-"))
+        os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+        os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 

@@ -43,17 +43,17 @@ MODULES: Final[dict[str, tuple[str, ...]]] = {
 }  # fmt: skip
 """What is imported before programs start."""
 CHILD: Final = (
-    "runners.child.ending", "runners.child.gemm", "runners.child.place",
+    "runners.child.start", "runners.child.gemm", "runners.child.place",
     "runners.child.forms.flops", "runners.child.forms.variants",
     "runners.child.engines.jax_distribution",
-    "runners.child.engines.optimizers", "runners.child.engines.pace",
+    "runners.workloads.networks", "runners.child.engines.pace",
     "runners.child.engines.predict", "runners.child.samples.feeds",
     "runners.child.samples.datasets", "runners.child.describe", "runners.commands.cli",
 )  # fmt: skip
 """What a child imports after Keras."""
 TENSORFLOW: Final = (
     "runners.child.engines.fit", "runners.child.engines.links", "runners.child.engines.loop",
-    "runners.child.engines.trials", "runners.child.samples.orders",
+    "runners.child.engines.trials", "runners.child.samples.datasets",
 )  # fmt: skip
 STARTERS: Final = ("runners", "runners.launch", "runners.launch.slurm", "-S")
 """Modules, and any file, whose children are forks as well: they start `sys.executable`."""
@@ -146,7 +146,7 @@ def _serve(imports: str, folder: Path) -> None:
         for name in MODULES[imports]:
             import_module(name)
     else:
-        import_module("runners.child.engines.lean").import_keras()
+        import_module("runners.child.start").import_keras()
         for name in (*CHILD, *(TENSORFLOW if imports == "tensorflow" else ())):
             import_module(name)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the forks are not waited for

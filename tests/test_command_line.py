@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import html
 import json
 import os
@@ -275,8 +276,13 @@ def test_further_results_are_read_from_the_folder_that_is_named(
     assert "Unheard-of" not in _said(capsys, "how-long", "--list", "workloads")[1]
 
 
-@pytest.mark.parametrize("command", ["how-long", "curve", "compare", "report --out x.html"])
-@pytest.mark.parametrize("option", ["results", "catalog"])
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        ("how-long", "results"), ("curve", "results"), ("how-long", "catalog"),
+        ("compare", "catalog"), ("report --out x.html", "catalog"),
+    ],
+)  # fmt: skip
 def test_a_folder_whose_name_is_not_utf_8_is_refused_in_words(
     command: str, option: str, tmp_path: Path
 ) -> None:
@@ -287,8 +293,8 @@ def test_a_folder_whose_name_is_not_utf_8_is_refused_in_words(
     done = subprocess.run(asked, capture_output=True, cwd=ROOT, check=False)
     result = done.stderr.decode()
     assert (done.returncode, done.stdout) == (2, b"")
-    if option == "catalog" and command in ("how-long", "curve"):
-        return  # they take no catalogue
+    if (command, option) == ("how-long", "catalog"):
+        return  # it takes no catalogue
     assert "has a name that is not UTF-8. Rename it first." in result
     assert "Traceback" not in result
 
@@ -539,6 +545,8 @@ def test_no_name_of_a_run_steers_the_terminal(
     [slug] = [s for s, name in slugs(queries.workloads(_opened(tmp_path))).items() if "Net" in name
               and STEERING in name]  # fmt: skip
     asked = ["--workload", slug]
+    opened = words.open_store(argparse.Namespace(results=None))  # once for all commands
+    monkeypatch.setattr(words, "open_store", lambda _: opened)
     if in_terminal:
         monkeypatch.setenv("TERM", "dumb")  # without the bold letters of heads
         monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)

@@ -12,6 +12,7 @@ from typing import Final
 import pytest
 
 from backtest.choose.constants import CONSTANTS
+from tests.each import each
 from tests.trees import tree
 
 ROOT: Final = Path(__file__).parent.parent
@@ -33,7 +34,7 @@ def value_of(name: str) -> float:
     raise AssertionError(name)
 
 
-@pytest.mark.parametrize("name", sorted(VALUES))
+@each("name", sorted(VALUES))
 def test_every_value_on_the_page_is_that_of_the_code(name: str) -> None:
     assert float(VALUES[name]) == pytest.approx(value_of(name), rel=1e-3)
 
@@ -44,7 +45,7 @@ def test_every_constant_of_the_table_is_on_the_page() -> None:
     assert len(names) == len(CONSTANTS)
 
 
-@pytest.mark.parametrize("constant", CONSTANTS, ids=lambda c: c.name)
+@each("constant", CONSTANTS)
 def test_every_constant_says_unit_meaning_data_and_what_chose_it(constant: object) -> None:
     for field in ("unit", "meaning", "data", "command"):
         assert str(getattr(constant, field)).strip()
@@ -104,11 +105,11 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         compare._candidates:MOST_PRICE compare._candidates:MOST_PRICE_USD
         compare._candidates:MOST_RATE
         cost._records:_YEAR_S cost._records:_MOST_USD core.parameters:NEXT_TO_NOTHING
-        compare._influences:MOST_BARS compare._limits:MOST answers.comparison._description:_LARGE
+        compare._influences:MOST_BARS compare._summary:MOST answers.comparison._parameters:_LARGE
         networks._table:_FEW core._numbers:LABEL_LETTERS core._numbers:MOST_DIGITS
-        answers.comparison._description:MOST_LAYERS
-        answers.comparison._description:MOST_PX
-        answers.comparison._description:MOST_WIDTH answers.comparison._description:_ROUNDED
+        answers.comparison._parameters:MOST_LAYERS
+        answers.comparison._parameters:MOST_PX
+        answers.comparison._parameters:MOST_WIDTH answers.comparison._parameters:_ROUNDED
         answers.comparison._parameters:MOST_HOURS epochs.how_long:MOST_NAMED
         epochs.how_long:EPOCHS epochs.how_long:MOST_EPOCHS
         runs._records:SLACK runs._records:OUTSIDE_STEPS
@@ -116,7 +117,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         core.parameters:LONGEST_QUERY epochs.projection:MOST_EPOCHS scaling._terms:MOST
         epochs.how_long:MOST_LINES epochs.how_long:MOST_CHOSEN epochs.how_long:PREFERRED
         core.points:SMALLEST core.points:LARGEST
-        answers.comparison._description:LONGEST_NAME
+        answers.comparison._parameters:LONGEST_NAME
         core.limits:MAX_TEXT core.limits:MAX_ENTRIES core.limits:MAX_FILE_BYTES
         core.limits:MAX_FOOTER_BYTES
         core.limits:MAX_FILE_RUNS core.limits:MAX_ROW_GROUPS core.limits:MAX_SET_BYTES
@@ -127,14 +128,14 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         epochs.epoch_size:SAME
         epochs.epoch_size:SAME_BY_SPEED epochs.epoch_size:FAR published._rows:MOST_BYTES
         published._rows:MOST_CELL published._rows:LARGEST published._rows:MOST_WHOLE
-        answers._select:_MOST_KEPT_BYTES answers._select:MOST_RUNS
+        answers._listing:_MOST_KEPT_BYTES answers._listing:MOST_RUNS
         importers.formats.benchmarks.koshian2:_FLOW_BATCH
         importers.formats.benchmarks.milabench:_MIB
         importers.formats.benchmarks.mlperf_logs:_MOST_EPOCHS
         importers.formats.benchmarks.koshian2:_FLOW_BATCH
         importers.formats.logs.step_log:MOST_LINE
         importers.formats.logs.step_log:MOST_PATTERN
-        apart._walls:_PAGE importers._apart:MOST_ANSWER importers._apart:START_S
+        apart._process:_PAGE importers._apart:MOST_ANSWER importers._apart:START_S
         importers._apart:WAIT_S importers._apart:WALL_S importers._child:MEMORY_BYTES
         importers._child:SECONDS importers._child:_IDLE_S importers._disk:MOST_FILES
         importers._disk:MOST_FOLDER_BYTES importers.formats.given:MOST_BYTES
@@ -184,7 +185,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         capacity._answer:SELDOM capacity._answer:TIMES capacity._search:COMPARING
         capacity._lines:STEP capacity._what_if:FACTOR_STEP
         capacity._what_if:LEAST_SWING
-        answers.tables._throughput:MOST_REFUSED
+        answers._tables:MOST_REFUSED
         transfer._ladder:NEAREST transfer._library:NAMED
         transfer._ladder:NAMED""",
     "numerics": """
@@ -208,7 +209,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         scaling._terms:_LEAST_S scaling._terms:_MOST_S scaling._terms:LINK_TERMS""",
     "printed by a source": """
         splits._splits:ALL_REDUCES splits._splits:RECOMPUTED_WORK splits._splits:PCIE
-        answers.comparison._description:RESNET_50_FLOPS time_to_target._reference:_COCO
+        answers.comparison._parameters:RESNET_50_FLOPS time_to_target._reference:_COCO
         time_to_target._reference:_CRITEO effects._effect:VALIDATED_AT_ONCE
         effects._effect:TO_VALIDATE effects._effect:FASTER_PER_EPOCH
         effects._effect:FASTER_PER_IMAGE""",

@@ -12,12 +12,13 @@ from planner.answers import PAGES
 from planner.figures.frame import DARK, LIGHT
 from planner.networks import networks
 from planner.runs import COLUMNS
+from tests.each import each
 
 ROOT = Path(__file__).parent.parent
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
 
 
-@pytest.mark.parametrize("name", sorted(PAGES))
+@each("name", sorted(PAGES))
 def test_pages_made_from_the_code_are_up_to_date(name: str) -> None:
     text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
     assert text == PAGES[name](), "run `make docs`"
@@ -58,7 +59,7 @@ def test_no_blank_is_left_to_fill_in(document: str) -> None:
     assert not re.search(r"FIGURES|\bN minutes|TODO|TBD", text)
 
 
-@pytest.mark.parametrize(
+@each(
     "document",
     [
         "README.md",

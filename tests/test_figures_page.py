@@ -10,6 +10,7 @@ import pytest
 from planner.networks import networks
 from tests import figures_page, shipped
 from tests.bench.__main__ import PARTS
+from tests.each import each
 from tests.faults import outcomes
 from tests.figures_page import Figure, between, figures, readme_table, replaced
 from tests.planner.test_coverage import SWEEPS
@@ -74,7 +75,7 @@ def test_the_readme_states_no_duration_in_words() -> None:
     assert re.findall(r"\b(?:seconds|minutes|hours)\b", README) == []
 
 
-@pytest.mark.parametrize("page", ["how_long", "compare", "throughput", "steps_to_target",
+@each("page", ["how_long", "compare", "throughput", "steps_to_target",
                                   "results", "method"])  # fmt: skip
 def test_the_rerun_of_every_page_is_measured_and_quoted(page: str) -> None:
     pages = figures(TEXT)["Pages, shipped results"]
@@ -82,7 +83,7 @@ def test_the_rerun_of_every_page_is_measured_and_quoted(page: str) -> None:
     assert str(figure) in between("figures", README)
 
 
-@pytest.mark.parametrize("name", [*(f"make bench {part}" for part in PARTS), "make load"])
+@each("name", [*(f"make bench {part}" for part in PARTS), "make load"])
 def test_every_command_has_its_place_on_the_page(name: str) -> None:
     between(name, TEXT)
     assert f"<!-- {name}: begin -->" in TEXT

@@ -44,7 +44,15 @@ def command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("environment")
     venv.create(place, with_pip=False, symlinks=True)
     python = place / "bin" / "python"
-    words = ["--python", str(python), "install", "--quiet", "--no-deps", str(wheel)]
+    words = [
+        "--python",
+        str(python),
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-compile",
+        str(wheel),
+    ]  # a command compiles what it imports
     subprocess.run([sys.executable, "-m", "pip", *words], check=True, capture_output=True)
     [site] = place.glob("lib/python3*/site-packages")
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib"))

@@ -13,10 +13,8 @@ import pytest
 
 from planner.answers import curve_answered, how_long_answered
 from planner.published import read_rows
-from planner.store import Store
-from planner.store.disk.folders import Folder
 from tests.fork_server import executable
-from tests.shipped import ROOT
+from tests.shipped import ROOT, library
 from tests.store.build import opened
 
 BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -85,12 +83,9 @@ def test_the_commands_answer(command: str, tmp_path: Path) -> None:
 
 
 def test_the_published_runs_are_as_many_as_the_page_says() -> None:
-    place = Folder(path=ROOT / "data" / "results", label="shipped", kind="shipped")
-    every = Store((place,))
-    every.refresh()
     query = """SELECT count(*), count(DISTINCT workload), count(DISTINCT result_set)
         FROM runs WHERE repository IS NOT NULL"""
-    [(runs, workloads, sets)] = every.rows(query)
+    [(runs, workloads, sets)] = library().rows(query)
     assert sets == 21
     assert f"Twenty-one result sets of published measurements, {runs:,} runs of {workloads:,}" in (
         (ROOT / "README.md").read_text(encoding="utf-8").replace("\n", " ")

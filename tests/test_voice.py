@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-import pytest
-
+from tests.each import each
 from tests.shipped import ROOT
 
 MOST_WORDS: Final = 20
@@ -57,7 +56,7 @@ def test_a_sentence_is_found_with_its_values_as_words() -> None:
     ]
 
 
-@pytest.mark.parametrize("path", FILES, ids=[p.stem for p in FILES])
+@each("path", FILES)
 def test_no_sentence_of_a_page_is_long_or_in_words_that_are_not_of_the_field(path: Path) -> None:
     assert [s for s in sentences(path) if len(s.split()) > MOST_WORDS] == []
     assert [s for s in sentences(path) if NOT_OF_THE_FIELD.search(s)] == []
@@ -70,7 +69,7 @@ USER_NAMES: Final = "environment.py"
 """The file that knows `nobody` as the name of a user."""
 
 
-@pytest.mark.parametrize("room", ROOMS)
+@each("room", ROOMS)
 def test_no_file_of_the_program_or_its_docs_has_a_word_to_read_twice(room: str) -> None:
     files = [p for p in sorted((ROOT / room).rglob("*")) if p.suffix in {".py", ".md", ".toml"}]
     assert files

@@ -3,7 +3,7 @@
 docs/accuracy-seconds.md: how long each method took, on one machine, once.
 
 Seconds differ from run to run, so they are in separate files that change each time.
-`backtest.accuracy.file` measures and stores them.
+`backtest.accuracy.public_data` measures and stores them.
 """
 
 from __future__ import annotations

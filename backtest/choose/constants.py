@@ -328,15 +328,15 @@ compare.undecided:LEAST_GAIN | share
 compare.undecided:MINUTES | minutes | rental time of a machine to time a step | round | none
 catalog._combine:STALE_MONTHS | months | an older price is marked and its interval is wider
     | round | none
-compare.ranking:LIKELY_IN_TIME | probability | of meeting a deadline: above it likely in time
+compare.evaluation:LIKELY_IN_TIME | probability | of meeting a deadline: above it likely in time
     | definition | none
-compare._limits:SURE | probability | of meeting the limits: above it likely | round | none
+compare._summary:SURE | probability | of meeting the limits: above it likely | round | none
 compare._sentences:ALMOST_SURE | probability | above it a probability is shown as certain
     | 4,096 draws | none
 answers.comparison._snapshot:MOVED | share | a smaller change of a stored number is rounding
     | round | none
 compare.undecided:EPOCHS_TO_MEASURE | epochs | of the run that decides | definition | none
-compare.ranking:DECIDED | probability | of being better, required to be ranked first
+compare.evaluation:DECIDED | probability | of being better, required to be ranked first
     | the 90 % interval of a ratio leaves 1 out | none
 job._times:TIME_DOF | degrees of freedom | of drawn times | clusters, sessions | none
 capacity._search:LOADED | share | planned utilisation of a machine before the fleet is simulated

@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from backtest import QUESTIONS
-from backtest.accuracy.file import Stopwatch, write_seconds
 from backtest.accuracy.page import accuracy_page, by_method, per_thousand, seconds_page
 from backtest.accuracy.public_data import (
     PublicTables,
+    Stopwatch,
     has_public_tables,
     public_tables,
     write_accuracy,
+    write_seconds,
 )
 from backtest.choose.choice import Choice
 from backtest.choose.chosen import choices
@@ -37,13 +38,42 @@ from backtest.commands.published import (
     shipped_figures,
     write_page,
 )
-from backtest.commands.what_if import write_what_if
 from backtest.data.columns import WITHOUT, Skipped
 from backtest.published.page import published_lines
+from backtest.published.what_if import (
+    NAME,
+    advised,
+    errors_of,
+    figures,
+    page,
+    split_cases,
+    split_scores,
+)
 from backtest.questions.figure import Row, Watch
 from backtest.questions.own import has_result_sets, own_rows, result_sets
 from backtest.questions.source_table import Origin, origin_of
+from backtest.questions.what_if import what_if_checks
+from planner.published import read_rows
+from planner.store.catalog import read_catalog
 from planner.store.disk.files import write_whole
+
+
+def write_what_if(into: Path | None) -> int:
+    """Write the page and its figures from what ships; return the exit code."""
+    place = into or ROOT
+    checks = what_if_checks(ROOT / "data" / "results")
+    rows, _ = read_rows(ROOT / "data" / "tables" / "published")
+    cases, left_out = split_cases(rows, read_catalog(ROOT / "data" / "catalog").catalog)
+    found, none = advised(cases)
+    scored = split_scores(cases, errors_of(cases), found, none)
+    write_whole(place / "docs" / f"{NAME}.md", page(checks, scored, found, left_out))
+    write_whole(place / "data" / f"{NAME}.json", figures(checks, scored))
+    sys.stdout.write(
+        f"{len(checks)} checks against runs, {len(cases)} published splits: docs/{NAME}.md and "
+        f"data/{NAME}.json in {place}\n"
+    )
+    return 0 if checks else 1
+
 
 T = TypeVar("T")
 ROOT: Final = Path(__file__).resolve().parents[2]

@@ -6,26 +6,53 @@ itself (`planner.job._times`, and its joint draws for pairs). Errors are of the 
 
 `Answer` is a number with its truth, `Pair` a choice between two accelerators. Errors are
 |predicted/measured - 1| and every question counts the same.
+
+Model cards state device-hours of whole jobs. The question has the network, the tokens (or epochs
+of ImageNet), the accelerator and the count; the answer is Compare's total. A count that the card
+does not state is the number of whole servers that finish within `DAYS` at 40 % of the peak.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final
 
 import numpy as np
 
-from planner.catalog import PRECISIONS, Catalog
+from planner.catalog import PRECISIONS, Accelerator, Catalog
 from planner.compare import better, compare
 from planner.compare.comparison import Limits, Question
-from planner.compare.ranking import DECIDED
+from planner.compare.evaluation import DECIDED
 from planner.core import Estimate, Refusal
-from planner.job import Candidate, Described, Goal, Hardware, Job, Known, job_described, timed
-from planner.published import Configuration, PublishedRow, configurations
+from planner.fits import log_half_widths
+from planner.job import (
+    PER_NODE,
+    Candidate,
+    Described,
+    Goal,
+    Hardware,
+    Job,
+    Known,
+    job_described,
+    machines_for,
+    timed,
+)
+from planner.networks import network_known
+from planner.published import (
+    Configuration,
+    NamedWorkload,
+    PublishedRow,
+    accelerators_of,
+    configurations,
+    half_peak,
+    precision_of,
+    workload_of,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,3 +304,255 @@ def _pair(first: Configuration, second: Configuration) -> Pair:
     return Pair(
         source=first.source, name=name, answered=True, decided=decided, right=decided and right
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownJob:
+    """A published whole job and our estimate, both in device-hours.
+
+    `low` and `high` bound the 90 % interval; without an estimate `value` is None and `why` is the
+    reason. `place` is the repository and file of the published figure.
+    """
+
+    name: str
+    place: str
+    accelerator: str
+    devices: int
+    published_device_hours: float
+    value: float | None
+    low: float | None
+    high: float | None
+    why: str = ""
+
+    @property
+    def inside(self) -> bool:
+        """Whether the published figure lies inside the interval."""
+        if self.low is None or self.high is None:
+            return False
+        return self.low <= self.published_device_hours <= self.high
+
+
+HOUR_S: Final = 3600.0
+IMAGENET: Final = 1_281_167.0
+"""Training images of ILSVRC 2012."""
+OPERATIONS: Final = 6.0
+"""Training operations for a multiply-add of the forward pass."""
+DAYS: Final = 45.0
+USUAL_SHARE: Final = 0.4
+USUAL_LENGTHS: Final = (("2023-07", 4096), ("", 2048))
+"""Tokens of a sequence if a card states none, by the month from which they are usual."""
+TOKENS_SEEN: Final = {
+    "bloom 176b": 366e9,
+    "deepseek-v3": 14.8e12,
+    "gpt-2 124m on openwebtext": 295e9,
+}
+"""Tokens of jobs whose card states them elsewhere: Le Scao et al. 2022 (arXiv 2211.05100),
+DeepSeek-AI 2024 (arXiv 2412.19437), nanoGPT's train_gpt2 (600,000 steps of 491,520 tokens).
+"""
+SAMPLES_SEEN: Final = {
+    "stable diffusion v1": 2048 * (237e3 / 4 + 194e3 + 515e3 + 195e3),
+    "barlow twins resnet-50": 2 * 1000 * IMAGENET,
+    "openclip vit": 32 * 400e6,
+}
+"""Images of jobs that state no epochs of a named data set.
+
+Stable Diffusion: CompVis/stable-diffusion, Stable_Diffusion_v1_Model_Card.md, steps of 2,048 images
+of v1-1 to v1-3; the card stated its 150,000 hours before v1-4 was added. The first 237,000 steps
+have 256 px, a fourth of the pixels. Barlow Twins: 1,000 epochs of ImageNet, two views of each image
+(arXiv 2103.03230). OpenCLIP on LAION-400M: 32 epochs, as the names of its weights state (release
+v0.2-weights); mlfoundations/open_clip, docs/PRETRAINED.md, calls 12 billion samples a match.
+"""
+_SIZES: Final = {"k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
+_TOKENS: Final = (
+    re.compile(r"(\d+(?:\.\d+)?)\s?([kmbt])\+? tokens", re.IGNORECASE),
+    re.compile(r"tokens:? ?[~≈]?(\d+(?:\.\d+)?)\s?([kmbt])\b", re.IGNORECASE),
+)
+_EPOCHS: Final = re.compile(r"(\d+) epochs")
+_SCHEDULE: Final = re.compile(r"\s*\b\d+ epochs\b.*|^barlow twins\s+|\s+LAION-400M$", re.IGNORECASE)
+"""Parts of a name that state the job, not the network: "40 epochs ImageNet"."""
+_PIXELS: Final = re.compile(r"(\d+)-(\d+) progressive")
+_PART: Final = re.compile(
+    r"\[(?:stage|rlhf|sft)|stage hours|all \d+ models|progressive|distill|vision \d+b",
+    re.IGNORECASE,
+)
+"""Words of rows that are part of a job, several jobs, or change their samples during the job."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeJob:
+    """A published job as a question: all its `samples`, its hardware, and its `device_hours`."""
+
+    source: str
+    name: str
+    language: bool
+    workload: NamedWorkload
+    samples: float
+    accelerator: Accelerator
+    devices: int
+    precision: str
+    batch: float | None
+    device_hours: float
+    place: str = ""
+
+
+def whole_jobs(rows: Sequence[PublishedRow], catalog: Catalog) -> list[WholeJob]:
+    """Return the jobs that state tokens or epochs, accelerator and device-hours."""
+    pairs = zip(rows, accelerators_of(rows, catalog), strict=True)
+    jobs = [_job(row, accelerator) for row, accelerator in pairs]
+    return [job for job in jobs if job is not None]
+
+
+def device_hours(jobs: Sequence[WholeJob]) -> list[Answer]:
+    """Return the device-hours of each job, predicted by Compare."""
+    return [answer_of((job.source, job.name), job.device_hours, _estimate(job)) for job in jobs]
+
+
+def known_jobs(jobs: Sequence[WholeJob]) -> list[KnownJob]:
+    """Return each job with our estimate, language models first, by device-hours."""
+    ordered = sorted(jobs, key=lambda job: (not job.language, -job.device_hours))
+    return [_with_estimate(job, _estimate(job)) for job in ordered]
+
+
+def _with_estimate(job: WholeJob, answer: Estimate | Refusal) -> KnownJob:
+    value, low, high = None, None, None
+    if isinstance(answer, Estimate):
+        value, low, high = float(answer.value), float(answer.low), float(answer.high)
+    return KnownJob(
+        name=job.name,
+        place=job.place,
+        accelerator=job.accelerator.name,
+        devices=job.devices,
+        published_device_hours=job.device_hours,
+        value=value,
+        low=low,
+        high=high,
+        why=answer.reason if isinstance(answer, Refusal) else "",
+    )
+
+
+def _job(row: PublishedRow, accelerator: Accelerator | None) -> WholeJob | None:
+    hours, words = _device_hours(row), f"{row.model or ''}; {row.note or ''}"
+    if accelerator is None or hours is None or row.throughput_value or _PART.search(words):
+        return None
+    usual = next(length for month, length in USUAL_LENGTHS if (row.published or "") >= month)
+    network = _SCHEDULE.sub("", row.model or "") or row.model
+    px = row.image_px or _mean_px(row)
+    workload = workload_of(replace(row, model=network, seq_len=row.seq_len or usual, image_px=px))
+    if isinstance(workload, str):
+        workload = _listed(network or "") or workload
+    if isinstance(workload, str):
+        return None
+    language, samples = workload.family in LANGUAGE, _samples(words, workload)
+    if not samples:
+        return None
+    return WholeJob(
+        source=row.source_id or row.file,
+        name=row.model or "",
+        language=language,
+        workload=workload,
+        samples=samples,
+        accelerator=accelerator,
+        devices=row.n_accelerators or _usual_count(workload, samples, accelerator),
+        precision=precision_of(row, accelerator, workload)[0],
+        batch=float(row.global_batch) if row.global_batch else None,
+        device_hours=hours,
+        place=" ".join(filter(None, (row.repo_or_page, row.path))),
+    )
+
+
+def _listed(name: str) -> NamedWorkload | None:
+    """Return an image network of the table of named networks; None without counted operations."""
+    network = network_known(name)
+    if network is None or network.multiply_adds is None:
+        return None
+    return NamedWorkload(
+        family=network.family,
+        network=network.id,
+        train_flops_per_sample=OPERATIONS * network.multiply_adds,
+        params=network.params,
+        image_px=network.image_px,
+    )
+
+
+def _device_hours(row: PublishedRow) -> float | None:
+    if row.device_hours:
+        return row.device_hours
+    if row.time_to_train_h and row.n_accelerators:
+        return row.time_to_train_h * row.n_accelerators
+    return None
+
+
+def _samples(words: str, workload: NamedWorkload) -> float | None:
+    """Return the sequences or images of the whole run; None if not stated."""
+    if workload.family in LANGUAGE:
+        tokens = _tokens(words)
+        return tokens / workload.sequence if tokens and workload.sequence else None
+    plain = words.casefold()
+    seen = next((images for name, images in SAMPLES_SEEN.items() if plain.startswith(name)), None)
+    epochs = _EPOCHS.search(words)
+    epoch = IMAGENET if "imagenet" in plain else workload.samples_per_epoch
+    return seen or (float(epochs[1]) * epoch if epochs and epoch else None)
+
+
+def _mean_px(row: PublishedRow) -> int | None:
+    """Return the size whose pixels are the mean of a linear growth; None if none is stated."""
+    match = _PIXELS.fullmatch(dict(row.odd).get("image_px", ""))
+    if match is None:
+        return None
+    first, last = float(match[1]), float(match[2])
+    return round(math.sqrt((first**2 + first * last + last**2) / 3.0))
+
+
+def _tokens(words: str) -> float | None:
+    """Return the tokens that a row states, or those of a listed job."""
+    match = next((m for p in _TOKENS if (m := p.search(words))), None)
+    if match:
+        return float(match[1]) * _SIZES[match[2].lower()]
+    plain = words.casefold()
+    return next((tokens for name, tokens in TOKENS_SEEN.items() if plain.startswith(name)), None)
+
+
+def _usual_count(workload: NamedWorkload, samples: float, accelerator: Accelerator) -> int:
+    """Return whole servers, a power of two, that finish within `DAYS` at 40 % of the peak."""
+    peak = half_peak(accelerator) or math.inf
+    seconds = samples * workload.train_flops_per_sample / (USUAL_SHARE * peak)
+    servers = seconds / (DAYS * 24.0 * HOUR_S * PER_NODE)
+    return int(PER_NODE * 2 ** math.ceil(math.log2(max(servers, 1.0))))
+
+
+def _estimate(job: WholeJob) -> Estimate | Refusal:
+    """Return the device-hours as estimated by Compare."""
+    of, lora = job.workload, job.workload.family == "lora"
+    counted = job.language and None not in (of.params, of.sequence)
+    try:
+        question = job_described(
+            Described(
+                name=job.name,
+                samples_per_epoch=job.samples,
+                precision=job.precision,
+                params=of.params,
+                active_params=of.active_params,
+                tokens_per_sample=of.sequence,
+                flops_per_sample=None if counted else of.train_flops_per_sample,
+                network=of.network,
+                image_px=of.image_px,
+                family="dense" if lora else of.family,
+                training="lora" if lora else "full",
+                batch=job.batch,
+            )
+        )
+    except ValueError as problem:
+        return Refusal(reason=str(problem), measure_next="")
+    hardware = Hardware(
+        label=f"{job.devices} x {job.accelerator.name}",
+        accelerator=job.accelerator,
+        count=job.devices,
+        nodes=machines_for(job.accelerator, job.devices),
+    )
+    candidate = Candidate(id="job", way="own", hardware=hardware)
+    total = timed(question, ONE_EPOCH, candidate, Known()).total
+    if isinstance(total, Refusal):
+        return total
+    value = float(total.value) * job.devices / HOUR_S
+    low, high = log_half_widths(total)
+    return Estimate(value=value, low=value * math.exp(-low), high=value * math.exp(high))

@@ -19,8 +19,7 @@ from typing import Final
 
 import numpy as np
 
-from backtest.published.described import Answer
-from backtest.published.jobs import OPERATIONS
+from backtest.published.described import OPERATIONS, Answer
 from planner.job import Hardware, Job, fit_of
 from planner.networks import STAGES, Stage, Training, activations_of, state_of
 from planner.published import Configuration, NamedWorkload, PublishedRow, workload_of

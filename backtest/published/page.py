@@ -21,13 +21,15 @@ from typing import Any, Final
 from backtest.published import described
 from backtest.published.described import (
     Answer,
+    KnownJob,
     Pair,
     PairScore,
     Score,
+    device_hours,
     pairs_scored,
     scored,
+    whole_jobs,
 )
-from backtest.published.jobs import KnownJob, device_hours, whole_jobs
 from backtest.published.measured import batch_left_out, batch_twice, device_scaling
 from backtest.published.memory import fit_answers, memory_answers
 from backtest.published.mfu import LEAST_ROWS, WAYS, Hidden, Way, left_out, ranked_pairs

@@ -3,7 +3,7 @@
 Time each method from outside, as the back-test itself reads no clock.
 
 Figures are the same on every machine, seconds are not, so they are separate. A watch gets the
-method and its questions before each start; `backtest.accuracy.file` has one with a clock.
+method and its questions before each start; `backtest.accuracy.public_data` has one with a clock.
 """
 
 from __future__ import annotations

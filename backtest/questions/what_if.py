@@ -99,12 +99,15 @@ class Check:
 
 
 def what_if_checks(folder: Path) -> list[Check]:
-    """Return the checks of all result sets of a folder; none where no set has such runs."""
+    """Return the checks of all measured runs of a folder; none where no set has such runs."""
     store = Store((Folder(path=folder, label="results", kind="shipped"),))
     store.refresh()
-    uneven = [c for name in queries.scaled_workloads(store) for c in _of_workload(store, name)]
-    cut = [c for name in queries.timed_workloads(store) for c in _pipelines(store, name)]
-    timed = [list(_runs(store, name)) for name in queries.timed_workloads(store)]
+    measured = queries.facets(store, {"basis": ["measured"]})["workload"]
+    timed_here = [name for name in queries.timed_workloads(store) if name in measured]
+    scaled_here = [name for name in queries.scaled_workloads(store) if name in measured]
+    uneven = [c for name in scaled_here for c in _of_workload(store, name)]
+    cut = [c for name in timed_here for c in _pipelines(store, name)]
+    timed = [list(_runs(store, name)) for name in timed_here]
     linked = [c for runs in timed for c in _links(store, runs)]
     waiting = [c for runs in timed for c in _waiting(runs)]
     served = [c for runs in timed for c in _served(store, runs)]

@@ -191,7 +191,7 @@ def _options(source: Source) -> dict[str, str]:
             options[name] = _mapped()
             continue
         options[name] = st.text_input(
-            f"{name.capitalize()}: {meaning}", key=key(f"{source.name}.{name}")
+            f"{name.replace('_', ' ').capitalize()}: {meaning}", key=key(f"{source.name}.{name}")
         ).strip()
     return {name: text for name, text in options.items() if text}
 

@@ -18,8 +18,7 @@ from planner.cost import Display
 from planner.figures import ChartSpec
 from planner.figures.frame import Theme
 from planner.report import Letterhead, capacity_page
-from planner.report import capacity_charts as charts
-from planner.report import capacity_tables as tables
+from planner.report import capacity as plan
 
 _MONEY: Final = {
     "plan": "Over the plan",
@@ -41,7 +40,7 @@ def draw(link: Link, of: Reply) -> None:
     answer = of.answer
     badge = answer.chips[0] if answer.chips else ""
     with st.container(border=True):
-        tiles.draw(answer.fleet, charts.tiles(answer), badge=badge if answer.keeps else "")
+        tiles.draw(answer.fleet, plan.tiles(answer), badge=badge if answer.keeps else "")
         if not answer.keeps:
             late = widgets.answer_text(answer.late)
             st.markdown(f":orange[:material/warning:] {late}")
@@ -79,9 +78,9 @@ def _breaks(answer: CapacityAnswer) -> str:
 def _files(of: Reply) -> list[widgets.File]:
     answer, display = of.answer, of.question.display
     named: Mapping[str, Callable[[], str]] = {
-        "Jobs": lambda: csv_text(tables.job_rows(answer)),
-        "Fleet": lambda: csv_text(tables.fleet_rows(answer, display)),
-        "Months": lambda: csv_text(tables.month_rows(answer, display)),
+        "Jobs": lambda: csv_text(plan.job_rows(answer)),
+        "Fleet": lambda: csv_text(plan.fleet_rows(answer, display)),
+        "Months": lambda: csv_text(plan.month_rows(answer, display)),
     }
     return [
         widgets.File(
@@ -138,7 +137,7 @@ def declare(link: Link) -> None:
 
 def _plan(_: Link, of: Reply) -> None:
     alt = of.answer.costs.sentence if of.answer.costs else "No cost"
-    _chart(of, "costs", alt, charts.costs)
+    _chart(of, "costs", alt, plan.costs)
 
 
 def _machine(link: Link, of: Reply) -> None:
@@ -149,7 +148,7 @@ def _machine(link: Link, of: Reply) -> None:
     if lines is None:
         st.caption("No machine here is bought. Add one under Machines.")
         return
-    _chart(of, "machine", lines.sentence, charts.side_by_side)
+    _chart(of, "machine", lines.sentence, plan.side_by_side)
     st.caption(
         widgets.answer_text(Text("{title}. {sentence}", title=lines.title, sentence=lines.sentence))
     )
@@ -162,7 +161,7 @@ def _use(_: Link, of: Reply) -> None:
     if curves is None:
         st.caption("No machine here can be both bought and rented.")
         return
-    _chart(of, "use", curves.sentence, charts.by_use)
+    _chart(of, "use", curves.sentence, plan.by_use)
     st.caption(widgets.answer_text(curves.sentence))
 
 
@@ -170,7 +169,7 @@ def _matters(_: Link, of: Reply) -> None:
     if not of.answer.sensitivity:
         st.caption("Nothing about the cost of this fleet is uncertain.")
         return
-    _chart(of, "matters", "How far each input moves the cost of a month", charts.matters)
+    _chart(of, "matters", "How far each input moves the cost of a month", plan.matters)
     st.caption(
         "Each bar: one input from low (5 %, blue) to high (95 %, orange), the others in their "
         "middle. Runs vary by 20 %."
@@ -192,7 +191,7 @@ def _months(link: Link, of: Reply) -> None:
             else:
                 _chart(of, "months",
                        "Work of each month by machine, as a share of the own capacity",
-                       lambda answer, _, theme: charts.months(answer, theme))  # fmt: skip
+                       lambda answer, _, theme: plan.months(answer, theme))  # fmt: skip
 
 
 def _waiting(of: Reply) -> None:
@@ -207,7 +206,7 @@ def _waiting(of: Reply) -> None:
                 return
             _chart(of, "waiting",
                    "Distribution of the waiting time of each job, with the longest wait",
-                   lambda answer, _, theme: charts.waiting(answer, theme))  # fmt: skip
+                   lambda answer, _, theme: plan.waiting(answer, theme))  # fmt: skip
             st.caption(
                 "Curves: runs that wait. Blue: median wait. Orange: longest wait of a median run "
                 "that still ends in time."

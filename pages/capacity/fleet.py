@@ -12,7 +12,7 @@ from pages.capacity import state
 from pages.common import hardware, widgets
 from pages.common.link import Link
 from planner.answers import parameters
-from planner.answers.capacity_fleet import Line, line_of, line_text
+from planner.answers.capacity_jobs import Line, line_of, line_text
 from planner.capacity import MOST_MACHINES, MOST_STOCKS
 from planner.catalog import Accelerator
 from planner.core import Parameter, Text, sentence_case

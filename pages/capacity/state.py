@@ -24,7 +24,7 @@ from planner.answers import (
 )
 from planner.capacity import CapacityAnswer, FirstAnswer, Progress, Tell
 from planner.core import Text
-from planner.report import capacity_charts as charts
+from planner.report import capacity as charts
 from planner.store import Store
 from planner.store.kept import MISSING, Kept
 

@@ -13,7 +13,7 @@ from planner.capacity import CapacityAnswer, CostLines
 from planner.core import Record, Text
 from planner.cost import Display
 from planner.figures import Card
-from planner.report import capacity_tables as tables
+from planner.report import capacity as tables
 
 _TABS: Final = {"machines": "Machines", "jobs": "Jobs", "lines": "Rent or buy only"}
 

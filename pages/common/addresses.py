@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
+
+import streamlit as st
 
 from pages.common.kept import ROOT
 
@@ -22,12 +26,17 @@ class Address:
     @property
     def script(self) -> Path:
         """The script that draws it."""
-        return ROOT / "pages" / (self.path or "start").replace("-", "_") / "page.py"
+        return _script(self.path)
 
     @property
     def symbol(self) -> str:
         """The icon as Streamlit writes it."""
         return f":material/{self.icon}:"
+
+
+@cache
+def _script(path: str) -> Path:
+    return ROOT / "pages" / (path or "start").replace("-", "_") / "page.py"
 
 
 START: Final = ""
@@ -121,3 +130,31 @@ ADDRESSES: Final = {
     )
 }
 """Every page by its address, in the order of the navigation."""
+
+
+def navigation() -> dict[str, list[st.Page]]:
+    """Return the pages of each section, for `st.navigation`.
+
+    A page resolves its script and checks its icon, so each is made once and copied: `run` marks
+    the object that one session draws.
+    """
+    sections: dict[str, list[st.Page]] = {}
+    for section, page in _made():
+        sections.setdefault(section, []).append(copy.copy(page))
+    return sections
+
+
+@cache
+def _made() -> tuple[tuple[str, st.Page], ...]:
+    return tuple((address.section, _page(address)) for address in ADDRESSES.values())
+
+
+def _page(address: Address) -> st.Page:
+    return st.Page(
+        address.script,
+        title=address.title,
+        icon=address.symbol,
+        url_path=address.path or "start",
+        default=address.path == START,
+        help=address.help,
+    )

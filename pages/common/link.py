@@ -72,11 +72,15 @@ def read(page: str) -> Parameters:
     if not address and st.session_state.get(LAST) != page:
         _cleared(page)  # `hold` leaves an older value behind, which would win
         return written or {}
-    live = {n: st.session_state.get(f"{page}.{n}") for n in values}
-    touched = any(v is not None and v != values[n] for n, v in live.items())
-    if address != (written or {}) and not touched:
+    if address != (written or {}) and not _is_touched(page, values):
         return _anew(page, address)
     return written or address
+
+
+def _is_touched(page: str, values: Mapping[str, Any]) -> bool:
+    """Return whether a field holds another value than the page wrote last."""
+    live = {n: st.session_state.get(f"{page}.{n}") for n in values}
+    return any(v is not None and v != values[n] for n, v in live.items())
 
 
 def offer(page: str, parameters: Parameters) -> None:
@@ -186,6 +190,7 @@ class Link:
         self._stated: tuple[str, ...] = ()
         self._added: Parameters = {}
         self._now: dict[str, Any] | None = None
+        self._is_written = False
         memory = memory_of(page)
         self._cut_short = bool(memory.get("drawing"))
         memory["drawing"] = True
@@ -475,6 +480,7 @@ class Link:
         memory["written"] = now
         st.session_state[LAST] = self.page
         memory["values"] = self._now = held
+        self._is_written = True
         memory["drawing"] = False
         for name in ("adopted", "reset", "address"):
             memory.pop(name, None)
@@ -527,7 +533,12 @@ class Link:
 
     def _values(self) -> Mapping[str, Any]:
         """Return the values that were written, those of now where none were."""
-        return self._held() if self._now is None else self._now
+        if self._now is not None:
+            return self._now
+        held = self._held()
+        if self._is_written:  # a parameter was declared since; no field is drawn any more
+            self._now = held
+        return held
 
     def _parameters(self, held: Mapping[str, Any], also: Collection[str]) -> Parameters:
         return self._carried | self._written(held, also)

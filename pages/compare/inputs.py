@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.common import hardware, kept, money, targets, widgets, workload_choice
+from pages.common import hardware, kept, money, widgets, workload_choice
 from pages.common.link import Link, as_text, slugs
 from pages.compare import described, state
 from planner.answers.comparison import (
@@ -328,7 +328,7 @@ def _goal(link: Link, shared: Store, of: TrialSet) -> None:
         return
     workload, pattern = (str(st.session_state[link.key(n)]) for n in ("workload", "pattern"))
     trials, (values, usual) = kept.trials(shared, of), kept.targets(shared, of)
-    offered = targets.offered(link, values, workload)
+    offered = workload_choice.offered_targets(link, values, workload)
     texts = {k: target_text(t, in_per_cent=trials.in_per_cent) for k, t in offered.items()}
     link.choice("target", list(offered), f"{usual:.6g}")
     if len(offered) > 1:

@@ -11,16 +11,15 @@ from typing import Any, Final
 import streamlit as st
 
 from backtest.accuracy import verdicts as figures_of
-from backtest.accuracy.file import read_accuracy, read_seconds
 from backtest.accuracy.page import seconds_of
-from backtest.accuracy.public_data import parquet_bytes
-from backtest.accuracy.sentences import headline_rows
+from backtest.accuracy.public_data import parquet_bytes, read_accuracy, read_seconds
 from backtest.accuracy.verdicts import (
     SIDES,
     Accuracy,
     Side,
     Verdict,
     accuracy_of,
+    headline_rows,
     per_cent,
 )
 from backtest.published.page import (

@@ -10,7 +10,15 @@ import numpy as np
 from planner import figures
 from planner.answers.records import ScalingOut, SplitOut
 from planner.core import Estimate, Floats, Refusal, Text
-from planner.scaling_out import Answer, Series, UnevenAnswer, batch_text, devices, slow_answer
+from planner.scaling_out import (
+    Answer,
+    Series,
+    UnevenAnswer,
+    batch_text,
+    devices,
+    outside,
+    slow_answer,
+)
 
 GRID: Final = 41
 MOST_COUNTS: Final = 4
@@ -39,6 +47,7 @@ def _count_line(answer: Answer, batch: float, slot: int, *, efficiency: bool) ->
     measured = [r for r in rows if r.measured_s]
     points = np.array([float(np.median(r.measured_s)) for r in measured])
     where = np.array([float(r.devices) for r in measured])
+    missed = {(o.row.held, o.row.devices) for o in outside(answer)}
     value, low, high = ends
     if efficiency:
         first = [r.devices for r in rows].index(series.base)
@@ -58,6 +67,7 @@ def _count_line(answer: Answer, batch: float, slot: int, *, efficiency: bool) ->
         high=high,
         measured=where,
         points=points,
+        outside=np.array([(batch, r.devices) in missed for r in measured], bool),
         most=float(series.counts[-1]),
     )
 

@@ -489,6 +489,10 @@ def _errors() -> None:
             )
         )
         st.caption("Staleness is below n - 1 where workers share cores, as here.")
+        st.caption(
+            "Not in the data: V100s over Ethernet. On the one V100 cluster known, every law failed "
+            "beyond 8 devices. Runs as rough as its are refused beyond the measured counts."
+        )
 
 
 def _formulas() -> None:

@@ -11,7 +11,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.common import hardware, kept, widgets, workload_choice
-from pages.common import targets as target_choice
 from pages.common.link import Link, as_text, slugs
 from pages.steps_to_target import (
     families,
@@ -209,7 +208,7 @@ def _target(link: Link, trials: Trials, values: tuple[list[float], float | None]
     targets, usual = values
     if usual is None or not targets:
         return None
-    offered = target_choice.offered(link, targets, str(link.held("workload")))
+    offered = workload_choice.offered_targets(link, targets, str(link.held("workload")))
     chosen = link.choice("target", list(offered), f"{usual:.6g}")
     shares = trials.in_per_cent
     texts = {k: target_text(t, in_per_cent=shares) for k, t in offered.items()}

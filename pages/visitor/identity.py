@@ -145,3 +145,19 @@ def _claims_of(request: Request) -> Mapping[str, Any] | None:
         return None
     logged_in = isinstance(claims, dict) and claims.get("is_logged_in") is True
     return claims if logged_in else None
+
+
+def draw_account() -> None:
+    """Draw the button to sign in or out, with name and role; nothing without a login provider."""
+    if not login_is_on():
+        return
+    who = person()
+    with st.sidebar.container(key="account"):
+        if who.why:
+            st.caption(who.why)
+        if not signed_in():
+            st.button("Sign in", key="account.in", icon=":material/login:", on_click=st.login)
+            return
+        if who.signed_in:
+            st.text(f"{who.name} · {who.role}")
+        st.button("Sign out", key="account.out", icon=":material/logout:", on_click=st.logout)

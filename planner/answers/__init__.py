@@ -1,8 +1,8 @@
 """Answers to questions from pages, HTTP interface and command line.
 
 `parameters` and `comparison._parameters` are the tables of parameters. `_asking` answers from the
-store, `_bodies` gives answers as plain data, `_door` is `planner.compare(...)`. Also here:
-documented refusals, and the origin of requests. `tables` has the rows of How long? and Throughput.
+store, as records too; `_door` is `planner.compare(...)`; `_tables` has the rows of How long? and
+Throughput. Also here: documented refusals, and the origin of requests.
 """
 
 from planner.answers._asking import (
@@ -11,10 +11,12 @@ from planner.answers._asking import (
     compare_answered,
     compare_facts,
     curve_answered,
+    curves,
+    hardware_comparison,
     how_long_answered,
+    projection,
     target_note,
 )
-from planner.answers._bodies import curves, hardware_comparison, projection
 from planner.answers._capacity import (
     CapacityQuestion,
     capacity_answered,
@@ -31,7 +33,17 @@ from planner.answers._explore import (
     explore_runs,
     explored,
 )
-from planner.answers._listing import facet_names, mfu_shares, results_answered, with_standing
+from planner.answers._listing import (
+    RUN_COLUMNS,
+    SqlAnswer,
+    facet_names,
+    mfu_shares,
+    results_answered,
+    sql_answered,
+    sql_records,
+    sql_result,
+    with_standing,
+)
 from planner.answers._presets import PRESETS, Preset, PresetAnswer, preset_answer
 from planner.answers._scaling_out import (
     NO_DRIVER,
@@ -42,14 +54,7 @@ from planner.answers._scaling_out import (
     series_by_slug,
     usual_driver,
 )
-from planner.answers._select import RUN_COLUMNS, SqlAnswer, sql_answered, sql_records, sql_result
-from planner.answers.comparison import (
-    facts,
-    question,
-    saved,
-)
-from planner.answers.records import plain
-from planner.answers.tables import (
+from planner.answers._tables import (
     answer_rows,
     answer_sentences,
     batch_rows,
@@ -60,4 +65,10 @@ from planner.answers.tables import (
     run_sources,
     total_in_words,
 )
+from planner.answers.comparison import (
+    facts,
+    question,
+    saved,
+)
+from planner.answers.records import plain
 from planner.core.origins import host_of, is_loopback, is_own

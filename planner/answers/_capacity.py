@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from planner.answers import parameters, records
 from planner.answers._asking import NO_RUN, compare_facts
-from planner.answers.capacity_jobs import job_text, jobs_of_texts, presets
+from planner.answers.capacity_jobs import STOCK_LINE, job_text, jobs_of_texts, presets, stock_of
 from planner.answers.comparison import Facts, compare_parameters, display_of
 from planner.answers.comparison.question import Request, offered, question_of
 from planner.answers.records import CapacityPlan
@@ -67,7 +67,6 @@ from planner.cost import DOLLARS, HOURS_PER_MONTH, Display, Rental, in_usd
 from planner.job import OWN_ENTRY, Candidate, fit_of
 from planner.store.reader import Store
 
-_STOCK: Final = re.compile(r"(?:([0-9]{1,3})\s*x\s+)?(.+?)(?:\s+from\s+([0-9]{1,2}))?")
 _ENTRY: Final = re.compile(
     r"(own|buy|rent|spot|reserved-1|reserved-3)\|([^|]+)\|([^|]+)((?:\|.*)?)"
 )
@@ -197,7 +196,7 @@ def _assumed(values: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _owned_stock(text: str, problems: list[Problem]) -> Stock | None:
-    match = _STOCK.fullmatch(text.strip())
+    match = STOCK_LINE.fullmatch(text.strip())
     if match is None or match[2].count("|") > 1:
         message = Text("{text!r} is no machine. Write 2 x a100-sxm-80gb|8.", text=text[:60])
         problems.append(Problem(parameter="owned", message=message))
@@ -227,13 +226,6 @@ def _stock(text: str, problems: list[Problem]) -> Stock | None:
         problems.append(Problem(parameter="fleet", message=message))
         return None
     return stock
-
-
-def stock_of(text: str) -> Stock:
-    """Return a line of a fleet: '2 x own|a100-sxm-80gb|8', '1 x buy|h100-sxm|8|9 total from 12'."""
-    match = _STOCK.fullmatch(text.strip())
-    count, machine, start = match.groups() if match else (None, text, None)
-    return Stock(machine=machine, count=int(count or 1), from_month=max(int(start or 1), 1))
 
 
 def capacity(

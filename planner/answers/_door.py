@@ -10,6 +10,7 @@ Parameters have the names of the page, the command and the HTTP interface
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,14 +19,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from planner.answers._asking import compare_answered
-from planner.answers._bodies import hardware_comparison
+from planner.answers._asking import compare_answered, hardware_comparison
 from planner.answers.comparison import option_rows, samples_per_s_of, startup_s_of
 from planner.answers.records import plain
 from planner.compare.comparison import Comparison, Row
 from planner.core import Estimate, Refusal, Text, text_of
 from planner.store.catalog import own_folder, read_catalog
-from planner.store.disk.folders import OWN, folders_from_environment
+from planner.store.disk.folders import OWN, Folder, folders_from_environment
 from planner.store.reader import Store
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -99,8 +99,8 @@ def compare(
     environment: dict[str, str] = dict(os.environ)
     if results is not None:
         environment[OWN] = str(Path(results).absolute())
-    store = Store(folders_from_environment(ROOT, environment))
-    store.refresh()
+    store = _store(folders_from_environment(ROOT, environment))
+    store.refresh(wait=True)
     own = own_folder(ROOT, os.environ) if catalog is None else Path(catalog)
     begins = begins or datetime.now(UTC).replace(second=0, microsecond=0)
     rows = read_catalog(ROOT / "data" / "catalog", [own]).catalog
@@ -122,6 +122,12 @@ def compare(
         query=answer.query,
         body=MappingProxyType(plain(record)),
     )
+
+
+@functools.lru_cache(maxsize=4)
+def _store(folders: tuple[Folder, ...]) -> Store:
+    """Return the store of these folders, kept between calls: a refresh reads new files alone."""
+    return Store(folders)
 
 
 def _rows(comparison: Comparison, records: Iterable[Mapping[str, Any]]) -> tuple[OptionAnswer, ...]:

@@ -1,8 +1,10 @@
-"""Tables of jobs: CSV files, pasted spreadsheets, texts of a link, presets.
+"""Tables of jobs and lines of a fleet: files, pasted spreadsheets, texts of a link, presets.
 
 The columns are the parameters of `planner.answers.parameters.JOB`, in any order. A file separates
 cells by commas or semicolons, a spreadsheet by tabs; both have a head. A text of a link writes one
-job as `name=Fine-tune; network=llama-3-8b; total_tokens=100M; runs=120; within=4`.
+job as `name=Fine-tune; network=llama-3-8b; total_tokens=100M; runs=120; within=4`, and one line of
+a fleet as `2 x own|a100-sxm-80gb|8`, `1 x buy|h100-sxm|8|260000 total from 7`, or a count of an
+option of Compare hardware. Owned machines begin with `own:` in place of `own|`.
 
 Every problem is reported at once, with its row, its column, the rule, and what to do.
 """
@@ -21,7 +23,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from planner.answers.parameters import JOB
-from planner.capacity import MOST_JOBS, Job
+from planner.capacity import MOST_JOBS, Job, Stock
 from planner.core import Parameter, Problem, Text, bare, harmless, parsed, text_of
 
 BY_NAME: Final = MappingProxyType({p.name: p for p in JOB})
@@ -313,3 +315,91 @@ def _problem(row: int, column: str, rule: str, fix: str) -> RowProblem:
 
 
 _HEAD: Final = "Begin with a line such as name,network,total_tokens,runs,within."
+
+
+OWN: Final = "own:"
+OFFER: Final = "offer"
+"""The way of a line that names an option of Compare hardware."""
+_TOTAL: Final = " total"
+
+
+STOCK_LINE: Final = re.compile(r"(?:([0-9]{1,3})\s*x\s+)?(.+?)(?:\s+from\s+([0-9]{1,2}))?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line of a fleet.
+
+    way: own, buy, rent, spot, reserved-1, reserved-3, or `offer`.
+    accelerator: its id; of an offer the id of the option.
+    each: accelerators of one machine.
+    price: of the whole machine in USD, of a rented one per hour; None is the list price.
+    """
+
+    way: str
+    accelerator: str
+    each: int = 8
+    machines: int = 1
+    price: float | None = None
+    from_month: int = 1
+
+    def cells(self) -> dict[str, Any]:
+        """Return the cells of its row."""
+        return {
+            "way": self.way, "accelerator": self.accelerator, "each": self.each,
+            "machines": self.machines, "price": self.price, "from_month": self.from_month,
+        }  # fmt: skip
+
+
+def line_of(text: str) -> Line:
+    """Return the line of a text; owned machines begin with `own:`."""
+    owned = text.startswith(OWN)
+    stock = stock_of(text.removeprefix(OWN))
+    common: dict[str, Any] = {"machines": stock.count, "from_month": stock.from_month}
+    parts = stock.machine.split("|")
+    if owned:
+        parts = ["own", *parts]
+    if len(parts) == 1:
+        return Line(way=OFFER, accelerator=stock.machine, each=1, **common)
+    way, accelerator, each, *rest = (*parts, "1") if len(parts) == 2 else parts
+    price = rest[0].removesuffix(_TOTAL).strip() if rest else ""
+    return Line(way=way, accelerator=accelerator, each=_whole(each, 1),
+                price=_amount(price), **common)  # fmt: skip
+
+
+def line_text(cells: Mapping[str, Any]) -> str:
+    """Return the text of a row of the table; "" where it names no accelerator."""
+    way, accelerator = str(cells.get("way") or "buy"), str(cells.get("accelerator") or "")
+    if not accelerator:
+        return ""
+    machines = cells.get("machines")
+    count = 1 if machines is None else int(machines)
+    begin = int(cells.get("from_month") or 1)
+    start = "" if begin == 1 else f" from {begin}"
+    if way == OFFER:
+        return f"{count} x {accelerator}{start}"
+    each = int(cells.get("each") or 8)
+    if way == "own":
+        return f"{OWN}{count} x {accelerator}|{each}"
+    price = cells.get("price")
+    words = "" if price is None else f"|{float(price):.12g}"
+    total = _TOTAL if words and way == "buy" else ""
+    return f"{count} x {way}|{accelerator}|{each}{words}{total}{start}"
+
+
+def stock_of(text: str) -> Stock:
+    """Return a line of a fleet: '2 x own|a100-sxm-80gb|8', '1 x buy|h100-sxm|8|9 total from 12'."""
+    match = STOCK_LINE.fullmatch(text.strip())
+    count, machine, start = match.groups() if match else (None, text, None)
+    return Stock(machine=machine, count=int(count or 1), from_month=max(int(start or 1), 1))
+
+
+def _whole(text: str, default: int) -> int:
+    return int(text) if text.strip().isdecimal() else default
+
+
+def _amount(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -37,7 +37,6 @@ from planner.compare._candidates import (
     wrong_in_form,
 )
 from planner.compare._influences import Tornado, tornado
-from planner.compare._limits import budget_words, limits_sentence
 from planner.compare._sentences import (
     assumed_lines,
     buying,
@@ -50,10 +49,11 @@ from planner.compare._sentences import (
     sentences,
     times_better,
 )
-from planner.compare._short import ShortAnswer, short_answer
 from planner.compare._shortlist import may_fit, price_of_peak
-from planner.compare._words import (
+from planner.compare._summary import ShortAnswer, limits_sentence, short_answer
+from planner.compare.comparison import (
     basis_words,
+    budget_words,
     limits_phrase,
     limits_title,
     probability_help,
@@ -63,11 +63,9 @@ from planner.compare._words import (
 )
 from planner.compare.evaluation import (
     LIKELY_IN_TIME,
-    compare,
-)
-from planner.compare.ranking import (
     better,
     chance_to_meet,
+    compare,
 )
 from planner.compare.rent_or_buy import (
     RentOrBuy,

@@ -31,7 +31,7 @@ from planner.compare._assumptions import (
     rental_of,
 )
 from planner.compare._shortlist import price_of_peak, usual
-from planner.compare._words import labels_with_price, price_of_one
+from planner.compare.comparison import labels_with_price, price_of_one
 from planner.core import NEXT_TO_NOTHING, Refusal, Text, paragraph, plural, slug
 from planner.core.slugs import slugs
 from planner.cost import reference_rates

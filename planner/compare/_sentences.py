@@ -10,7 +10,10 @@ from typing import Final
 import numpy as np
 
 from planner.compare._assumptions import electricity_lines
-from planner.compare._words import (
+from planner.compare.comparison import (
+    Comparison,
+    Limits,
+    Row,
     budget_words,
     limits_phrase,
     machines,
@@ -18,14 +21,13 @@ from planner.compare._words import (
     price_of_one,
     runs_a_month,
 )
-from planner.compare.comparison import Comparison, Limits, Row
 from planner.compare.evaluation import (
     DECIDED,
     LIKELY_IN_TIME,
     better,
+    chance_to_meet,
     standing,
 )
-from planner.compare.ranking import chance_to_meet
 from planner.compare.rent_or_buy import RentOrBuy, pays_back
 from planner.core import (
     Estimate,

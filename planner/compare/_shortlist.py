@@ -25,8 +25,7 @@ import numpy as np
 
 from planner.compare._assumptions import Assumptions, years_committed
 from planner.compare.comparison import CHEAPEST, USUAL, Limits
-from planner.compare.evaluation import busy_share
-from planner.compare.ranking import LIKELY_IN_TIME
+from planner.compare.evaluation import LIKELY_IN_TIME, busy_share
 from planner.cost import (
     HOURS_PER_YEAR,
     Owned,

@@ -1,14 +1,17 @@
-"""A question about hardware and its answer, as records."""
+"""A question about hardware and its answer, as records; their labels and amounts in words."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from planner.compare._assumptions import Assumptions, Electricity
-from planner.core import Estimate, Floats, Refusal
-from planner.job import Candidate, Goal, Job, Known, Order, Timed
+from planner.core import Estimate, Floats, Refusal, Text, listed_words, plain, plural
+from planner.cost import DOLLARS, Display, price
+from planner.epochs import basis_in_words
+from planner.job import Candidate, Goal, Job, Known, Order, Timed, runs_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,3 +130,124 @@ class Comparison:
 def by_id(rows: Sequence[Row]) -> Mapping[str, Row]:
     """Return rows by candidate id."""
     return {r.candidate.id: r for r in rows}
+
+
+SESSION: Final = (
+    "Measured times include the variation between machines and sessions, about 3 % (SD). How long? "
+    "adds it with “Another session or machine of the kind”."
+)
+"""Why an interval is wider here than the default of How long?, and how to see the same there."""
+_COUNTED: Final = (
+    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+)  # fmt: skip
+
+
+def counted(count: int) -> str:
+    """Return a small count as a word: 'two', '12'."""
+    return _COUNTED[count] if 0 <= count < len(_COUNTED) else f"{count:,}"
+
+
+def number(count: float) -> str:
+    """Return a number with at most three digits: 6.2, 4,370."""
+    return plain(count, 2) if count < 99.5 else f"{float(f'{count:.3g}'):,.0f}"
+
+
+def runs_a_month(runs: float) -> str:
+    """Return runs a month in words: '1 run a month', '4 runs a month'."""
+    return plural(runs, "{runs} run a month", "{runs} runs a month", runs=plain(runs))
+
+
+def machines(count: int) -> str:
+    """Return a machine count in words: 'two machines', '12 machines'."""
+    return f"{counted(count)} machines"
+
+
+def budget_words(budget_usd: float, display: Display = DOLLARS) -> str:
+    """Return a budget in the currency that is shown: '500 EUR with tax'."""
+    return f"{price(budget_usd, display)}{' with tax' if display.tax_share else ''}"
+
+
+def probability_titles(comparison: Comparison) -> tuple[str, str]:
+    """Return the titles of the probability columns: 'Cheapest of 6', 'Fastest of 6'."""
+    every = len(comparison.answered)
+    return Text("Cheapest of {every}", every=every), Text("Fastest of {every}", every=every)
+
+
+def probability_help(comparison: Comparison) -> str:
+    """Return the help text of the probability columns."""
+    within = limits_phrase(comparison.question.limits)
+    among = Text(" that finish {within}", within=within) if within else ""
+    cheapest, fastest = probability_titles(comparison)
+    return Text(
+        "{cheapest}, {fastest}: how likely it beats all others{among} at once. The "
+        "answer compares two options, so its probability is higher.",
+        cheapest=cheapest,
+        fastest=fastest,
+        among=among,
+    )
+
+
+def basis_words(row: Row, goal: Goal) -> str:
+    """Return the basis of a time.
+
+    For epochs measured there it is in the words of How long?, for a stated time it names the runs.
+    """
+    if row.candidate.run is not None and goal.epochs is not None:
+        return basis_in_words(row.candidate.run, goal.epochs)
+    if row.timed.stated_runs and not isinstance(row.time, Refusal):
+        return _stated_words(row)
+    return "" if isinstance(row.time, Refusal) else row.time.basis
+
+
+def _stated_words(row: Row) -> str:
+    """Return the basis of a stated time: 'published, median of 8 runs', 'scaled from 1 run'."""
+    runs = row.timed.stated_runs
+    several = f"{runs:,} run{'' if runs == 1 else 's'}"
+    if row.timed.scaling is not None:
+        return Text("scaled from {runs_words}", runs_words=runs_words(runs))
+    return (
+        f"published, {several}"
+        if runs == 1
+        else Text("published, median of {several}", several=several)
+    )
+
+
+def session_note(comparison: Comparison) -> str:
+    """Return that measured times include variation between sessions; "" if none is measured."""
+    measured = any(r.candidate.run and not isinstance(r.time, Refusal) for r in comparison.rows)
+    return SESSION if measured and comparison.question.goal.epochs is not None else ""
+
+
+def limits_phrase(limits: Limits) -> str:
+    """Return the limits as an adverb: 'in time and within the budget'; "" without limits."""
+    return listed_words([phrase for phrase, _ in _limits_words(limits)])
+
+
+def limits_title(limits: Limits) -> str:
+    """Return the limits as a title: 'In time and within the budget'; "" without limits."""
+    words = _limits_words(limits)
+    return listed_words([*(title for _, title in words[:1]), *(phrase for phrase, _ in words[1:])])
+
+
+def _limits_words(limits: Limits) -> list[tuple[str, str]]:
+    """Return the words of each limit: inside a sentence, and at its beginning."""
+    words = [
+        (limits.deadline_s, Text("in time"), Text("In time")),
+        (limits.budget_usd, Text("within the budget"), Text("Within the budget")),
+        (limits.cost_limit_usd, Text("below the cost limit"), Text("Below the cost limit")),
+    ]
+    return [(phrase, title) for limit, phrase, title in words if limit is not None]
+
+
+def price_of_one(price: float, count: int, unit: str) -> str:
+    """Return the price per accelerator: ' (3.99 USD/h each)'; "" for a single one."""
+    digits = 0 if price >= 1_000.0 * count else 2
+    return f" ({price / count:,.{digits}f} {unit})" if count > 1 else ""
+
+
+def labels_with_price(every: Sequence[Candidate]) -> list[Candidate]:
+    """Return the options; equal labels get their price."""
+    shared = {label for label, n in Counter(c.label for c in every).items() if n > 1}
+    return [
+        replace(c, qualifiers=(*c.qualifiers, c.amount)) if c.label in shared else c for c in every
+    ]

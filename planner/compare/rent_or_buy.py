@@ -21,7 +21,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.compare._words import limits_phrase, machines, runs_a_month
+from planner.compare.comparison import limits_phrase, machines, runs_a_month
 from planner.compare.evaluation import Comparison, Drawn, Row
 from planner.core import Estimate, Floats, Refusal, Text, paragraph, percent
 from planner.cost import (

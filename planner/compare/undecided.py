@@ -9,7 +9,7 @@ from typing import Final
 
 from planner.catalog import Catalog, accelerator_named
 from planner.compare._sentences import limits_of
-from planner.compare._words import counted
+from planner.compare.comparison import counted
 from planner.compare.evaluation import Comparison, Limits, Row, standing
 from planner.core import (
     LEVEL,

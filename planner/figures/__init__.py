@@ -14,8 +14,6 @@ from planner.figures.capacity import (
     waiting_times,
     work_by_month,
 )
-from planner.figures.cards import Card, cards
-from planner.figures.colours import option_slots, system_slots
 from planner.figures.compare import (
     BASIS_SYMBOLS,
     Bar,
@@ -28,20 +26,41 @@ from planner.figures.compare import (
     time_cost,
     tornado,
 )
+from planner.figures.curves import (
+    Points,
+    ThroughputLine,
+    TimeLine,
+    epoch_times,
+    residuals,
+    throughput,
+    total_time,
+)
 from planner.figures.explore import (
     EXPLORE_CONFIG,
+    MOST_MARKS,
+    MOST_SERIES,
     Cloud,
     CloudAxes,
     CloudCurve,
     Heat,
     RunLine,
+    Series,
     epochs_overlaid,
     explore,
     heat_table,
+    selected,
     steps_distribution,
     symbol_names,
 )
-from planner.figures.frame import CONFIG, LEAST_HEIGHT, ChartSpec, UncheckedFigure, escape
+from planner.figures.frame import (
+    CONFIG,
+    LEAST_HEIGHT,
+    ChartSpec,
+    UncheckedFigure,
+    escape,
+    option_slots,
+    system_slots,
+)
 from planner.figures.method import (
     Dot,
     Scale,
@@ -65,7 +84,6 @@ from planner.figures.scaling_out import (
     step_by_devices,
     uneven,
 )
-from planner.figures.select import MOST_MARKS, MOST_SERIES, Series, selected
 from planner.figures.steps_to_target import (
     Borders,
     StatedLine,
@@ -76,17 +94,17 @@ from planner.figures.steps_to_target import (
     time_to_target,
 )
 from planner.figures.still import svg
-from planner.figures.styles import style_sheet
-from planner.figures.throughput import Points, ThroughputLine, residuals, throughput
 from planner.figures.tiles import (
+    Card,
     Markup,
     Range,
     Tile,
     card,
+    cards,
     number_tile,
     share_text,
     share_tile,
+    style_sheet,
     text_tile,
     time_tile,
 )
-from planner.figures.total_time import TimeLine, epoch_times, total_time

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from planner.core import Floats, Text, between, plain, with_ends
+from planner.figures.curves import time_unit
 from planner.figures.frame import (
     BAND,
     HEIGHT,
@@ -25,7 +26,6 @@ from planner.figures.frame import (
     log_ticks,
     rgba,
 )
-from planner.figures.total_time import time_unit
 
 LETTER: Final = 6.4
 """Width of a letter [px]."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.core import Floats, percent
 from planner.figures.frame import (
@@ -26,6 +27,8 @@ from planner.figures.frame import (
 )
 
 _DASHES: Final = ("solid", "dash", "dot", "dashdot", "longdash")
+_OUTSIDE: Final = Entry(words="outside the interval", symbol="circle-open")
+"""A measured point that the interval of its fit misses."""
 _SYMBOLS: Final = ("circle", "square", "diamond", "cross", "triangle-up")
 
 
@@ -33,8 +36,9 @@ _SYMBOLS: Final = ("circle", "square", "diamond", "cross", "triangle-up")
 class CountLine:
     """A quantity against the device count, at one batch: arrays of shape (counts,).
 
-    NaN where refused. `measured` are the counts with runs, of which `points` are the values.
-    `most` is the largest measured count: the line is grey beyond.
+    NaN where refused. `measured` are the counts with runs, of which `points` are the values, and
+    `outside` whether the fit's interval misses them. `most` is the largest measured count: the line
+    is grey beyond.
     """
 
     label: str
@@ -47,6 +51,7 @@ class CountLine:
     high: Floats
     measured: Floats
     points: Floats
+    outside: NDArray[np.bool_]
     most: float
 
 
@@ -245,14 +250,22 @@ def _drawn(lines: Sequence[CountLine], theme: Theme, unit: str) -> Drawing:
                          customdata=line.nodes[part],
                          hovertemplate="<b>%{fullData.name}</b><br>%{x:,} devices, "
                          f"%{{customdata:,}} nodes: {unit}<extra></extra>")  # fmt: skip
-        drawing.points(line.measured, line.points, name=escape(line.label),
-                       marker={"color": colour, "size": 9, "symbol": _SYMBOLS[line.slot % 5]},
-                       hovertemplate=f"<b>%{{fullData.name}}</b><br>%{{x:,}} devices: {unit}"
-                       "<extra>measured</extra>")  # fmt: skip
+        symbol = _SYMBOLS[line.slot % 5]
+        for which, look, words in (
+            (~line.outside, {"size": 9, "symbol": symbol}, "measured"),
+            (line.outside, {"size": 11, "symbol": f"{symbol}-open", "line": {"width": 2}},
+             f"measured, {_OUTSIDE.words}"),
+        ):  # fmt: skip
+            if which.any():
+                drawing.points(line.measured[which], line.points[which], name=escape(line.label),
+                               marker={"color": colour} | look,
+                               hovertemplate=f"<b>%{{fullData.name}}</b><br>%{{x:,}} devices: "
+                               f"{unit}<extra>{words}</extra>")  # fmt: skip
     far = any(bool((x.devices > x.most).any()) for x in lines)
     wide = any(bool((x.high > x.low).any()) for x in lines)
-    drawing.legend(MEASURED, Entry(words="fit"), *([BAND] if wide else []),
-                   *([BEYOND] if far else []))  # fmt: skip
+    missed = any(bool(x.outside.any()) for x in lines)
+    drawing.legend(MEASURED, *([_OUTSIDE] if missed else []), Entry(words="fit"),
+                   *([BAND] if wide else []), *([BEYOND] if far else []))  # fmt: skip
     drawing.x = _devices_axis(lines)
     return drawing
 

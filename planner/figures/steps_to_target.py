@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from planner.core import Floats, Text, in_one_unit, plural
+from planner.figures.curves import time_unit
 from planner.figures.frame import (
     LEAST_HEIGHT,
     ChartSpec,
@@ -20,7 +21,6 @@ from planner.figures.frame import (
     last,
     log_ticks,
 )
-from planner.figures.total_time import time_unit
 
 MARKS: Final = (
     "circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "pentagon",

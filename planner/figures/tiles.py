@@ -29,7 +29,7 @@ from planner.core import (
     split_unit,
     with_ends,
 )
-from planner.figures.frame import Theme
+from planner.figures.frame import DARK_THEME, Theme
 
 Markup = NewType("Markup", str)
 """HTML whose texts are escaped."""
@@ -347,3 +347,101 @@ def _ends_row(low: tuple[float, str, float], high: tuple[float, str, float], the
 def escaped(text: str) -> str:
     """Return a text without markup; a number and its % sign stay on one line."""
     return escape(text).replace(" %", "\u00a0%")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """One row: `title` with a dot in the colour of its `slot`, and `end` at the right of it.
+
+    `values` are a value with its unit, and words beside it, such as its interval; `note` is one
+    quiet line below them. `link` is the address that the title opens.
+    """
+
+    title: str
+    values: Sequence[tuple[str, str]]
+    end: str = ""
+    note: str = ""
+    slot: int | None = None
+    link: str = ""
+
+
+def cards(rows: Sequence[Card], theme: Theme) -> Markup:
+    """Return the rows as a list, one below another."""
+    items = "".join(_card(row, theme) for row in rows)
+    return Markup(
+        '<div role="list" class="epochwise-cards" '
+        f'style="color:{theme.text};border-bottom:1px solid {theme.grid}">{items}</div>'
+    )
+
+
+def _card(row: Card, theme: Theme) -> str:
+    dot = (
+        ""
+        if row.slot is None
+        else '<span aria-hidden="true" style="flex:none;width:10px;height:10px;border-radius:5px;'
+        f'background:{theme.colour(row.slot)}"></span>'
+    )
+    values = "".join(
+        f'<span><span style="font-weight:600">{escaped(value)}</span> '
+        f'<span style="color:{theme.quiet};font-size:0.875rem">{escaped(words)}</span></span>'
+        for value, words in row.values
+        if value
+    )
+    title = escaped(row.title)
+    if row.link:
+        title = f'<a href="{escaped(row.link)}" target="_self" style="color:inherit">{title}</a>'
+    note = (
+        f'<div style="font-size:0.875rem;color:{theme.quiet};margin-top:2px">'
+        f"{escaped(row.note)}</div>"
+        if row.note
+        else ""
+    )
+    return (
+        f'<div role="listitem" style="border-top:1px solid {theme.grid};padding:10px 2px">'
+        '<div style="display:flex;align-items:center;gap:8px">'
+        f'{dot}<span style="font-weight:600;flex:1;min-width:0;overflow-wrap:anywhere">'
+        f'{title}</span><span style="color:{theme.quiet}">{escaped(row.end)}</span>'
+        '</div><div style="display:flex;flex-wrap:wrap;gap:2px 18px;margin-top:4px">'
+        f"{values}</div>{note}</div>"
+    )
+
+
+def style_sheet(theme: Theme) -> Markup:
+    """Return the style sheet for a theme."""
+    dark = theme is DARK_THEME
+    on_primary = theme.background if dark else "#FFFFFF"
+    colours = (
+        f":root{{--epochwise-quiet:{theme.quiet};--epochwise-on-primary:{on_primary};"
+        f"--epochwise-ring:{theme.colours[0]}}}"
+    )
+    return Markup(f"<style>{colours}{_RULES}</style>")
+
+
+_RULES: Final = """
+/* 1.4.3: small print is grey with 60 % opacity, below 4.5:1 on white and in the side bar. */
+:root [data-testid="stCaptionContainer"]{color:var(--epochwise-quiet);opacity:1}
+/* 1.4.3: chips and primary buttons are white on the primary colour, 2.3:1 in the dark theme. */
+:root [data-tag],:root [data-tag] *,
+:root [data-testid^="stBaseButton-primary"]:not(:disabled),
+:root [data-testid^="stBaseButton-primary"]:not(:disabled) *{color:var(--epochwise-on-primary)}
+/* 2.5.8: beside chips the search field shrinks to 12 px. */
+:root [data-testid="stMultiSelect"] input{min-width:24px}
+/* 2.5.8: the tools of a chart are 22 px high. */
+:root .modebar-group .modebar-btn{min-height:24px;min-width:24px}
+/* 2.4.7, 2.4.13: what has the focus of the keyboard has a ring. */
+:root :is(a,button,summary,[data-tag],[role="button"],[role="tab"],[role="radio"],
+[role="switch"],[role="checkbox"]):focus-visible,
+:root [data-testid="stMain"]:focus-visible{
+outline:2px solid var(--epochwise-ring);outline-offset:2px}
+:root [data-testid="stMain"]:focus-visible{outline-offset:-2px}
+/* 1.3.1, 2.4.6: titles of cards are headings of the second level, the answer a larger one. */
+:root [data-testid="stHeading"] h2{font-size:1rem;font-weight:600;line-height:1.6;letter-spacing:0;
+padding:0;margin:0}
+:root [data-testid="stMarkdown"] h2{font-size:1.5rem;font-weight:600;line-height:1.2;
+letter-spacing:0;padding:.5rem 0 1rem;margin:0}
+/* 2.4.3: a link to each heading would be one more stop of the Tab key. */
+:root [data-testid="stHeaderActionElements"]{display:none}
+/* 1.1.1: charts and tables as text, for screen readers; out of sight and without room. */
+.epochwise-text,:root [data-testid="stElementContainer"]:has(>* .epochwise-text){
+position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
+"""

@@ -11,6 +11,7 @@ import json
 import subprocess
 import threading
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from planner.apart import Pipes, ended, started
 from planner.core import Text
 from planner.importers import _child as child
 from planner.importers.formats import Given, SourceError, Stated
+from planner.runs import BY_NAME, TIME
 
 WALL_S: Final = 30.0
 """Longest wait for an answer [s]: far above the processor time it may take, for busy machines."""
@@ -81,7 +83,7 @@ class Reader:
         head = json.loads(pipes.receive(WALL_S))
         if not isinstance(head, dict) or not ("rows" in head or "problems" in head):
             raise ValueError("no answer of ours")
-        return head
+        return {**head, "rows": [_with_times(row) for row in head.get("rows", ())]}
 
     def _ready(self) -> Pipes:
         if self._process is not None and self._process.poll() is None:
@@ -91,6 +93,16 @@ class Reader:
         pipes = Pipes(self._process, MOST_ANSWER)
         pipes.receive(START_S)
         return pipes
+
+
+def _with_times(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row of an answer with its times, which arrive as ISO 8601 in UTC."""
+    return {
+        name: datetime.fromisoformat(cell)
+        if isinstance(cell, str) and name in BY_NAME and BY_NAME[name].type == TIME
+        else cell
+        for name, cell in row.items()
+    }
 
 
 _READER: Final = Reader()

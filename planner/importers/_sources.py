@@ -62,6 +62,10 @@ SOURCES: Final[Mapping[str, Source]] = MappingProxyType(
 """Sources by the name a user types."""
 
 
+_CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+"""Control characters but tab and line ends: no name has one, and a terminal obeys some."""
+
+
 def guess(names: Sequence[str]) -> str | None:
     """Return the source whose files have such names; None where none or several have."""
     found = [
@@ -111,6 +115,16 @@ def rows_of(source: str, given: Given, stated: Stated, result_set: str) -> list[
     whole = []
     for number, row in enumerate(rows, 1):
         in_file = {name: value for name, value in row.items() if value is not None}
+        problems += [
+            Text(
+                "run {number}, {name}: has the control character U+{code:04X}. Remove it.",
+                number=number,
+                name=name,
+                code=ord(found[0]),
+            )
+            for name, value in in_file.items()
+            if isinstance(value, str) and (found := _CONTROL.search(value))
+        ]
         problems += [
             Text(
                 "run {number}, {name}: the file says {in_file!r}, you state {value!r}. "

@@ -1,14 +1,312 @@
-"""The report of a plan of machines: a page of summary, then an appendix."""
+"""A plan of machines: its tables and charts for page and report, and the report itself."""
 
 from __future__ import annotations
 
-from planner.capacity import CapacityAnswer
-from planner.cost import Display
-from planner.figures.frame import LIGHT_THEME
-from planner.report import _capacity_charts as charts
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from planner import figures
+from planner.capacity import (
+    STANDING,
+    CapacityAnswer,
+    CostLine,
+    CostLines,
+    FirstAnswer,
+    Machine,
+    Term,
+)
+from planner.core import Estimate, Record, Refusal, Text, percent, plain
+from planner.cost import Display, shown
+from planner.figures import ChartSpec, Tile
+from planner.figures.frame import LIGHT, LIGHT_THEME, Theme
 from planner.report._answer import AnswerReport, Chart, Table, answer_page
-from planner.report._capacity_tables import fleet_rows, job_rows, line_rows, waiting_rows
-from planner.report._letterhead import NO_LETTERHEAD, Letterhead
+from planner.report._page import NO_LETTERHEAD, Letterhead
+
+HOUR_S: Final = 3600.0
+
+
+def job_rows(answer: CapacityAnswer) -> list[Record]:
+    """Return the jobs with their times and late shares."""
+    return [
+        {
+            "Job": row.job,
+            "Trains": row.words or None,
+            "Runs a month": plain(row.runs_a_month),
+            "Time of a run (h)": _hours(row.time),
+            "Machine": row.machine or None,
+            "Accelerators": row.accelerators or None,
+            "Accelerator-hours a month": _middle(row.hours_a_month),
+            "Within (h)": row.within_h,
+            "Late": None if row.late is None else percent(row.late, 1),
+            "Worst quarter": None if row.worst_late is None else percent(row.worst_late, 1),
+        }
+        for row in answer.jobs
+    ]
+
+
+def fleet_rows(answer: CapacityAnswer, display: Display) -> list[Record]:
+    """Return the machines with their cost and use."""
+    return [
+        {
+            "Machines": row.machine.label,
+            "Count": row.count
+            if row.machine.term in STANDING
+            else Text("up to {count}", count=row.count),
+            "From month": row.from_month,
+            f"{display.currency} a month": plain(shown(row.cost_a_month, display), 3),
+            "Hours a month": plain(row.hours_a_month, 3),
+            "Utilisation": None if row.utilisation is None else percent(row.utilisation),
+            "Price": row.machine.price or None,
+        }
+        for row in answer.stocks
+    ]
+
+
+def line_rows(lines: CostLines, display: Display) -> list[Record]:
+    """Return the ends of cost lines, with resale value, energy and CO2."""
+    money = display.currency
+    return [
+        {
+            "Way": line.name,
+            f"Spent ({money})": _ends(line.usd[-1], line.low[-1], line.high[-1], display),
+            Text("Resale value ({money})", money=money): _money(line.resale, display),
+            f"Net ({money})": _money(line.net, display),
+            "Energy (MWh)": None if not line.energy_kwh else plain(line.energy_kwh / 1e3, 3),
+            "CO2 (t)": None if not line.co2_kg else plain(line.co2_kg / 1e3, 3),
+            "Limit": line.problem or None,
+        }
+        for line in lines.lines
+    ]
+
+
+def month_rows(answer: CapacityAnswer, display: Display) -> list[Record]:
+    """Return the months, for a file."""
+    return [
+        {
+            "month": m.month,
+            f"cost_{display.currency.lower()}": round(shown(float(m.cost.value), display), 2),
+            "cost_low": round(shown(float(m.cost.low), display), 2),
+            "cost_high": round(shown(float(m.cost.high), display), 2),
+            "utilisation": m.utilisation,
+            "late": m.late,
+            **{f"hours {label}": round(hours, 3) for label, hours in m.hours.items()},
+        }
+        for m in answer.months
+    ]
+
+
+def month_table(answer: CapacityAnswer, display: Display) -> list[Record]:
+    """Return the months, to be read."""
+    money = display.currency
+    return [
+        {
+            "Month": m.month,
+            f"Cost ({money})": _money(float(m.cost.value), display),
+            "90 % interval": f"{_money(float(m.cost.low), display)} – "
+                             f"{_money(float(m.cost.high), display)}",
+            "Utilisation": None if m.utilisation is None else percent(m.utilisation),
+            "Late": None if m.late is None else percent(m.late, 1),
+        }
+        for m in answer.months
+    ]  # fmt: skip
+
+
+def waiting_rows(answer: CapacityAnswer) -> list[Record]:
+    """Return the waiting times of each job."""
+    return [
+        {
+            "Job": w.job,
+            "At once": percent(w.at_once),
+            "Median wait (h)": _wait(w.median_s),
+            "95 % wait less than (h)": _wait(w.p95_s),
+            "Simulated runs": w.runs,
+        }
+        for w in answer.waiting
+    ]
+
+
+def _wait(seconds: float) -> str:
+    return plain(seconds / HOUR_S, 3) if math.isfinite(seconds) else "never"
+
+
+def _hours(time: Estimate | Refusal) -> str:
+    if isinstance(time, Refusal):
+        return time.reason
+    value, low, high = (float(v) / HOUR_S for v in (time.value, time.low, time.high))
+    return f"{plain(value, 3)} ({plain(low, 2)} – {plain(high, 2)})"
+
+
+def _middle(hours: Estimate | Refusal) -> str | None:
+    return None if isinstance(hours, Refusal) else plain(float(hours.value), 2)
+
+
+def _money(usd: float, display: Display) -> str:
+    return plain(shown(usd, display), 3)
+
+
+def _ends(value: float, low: float, high: float, display: Display) -> str:
+    return f"{_money(value, display)} ({_money(low, display)} – {_money(high, display)})"
+
+
+_SLOTS: Final = {"fleet": 0, "rent only": 1, "buy only": 2}
+_TERMS: Final[dict[Term, str]] = {
+    "owned": "Owned", "bought": "Bought", "reserved": "Reserved", "on demand": "Rented",
+    "spot": "Spot",
+}  # fmt: skip
+_LONGEST: Final = 34
+MOST_LINES: Final = 8
+"""Lines of machines side by side."""
+
+
+def tiles(answer: CapacityAnswer | FirstAnswer) -> list[Tile]:
+    """Return the answer's tiles as they are drawn."""
+    drawn = []
+    for tile in answer.tiles:
+        bar = None
+        ends = [tile.value, tile.low if tile.low is not None else tile.value, tile.high]
+        if tile.value is not None and tile.high is not None:
+            low = tile.value if tile.low is None else tile.low
+            bar = figures.Range(
+                value=tile.value, low=low, high=tile.high, limit=tile.limit,
+                low_text=_number(low) if tile.low is not None else "",
+                high_text=_number(tile.high) if tile.low is not None else "",
+            )  # fmt: skip
+        words = "" if tile.low is None or bar is None else f"{bar.low_text} to {bar.high_text}"
+        limit = "" if tile.limit is None else f"limit {tile.limit:g} %"
+        share = tile.value / 100.0 if tile.value is not None and ends[2] is None else None
+        drawn.append(Tile(label=tile.title, value=tile.text, unit=tile.unit, range=bar,
+                          share=share, limit_text=limit, words=words, note=tile.note))  # fmt: skip
+    return drawn
+
+
+def _number(value: float) -> str:
+    return f"{float(f'{value:.2g}'):,.10g}"
+
+
+def costs(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec:
+    """Return money spent over the plan: this fleet, renting only, buying only."""
+    lines = () if answer.costs is None else answer.costs.lines
+    return figures.money_lines(
+        [_line(x, _SLOTS.get(x.kind, 3), display) for x in lines], display.currency, theme,
+        _month(answer.costs),
+    )  # fmt: skip
+
+
+def side_by_side(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec:
+    """Return money spent over the years on one machine of each kind."""
+    lines = _few(answer.side_by_side)
+    return figures.money_lines(
+        [_line(x, n % len(LIGHT), display) for n, x in enumerate(lines)], display.currency, theme,
+        _month(answer.side_by_side),
+    )  # fmt: skip
+
+
+def _few(lines: CostLines | None) -> Sequence[CostLine]:
+    """Return the lines with the smallest cost at the end; those of the break-even are there."""
+    if lines is None:
+        return ()
+    named = [x for x in lines.lines if x.name in lines.named]
+    others = sorted((x for x in lines.lines if x not in named), key=lambda x: x.net)
+    return [*named, *others][:MOST_LINES]
+
+
+def _line(line: CostLine, slot: int, display: Display) -> figures.MoneyLine:
+    factor = shown(1.0, display)
+    return figures.MoneyLine(
+        label=line.name, short=short(line.name), slot=slot, month=np.array(line.months),
+        value=np.array(line.usd) * factor, low=np.array(line.low) * factor,
+        high=np.array(line.high) * factor,
+    )  # fmt: skip
+
+
+def _month(lines: CostLines | None) -> tuple[float, float, float] | None:
+    if lines is None or not isinstance(lines.break_even, Estimate):
+        return None
+    even = lines.break_even
+    return float(even.value), float(even.low), float(even.high)
+
+
+def short(name: str) -> str:
+    """Return a name for the end of a line."""
+    for long, brief in ((" (bought)", ", bought"), (" (owned)", ", owned"), ("GeForce ", "")):
+        name = name.replace(long, brief)
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+
+
+def months(answer: CapacityAnswer, theme: Theme) -> ChartSpec:
+    """Return the work of each month, by machine."""
+    labels = list(dict.fromkeys(label for m in answer.months for label in m.busy))
+    known = {s.machine.label: s.machine for s in answer.stocks}
+    labels.sort(key=lambda label: _place(known.get(label)))
+    parts = [
+        (_named(label, known.get(label)),
+         np.array([m.busy.get(label, 0.0) for m in answer.months]), n % len(LIGHT))
+        for n, label in enumerate(labels)
+        if any(m.busy.get(label, 0.0) > 0.0 for m in answer.months)
+    ]  # fmt: skip
+    standing = sum(s.count for s in answer.stocks if s.machine.term in STANDING)
+    return figures.work_by_month([m.month for m in answer.months], parts, standing, theme)
+
+
+def _place(machine: Machine | None) -> int:
+    """Return the place of a machine in the bars: standing ones below."""
+    return len(_TERMS) if machine is None else list(_TERMS).index(machine.term)
+
+
+def _named(label: str, machine: Machine | None) -> str:
+    if machine is None:
+        return label
+    return f"{_TERMS[machine.term]} {machine.hardware or machine.label}"
+
+
+def waiting(answer: CapacityAnswer, theme: Theme) -> ChartSpec:
+    """Return the waiting times of each job."""
+    rows = [
+        figures.WaitRow(
+            label=w.job, edges_s=np.array(w.edges_s), shares=np.array(w.shares),
+            at_once=w.at_once, median_s=w.median_s, allowed_s=w.allowed_s,
+            late="" if w.late is None else percent(w.late, 1),
+        )
+        for w in answer.waiting
+    ]  # fmt: skip
+    return figures.waiting_times(rows, theme)
+
+
+def by_use(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec:
+    """Return rent or buy against the utilisation of a machine."""
+    of = answer.rent_or_buy
+    if of is None:
+        return figures.cost_by_use(np.array([0.0, 1.0]), [], display.currency, theme)
+    even = of.break_even
+    where = None
+    if isinstance(even, Estimate):
+        where = (float(even.value), float(even.low), float(even.high))
+    lines = [
+        figures.HourLine(label=c.machine, short=short(c.machine), slot=n % len(LIGHT),
+                         value=np.array(c.usd_per_hour) * shown(1.0, display))
+        for n, c in enumerate(of.curves[:MOST_LINES])
+    ]  # fmt: skip
+    return figures.cost_by_use(np.array(of.utilisation), lines, display.currency, theme, now=of.now,
+                               break_even=where)  # fmt: skip
+
+
+def matters(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec:
+    """Return how far each input moves the cost of a month."""
+    factor = shown(1.0, display)
+    bars = [figures.Bar(label=i.name, low=i.low * factor, high=i.high * factor)
+            for i in answer.sensitivity]  # fmt: skip
+    least = answer.sensitivity[-1] if answer.sensitivity else None
+    base = 0.0 if least is None else 0.5 * (least.low + least.high) * factor
+    return figures.tornado(
+        bars,
+        base,
+        Text("cost of a month ({currency})", currency=display.currency),
+        theme,
+        compared=False,
+    )
 
 
 def capacity_page(
@@ -33,18 +331,18 @@ def capacity_page(
         notes.append(answer.measure_next.sentence)
     notes += answer.notes
     drawn = [
-        Chart(title="Cost over the plan", spec=charts.costs(answer, display, LIGHT_THEME),
+        Chart(title="Cost over the plan", spec=costs(answer, display, LIGHT_THEME),
               alt="" if answer.costs is None else answer.costs.sentence,
               caption="" if answer.costs is None else answer.costs.sentence),
-        Chart(title="Utilisation by month", spec=charts.months(answer, LIGHT_THEME),
+        Chart(title="Utilisation by month", spec=months(answer, LIGHT_THEME),
               alt="Work of each month by machine"),
-        Chart(title="Waiting time by job", spec=charts.waiting(answer, LIGHT_THEME),
+        Chart(title="Waiting time by job", spec=waiting(answer, LIGHT_THEME),
               alt="Waiting times of each job",
               caption="Blue: median wait. Orange: longest wait of a run that ends in time."),
     ]  # fmt: skip
     if answer.side_by_side is not None:
         drawn.append(Chart(title=answer.side_by_side.title, alt=answer.side_by_side.sentence,
-                           spec=charts.side_by_side(answer, display, LIGHT_THEME),
+                           spec=side_by_side(answer, display, LIGHT_THEME),
                            caption=answer.side_by_side.sentence))  # fmt: skip
     tables = [
         Table(title="Machines", rows=fleet_rows(answer, display)),
@@ -56,7 +354,7 @@ def capacity_page(
     return answer_page(
         AnswerReport(
             title="Machines for a month of jobs", sentence=answer.sentence, made=made,
-            link=link, notes=notes, tiles=charts.tiles(answer), charts=drawn, tables=tables,
+            link=link, notes=notes, tiles=tiles(answer), charts=drawn, tables=tables,
             sources=[dict(row) for row in answer.sources], letterhead=letterhead,
         )
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The frame of a report: one HTML file without scripts, for print on A4.
+"""The frame of a report: one HTML file without scripts, for print on A4. Its letterhead too.
 
 Everything is in the file, including charts, so that it opens offline. Its content security policy
 forbids scripts and requests, whatever a name or a logo contains. In print, table heads repeat, rows
@@ -10,8 +10,66 @@ from __future__ import annotations
 
 import html
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
+from urllib.parse import urlsplit
+
+from planner.core import Text
+from planner.report._logo import logo_uri
+
+MOST_NAME: Final = 120
+"""Most letters of a name or a reference."""
+MOST_TEXT: Final = 2000
+"""Most letters of the free text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Letterhead:
+    """What stands above a report, all optional.
+
+    Args:
+        company: who hands it out.
+        customer: for whom.
+        reference: number of the offer.
+        text: free text below the answer; an empty line begins a new paragraph.
+        logo: PNG, JPEG or plain SVG.
+    """
+
+    company: str = ""
+    customer: str = ""
+    reference: str = ""
+    text: str = ""
+    logo: bytes | None = None
+
+
+NO_LETTERHEAD: Final = Letterhead()
+
+
+def head(of: Letterhead, made: str) -> str:
+    """Return the head of a report: logo, company, customer, reference, date.
+
+    Raises:
+        ValueError: the logo is invalid or unsafe; the message has the next step.
+    """
+    name = escaped(of.company[:MOST_NAME])
+    picture = logo_uri(of.logo) if of.logo is not None else ""
+    logo = f'<img src="{picture}" alt="{name or "logo"}">' if picture else ""
+    who = f'<span class="from">{name}</span>' if name else ""
+    facts = (("For", of.customer), ("Reference", of.reference), ("Date", made))
+    lines = "".join(
+        f"<div><dt>{words}</dt><dd>{escaped(text[:MOST_NAME])}</dd></div>"
+        for words, text in facts
+        if text.strip()
+    )
+    return f'<div class="who">{logo}{who}</div><dl class="facts">{lines}</dl>'
+
+
+def free_text(text: str) -> str:
+    """Return the free text as paragraphs; "" without one."""
+    parts = paragraphs(text[:MOST_TEXT].replace("\r\n", "\n").split("\n\n"))
+    return f'<div class="text">{parts}</div>' if parts else ""
+
 
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'"
 MOST_LETTERS: Final = 4000
@@ -170,3 +228,54 @@ footer p{display:inline;margin-right:1rem}p,li{orphans:3;widows:3}
 a{color:inherit;text-decoration:none}
 }
 """
+
+
+SETTING: Final = "EPOCHWISE_PUBLIC_URL"
+_MOST: Final = 300
+_NEXT: Final = "Give an address such as https://plan.example.org."
+
+
+def public_url(environment: Mapping[str, str]) -> str:
+    """Return the address of the setting without a slash at its end; "" where it is unset.
+
+    Raises:
+        ValueError: it is no web address, or has more than scheme, host, port and path.
+    """
+    text = environment.get(SETTING, "").strip()
+    if not text:
+        return ""
+    fault = _fault(text)
+    if fault:
+        raise ValueError(
+            Text("{setting} {fault}. {next}", setting=SETTING, fault=fault, next=_NEXT)
+        )
+    return text.rstrip("/")
+
+
+def with_base(address: str, base: str) -> str:
+    """Return the address of a page, with its question, below another base; unchanged without one.
+
+    The page is the last part of its path: the app may lie below a path of its own.
+    """
+    if not base:
+        return address
+    parts = urlsplit(address)
+    page = parts.path.rsplit("/", 1)[-1]
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{base}/{page}{query}"
+
+
+def _fault(text: str) -> str:
+    """Return what is wrong with an address; "" where nothing is."""
+    if len(text) > _MOST or not text.isascii() or not text.isprintable() or " " in text:
+        return "has letters that no web address has, or is too long"
+    try:
+        parts = urlsplit(text)
+        port_is_valid = parts.port is None or parts.port > 0
+    except ValueError:
+        return "is not a web address"
+    if parts.scheme not in ("http", "https") or not parts.hostname or not port_is_valid:
+        return "is not a web address"
+    if parts.query or parts.fragment or "?" in text or "#" in text:
+        return "has a question or a fragment"
+    return "has a user or a password" if parts.username is not None or "@" in parts.netloc else ""

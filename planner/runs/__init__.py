@@ -42,6 +42,7 @@ from planner.runs._schema import (
     SCHEMA_VERSION,
     STEP,
     SUMMARY,
+    TIME,
     WHOLE,
     Column,
     as_current,

@@ -376,12 +376,21 @@ def _type_problem(column: Column, value: Any) -> str | None:  # noqa: ANN401 - a
             None if _whole(value) else Text("is {value!r}; it must be a whole number.", value=value)
         )
     if pa.types.is_timestamp(kind):
-        good = isinstance(value, datetime) and value.tzinfo is not None
-        return (
-            None if good else Text("is {value!r}; it must be a time with a time zone.", value=value)
-        )
+        return _time_problem(value)
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return None if number else Text("is {value!r}; it must be a number.", value=value)
+
+
+def _time_problem(value: Any) -> str | None:  # noqa: ANN401 - any cell
+    if not isinstance(value, datetime) or value.tzinfo is None:
+        shown = value.isoformat() if isinstance(value, datetime) else value
+        return Text("is {value!r}; it must be a time with a time zone.", value=shown)
+    try:
+        value.astimezone(UTC)
+    except OverflowError:
+        when = value.isoformat()
+        return Text("is {when!r}, beyond the calendar in UTC. Correct it.", when=when)
+    return None
 
 
 def _whole(value: Any) -> TypeGuard[int]:  # noqa: ANN401 - any cell

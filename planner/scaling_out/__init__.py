@@ -8,9 +8,11 @@ from planner.scaling_out._answer import (
     Answer,
     CountAnswer,
     Crossing,
+    Outside,
     Question,
     UnevenAnswer,
     answer_of,
+    outside,
     slow_answer,
 )
 from planner.scaling_out._sentences import (

@@ -134,6 +134,21 @@ class Crossing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Outside:
+    """A measured step [s] outside the interval of its fit."""
+
+    row: CountAnswer
+    seen_s: float
+    fit: Estimate
+
+    @property
+    def factor(self) -> float:
+        """How far the run and the fit are apart, above 1."""
+        ratio = self.seen_s / float(self.fit.value)
+        return max(ratio, 1.0 / ratio)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UnevenAnswer:
     """Workers with one slow: synchronous and asynchronous training at a device count.
 
@@ -335,12 +350,10 @@ def _contradiction(series: Series, batch: float, hold: Hold) -> Refusal | None:
     most = series.counts[-1]
     together = _together(batch, most, hold)
     measured_s = _measured_steps(series, together, most)
-    fit = series.step(together, most) if measured_s else None
-    if not isinstance(fit, Estimate) or not np.isfinite([float(fit.low), float(fit.high)]).all():
+    fit = _missed_by(series, together, most, measured_s)
+    if fit is None:
         return None
     seen = median(measured_s)
-    if float(fit.low) <= seen <= float(fit.high):
-        return None
     return Refusal(
         reason=Text(
             "The fit contradicts the run on {most:,} devices: {fit} s, measured {seen} s.",
@@ -350,6 +363,26 @@ def _contradiction(series: Series, batch: float, hold: Hold) -> Refusal | None:
         ),
         measure_next="Measure more devices.",
     )
+
+
+def _missed_by(
+    series: Series, together: float, devices: int, measured_s: tuple[float, ...]
+) -> Estimate | None:
+    """Return the fitted step [s] whose interval the median of measured ones is outside of."""
+    fit = series.step(together, devices) if measured_s else None
+    if not isinstance(fit, Estimate) or not np.isfinite([float(fit.low), float(fit.high)]).all():
+        return None
+    return None if float(fit.low) <= median(measured_s) <= float(fit.high) else fit
+
+
+def outside(answer: Answer) -> tuple[Outside, ...]:
+    """Return the measured steps that their fit misses, the farthest first."""
+    found = [
+        Outside(row=row, seen_s=median(row.measured_s), fit=fit)
+        for row in answer.rows
+        if (fit := _missed_by(answer.series, row.batch, row.devices, row.measured_s)) is not None
+    ]
+    return tuple(sorted(found, key=lambda o: -o.factor))
 
 
 def _measured(steps_s: tuple[float, ...]) -> Estimate:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.core import Estimate, Refusal, Text, in_words, interval, percent, plain
-from planner.scaling_out._answer import Answer, CountAnswer, Crossing, UnevenAnswer
+from planner.core import Estimate, Refusal, Text, in_words, interval, percent, plain, plural
+from planner.scaling_out._answer import Answer, CountAnswer, Crossing, UnevenAnswer, outside
 from planner.throughput import interval_text, size
 
 HOST_SHARE: Final = 0.5
@@ -26,6 +26,7 @@ def sentences(answer: Answer) -> list[str]:
         *_limits(answer),
         *_uneven(answer),
         _guess(answer),
+        _outside(answer),
     ]
     return [text for text in parts if text]
 
@@ -158,7 +159,11 @@ def _host(answer: Answer) -> str:
 
 
 def _where(answer: Answer) -> str:
-    batch = batch_text(answer.batches[-1])
+    return _where_at(answer, answer.batches[-1])
+
+
+def _where_at(answer: Answer, held: float) -> str:
+    batch = batch_text(held)
     return (
         Text("at global batch {batch}", batch=batch)
         if answer.hold == "global"
@@ -387,6 +392,24 @@ def _guess(answer: Answer) -> str:
         "Low confidence: {far} devices are more than twice the {most} measured.",
         far=far[-1],
         most=most,
+    )
+
+
+def _outside(answer: Answer) -> str:
+    """Return the measured step that its fit misses most, and the count of others; "" if none."""
+    missed = outside(answer)
+    if not missed:
+        return ""
+    first, more = missed[0], len(missed) - 1
+    rest = plural(more, " {count} more step is too.", " {count} more steps are too.")
+    return Text(
+        "{devices} {where} took {seen} s, outside the fit's interval of {low} to {high} s.{rest}",
+        devices=devices(first.row.devices),
+        where=_where_at(answer, first.row.held),
+        seen=plain(first.seen_s, 3),
+        low=plain(float(first.fit.low), 3),
+        high=plain(float(first.fit.high), 3),
+        rest=rest if more else "",
     )
 
 

@@ -286,6 +286,8 @@ def split_sentences(
                 bubble=percent(chosen.bubble, 1),
             )
         )
+    else:
+        texts.append(Text("One stage: no bubble."))
     if chosen.cut.tensor > 1:
         texts.append(
             Text(

@@ -800,12 +800,15 @@ class Store:
         versions: dict[int, list[str]] = {}
         for path, seal in part.many.items():
             versions.setdefault(version_of(seal), []).append(path)
+        together: list[str] = []
         for version, paths in versions.items():
             if self._load_together(version, paths):
-                part.refused.update(self._wrong(paths, part.many))
+                together += paths
                 continue
             reasons = ((p, self._load_file(p, part.many[p], now[p])) for p in paths)
             part.refused.update({path: reason for path, reason in reasons if reason})
+        if together:
+            part.refused.update(self._wrong(together, part.many))
         for rank, folder in reversed(list(enumerate(self.folders))):
             self._base.execute(sql.SET_FOLDER, [folder.label, rank, f"{as_utf8(folder.path)}/"])
         self._set_tasks()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,6 +108,13 @@ def access_from(
             stamp_s = stamp_of_text(until)
         except ValueError as error:
             wrong.append(Text("until {until!r}: {error}.", until=until[:40], error=error))
+    if stamp_s is not None and stamp_s <= time.time():
+        text = Text(
+            "until {until!r}: is past, so everyone would see the set. Give a later day, or open "
+            "it.",
+            until=until[:40],
+        )
+        wrong.append(text)
     if wrong:
         raise VisibilityError(wrong)
     if is_open:

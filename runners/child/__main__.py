@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from runners.child import place, straggler
-from runners.child.ending import leave
 from runners.child.engines.jax_distribution import check_divided, set_cpu_devices
-from runners.child.engines.lean import import_keras
+from runners.child.start import import_keras, leave
 from runners.plan.cases import PLACED, Case, from_json
 from runners.process.events import EventWriter
 
@@ -167,9 +166,9 @@ def _shares(case: Case, epoch: Any) -> dict[str, float]:  # noqa: ANN401 - an Ep
 
 def _asynchronous(case: Case, model: Any, data: Any, _images: Any, send: Any) -> dict[str, Any]:  # noqa: ANN401
     """Run a case on a parameter server; like `_run`, with the staleness of its updates."""
-    from runners.child.engines import asynchronous, pace
+    from runners.child.engines import loop, pace
 
-    made = asynchronous.prepare(case, model, data)
+    made = loop.prepare_asynchronous(case, model, data)
     updates = len(made.calls)
     epoch = pace.Epoch(calls=made.calls, steps=(1,) * updates, arrived=made.arrived,
                        samples=case.batch // case.devices * updates)  # fmt: skip

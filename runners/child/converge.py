@@ -1,6 +1,6 @@
 """Train groups of trials: `python -m runners.child.converge`, a request on standard input.
 
-The request holds `groups`, each as `runners.converge.groups.request_of` makes them: network, data,
+The request holds `groups`, each as `runners.converge.measure.request_of` makes them: network, data,
 optimiser, one batch size, learning rates and seeds. The child sends `imported` and `built`, then
 `rows` for each group in order (one entry per trial), and `result`.
 """
@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from runners.child.ending import leave
-from runners.child.engines.lean import import_keras
+from runners.child.start import import_keras, leave
 from runners.converge.curves import NEVER, Curve, Draw, Point, best_median, columns
 from runners.process.events import EventWriter
 
@@ -195,7 +194,7 @@ class _Feed:
     """Sample indices of the training split for each trial, by its seed."""
 
     def __init__(self, request: Mapping[str, Any], chunk: Sequence[Trial]) -> None:
-        from runners.child.samples.orders import Orders
+        from runners.child.samples.datasets import Orders
 
         seeds = list(dict.fromkeys(seed for _, seed in chunk))
         self._of_trial = [seeds.index(seed) for _, seed in chunk]

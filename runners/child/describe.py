@@ -4,6 +4,9 @@ The request is {"source": ..., "folders": [...], "shape": ...}. The source is a 
 module:function that returns a model, with its module in one of the folders. The shape is that of
 one sample, if the model leaves it open. A file is loaded in Keras's safe mode, which runs no code
 of the file. A function is the user's program and is run. Nothing is trained.
+
+A subclassed model or layer has no recorded graph. Such a model is refused; such a layer is listed
+among those that are not counted.
 """
 
 from __future__ import annotations
@@ -11,20 +14,26 @@ from __future__ import annotations
 import importlib
 import json
 import math
+import re
 import sys
 import zipfile
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from runners.child.ending import leave
-from runners.child.engines.lean import import_keras
+from runners.child.start import import_keras, leave
 from runners.process.events import EventWriter
+
+CODE: Final = "Give module:function with a function that returns the model."
 
 _VIEWS: Final = frozenset({"InputLayer", "Flatten", "Reshape", "Permute", "Activation", "Dropout"})
 """Layers whose output shares memory with the input or is not kept for the backward pass."""
 _SIZES: Final = {"float32": 4, "float64": 8, "float16": 2, "bfloat16": 2}
 _CONVOLUTION: Final = "Conv"
 _ATTENTION: Final = "Attention"
+
+
+class UnclearError(Exception):
+    """A model that cannot be described, in words for its owner."""
 
 
 def main() -> int:
@@ -34,23 +43,44 @@ def main() -> int:
     try:
         import_keras()
         writer.send("result", columns=describe(_model(request)))
-    except Exception as error:  # noqa: BLE001 - a user's model may raise anything
-        reason = f"{type(error).__name__}: {error}"
-        writer.send("failed", status="crashed", reason=reason[:2000])
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a program may raise anything
+        writer.send("failed", status="crashed", reason=_reason(error)[:2000])
         return 1
     return 0
+
+
+def _reason(error: BaseException) -> str:
+    """Return what happened in one line: our own words, or the kind and message of an error."""
+    if isinstance(error, UnclearError):
+        return str(error)
+    if isinstance(error, SystemExit):
+        code = 0 if error.code is None else error.code
+        return f"The program ended itself (exit code {code}) before it returned a model."
+    text = " ".join(str(error).split())
+    if isinstance(error, MemoryError) or _NO_MEMORY in text:
+        return (
+            "The model does not fit into the memory of this machine. Return one with fewer layers, "
+            "or enter its parameters and operations on Compare."
+        )
+    return f"{type(error).__name__}: {text}"
+
+
+_NO_MEMORY: Final = "OOM when allocating"
+"""Of TensorFlow's error, which is no MemoryError."""
 
 
 def describe(model: Any) -> dict[str, Any]:  # noqa: ANN401 - a keras.Model
     """Return operations, parameters and activation bytes of one sample, as JSON values."""
     from runners.child.forms.flops import by_hand
 
-    forward, train = by_hand(model)
     every = list(_layers(model))
-    shape = [int(n) for n in model.inputs[0].shape[1:]]
+    forward, train = by_hand(model)
+    shapes = [[int(n) for n in tensor.shape[1:]] for tensor in model.inputs]
+    shape = shapes[0]
     return {
         "name": str(model.name),
         "input_shape": shape,
+        "input_shapes": shapes,
         "params": int(model.count_params()),
         "trainable_params": sum(math.prod(w.shape) for w in model.trainable_weights),
         "forward_flops": forward,
@@ -68,48 +98,115 @@ def _model(request: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a keras.Model
     """Return the model of a request, with a fixed size of its sample.
 
     Raises:
-        ValueError: it is not a model, or its sample size is open and none is given.
+        UnclearError: it is not a model, or its sample size is open and none is given.
     """
     import keras
 
     source = str(request["source"])
     sys.path[:0] = request["folders"]
-    if source.endswith(".keras") and not zipfile.is_zipfile(source):
-        raise ValueError(f"{source} is not a Keras model: its content is not a zip archive.")
-    if source.endswith((".keras", ".h5")):
-        model = keras.saving.load_model(source, compile=False, safe_mode=True)
-    else:
-        module, _, function = source.partition(":")
-        model = getattr(importlib.import_module(module), function)()
+    model = _loaded(source) if source.endswith((".keras", ".h5")) else _returned(source)
     if not isinstance(model, keras.Model):
-        kind = type(model).__name__
-        raise ValueError(f"{source} returns {kind}. Return a Keras model.")  # noqa: TRY004
-    shape = request.get("shape")
-    if shape and len(getattr(model, "inputs", None) or []) <= 1:
-        model = keras.models.clone_model(model, input_tensors=_input(model, shape))
+        raise UnclearError(f"{source} returns {type(model).__name__}. Return a Keras model.")
+    if shape := request.get("shape"):
+        model = _of_shape(model, shape)
     if not getattr(model, "inputs", None):
-        raise ValueError(
-            "Its inputs are undefined. Give the shape of a sample, as --shape 224,224,3, "
-            "or build it as a functional or sequential model."
+        raise UnclearError(
+            "Its inputs are undefined. Give the shape of a sample, as --shape 224,224,3."
+            if isinstance(model, keras.Sequential)
+            else _subclassed(model)
         )
     if any(n is None for tensor in model.inputs for n in tensor.shape[1:]):
-        raise ValueError("Its input size is open. Give the shape of a sample: --shape 224,224,3.")
+        several = len(model.inputs) > 1
+        raise UnclearError(
+            "The size of an input is open. Return a model whose inputs have fixed sizes."
+            if several
+            else "Its input size is open. Give the shape of a sample: --shape 224,224,3."
+        )
     return model
 
 
-def _input(model: Any, shape: list[int]) -> Any:  # noqa: ANN401 - Keras tensors
+def _loaded(source: str) -> Any:  # noqa: ANN401 - a keras.Model
+    """Return the model of a file, read in safe mode."""
+    import keras
+
+    if source.endswith(".keras") and not zipfile.is_zipfile(source):
+        raise UnclearError(f"{source} is not a Keras model: its content is not a zip archive.")
+    try:
+        return keras.saving.load_model(source, compile=False, safe_mode=True)
+    except MemoryError:
+        raise
+    except Exception as error:
+        text = " ".join(str(error).split())
+        if _NO_MEMORY in text:
+            raise
+        if "safe_mode" in text or "unsafe" in text:
+            what = "The file holds Python code, as a Lambda layer, which is not run."
+            raise UnclearError(f"{what} {CODE}") from error
+        if missing := _NO_CLASS.search(text):
+            raise UnclearError(f"The class {missing[1]} is not in the file. {CODE}") from error
+        raise UnclearError(
+            f"It cannot be read as a Keras model ({type(error).__name__}: {text[:200]}). "
+            "Save it again with model.save('name.keras')."
+        ) from error
+
+
+_NO_CLASS: Final = re.compile(r"Could not locate (?:class|function) '(\w+)'")
+
+
+def _returned(source: str) -> Any:  # noqa: ANN401 - anything
+    """Return what a function of the user's program returns."""
+    module, _, name = source.partition(":")
+    function = getattr(importlib.import_module(module), name)
+    if not callable(function):
+        raise UnclearError(f"{name} of {module} is {type(function).__name__}, no function. {CODE}")
+    return function()
+
+
+def _subclassed(model: Any) -> str:  # noqa: ANN401 - a keras.Model
+    return (
+        f"{type(model).__name__} is a subclassed model, whose operations are not recorded. "
+        "Return a functional or sequential model."
+    )
+
+
+def _of_shape(model: Any, shape: list[int]) -> Any:  # noqa: ANN401 - keras.Model
+    """Return the model with the open sizes of its one input fixed; its own sizes stay.
+
+    Raises:
+        UnclearError: it contradicts the model, which may have several inputs or no graph.
+    """
     import keras
 
     inputs = getattr(model, "inputs", None) or []
-    return keras.Input(tuple(shape), dtype=inputs[0].dtype if inputs else None)
+    if not inputs and not isinstance(model, keras.Sequential):
+        raise UnclearError(_subclassed(model))
+    if len(inputs) > 1:
+        raise UnclearError(f"It has {len(inputs)} inputs; --shape is for one. Return a model whose "
+                      "inputs have fixed sizes.")  # fmt: skip
+    words = " x ".join(map(str, shape))
+    if inputs:
+        own = inputs[0].shape[1:]
+        if len(own) != len(shape) or any(
+            n is not None and n != m for n, m in zip(own, shape, strict=True)
+        ):
+            stated = " x ".join("open" if n is None else str(n) for n in own)
+            raise UnclearError(f"A sample of the model is {stated}, not {words}. Change --shape.")
+    given = keras.Input(tuple(shape), dtype=inputs[0].dtype if inputs else None)
+    try:
+        return keras.models.clone_model(model, input_tensors=given)
+    except (ValueError, TypeError) as error:
+        text = " ".join(str(error).split())
+        raise UnclearError(f"A sample of {words} does not fit the model: {text[:300]}") from error
 
 
 def _layers(model: Any) -> Iterator[Any]:  # noqa: ANN401 - a keras.Model
-    """Yield every layer, including those of nested models."""
+    """Yield every layer, including those of nested models; refuse a subclassed model."""
     import keras
 
     for layer in model.layers:
         if isinstance(layer, keras.Model):
+            if not getattr(layer, "inputs", None):
+                raise UnclearError(_subclassed(layer))
             yield from _layers(layer)
         else:
             yield layer

@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from planner.store.disk.files import write_whole
-from runners.cluster.nodes import Node, nodes_of
-from runners.cluster.task import Board
+from runners.cluster.nodes import Board, Node, nodes_of
 from runners.process.supervise import ROOT
 
 _SENT: Final = ("planner", "runners")

@@ -16,15 +16,12 @@ from typing import Any, Final, Protocol
 from planner.runs import Row
 from planner.store.disk.sweeps import NodeState, NodeStatus
 from runners.cluster import nodes as cluster_nodes
-from runners.cluster import task
 from runners.cluster.connection import Loss, Ref
-from runners.cluster.nodes import Facts, Node, capable, has_room, request
-from runners.cluster.task import Terms
+from runners.cluster.nodes import Facts, Node, Terms, capable, has_room, request
 from runners.machine import environment
 from runners.plan.cases import Case
 from runners.process.supervise import Ended, Stopped
-from runners.sweep.destination import Destination
-from runners.sweep.rows import Done, worth_another_try
+from runners.sweep.rows import Destination, Done, worth_another_try
 from runners.sweep.sweep import Journal, count, saved
 
 POLL_S: Final = 0.2
@@ -129,7 +126,9 @@ class Roster:
         asked = {node.node_id for node in self.reports.values()}
         for node in living.values():
             if node.node_id not in {*self.ready, *self.unusable, *asked}:
-                ref = self.cluster.submit(node.node_id, task.report, [dict(self.pythons)], {})
+                ref = self.cluster.submit(
+                    node.node_id, cluster_nodes.report, [dict(self.pythons)], {}
+                )
                 self.reports[ref] = node
 
     def _read(self, node: Node, report: Facts | Loss, on_node: Callable[[str], None]) -> None:
@@ -278,7 +277,9 @@ class _Course:
             used[node.node_id].update(needed)
             arguments = [case, self.sweep.terms, self.roster.cluster.board()]
             self.epochs.pop(case.case_id, None)
-            ref = self.roster.cluster.submit(node.node_id, task.measured, arguments, needed)
+            ref = self.roster.cluster.submit(
+                node.node_id, cluster_nodes.measured, arguments, needed
+            )
             self.flying[ref] = _Flight(case, node, needed, time.perf_counter())
         self.waiting = kept
 
@@ -304,7 +305,7 @@ class _Course:
             wall_s=time.perf_counter() - flight.began_s,
             peak_rss_bytes=0,
         )
-        return task.lost(case, self.sweep.terms, node.facts, ended, number)
+        return cluster_nodes.lost(case, self.sweep.terms, node.facts, ended, number)
 
     def _settle(self, flight: _Flight, row: Row) -> None:
         """Count a stored row, or put its case back for another attempt."""

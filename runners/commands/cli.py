@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from planner.core import program
+from planner.core import number_of, program
 from planner.store.disk.bucket import BucketError
 from planner.store.disk.mirrors import results_folder
 from planner.store.disk.sweeps import TICKET
@@ -29,7 +29,7 @@ from runners.launch.launcher import MODULES, PORTS
 from runners.plan.spec import SpecError
 from runners.process.supervise import Stopped
 from runners.sweep.push import TOKEN
-from runners.sweep.result_set import OWNERS
+from runners.sweep.rows import OWNERS
 
 ABOUT: Final = {
     "plan": "show the runs, time and cost of a sweep",
@@ -136,8 +136,27 @@ def _describe_options(sub: argparse.ArgumentParser) -> None:
     add = sub.add_argument
     add("spec", metavar="FILE.keras|module:function")
     add("--shape", type=_shape, metavar="224,224,3", help="of one sample, if the model lacks it")
-    add("--samples", type=_above_zero, help="samples per epoch, for the link (default: 1,000,000)")
-    add("--epochs", type=int, help="number of epochs, for the link")
+    add("--samples", type=_samples, help="samples per epoch, as 1.28M, for the link (default: 1M)")
+    add("--epochs", type=_epochs, help="number of epochs, for the link")
+
+
+def _samples(text: str) -> float:
+    """Return a number of samples, as 50000, 1.28M or 1e9."""
+    if not 1.0 <= (value := number_of(text)) <= MOST_SAMPLES:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {MOST_SAMPLES:g}")
+    return value
+
+
+MOST_SAMPLES: Final = 1e15
+MOST_EPOCHS: Final = 1_000_000
+
+
+def _epochs(text: str) -> int:
+    """Return a number of epochs of Compare's range."""
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:12]) <= MOST_EPOCHS:
+        words = f"{text!r} is not a whole number from 1 to {MOST_EPOCHS:,}"
+        raise argparse.ArgumentTypeError(words)
+    return int(text)
 
 
 def _shape(text: str) -> list[int]:

@@ -11,8 +11,7 @@ from planner.store.sealed.commit import CommitError, try_folder
 from runners.cluster import dispatch
 from runners.cluster.connection import ClusterError, connected
 from runners.cluster.dispatch import Listener, NoNodeError, Roster
-from runners.cluster.nodes import Node, host_of, unplaceable
-from runners.cluster.task import Terms
+from runners.cluster.nodes import Node, Terms, host_of, unplaceable
 from runners.commands.console import FAILED, Stop, refuse, say
 from runners.commands.journals import (
     Meter,
@@ -22,23 +21,29 @@ from runners.commands.journals import (
     never_started,
     new_book,
     nothing_to_do,
+    pushing,
     stopped,
     unpriced,
 )
-from runners.commands.push import pushing
 from runners.machine.identity import session_started_at
 from runners.plan.cases import Case
 from runners.plan.spec import SpecError
 from runners.process.supervise import Stopped
-from runners.sweep import begun, plans
-from runners.sweep.context import Context, name_result_set, named_pythons, read_context
-from runners.sweep.destination import Folder
+from runners.sweep import plans
+from runners.sweep.context import (
+    Context,
+    cluster_at_start,
+    name_result_set,
+    named_pythons,
+    read_context,
+)
+from runners.sweep.rows import Folder
 from runners.sweep.sweep import Progress
 
 
 def run_over_cluster(args: argparse.Namespace, stop: Stop, *, resumed: bool = False) -> int:
     """Measure a sweep on the cluster at --address; a resume of a finished one needs no cluster."""
-    if resumed and (host := begun.cluster(args)):
+    if resumed and (host := cluster_at_start(args)):
         context = read_context(args, host)
         if context.folder.is_dir() and not (_left(context) or context.expanded.automatic):
             return nothing_to_do(context)
@@ -70,7 +75,7 @@ def measure_on(
     resumed: bool,
 ) -> int:
     """Measure a sweep on nodes that have reported; return the exit code."""
-    context = read_context(args, begun.cluster(args) or host_of(nodes))
+    context = read_context(args, cluster_at_start(args) or host_of(nodes))
     if resumed and not context.folder.is_dir():
         return never_started(args, context)
     left = _left(context)

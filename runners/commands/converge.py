@@ -21,7 +21,7 @@ from runners.commands.console import (
     refuse,
     say,
 )
-from runners.converge import groups
+from runners.converge import measure
 from runners.converge import spec as target_spec
 from runners.converge.measure import converge, supervised
 from runners.machine import facts as machine
@@ -47,7 +47,7 @@ def converge_command(args: argparse.Namespace, stop: Stop) -> int:
         return refuse(args, [text], text)
     facts = {**machine.facts("cpu", devices=1), "licence": args.licence}
     results = results_folder(args)
-    pairs = sum(len(groups.first(plan)) for plan in plans)
+    pairs = sum(len(measure.first(plan)) for plan in plans)
     ticket = args.ticket or new_ticket(plan.name)
     state = state_folder(os.environ)
     facts |= identity(state)
@@ -94,12 +94,12 @@ def _status(args: argparse.Namespace) -> dict[str, Any]:
     plan = plans[0]
     name = args.name or f"{plan.name} {machine.facts('cpu', devices=1)['system_name']}"
     folder = results_folder(args) / sweep.slug(name)
-    kept = groups.kept_in(folder, plan.name)
+    kept = measure.kept_in(folder, plan.name)
     several = len(plans) > 1
     settled = [
-        (_words(p, g, several=several), kept.settled(groups.key_of(groups.request_of(p, g))))
+        (_words(p, g, several=several), kept.settled(measure.key_of(measure.request_of(p, g))))
         for p in plans
-        for g in groups.first(p)
+        for g in measure.first(p)
     ]
     bad = [(words, r[0]["status"], r[0].get("status_reason")) for words, r in settled
            if r and r[0]["status"] not in {"ok", "nan"}]  # fmt: skip
@@ -111,7 +111,7 @@ def _status(args: argparse.Namespace) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _words(plan: target_spec.Plan, group: groups.Group, *, several: bool) -> str:
+def _words(plan: target_spec.Plan, group: measure.Group, *, several: bool) -> str:
     """Return the group in words, with its network if the sweep has several."""
     return f"{model_title(plan.workload, plan.options)}, {group.words}" if several else group.words
 

@@ -1,26 +1,104 @@
-"""Start and end of a sweep on the command line: its journal, its limits, its last lines."""
+"""Start and end of a sweep on the command line: its journal, its limits, its last lines.
+
+`python -m runners push SET --to URL`, and `run --push URL`, send runs to a server.
+"""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import shlex
 import signal
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from planner.core import in_words
 from planner.store.disk.files import write_once
 from planner.store.disk.mirrors import named
-from planner.store.disk.sweeps import SweepStatus, new_ticket
+from planner.store.disk.sweeps import SweepStatus, new_ticket, state_folder
+from planner.store.pushed import SLUG
 from runners.commands.console import FAILED, OK, STOPPED, Stop, refuse, say
 from runners.plan import spec
 from runners.process.supervise import ROOT
-from runners.sweep import begun, plans, sweep
-from runners.sweep.context import Context
+from runners.sweep import plans, sweep
+from runners.sweep.context import Context, settings_of_start
+from runners.sweep.push import PushRefusedError, push, server, server_problems, waiting
 from runners.sweep.sweep import Journal
+
+LOOK_S: Final = 2.0
+"""Time between two looks for new runs during a sweep [s]."""
+
+
+def push_command(args: argparse.Namespace, stop: Stop) -> int:
+    """Send a result set; return when the server has acknowledged every run."""
+    folder = _folder(args)
+    problems = [*server_problems(args.to, args.token_file)]
+    if not folder.is_dir():
+        problems.append(f"there is no result set {args.spec!r} in {folder.parent}.")
+    elif not SLUG.fullmatch(folder.name):
+        problems.append(f"{folder.name}: a set's name has small letters, digits and hyphens.")
+    if problems:
+        return refuse(args, problems, "\n".join(problems))
+    try:
+        sent = push(folder, server(args.to, args.token_file), state_folder(os.environ),
+                    stop=stop, say=say)  # fmt: skip
+    except PushRefusedError as error:
+        say(str(error))
+        return FAILED
+    say(f"{sent.stored:,} runs are stored there; {sent.already:,} were there already.")
+    if stop():
+        return STOPPED
+    return OK
+
+
+@contextlib.contextmanager
+def pushing(args: argparse.Namespace, folder: Path, stop: Stop) -> Iterator[None]:
+    """Send runs while they are measured, and the rest at the end; nothing without --push."""
+    if getattr(args, "push", None) is None:
+        yield
+        return
+    to, state = server(args.push, args.token_file), state_folder(os.environ)
+    over = threading.Event()
+    refused: list[str] = []
+
+    def send(until: Stop) -> None:
+        try:
+            if folder.is_dir() and waiting(folder, to, state):
+                push(folder, to, state, stop=until, say=say)
+        except PushRefusedError as error:
+            refused.append(str(error))
+
+    def follow() -> None:
+        while not over.wait(LOOK_S) and not refused:
+            send(over.is_set)
+
+    thread = threading.Thread(target=follow, name="push", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        if not refused:
+            send(stop)
+        for text in refused:
+            say(text)
+        left = waiting(folder, to, state) if folder.is_dir() else 0
+        if left:
+            say(f"{left:,} runs are not sent yet: python -m runners push {folder.name} "
+                f"--to {args.push}")  # fmt: skip
+
+
+def _folder(args: argparse.Namespace) -> Path:
+    given = Path(args.spec).expanduser()
+    results = (ROOT / Path(args.results).expanduser()).resolve()
+    return given.resolve() if given.is_dir() and "/" in args.spec else results / args.spec
+
 
 LOCAL: Final = "local"
 """Engine of a sweep on this machine; `ray` runs it over a cluster."""
@@ -127,8 +205,8 @@ def new_book(args: argparse.Namespace, context: Context, command: str = "run") -
     return sweep.journal(
         context.state, ticket, sweep=context.spec.name, title=context.spec.title,
         result_set=context.folder.name, folder=str(context.results),
-        planned=len(context.expanded.cases), command=command, options=begun.options(args, context),
-        installation=str(ROOT),
+        planned=len(context.expanded.cases), command=command,
+        options=settings_of_start(args, context), installation=str(ROOT),
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -42,27 +43,27 @@ from runners.commands.journals import (
     never_started,
     new_book,
     nothing_to_do,
+    push_command,
+    pushing,
     stopped,
     unpriced,
 )
 from runners.commands.links import links_command
-from runners.commands.push import push_command, pushing
 from runners.machine import environment, facts
 from runners.plan import spec
 from runners.plan.host import problems, pythons
 from runners.process.supervise import Limits, Stopped, supervise
-from runners.sweep import (
-    begun,
-    max_batch,
-    plans,
-    sweep,
-)
+from runners.sweep import max_batch, plans, sweep
 from runners.sweep.context import (
     Context,
+    cluster_at_start,
+    fill_settings,
     measurer,
     name_result_set,
+    newest_start,
     read_context,
     results_folder,
+    start_with_ticket,
 )
 from runners.sweep.sweep import Progress
 
@@ -74,9 +75,9 @@ def status_command(args: argparse.Namespace, _: Stop) -> int:
     if spec.has_target(spec.table(spec.find(args.spec))):
         return converge_status(args)
     stem, results = spec.find(args.spec).stem, results_folder(args)
-    if last := begun.newest(state_folder(os.environ), stem, results, args.name):
-        begun.fill(args, last.options)
-    context = read_context(args, begun.cluster(args))
+    if last := newest_start(state_folder(os.environ), stem, results, args.name):
+        fill_settings(args, last.options)
+    context = read_context(args, cluster_at_start(args))
     done = plans.done_of(context)
     attempts = context.spec.limits.attempts
     rows = [rows[-1] for c in context.expanded.cases if (rows := done.rows.get(c.case_id, ()))]
@@ -139,16 +140,19 @@ NO_BACKEND: Final = (
     "Keras has no backend here. Install TensorFlow, JAX or PyTorch beside it (README: Install)."
 )
 APP: Final = "http://127.0.0.1:8501"
+_FUNCTION: Final = re.compile(r"[^\W\d][\w.]*:[^\W\d]\w*")
+"""module:function, not a path."""
 Description = Mapping[str, Any]
 
 
 def describe_command(args: argparse.Namespace, stop: Stop) -> int:
     """Print operations, parameters, memory by batch and the link to compare hardware for it."""
     source = args.spec
-    if not source.endswith((".keras", ".h5")) and ":" not in source:
+    named = _FUNCTION.fullmatch(source)
+    if not source.endswith((".keras", ".h5")) and not named:
         text = f"{source} is neither a .keras file nor module:function. Give one of them."
         return refuse(args, [text], text)
-    if ":" not in source and not Path(source).is_file():
+    if not named and not Path(source).is_file():
         text = f"There is no file {source}. Save the model with model.save('name.keras')."
         return refuse(args, [text], text)
     interpreters = pythons({}, os.environ)
@@ -159,7 +163,7 @@ def describe_command(args: argparse.Namespace, stop: Stop) -> int:
     backend, python = next(iter(interpreters.items()))
     ended = supervise(
         [python.path, *CHILD],
-        {"source": source if ":" in source else str(Path(source).absolute()),
+        {"source": source if named else str(Path(source).absolute()),
          "folders": _module_folders(os.environ), "shape": args.shape},
         environment.for_child(os.environ, backend=backend, threads=None, device="cpu"),
         Limits(timeout_s=TIMEOUT_S,
@@ -168,7 +172,11 @@ def describe_command(args: argparse.Namespace, stop: Stop) -> int:
     )  # fmt: skip
     description = next((e["columns"] for e in ended.events if e["event"] == "result"), None)
     if description is None:
-        text = f"{source} cannot be described. {ended.reason or ''}".strip()
+        told = any(e["event"] == "failed" for e in ended.events)
+        reason = ended.reason or ""
+        if ended.status == "crashed" and not told:
+            reason = f"Its process ended too early ({reason})."
+        text = f"{source} cannot be described. {reason}".strip()
         refuse(args, [text], text)
         return FAILED
     body = {
@@ -202,7 +210,8 @@ def compare_link(description: Description, args: argparse.Namespace) -> str:
     """Return the URL of Compare hardware with the model as a described workload."""
     values = {
         "workload": "described", "name": str(description["name"])[:80],
-        "params": float(description["params"]), "flops": float(description["train_flops"]),
+        "params": float(description["params"]) or None,
+        "flops": float(description["train_flops"]) or None,
         "family": description["family"] or None, "tokens": description["tokens"],
         "image_px": description["image_px"], "samples": args.samples or SAMPLES,
         "epochs": args.epochs,
@@ -213,7 +222,8 @@ def compare_link(description: Description, args: argparse.Namespace) -> str:
 
 
 def _print(body: Description) -> None:
-    shape = " x ".join(map(str, body["input_shape"]))
+    shapes = [" x ".join(map(str, shape)) or "1 value" for shape in body["input_shapes"]]
+    shape = " and ".join(shapes)
     say(f"{body['name']}: {body['params']:,} parameters ({body['trainable_params']:,} trained), "
         f"one sample {shape}")  # fmt: skip
     say(f"Operations of one sample: forward {_flops(body['forward_flops'])}, training "
@@ -307,12 +317,12 @@ def resume_command(args: argparse.Namespace, stop: Stop) -> int:
     """Measure the missing runs of a sweep with the settings it was started with."""
     state, results = state_folder(os.environ), results_folder(args)
     status = (
-        begun.of_ticket(state, args.ticket)
+        start_with_ticket(state, args.ticket)
         if args.ticket
-        else begun.newest(state, spec.find(args.spec).stem, results, args.name)
+        else newest_start(state, spec.find(args.spec).stem, results, args.name)
     )
     if status:
-        begun.fill(args, status.options)
+        fill_settings(args, status.options)
         if status.command != "run":
             return COMMANDS[status.command](args, stop)
     if spec.has_target(spec.table(spec.find(args.spec))):

@@ -3,34 +3,196 @@
 Each group of trials (one optimiser, batch size and part of the grid) is one file of the result
 set. The grids of all batch sizes are trained first, then their widenings. If a call is killed,
 the set holds whole groups, and the next call continues with the first missing one.
+
+The learning rate follows the rule of Shallue et al. 2019, "Measuring the Effects of Data
+Parallelism on Neural Network Training" (section 4): the rate is tuned for each batch size, and the
+grid is widened while the best rate lies at its edge.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from planner.runs import Row, table_from_rows
 from planner.store.disk.files import write_once
 from planner.store.sealed.commit import commit_table, compact_name, try_folder
-from runners.converge import groups, spec
-from runners.converge.curves import NEVER
-from runners.converge.groups import Best, Group, Kept, Request, key_of
-from runners.converge.spec import Plan, variant
+from planner.store.summaries import summaries
+from runners.converge import spec
+from runners.converge.curves import NEVER, median_steps
+from runners.converge.spec import Plan, Rates, variant
 from runners.machine import environment, facts
 from runners.plan.spec import SpecError
 from runners.process.events import Event
 from runners.process.supervise import Ended, Limits, supervise
-from runners.sweep.result_set import OWNERS, describe
-from runners.sweep.sweep import slug
+from runners.sweep.rows import OWNERS, describe, extra_of
+from runners.sweep.sweep import INFRASTRUCTURE, slug
 from runners.workloads import DATASETS, OPTIMIZERS, model_title
+
+Side = Literal["low", "high"]
+_Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Best:
+    """The best learning rate so far: its median over seeds [steps], and the edge it lies at."""
+
+    rate: float
+    steps: float
+    """Infinite if no rate reached the target in half of its seeds."""
+    edge: Side | None
+
+
+def rates(lowest: float, grid: Rates) -> tuple[float, ...]:
+    """Return the grid before any widening, ascending."""
+    return tuple(lowest * grid.factor**i for i in range(grid.count))
+
+
+def wider(tried: Iterable[float], side: Side, grid: Rates) -> tuple[float, ...]:
+    """Return only the new rates, ascending: `widen_by` of them beyond that edge."""
+    ascending = sorted(tried)
+    steps = range(1, grid.widen_by + 1)
+    if side == "high":
+        return tuple(ascending[-1] * grid.factor**i for i in steps)
+    return tuple(ascending[0] / grid.factor**i for i in reversed(steps))
+
+
+def best_rate(rows: Iterable[_Row]) -> Best:
+    """Return the best rate of all rows of one optimiser and batch size; ValueError without rows.
+
+    The rate with the smallest median of steps to the target wins. If no rate reached the target,
+    the smallest median of the final error wins. Ties give the middle rate, because evaluations
+    are some steps apart.
+    """
+    by_rate: dict[float, list[_Row]] = {}
+    for row in rows:
+        by_rate.setdefault(row["learning_rate"], []).append(row)
+    scores = {rate: _score(by_rate[rate]) for rate in sorted(by_rate)}
+    least = min(scores.values())
+    ties = [rate for rate, score in scores.items() if score == least]
+    rate = ties[(len(ties) - 1) // 2]
+    return Best(rate=rate, steps=least[0], edge=_edge(rate, list(scores)))
+
+
+def _score(rows: Sequence[_Row]) -> tuple[float, float]:
+    """Return median steps, and the median error if the target was not reached."""
+    steps = median_steps(row.get("steps_to_target") for row in rows)
+    errors = [row.get("final_metric") for row in rows]
+    lost = [NEVER if e is None or row["status"] != "ok" else e
+            for e, row in zip(errors, rows, strict=True)]  # fmt: skip
+    return steps, statistics.median(lost) if steps == NEVER else 0.0
+
+
+def _edge(rate: float, ascending: Sequence[float]) -> Side | None:
+    if rate == ascending[-1]:
+        return "high"
+    return "low" if rate == ascending[0] else None
+
+
+ATTEMPTS: Final = 3
+"""Number of attempts for a group whose child was killed or crashed."""
+Request = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """All rates x seeds of one part of the grid; part 0 is the planned grid."""
+
+    optimizer: str
+    batch: int
+    part: int
+    rates: tuple[float, ...]
+
+    @property
+    def words(self) -> str:
+        """Description of the group in progress reports."""
+        widened = f", widened {self.part} times" if self.part > 1 else ", widened"
+        return f"{self.optimizer}, batch {self.batch}{widened if self.part else ''}"
+
+
+def first(plan: Plan) -> list[Group]:
+    """Return the group of each optimiser and batch size before any widening."""
+    return [
+        Group(optimizer=o, batch=b, part=0, rates=rates(settings.lowest_rate, plan.learning_rates))
+        for o, settings in plan.optimizers.items()
+        for b in plan.batch
+    ]
+
+
+def request_of(plan: Plan, group: Group) -> Request:
+    """Return the child's request: exactly the settings that determine the numbers."""
+    return {
+        "workload": plan.workload,
+        "options": dict(plan.options),
+        "dataset": plan.dataset,
+        "train_samples": plan.train_samples,
+        "validation_samples": plan.validation_samples,
+        "data_seed": plan.data_seed,
+        "optimizer": group.optimizer,
+        "batch": group.batch,
+        "rates": list(group.rates),
+        "seeds": list(range(plan.seeds)),
+        "target": plan.target,
+        "sampling": plan.sampling,
+        "interval": plan.interval(group.batch),
+        "steps_limit": plan.steps_limit(group.batch),
+        "patience": plan.limits.patience,
+        "threads": plan.limits.threads,
+        "at_once": plan.at_once,
+        **({"staleness": plan.staleness} if plan.staleness else {}),
+    }
+
+
+def key_of(request: Request) -> str:
+    """Return the first 16 hex digits of the sha256 of the request."""
+    text = json.dumps(request, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """Trials in a result set: summary rows by group key, and their plans."""
+
+    groups: Mapping[str, Sequence[_Row]]
+    plans: frozenset[str]
+
+    def settled(self, key: str) -> Sequence[_Row]:
+        """Return the rows of a group's last attempt; empty if it is still to be measured."""
+        rows = self.groups.get(key, ())
+        last = [row for row in rows if row.get("attempt", 0) == self.attempt(key) - 1]
+        again = any(row["status"] in INFRASTRUCTURE for row in last)
+        return () if again and self.attempt(key) < ATTEMPTS else last
+
+    def attempt(self, key: str) -> int:
+        """Return the number of the next attempt, from 0."""
+        rows = self.groups.get(key, ())
+        return 1 + max((row.get("attempt", 0) for row in rows), default=-1)
+
+
+def kept_in(folder: Path, sweep: str) -> Kept:
+    """Return the groups of a sweep in a result set's folder; damaged files are skipped."""
+    groups: dict[str, list[_Row]] = {}
+    plans = set()
+    for row, extra in _of_sweep(folder, sweep):
+        groups.setdefault(str(extra.get("group")), []).append(row)
+        plans.add(str(extra.get("plan")))
+    return Kept(groups=groups, plans=frozenset(plans))
+
+
+def _of_sweep(folder: Path, sweep: str) -> Iterator[tuple[_Row, Mapping[str, Any]]]:
+    for row in summaries(folder):
+        if row.get("sweep") == sweep:
+            yield row, extra_of(row)
+
 
 METRIC: Final = "validation error"
 ENGINE: Final = "trials"
@@ -273,7 +435,7 @@ def converge(
     plans = spec.read(spec_path)
     first = plans[0]
     folder = results / slug(name or f"{first.name} {facts['system_name']}")
-    kept = groups.kept_in(folder, first.name)
+    kept = kept_in(folder, first.name)
     if kept.plans - {plan.digest for plan in plans}:
         raise SpecError(first.name, [_OTHER.format(folder=folder.name)])
     write_once(folder / "set.toml", describe(first.name, first.title, first.about, facts))
@@ -315,9 +477,7 @@ def _named(plan: Plan, plans: Sequence[Plan], say: Callable[[str], None]) -> Cal
 
 
 def _searches(plan: Plan) -> list[_Search]:
-    return [
-        _Search(optimizer=g.optimizer, batch=g.batch, rates=g.rates) for g in groups.first(plan)
-    ]
+    return [_Search(optimizer=g.optimizer, batch=g.batch, rates=g.rates) for g in first(plan)]
 
 
 def _measure_network(
@@ -366,10 +526,10 @@ def _part(
     took: Callable[[_Search, Sequence[Row]], None],
 ) -> None:
     """Run one part of every search: reuse stored groups, measure and commit the rest."""
-    requests = [groups.request_of(bench.plan, search.group) for search in searches]
+    requests = [request_of(bench.plan, search.group) for search in searches]
     missing = []
     for search, request in zip(searches, requests, strict=True):
-        if settled := bench.kept.settled(groups.key_of(request)):
+        if settled := bench.kept.settled(key_of(request)):
             took(search, settled)
         else:
             missing.append((search, request))
@@ -391,18 +551,16 @@ def _judge(bench: _Bench, search: _Search, fresh: Sequence[Row]) -> None:
         bench.say(f"{words}: {fresh[-1]['status']}, {fresh[-1].get('status_reason')}")
         search.best, search.goes_on = None, False
         return
-    best = groups.best(search.rows)
+    best = best_rate(search.rows)
     bench.say(f"{words}: {_words(best, bench.plan)}")
     search.best, search.part = best, search.part + 1
     search.goes_on = best.edge is not None and search.part <= settings.widenings
     if best.edge and search.goes_on:
         tried = (row["learning_rate"] for row in search.rows)
-        search.rates = groups.wider(tried, best.edge, settings)
+        search.rates = wider(tried, best.edge, settings)
 
 
-def _commit(
-    bench: _Bench, search: _Search, request: groups.Request, events: Sequence[Event]
-) -> list[Row]:
+def _commit(bench: _Bench, search: _Search, request: Request, events: Sequence[Event]) -> list[Row]:
     """Commit a group's rows as one file of the set; return them."""
     trials = trials_of(request, events)
     fresh = rows_of(
@@ -411,11 +569,11 @@ def _commit(
         trials,
         events,
         request=request,
-        best=groups.best([*search.rows, *trials]),
+        best=best_rate([*search.rows, *trials]),
         facts=bench.facts,
         result_set=bench.folder.name,
         recorded_at=datetime.now(UTC),
-        attempt=bench.kept.attempt(groups.key_of(request)),
+        attempt=bench.kept.attempt(key_of(request)),
     )
     table = table_from_rows(fresh)
     commit_table(bench.folder, compact_name(table["run_id"].to_pylist()), table)

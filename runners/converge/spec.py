@@ -27,11 +27,12 @@ from typing import Annotated, Final
 
 from msgspec import Meta, convert
 
-from runners.plan.fields import (
+from runners.plan.spec import (
     MOST,
     Count,
     Natural,
     Positive,
+    SpecError,
     Table,
     Text,
     Title,
@@ -39,9 +40,9 @@ from runners.plan.fields import (
     problems,
     shown,
     sound,
+    table,
     unknown,
 )
-from runners.plan.spec import SpecError, table
 from runners.workloads import CATALOGUE, DATASETS, OPTIMIZERS, model_title
 
 

@@ -10,9 +10,11 @@ machine, beside the driver. The events of the first worker arrive at its end.
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from runners.launch.cluster import (
@@ -33,6 +35,13 @@ _MISSING: Final = (
     "pyspark is not in this environment: PYTHONPATH is not handed on to a run. Install it: make "
     "spark."
 )
+_JAVA: Final = (
+    "Spark needs Java 17 or later. On Debian: apt-get install default-jre-headless. Elsewhere set "
+    "JAVA_HOME."
+)
+_NO_JAVA: Final = f"Java is not found: neither JAVA_HOME nor PATH has it. {_JAVA}"
+_BAD_JAVA: Final = f"Java did not start Spark. {_JAVA}"
+_NO_GATEWAY: Final = "JAVA_GATEWAY_EXITED"
 _NO_SLOTS: Final = "BarrierJobSlotsNumberCheckFailed"
 SETTINGS: Final = {
     "spark.ui.enabled": "false",
@@ -50,6 +59,8 @@ def stage(command: Sequence[str], request: str, given: Mapping[str, str], worker
     """Run the workers as a barrier stage and return the events of the first one."""
     from pyspark import SparkConf, SparkContext
 
+    if not has_java(os.environ):
+        raise RuntimeError(_NO_JAVA)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings_of = SparkConf().setAppName("Epochwise").setAll(list(SETTINGS.items()))
     settings_of.setMaster(os.environ.get(MASTER) or f"local[{workers}]")
@@ -62,6 +73,13 @@ def stage(command: Sequence[str], request: str, given: Mapping[str, str], worker
 
         places = context.parallelize(range(workers), workers)
         return b"".join(places.barrier().mapPartitions(work).collect())
+
+
+def has_java(environ: Mapping[str, str]) -> bool:
+    """Return whether Spark finds a Java: that of JAVA_HOME, else the first in PATH."""
+    home = environ.get("JAVA_HOME")
+    java = Path(home) / "bin" / "java" if home else "java"
+    return shutil.which(java, path=environ.get("PATH", "")) is not None
 
 
 def worked(command: Sequence[str], request: str, given: Mapping[str, str]) -> Iterator[bytes]:
@@ -87,6 +105,8 @@ def main() -> int:
             raise
         return report_failure(RuntimeError(_MISSING))
     except Exception as error:  # noqa: BLE001 - Java's errors have no common type here
+        if _NO_GATEWAY in str(error):
+            return report_failure(RuntimeError(_BAD_JAVA))
         if _NO_SLOTS in str(error):
             text = f"The cluster had no {workers} free cores within {SLOTS_S} s. Start executors."
             return report_failure(RuntimeError(text))

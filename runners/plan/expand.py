@@ -13,8 +13,7 @@ import psutil
 
 from runners.plan import cases
 from runners.plan.cases import Case
-from runners.plan.fields import Table
-from runners.plan.spec import Spec, SpecError
+from runners.plan.spec import Spec, SpecError, Table
 from runners.workloads import CATALOGUE, DATASETS, OPTIMIZERS, PRECISIONS, PREDICTING
 
 FEEDS: Final = ("numpy", "generator", "PyDataset", "tf.data", "directory")

@@ -1,4 +1,4 @@
-"""Capabilities of this host: which Python starts which backend, and on which device."""
+"""This host: which Python starts which backend on which device, and who launches its cases."""
 
 from __future__ import annotations
 
@@ -6,15 +6,50 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from runners.launch.launcher import LOCAL, Launcher
 from runners.machine import nvidia
-from runners.plan.cases import Device
-from runners.plan.expand import Host
+from runners.plan.cases import OF_PROCESSES, Case, Device
+from runners.plan.expand import Expanded, Host
+from runners.plan.spec import SpecError
 from runners.process.supervise import ROOT
+
+
+def placed(name: str, expanded: Expanded, launcher: Launcher) -> Expanded:
+    """Return the cases of sweep `name` as the launcher starts them.
+
+    Cases of one process stay as they are: they run on this machine.
+
+    Raises:
+        SpecError: the launcher cannot start some cases, or starts none; it lists all problems.
+    """
+    if launcher.launcher == LOCAL:
+        return expanded
+    several = [case for case in expanded.cases if case.strategy in OF_PROCESSES]
+    problems = [text for case in several for text in _problems(case, launcher)]
+    if not several:
+        problems = [f"launcher {launcher.launcher} starts runs of several processes; this sweep "
+                    'has none. Set strategy = "multi-worker mirrored" in some runs.']  # fmt: skip
+    if problems:
+        raise SpecError(name, problems)
+    cases = tuple(_placed(case, launcher) for case in expanded.cases)
+    return replace(expanded, cases=cases)
+
+
+def _problems(case: Case, launcher: Launcher) -> list[str]:
+    server = case.strategy == "parameter server"
+    return list(launcher.problems(case.devices, server=server))
+
+
+def _placed(case: Case, launcher: Launcher) -> Case:
+    if case.strategy not in OF_PROCESSES:
+        return case
+    return replace(case, launcher=launcher.launcher, nodes=launcher.nodes(case.devices))
+
 
 BACKENDS: Final = ("tensorflow", "jax", "torch")
 _QUERY: Final = """

@@ -1,4 +1,8 @@
-"""Inputs of a command: the sweep, the machine, the folders."""
+"""Inputs of a command: the sweep, the machine, the folders; the same ones for a resume.
+
+`auto` may mean another backend or device once the environment has changed, which would change
+every case. The settings chosen at the start are stored with the sweep's status.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from typing import Any, Final, TypeVar
 from planner.runs import Row
 from planner.store.disk.files import write_once
 from planner.store.disk.folders import folders_from_environment
-from planner.store.disk.sweeps import state_folder
+from planner.store.disk.sweeps import SweepStatus, read_statuses, state_folder
 from planner.store.sealed.accept import fetch
 from planner.store.summaries import summaries
 from runners.launch.launcher import FIELDS, LOCAL, Launcher, from_table
@@ -23,18 +27,12 @@ from runners.machine.identity import identity
 from runners.plan import spec
 from runners.plan.cases import Case, Device
 from runners.plan.expand import Expanded, Host, expand
-from runners.plan.host import (
-    Python,
-    detect,
-    problems,
-    pythons,
-)
-from runners.plan.placement import placed
+from runners.plan.host import Python, detect, placed, problems, pythons
 from runners.plan.spec import Spec, SpecError
 from runners.process.supervise import ROOT
 from runners.sweep.measure import Bench, Hooks, measure
 from runners.sweep.push import server_problems
-from runners.sweep.result_set import OWNERS, describe
+from runners.sweep.rows import OWNERS, describe
 from runners.sweep.sweep import Measure, slug
 
 _T = TypeVar("_T")
@@ -254,3 +252,61 @@ def name_result_set(context: Context) -> None:
     facts = {**context.facts, "licence": context.licence}
     text = describe(context.spec.name, context.spec.title, context.spec.about, facts)
     write_once(context.folder / "set.toml", text)
+
+
+_KEPT: Final = ("name", "python", "memory_limit", "licence", "price_per_hour", *OPTION.values())
+_OF_CLUSTER: Final = ("engine", "address", "backend", "device")
+
+
+def settings_of_start(args: argparse.Namespace, context: Context) -> dict[str, Any]:
+    """Return the settings to store for a resume, with the values that `auto` stood for."""
+    kept = {name: value for name in _KEPT if (value := getattr(args, name, None))}
+    decided: dict[str, Any]
+    if context.host.accelerators is None:
+        decided = {"backend": context.host.backends[0], "device": context.host.device}
+    else:
+        given = {name: value for name in _OF_CLUSTER if (value := getattr(args, name, None))}
+        decided = {**given, "of_nodes": asdict(context.host)}
+    return {**kept, **decided, "name": context.folder.name}
+
+
+def cluster_at_start(args: argparse.Namespace) -> Host | None:
+    """Return what the nodes of a cluster could measure when the sweep started; None without one."""
+    return _host_of(args.of_nodes) if args.of_nodes else None
+
+
+def _host_of(body: Mapping[str, Any]) -> Host:
+    by_type = {name: _host_of(inner) for name, inner in (body["accelerators"] or {}).items()}
+    return Host(
+        device=body["device"],
+        backends=tuple(body["backends"]),
+        memory_bytes=body["memory_bytes"],
+        accelerators=by_type,
+    )
+
+
+def start_with_ticket(state: Path, ticket: str) -> SweepStatus | None:
+    """Return the status of the sweep with this ticket; None if there is none."""
+    return next((s for s in read_statuses(state) if s.ticket == ticket), None)
+
+
+def newest_start(state: Path, sweep: str, results: Path, name: str | None) -> SweepStatus | None:
+    """Return the latest start of a sweep in a results folder, optionally under one name."""
+    statuses = read_statuses(state)
+    return next(
+        (
+            s
+            for s in statuses
+            if (s.sweep, s.folder) == (sweep, str(results))
+            and s.command == "run"
+            and name in {None, s.result_set}
+        ),
+        None,
+    )
+
+
+def fill_settings(args: argparse.Namespace, stored: Mapping[str, Any]) -> None:
+    """Fill arguments that are not set now with those of the start."""
+    for name, value in stored.items():
+        if hasattr(args, name) and getattr(args, name) in (None, [], args.defaults.get(name)):
+            setattr(args, name, value)

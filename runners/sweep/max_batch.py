@@ -12,12 +12,11 @@ from types import MappingProxyType
 from typing import Final
 
 from planner.runs import Row
-from runners.plan import design
-from runners.plan.cases import Case
+from runners.plan.cases import Case, design_batches, groups
 from runners.plan.expand import Automatic
 from runners.sweep import plans, sweep
 from runners.sweep.context import Context, measurer
-from runners.sweep.forecast import memory_line
+from runners.sweep.plans import memory_line
 from runners.sweep.sweep import Journal, Progress
 from runners.workloads import DATASETS
 
@@ -168,7 +167,7 @@ def searched(context: Context, book: Journal, shown: Progress, stop: Stop) -> li
     for group in context.expanded.automatic:
         result = search_group(context, group, book, shown, stop)
         if result.largest:
-            sizes = design.batches(min(SMALL[0], result.largest), result.largest)
+            sizes = design_batches(min(SMALL[0], result.largest), result.largest)
             cases += [group.at(b) for b in sizes]
     return cases
 
@@ -245,9 +244,7 @@ def measured(context: Context, group: Automatic) -> list[Row]:
 
 def planned_groups(context: Context) -> list[Automatic]:
     """Return one group for each combination of factors other than batch size."""
-    steps = [
-        (g[0], g[0].train_samples // g[0].batch) for g in design.groups(context.expanded.cases)
-    ]
+    steps = [(g[0], g[0].train_samples // g[0].batch) for g in groups(context.expanded.cases)]
     synthetic = [DATASETS[c.dataset].synthetic for c, _ in steps]
     return [Automatic(case=c, steps_per_epoch=n if s else None)
             for (c, n), s in zip(steps, synthetic, strict=True)]  # fmt: skip

@@ -1,29 +1,49 @@
-"""Reported and observed values of a run, as one row of the run table. Pure: no clock, no disk.
-
-Finished runs of a sweep in a result set, and which of them to retry.
+"""Reported and observed values of a run, as one row of the run table, and the folder for it.
 
 Rows are matched to cases by `case_id`.
 """
 
 from __future__ import annotations
 
+import errno
 import itertools
 import json
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from planner.runs import COLUMNS, Row
+from planner.runs import COLUMNS, RecordError, Row
+from planner.store.sealed.commit import CommitError, commit_runs
+from planner.store.sealed.result_set import set_text
 from planner.store.summaries import summaries
 from runners.plan.cases import KEPT_STEPS, OF_PROCESSES, PLACED, SPLIT, Case
 from runners.plan.expand import steps_in
 from runners.process.events import Event
 from runners.process.supervise import Ended
-from runners.sweep.result_set import OWNERS
 from runners.workloads import DATASETS, OPTIMIZERS, model_title
+
+OWNERS: Final = "measured here; the owner of the folder decides"
+"""Default licence of measured results."""
+
+
+def describe(sweep: str, title: str, about: str, facts: Mapping[str, Any]) -> str:
+    """Return the text of set.toml; `facts` are columns of the machine and an optional licence."""
+    now = datetime.now(UTC)
+    date, system = f"{now.day} {now:%B %Y}", facts["system_name"]
+    measured = f"Measured with Epochwise {facts.get('git_describe') or ''}".strip()
+    return set_text(
+        {
+            "title": f"{title}: {system}, {date}",
+            "about": f"{about} Measured on {system}.".strip(),
+            "basis": "measured",
+            "licence": facts.get("licence") or OWNERS,
+            "source": f"{measured}, sweep {sweep}, {date}",
+        }
+    )
+
 
 FRAMEWORKS: Final = {"tensorflow": "TensorFlow", "jax": "JAX", "torch": "PyTorch"}
 _NOT_REPORTED: Final = frozenset(
@@ -307,3 +327,52 @@ def case_id_of(row: Row) -> str | None:
     """Return the case id of a row; None for rows that are not from a sweep."""
     case_id = extra_of(row).get("case_id")
     return case_id if isinstance(case_id, str) else None
+
+
+_UNTIMED: Final = ("identity", "workload", "system", "software", "factors")
+
+
+class Destination(Protocol):
+    """Where finished runs go. One process puts all runs of a sweep, so each counts once."""
+
+    def put(self, row: Row) -> Row:
+        """Store a row whole and return it as stored; CommitError if it cannot be stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """The folder of a result set."""
+
+    path: Path
+
+    def put(self, row: Row) -> Row:
+        """Commit a row; a row with invalid values becomes a crash with that reason."""
+        try:
+            return self._placed(row)
+        except RecordError as error:
+            reason = f"its values are invalid: {'; '.join(map(str, error.problems))}"[:500]
+            wrong = {p.column for p in error.problems} - {"extra"}
+            names = {c.name for c in COLUMNS if c.group in _UNTIMED} & row.keys() - wrong
+            extra = json.dumps({"case_id": case_id_of(row)})
+            kept = {n: row[n] for n in names}
+            return self._placed(
+                kept | {"status": "crashed", "status_reason": reason, "extra": extra}
+            )
+
+    def _placed(self, row: Row) -> Row:
+        """Commit a row under the first free attempt number.
+
+        Its own number may be taken by a damaged file, which is never rewritten, or by a case that
+        differs only outside a run's identity (samples of an epoch).
+        """
+        for attempt in itertools.count(attempt_of(row)):
+            tried = {**row, "attempt": attempt}
+            try:
+                [done] = commit_runs(self.path, [tried])
+            except CommitError as error:
+                if error.errno != errno.EEXIST or not self.path.is_dir():
+                    raise
+                continue
+            if done.new:
+                return tried
+        raise AssertionError("attempts have no last number")

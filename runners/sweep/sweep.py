@@ -26,11 +26,12 @@ from planner.store.sealed.commit import CommitError, try_folder
 from runners.plan.cases import Case
 from runners.process.events import Event
 from runners.process.supervise import Stopped
-from runners.sweep.destination import Destination, Folder
 from runners.sweep.measure import Hooks
 from runners.sweep.rows import (
     INFRASTRUCTURE,
+    Destination,
     Done,
+    Folder,
     case_id_of,
     done_in,
     outgrown,

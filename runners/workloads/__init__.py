@@ -1,7 +1,7 @@
 """Networks, data sets and optimisers that can be measured, by their names in the field.
 
-This file imports no Keras: sweeps are planned and checked without it. Each network's file
-(`runners/workloads/<file>.py`) does; it is imported only in the child process.
+This file imports no Keras: sweeps are planned and checked without it. `networks` builds them with
+Keras; it is imported only in the child process.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from runners.workloads import titles
-from runners.workloads.titles import Value
-
 if TYPE_CHECKING:
     import keras
+
+
+Value = int | float | str | bool
+Options = Mapping[str, Value]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +37,50 @@ class DataSet:
     validation_samples: int
 
 
+def unsized(options: Options) -> str:  # noqa: ARG001 - the others read them
+    """Return "": the title needs no computed part."""
+    return ""
+
+
+def twice_the_width(options: Options) -> str:
+    """Return the filters of the second layer, twice those of the first."""
+    return str(2 * int(options["width"]))
+
+
+def width_unless(published: int) -> Callable[[Options], str]:
+    """Return a function that adds the width to the title unless it is the published one."""
+    return lambda options: "" if options["width"] == published else f" width {options['width']}"
+
+
+def wide_resnet_size(options: Options) -> str:
+    """Return the millions of parameters, and options that differ from article 002's."""
+    k, n, kernel = (int(options[name]) for name in ("k", "n", "kernel"))
+    millions = wide_resnet_params(k, n, kernel, classes=100) / 1e6
+    deeper = "" if n == 4 else f" N={n}"
+    smaller = "" if kernel == 7 else f" {kernel}x{kernel}"
+    return f"{millions:.0f}M{deeper}{smaller}"
+
+
+def wide_resnet_params(k: int, n: int, kernel: int, *, classes: int, channels: int = 3) -> int:
+    """Return the parameters of article 002's WideResNet; 103,465,028 for (7, 4, 7, classes=100).
+
+    Each stage: a 1x1 convolution to its width w, then n blocks of two (w, w) convolutions with
+    bias, each followed by batch normalisation (4 w: scale, shift, moving mean and variance).
+    """
+    total, before = 0, channels
+    for width in (16 * k, 32 * k, 64 * k):
+        convolution = kernel * kernel * width * width + width
+        total += before * width + width + n * 2 * (convolution + 4 * width)
+        before = width
+    return total + before * classes + classes
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """A network for sweeps: its name, its options, the file that builds it."""
+    """A network for sweeps: its name, its options, its title.
+
+    `networks` builds it by a function of this name, with `_` for `-`.
+    """
 
     name: str
     title: str
@@ -46,8 +88,6 @@ class Workload:
 
     {size} is the result of `sized` for the options.
     """
-    file: str
-    """Module in this folder with `build(data: DataSet, **options) -> keras.Model`."""
     task: Literal["images", "tokens"]
     dataset: str
     """Default data set."""
@@ -55,7 +95,7 @@ class Workload:
     """Options and their defaults."""
     about: str = ""
     """Description, source, and usual larger options."""
-    sized: Callable[[Mapping[str, Value]], str] = titles.unsized
+    sized: Callable[[Mapping[str, Value]], str] = unsized
 
 
 def _by_name(*items: Any) -> MappingProxyType[str, Any]:  # noqa: ANN401 - one of the two records
@@ -84,74 +124,74 @@ DATASETS: Final[Mapping[str, DataSet]] = _by_name(
 
 CATALOGUE: Final[Mapping[str, Workload]] = _by_name(
     Workload(
-        name="mlp", title="MLP {units}-{units}", file="mlp", task="images",
+        name="mlp", title="MLP {units}-{units}", task="images",
         dataset="synthetic-cifar10", options={"units": 512},
         about="Three dense layers: so small that the host decides (article 000).",
     ),
     Workload(
-        name="simple-cnn", title="simple CNN {width}-{size}", file="simple_cnn", task="images",
-        dataset="synthetic-cifar10", options={"width": 32}, sized=titles.twice_the_width,
+        name="simple-cnn", title="simple CNN {width}-{size}", task="images",
+        dataset="synthetic-cifar10", options={"width": 32}, sized=twice_the_width,
         about="Two convolutions, one hidden dense layer (article 001).",
     ),
     Workload(
-        name="towers", title="{towers} towers of CNN {width}", file="towers", task="images",
+        name="towers", title="{towers} towers of CNN {width}", task="images",
         dataset="synthetic-cifar10", options={"towers": 2, "width": 32},
         about="Simple CNNs side by side, joined before the logits: a network with branches "
         "(article 004).",
     ),
     Workload(
-        name="vgg11", title="VGG-11{size}", file="vgg11", task="images",
-        dataset="synthetic-cifar10", options={"width": 16}, sized=titles.width_unless(64),
+        name="vgg11", title="VGG-11{size}", task="images",
+        dataset="synthetic-cifar10", options={"width": 16}, sized=width_unless(64),
         about="Configuration A of Simonyan and Zisserman with batch normalisation; width 64 is "
         "the published one, 16 the one a laptop trains.",
     ),
     Workload(
-        name="resnet8", title="ResNet-8{size}", file="resnet8", task="images",
-        dataset="synthetic-cifar10", options={"width": 16}, sized=titles.width_unless(16),
+        name="resnet8", title="ResNet-8{size}", task="images",
+        dataset="synthetic-cifar10", options={"width": 16}, sized=width_unless(16),
         about="The CIFAR ResNet of He et al. with one block a stage; width 64 on a GPU.",
     ),
     Workload(
-        name="resnet50", title="ResNet-50", file="resnet50", task="images",
+        name="resnet50", title="ResNet-50", task="images",
         dataset="synthetic-imagenet",
         about="keras.applications, random weights; 224x224 as published, CIFAR shapes as in "
         "article 003.",
     ),
     Workload(
-        name="wide-resnet", title="WideResNet-{size}", file="wide_resnet", task="images",
+        name="wide-resnet", title="WideResNet-{size}", task="images",
         dataset="synthetic-cifar100", options={"k": 7, "n": 4, "kernel": 7},
-        sized=titles.wide_resnet_size,
+        sized=wide_resnet_size,
         about="Article 002's: 103,465,028 parameters on 100 classes; k=1 (2 million) on a CPU.",
     ),
     Workload(
-        name="lstm", title="LSTM {layers}x{units}", file="lstm", task="tokens",
+        name="lstm", title="LSTM {layers}x{units}", task="tokens",
         dataset="synthetic-tokens", options={"layers": 1, "units": 128},
         about="Language model of article 001's family; 2 layers of 1,024 units on a GPU.",
     ),
     Workload(
         name="transformer", title="Transformer {layers}x{width}, {heads} heads",
-        file="transformer", task="tokens", dataset="synthetic-tokens",
+        task="tokens", dataset="synthetic-tokens",
         options={"layers": 2, "width": 128, "heads": 4},
         about="Causal language model, pre-norm; layers 12, width 768, heads 12 are GPT-2 small's.",
     ),
     Workload(
-        name="vgg5", title="VGG-5 width {width}", file="vgg5", task="images", dataset="digits",
+        name="vgg5", title="VGG-5 width {width}", task="images", dataset="digits",
         options={"width": 8},
         about="Two stages of VGG without normalisation, so that its trials train side by side.",
     ),
     Workload(
         name="resnet8-unnormalised", title="ResNet-8 width {width} without normalisation",
-        file="resnet8_unnormalised", task="images", dataset="digits", options={"width": 8},
+        task="images", dataset="digits", options={"width": 8},
         about="ResNet-8 with biases instead of batch normalisation, so that its trials train side "
         "by side.",
     ),
     Workload(
-        name="row-lstm", title="LSTM {units} over rows", file="row_lstm", task="images",
+        name="row-lstm", title="LSTM {units} over rows", task="images",
         dataset="digits", options={"units": 32},
         about="An LSTM that reads an image row by row.",
     ),
     Workload(
         name="row-transformer", title="Transformer {layers}x{width}, {heads} heads, over rows",
-        file="row_transformer", task="images", dataset="digits",
+        task="images", dataset="digits",
         options={"layers": 1, "width": 32, "heads": 4},
         about="A Transformer encoder whose places are the rows of an image.",
     ),
@@ -182,6 +222,6 @@ def build(name: str, data: DataSet, options: Mapping[str, Value]) -> keras.Model
     returns logits of shape (batch, classes), for tokens (batch, length, classes).
     """
     workload = CATALOGUE[name]
-    module = importlib.import_module(f"runners.workloads.{workload.file}")
-    builder: Callable[..., keras.Model] = module.build
+    networks = importlib.import_module("runners.workloads.networks")
+    builder: Callable[..., keras.Model] = getattr(networks, name.replace("-", "_"))
     return builder(data, **{**workload.options, **options})

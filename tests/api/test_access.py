@@ -14,14 +14,14 @@ import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
 
-from api.answers import ANSWERS
-from api.routes import Rules, routes
+from api.routes import ANSWERS, Rules, routes
 from pages.common import kept
 from pages.visitor import identity
 from planner.store import Folder, Store
 from planner.store.disk.access import Access, Viewer, set_access
 from planner.store.disk.secrets import SHARES, TOKENS
 from tests.api.served import CATALOG, TODAY, Answered, ask
+from tests.faults.outcomes import FULL
 from tests.store.build import folder
 from tests.store.restricted import SLUG, TEAM, build, leaks
 
@@ -99,7 +99,8 @@ def test_a_stranger_gets_the_answers_of_a_server_without_the_set(
     results: Path, viewer: Viewer, expected: dict[str, Answered]
 ) -> None:
     shown = app(lambda _: viewer)
-    for target in ALL:
+    whole = FULL or viewer == Viewer()  # `make faults` asks all as every stranger
+    for target in ALL if whole else ALL[::3]:
         got, bare = ask(shown, target), expected[target]
         assert (got.status, got.body) == (bare.status, bare.body), target
         if "?" not in target:

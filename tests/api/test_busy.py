@@ -19,7 +19,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from api import routes as rooms
-from api.answers import ANSWERS, Answer, Sources
+from api.routes import ANSWERS, Answer, Sources
 from planner.core import Given
 from tests.api.served import CATALOG
 from tests.browser.server import free_port, served

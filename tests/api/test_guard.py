@@ -17,6 +17,7 @@ from api.guard import HEALTH, Doors, policy_of, refusal, scripts_of
 from pages.visitor.permission import decide
 from planner.answers import host_of, is_loopback, is_own
 from tests.browser.server import ROOT, served, streamlit, uvicorn
+from tests.each import each
 
 WAYS = {"streamlit": streamlit(), "uvicorn": uvicorn()}
 PATHS = [
@@ -67,7 +68,7 @@ def _handshake(url: str, **headers: str) -> int:
         return int(line.recv(4096).split()[1])
 
 
-@pytest.mark.parametrize("path", PATHS)
+@each("path", PATHS)
 def test_every_answer_says_what_browsers_may_do_with_it(url: str, path: str) -> None:
     for method in ("GET", "HEAD", "DELETE"):
         _, headers, _ = _get(url, path, method)
@@ -79,8 +80,8 @@ def test_every_answer_says_what_browsers_may_do_with_it(url: str, path: str) -> 
         assert not re.search(r"script-src[^;]*('unsafe-inline'|https?:|\*)", policy)
 
 
-@pytest.mark.parametrize("path", [p for p in PATHS if p != HEALTH])
 @pytest.mark.parametrize("host", EVIL)
+@each("path", [p for p in PATHS if p != HEALTH])
 def test_a_name_that_leads_here_but_is_none_of_ours_is_refused(
     url: str, path: str, host: str
 ) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from api.answers import ANSWERS
-from api.docs import api_page
+from api.__main__ import api_page
 from api.openapi import ADDRESSES, PATH, PUSH, description
+from api.routes import ANSWERS
 from planner.answers.comparison import COMPARE
 from tests.api.served import app, ask
 from tests.shipped import ROOT

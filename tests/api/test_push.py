@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import random
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -17,11 +20,13 @@ from starlette.routing import Route
 from api.push import BURST, WRONG_BURST, Inbox, Push
 from api.routes import Rules, routes
 from planner.__main__ import main
+from planner.runs import BY_NAME
 from planner.store import Store
 from planner.store.disk.access import Access, set_access
 from planner.store.disk.secrets import TOKENS
 from planner.store.pushed import MOST_BYTES, MOST_RUNS, body_of, read_body
 from tests.api.served import CATALOG, Answered, ask
+from tests.faults.outcomes import FULL
 from tests.store.build import folder, row
 
 PATH: Final = "/api/v1/runs"
@@ -111,6 +116,28 @@ def test_a_revoked_or_expired_token_is_worth_nothing(client: Client, inbox: Inbo
     assert TOKENS.checked(inbox.tokens, short, now_s=made_s + 86_401) is None
 
 
+def test_a_token_that_is_revoked_while_the_body_arrives_writes_nothing(inbox: Inbox) -> None:
+    head = bearer(inbox)
+    [token] = TOKENS.all(inbox.tokens)
+    body = body_of("mine", {}, runs())
+    parts = [body[:10], body[10:]]
+
+    async def receive() -> dict[str, Any]:
+        if len(parts) == 1:  # the token was good when the first part was asked for
+            TOKENS.revoke(inbox.tokens, token.id)
+        part = parts.pop(0)
+        return {"type": "http.request", "body": part, "more_body": bool(parts)}
+
+    headers = [(name.lower().encode(), value.encode()) for name, value in head.items()]
+    scope = {"type": "http", "method": "POST", "path": PATH, "headers": headers, "client": None}
+    push = Push(inbox)
+    with ThreadPoolExecutor(1) as alone:
+        reply = alone.submit(asyncio.run, push(Request(scope, receive))).result()
+    assert parts == []
+    assert reply.status_code == 401
+    assert not inbox.results.exists()
+
+
 def test_a_token_is_stored_as_a_hash_for_its_owner_only(inbox: Inbox) -> None:
     secret = TOKENS.create(inbox.tokens, name="a machine", sets=["mine"]).rsplit("_", 1)[-1]
     [path] = inbox.tokens.glob("*.json")
@@ -161,6 +188,21 @@ def test_all_problems_are_named_and_nothing_is_stored(client: Client, inbox: Inb
     reply = client.post(json.dumps(body).encode(), bearer(inbox))
     named = {e["parameter"] for e in reply.json["errors"]}
     assert named == {"runs[1].colour", "runs[1].recorded_at"}
+    assert files(inbox) == []
+
+
+@pytest.mark.parametrize(
+    "when", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "2026-01-01T00:00:00", 5]
+)
+def test_a_time_without_a_zone_or_beyond_the_calendar_is_refused_for_good(
+    client: Client, inbox: Inbox, when: object
+) -> None:
+    body = json.loads(body_of("mine", {}, runs()))
+    body["runs"][0]["recorded_at"] = when
+    reply = client.post(json.dumps(body).encode(), bearer(inbox))
+    assert (reply.status, [e["parameter"] for e in reply.json["errors"]]) == (
+        400, ["runs[0].recorded_at"],
+    )  # fmt: skip
     assert files(inbox) == []
 
 
@@ -303,3 +345,29 @@ def test_a_damaged_token_file_opens_nothing(inbox: Inbox) -> None:
         path.write_bytes(damage)
         assert TOKENS.checked(inbox.tokens, text) is None
         assert TOKENS.all(inbox.tokens) == []
+
+
+CELLS: Final[tuple[Any, ...]] = (
+    None, True, 0, -1, 1e308, 5e-324, 2**63, 2**64, -(2**63), 10**400, "", "\0", "\ud800",
+    "x" * 5_000, "NaN", "2026-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00", [], {}, [[]], [{}],
+    [None], [1], [{"epoch": 1, "epoch_s": -1.0}], {"a": {"b": [1]}},
+)  # fmt: skip
+"""Cells of a stranger, of right and wrong types."""
+
+
+def test_no_cell_of_any_column_is_an_error_of_the_server(
+    inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Errors of the server would be sent again for ever."""
+    monkeypatch.setattr("api.push.BURST", 1e9)
+    rules = Rules(store=lambda _: Store([]), catalogs=(CATALOG, Path("/no")), inbox=inbox)
+    client = Client(Starlette(routes=routes(rules)))
+    head = bearer(inbox)
+    dice, stored = random.Random(20261126), 0
+    for name in BY_NAME:
+        for cell in CELLS if FULL else dice.sample(CELLS, 3):
+            body = json.loads(body_of("mine", {}, [dict(row(repeat=stored))]))
+            body["runs"][0][name] = cell
+            reply = client.post(json.dumps(body).encode(), head)
+            assert reply.status in {200, 400, 409}, (name, cell, reply.body)
+            stored += 1

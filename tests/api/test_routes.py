@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from starlette.applications import Starlette
 
 from api import routes as rooms
-from api.answers import ANSWERS
+from api.routes import ANSWERS
 from planner.core import LONGEST_QUERY, MOST_GIVEN
 from planner.store import Store, commit_runs, folders_from_environment
 from planner.store.disk.folders import FURTHER, OWN

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 import backtest
 from backtest.accuracy import page as tables
-from backtest.accuracy.file import Stopwatch
 from backtest.accuracy.page import accuracy_page
-from backtest.accuracy.public_data import parquet_bytes, public_tables
+from backtest.accuracy.public_data import Stopwatch, parquet_bytes, public_tables
 from backtest.accuracy.targets import TARGETS, Target
 from backtest.choose.choice import (
     NOTHING,
@@ -74,6 +73,8 @@ from planner.__main__ import main
 from planner.convergence import fit_convergence
 from planner.core import Estimate, Floats, Refusal
 from planner.throughput import ThroughputCurve, fit_throughput
+from tests.each import each
+from tests.faults.outcomes import FULL
 
 BATCH = np.array([8.0, 16, 32, 64, 128, 256])
 
@@ -142,8 +143,8 @@ def test_repeats_of_a_batch_are_averaged_and_short_curves_left_out() -> None:
 # -- methods -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", [OURS, PLAIN, "linear interpolation"])
-@pytest.mark.parametrize("task", TASKS)
+@each("method", [OURS, PLAIN, "linear interpolation"])
+@each("task", TASKS)
 def test_exact_lines_are_predicted_exactly(method: str, task: str) -> None:
     cases = cases_of([curve(law(BATCH))], TASKS[task])
     result = OF_STEP_TIMES[method](cases)
@@ -174,7 +175,7 @@ def of_cases(cases: Cases) -> list[tuple[Floats, Floats, Floats]]:
     ]
 
 
-@pytest.mark.parametrize("task", TASKS)
+@each("task", TASKS)
 def test_what_counts_as_answered_and_told_is_what_the_product_answers_and_tells(task: str) -> None:
     narrow = curve(law(BATCH[:3]), np.array([8.0, 9.0, 20.0]))
     curves = [*(noisy(seed, 0.12) for seed in range(8)), curve(law(BATCH) * 2.0), narrow]
@@ -464,6 +465,14 @@ def _gavel_folder(place: Path, *changed: str) -> Path:
     return place
 
 
+@pytest.fixture(scope="module")
+def sound_figures(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The figures of the data set as it stands."""
+    place = tmp_path_factory.mktemp("sound")
+    assert main(["backtest", str(_gavel_folder(place / "data")), "--into", str(place)]) == 0
+    return (place / "data/accuracy.parquet").read_bytes()
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [
@@ -487,18 +496,20 @@ def _gavel_folder(place: Path, *changed: str) -> Path:
     ],
 )
 def test_a_bad_row_is_named_by_file_line_column_and_value_and_the_rest_is_answered(
-    line: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    line: str,
+    words: str,
+    tmp_path: Path,
+    sound_figures: bytes,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    whole, into = tmp_path / "whole", tmp_path / "into"
-    assert main(["backtest", str(_gavel_folder(tmp_path / "sound")), "--into", str(whole)]) == 0
+    into = tmp_path / "into"
     folder = _gavel_folder(tmp_path / "data", line)
     capsys.readouterr()
     assert main(["backtest", str(folder), "--into", str(into)]) == command.PARTIAL
     result = capsys.readouterr().err
     assert result.startswith("Left out: 1 row.\n  gavel_throughputs/throughput.csv")
     assert words in result
-    figures = (whole / "data/accuracy.parquet", into / "data/accuracy.parquet")
-    assert figures[0].read_bytes() == figures[1].read_bytes()
+    assert (into / "data/accuracy.parquet").read_bytes() == sound_figures
     page = " ".join((into / "docs/accuracy.md").read_text(encoding="utf-8").split())
     assert "questions are left out: 1." in page
 
@@ -605,7 +616,7 @@ def test_no_row_of_the_public_data_is_left_out(path: str) -> None:
 
 @pytest.mark.skipif(not DATASETS.is_dir(), reason="the public data sets are not here")
 @given(st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200 if FULL else 40, deadline=None)
 def test_any_damaged_cell_is_left_out_with_its_line_and_column(data: st.DataObject) -> None:
     path = data.draw(st.sampled_from([p for p, kinds in COLUMNS.items() if any(kinds[1:])]))
     rows = _public_rows(path)

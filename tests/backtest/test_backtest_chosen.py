@@ -10,8 +10,7 @@ from typing import Final
 import numpy as np
 import pytest
 
-from backtest.published.chosen import Chosen, chosen_constants, chosen_lines
-from backtest.published.mfu import Study
+from backtest.published.mfu import Chosen, Study, chosen_constants, chosen_lines
 from planner.catalog import Catalog
 from planner.published import PublishedRow, configurations
 from planner.store.catalog import read_catalog

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from backtest.published import described as asked
-from backtest.published.described import Answer, Score, scored
-from backtest.published.jobs import device_hours, whole_jobs
+from backtest.published.described import Answer, Score, device_hours, scored, whole_jobs
 from backtest.published.measured import (
     batch_curves,
     batch_left_out,

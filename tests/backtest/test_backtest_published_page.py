@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from backtest.commands.published import shipped_figures
-from backtest.published.described import Answer, Pair
-from backtest.published.jobs import KnownJob
+from backtest.published.described import Answer, KnownJob, Pair
 from backtest.published.mfu import Hidden, left_out
 from backtest.published.page import Tasks, figures_text, page, published_lines
 from planner.__main__ import main

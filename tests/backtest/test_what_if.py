@@ -8,9 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from backtest.commands.what_if import write_what_if
-from backtest.published.splits import SplitCase, advised, errors_of, split_cases
-from backtest.published.what_if import NAME, scores, shipped_what_if
+from backtest.commands.backtest import write_what_if
+from backtest.published.what_if import (
+    NAME,
+    SplitCase,
+    advised,
+    errors_of,
+    scores,
+    shipped_what_if,
+    split_cases,
+)
 from backtest.questions.what_if import KINDS, Check, what_if_checks
 from planner.published import read_rows
 from planner.store.catalog import read_catalog
@@ -28,7 +35,15 @@ def cases() -> tuple[SplitCase, ...]:
     return tuple(split_cases(rows, read_catalog(ROOT / "data" / "catalog").catalog)[0])
 
 
-def test_the_shipped_page_and_figures_are_those_of_the_command(tmp_path: Path) -> None:
+def test_the_shipped_page_and_figures_are_those_of_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def computed(folder: Path) -> list[Check]:
+        """What the command would compute again."""
+        assert folder == ROOT / "data" / "results"
+        return list(checks())
+
+    monkeypatch.setattr("backtest.commands.what_if.what_if_checks", computed)
     assert write_what_if(tmp_path) == 0
     for name in (f"docs/{NAME}.md", f"data/{NAME}.json"):
         fresh = (tmp_path / name).read_text(encoding="utf-8")

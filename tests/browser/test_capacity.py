@@ -32,6 +32,7 @@ def test_three_pasted_jobs_get_a_fleet(app_url: str, visit: Visit) -> None:
         widget(page, "capacity.find").get_by_text("Find it").click()
     answer = settled(page).locator(".epochwise-answer h2")
     expect(answer).to_contain_text("ent up to", timeout=90_000)
+    expect(page.get_by_test_id("stProgress")).to_have_count(0)
     expect(page.get_by_text("Waiting time by job")).to_be_visible()
     expect(page).not_to_have_url(re.compile("find=off"))
 
@@ -43,8 +44,6 @@ def test_who_waits_for_a_fleet_reads_what_is_done(app_url: str, visit: Visit) ->
     expect(progress).to_have_text(
         re.compile("(Compared [0-9]+ fleets: .*|Simulating 1,008 months.*|Comparing with .*)")
     )
-    expect(progress).to_have_count(0, timeout=90_000)
-    expect(settled(page).locator(".epochwise-answer h2")).to_be_visible()
 
 
 def _cell(page: Page, row: int, column: int) -> None:
@@ -58,7 +57,9 @@ def _cell(page: Page, row: int, column: int) -> None:
         page.keyboard.press("ArrowRight")
 
 
-def test_a_cell_is_edited_in_place(app_url: str, visit: Visit) -> None:
+def test_a_cell_is_edited_in_place_and_cells_of_a_spreadsheet_are_pasted(
+    app_url: str, visit: Visit
+) -> None:
     page = visit(f"{app_url}/capacity?{QUICK}")
     expect(page.locator(".epochwise-answer")).to_be_visible()
     before = page.locator(".epochwise-answer").inner_text()
@@ -69,10 +70,11 @@ def test_a_cell_is_edited_in_place(app_url: str, visit: Visit) -> None:
         page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("name%3DDetectors[^&]*runs%3D240"))
     expect(page.locator(".epochwise-answer")).not_to_have_text(before)
+    _pasted(settled(page))
 
 
-def test_cells_of_a_spreadsheet_are_pasted_into_the_table(app_url: str, visit: Visit) -> None:
-    page = visit(f"{app_url}/capacity?{QUICK}")
+def _pasted(page: Page) -> None:
+    """Cells of a spreadsheet take the place of those below and beside the chosen one."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     rows = "Distilled\tresnet-50\t\t30\nLarge\tvit-l-16\t\t90"
     page.evaluate("text => navigator.clipboard.writeText(text)", rows)

@@ -30,6 +30,7 @@ from tests.browser.look import (
     settled,
     widget,
 )
+from tests.faults.outcomes import FULL
 from tests.shipped import ROOT, store
 
 pytestmark = pytest.mark.browser
@@ -112,36 +113,7 @@ def test_the_whole_story_from_the_workload_to_the_report(app_url: str, visit: Vi
         assert row.candidate.label in report
 
 
-def test_from_opening_the_page_to_a_downloaded_report_takes_at_most_six_clicks(
-    app_url: str, visit: Visit
-) -> None:
-    page = visit(f"{app_url}/")
-    clicks = 0
-
-    def click(*steps: object) -> None:
-        nonlocal clicks
-        clicks += 1
-
-    with rerun(page):
-        page.get_by_test_id("stSidebarNav").get_by_text("Compare hardware").click()
-    click()
-    widget(page, "compare.workload").get_by_role("combobox").click()
-    click()
-    with rerun(page):
-        page.get_by_role("option", name=re.compile("ResNet-8 · synthetic CIFAR-10 · SGD")).click()
-    click()
-    widget(page, "compare.deadline").locator("input").click()
-    click()
-    result = says(enter(page, "compare.deadline", "48"))
-    report = download(page, "compare.report").read_text(encoding="utf-8")
-    click()
-    assert escape(sentence(result), quote=False) in report
-    assert clicks <= 6
-
-
-def test_a_link_keeps_every_choice_after_a_refresh_elsewhere_and_when_saved(
-    app_url: str, visit: Visit
-) -> None:
+def test_a_link_keeps_every_choice_elsewhere_and_when_saved(app_url: str, visit: Visit) -> None:
     page = visit(f"{app_url}/compare?{urlencode(LINK, doseq=True)}")
     says(page)
     press(page, "compare.order", "Time")
@@ -149,19 +121,9 @@ def test_a_link_keeps_every_choice_after_a_refresh_elsewhere_and_when_saved(
     press(open_tab(page, "Table"), "compare.view", "A month")
     press(page, "compare.show", "Hours")
     choose(page, "compare.baseline", "Buy 1 x GeForce RTX 5090")
-    says(page)
-    _says_every_choice(page)
-    page.get_by_test_id("stSidebarNav").get_by_text("Throughput").click()
-    expect(answer(page)).to_contain_text("saturates at")
-    settled(page)
-    with rerun(page):
-        page.get_by_test_id("stSidebarNav").get_by_text("Compare hardware").click()
-    says(page)
-    _says_every_choice(page)
-    settled(page).reload()
-    result = says(settled(page))
     _says_every_choice(page)
 
+    result = says(page)
     link = page.url
     widget(page, "compare.save").get_by_role("button").first.click()
     settled(page)
@@ -170,6 +132,7 @@ def test_a_link_keeps_every_choice_after_a_refresh_elsewhere_and_when_saved(
         widget(page, "compare.save.now").get_by_role("button").click()
     assert "saved=from-the-browser" in page.url
     there = visit(link, elsewhere=True)
+    _says_every_choice(there)
     agree(numbers(there), result)
     there.goto(f"{app_url}/compare?saved={file_slug('From the browser')}")
     expect(there.get_by_text("Nothing has changed since")).to_be_visible()
@@ -181,6 +144,7 @@ def _says_every_choice(page: Page) -> None:
         assert part in page.url
 
 
+@pytest.mark.skipif(not FULL, reason="in make faults")
 def test_an_option_is_added_by_hand(app_url: str, visit: Visit) -> None:
     page = visit(f"{app_url}/compare")
     widget(page, "compare.by_hand").get_by_role("button").first.click()
@@ -197,8 +161,10 @@ def test_an_option_is_added_by_hand(app_url: str, visit: Visit) -> None:
 
 def test_no_field_ever_shows_another_value_than_the_link_s(app_url: str, visit: Visit) -> None:
     """What a browser shows before it is told, it may send back as if somebody had chosen it."""
-    page = visit(f"{app_url}/method")
-    page.add_init_script(SEEN_VALUES)
+    page = visit(f"{app_url}/")
+    session = page.context.new_cdp_session(page)
+    session.send("Page.enable")
+    added = session.send("Page.addScriptToEvaluateOnNewDocument", {"source": SEEN_VALUES})
     page.goto(f"{app_url}/compare?epochs=100&runs_per_month=7&order=time")
     says(settled(page))
     with rerun(page):
@@ -206,4 +172,5 @@ def test_no_field_ever_shows_another_value_than_the_link_s(app_url: str, visit: 
     seen = page.evaluate("window.seenValues")
     assert seen["Epochs"] == ["100"]
     assert seen["Runs a month"] == ["7"]
-    page.close()  # no other test takes a tab with this script
+    session.send("Page.removeScriptToEvaluateOnNewDocument", added)  # this tab is for others, too
+    session.detach()

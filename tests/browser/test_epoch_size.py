@@ -12,6 +12,7 @@ from planner.store import commit_runs
 from tests.browser.conftest import Visit
 from tests.browser.look import answer, enter, settled, widget
 from tests.browser.server import served
+from tests.faults.outcomes import FULL
 from tests.store.build import ABOUT, row
 
 pytestmark = pytest.mark.browser
@@ -43,6 +44,7 @@ def _sweep(place: Path) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.skipif(not FULL, reason="in make faults")
 def test_a_shipped_sweep_of_few_steps_is_ranked_by_the_time_of_a_sample(
     url: str, visit: Visit
 ) -> None:
@@ -67,6 +69,7 @@ def test_unequal_epochs_are_refused_and_the_field_on_the_page_fixes_it(
     expect(answer(page)).to_contain_text("Epochs differ in size")
 
 
+@pytest.mark.skipif(not FULL, reason="in make faults")
 def test_compare_has_the_field_too(url: str, visit: Visit) -> None:
     page = visit(f"{url}/compare?workload=resnet-50-own-data")
     expect(page.get_by_text("Epochs differ in size").first).to_be_attached()

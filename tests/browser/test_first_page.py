@@ -13,7 +13,7 @@ from planner.core import Estimate
 from planner.figures import number_tile, time_tile
 from planner.figures.frame import LIGHT_THEME, Drawing
 from planner.report import AnswerReport, Chart, Letterhead, answer_page, compare_page
-from planner.report._letterhead import MOST_NAME, MOST_TEXT
+from planner.report._page import MOST_NAME, MOST_TEXT
 from tests.planner.report.test_compare_report import told
 
 pytestmark = pytest.mark.browser

@@ -15,6 +15,7 @@ from planner.store import commit_runs
 from tests.browser.conftest import Visit
 from tests.browser.look import answer, press, settled
 from tests.browser.server import served
+from tests.faults.outcomes import FULL
 from tests.shipped import all_of, runs
 from tests.store.build import a_set, row, together
 
@@ -36,6 +37,7 @@ def growing(app: tuple[str, Path]) -> Iterator[tuple[str, Path]]:
     shutil.rmtree(app[1], ignore_errors=True)
 
 
+@pytest.mark.skipif(not FULL, reason="in make faults")
 def test_a_run_committed_while_the_app_runs_is_seen_on_the_next_rerun(
     growing: tuple[str, Path], visit: Visit
 ) -> None:
@@ -58,6 +60,7 @@ def _rerun(page: Page) -> None:
     settled(page)
 
 
+@pytest.mark.skipif(not FULL, reason="in make faults")
 def test_a_torn_file_is_listed_with_its_reason_while_all_else_works(
     growing: tuple[str, Path], visit: Visit
 ) -> None:

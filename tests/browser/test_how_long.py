@@ -27,6 +27,7 @@ from tests.browser.look import (
     settled,
     widget,
 )
+from tests.faults.outcomes import FULL
 from tests.shipped import store
 
 pytestmark = pytest.mark.browser
@@ -92,6 +93,7 @@ BAD = {
 }
 
 
+@pytest.mark.skipif(not FULL, reason="in make faults")
 def test_a_bad_value_in_a_link_is_named_and_the_good_rest_is_kept(
     app_url: str, visit: Visit
 ) -> None:
@@ -109,7 +111,7 @@ def test_a_bad_value_in_a_link_is_named_and_the_good_rest_is_kept(
 # -- widgets -----------------------------------------------------------------------------------
 
 
-def test_the_page_answers_2000_epochs_every_choice_changes_that_and_stays(
+def test_the_page_answers_2000_epochs_and_every_choice_changes_that(
     app_url: str, visit: Visit
 ) -> None:
     page = visit(f"{app_url}/how-long")
@@ -133,15 +135,6 @@ def test_the_page_answers_2000_epochs_every_choice_changes_that_and_stays(
     says(page, planned(750, chosen, baseline=1, place=1))
     assert f"pattern={slug(second)}" in page.url
     assert "scale=linear" in page.url
-
-    left, menu = page.url, page.get_by_test_id("stSidebarNav")
-    menu.get_by_text("Throughput").click()
-    expect(answer(page)).to_contain_text("saturates at")
-    settled(page)
-    with rerun(page):
-        menu.get_by_text("How long?").click()
-    says(page, planned(750, chosen, baseline=1, place=1))
-    expect(page).to_have_url(left)
 
 
 def _says_2000_epochs(page: Page) -> None:
@@ -170,13 +163,19 @@ def _patterns() -> list[str]:
     return list(queries.patterns(store(), next(iter(queries.workloads(store())))))
 
 
-def test_back_and_forward_walk_through_what_was_asked(app_url: str, visit: Visit) -> None:
+def test_back_and_forward_walk_through_what_was_asked_and_the_menu_returns_to_it(
+    app_url: str, visit: Visit
+) -> None:
     page = press(visit(f"{app_url}/how-long"), "how-long.quick", "100")
     press(page, "how-long.quick", "500")
     for step, epochs in ((-1, 100), (-1, 2000), (1, 100), (1, 500)):
         page.evaluate("step => history.go(step)", step)
         says(settled(page), planned(epochs))
-    page.get_by_test_id("stSidebarNav").get_by_text("Throughput").click()
+    left, menu = settled(page).url, page.get_by_test_id("stSidebarNav")
+    menu.get_by_text("Throughput").click()
     expect(answer(page)).to_contain_text("saturates at")
-    settled(page).go_back()
-    says(settled(page), planned(500))
+    settled(page)
+    with rerun(page):
+        menu.get_by_text("How long?").click()
+    says(page, planned(500))
+    expect(page).to_have_url(left)

@@ -24,6 +24,7 @@ from tests.browser import short_runners
 from tests.browser.conftest import Visit
 from tests.browser.look import answer, aside, click_row, settled, widget
 from tests.browser.server import Serve, served, streamlit, uvicorn
+from tests.faults.outcomes import FULL
 from tests.fork_server import executable
 from tests.store.sweeping import dead, result
 
@@ -135,12 +136,7 @@ def test_a_quick_sweep_runs_from_a_click_to_its_curve(
     _until(lambda: _only(place).phase == "finished", QUICK_S)
     page.goto(f"{short}/measure?ticket={_only(place).ticket}")
     _says(page, "5 of 5 runs measured")
-    page.get_by_role("link", name="Results of this sweep").click()
-    _title(page, "Results")
-    expect(page.get_by_text("5 of ").first).to_be_visible()
-    settled(page).go_back()
-    _says(settled(page), "5 of 5 runs measured")
-    _curve(page, place)
+    _curve(settled(page), place)
 
 
 def _blocks(sweeps_of: Path) -> list[tuple[str, str | None]]:
@@ -149,6 +145,7 @@ def _blocks(sweeps_of: Path) -> list[tuple[str, str | None]]:
     return [(block["workload"], block.get("mode")) for block in runs]
 
 
+@pytest.mark.skipif(not FULL, reason="in make faults")
 def test_the_shipped_quick_sweep_starts_at_a_click_and_stops_at_another(
     real: str, place: Path, visit: Visit
 ) -> None:
@@ -217,6 +214,7 @@ def test_progress_moves_by_itself_back_leads_to_it_and_a_stopped_sweep_resumes(
     expect(page).to_have_url(re.compile(rf"{app.url}/measure(\?ticket=[^&]+)?$"))
 
 
+@pytest.mark.skipif(not FULL, reason="in make faults")
 def test_a_sweep_outlives_the_server_and_the_next_server_knows_it(
     place: Path, visit: Visit
 ) -> None:
@@ -236,6 +234,7 @@ def test_a_sweep_outlives_the_server_and_the_next_server_knows_it(
     assert (_only(place).ticket, _only(place).pid) == (before.ticket, before.pid)
 
 
+@pytest.mark.skipif(not FULL, reason="in make faults")
 def test_a_supervisor_that_is_killed_is_told_as_interrupted(app: App, visit: Visit) -> None:
     place = app.place
     page = visit(f"{app.url}/measure")
@@ -251,8 +250,7 @@ def test_a_supervisor_that_is_killed_is_told_as_interrupted(app: App, visit: Vis
 
 @pytest.mark.parametrize(
     "serve",
-    [streamlit("--server.address", EVERYWHERE), uvicorn("--host", EVERYWHERE)],
-    ids=["streamlit", "uvicorn"],
+    [streamlit("--server.address", EVERYWHERE), uvicorn("--host", EVERYWHERE)][: 2 if FULL else 1],
 )
 def test_where_other_machines_reach_the_app_nothing_can_be_started(
     place: Path, visit: Visit, serve: Serve

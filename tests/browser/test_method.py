@@ -11,9 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import Page, expect
 
-from backtest.accuracy.file import read_accuracy
-from backtest.accuracy.sentences import headline_rows
-from backtest.accuracy.verdicts import accuracy_of, per_cent
+from backtest.accuracy.public_data import read_accuracy
+from backtest.accuracy.verdicts import accuracy_of, headline_rows, per_cent
 from pages.method.accuracy import PLACE
 from planner.figures.frame import DARK, LIGHT
 from tests.browser.conftest import Visit

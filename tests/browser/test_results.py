@@ -10,6 +10,7 @@ from pages.results.tiles import title
 from tests.browser.conftest import Visit
 from tests.browser.look import choose, click_row, dismissed, headline, rerun, widget
 from tests.browser.test_how_long import options
+from tests.faults.outcomes import FULL
 from tests.shipped import all_of, runs, some_of
 
 pytestmark = pytest.mark.browser
@@ -43,6 +44,7 @@ def test_filters_narrow_the_table_count_the_rest_and_go_with_their_chip(
     expect(page).to_have_url(f"{app_url}/results")
 
 
+@pytest.mark.skipif(not FULL, reason="in make faults")
 def test_filters_that_leave_nothing_clear_on_a_button(app_url: str, visit: Visit) -> None:
     page = visit(f"{app_url}/results?system=gpu&global_batch_size=4096")
     expect(page.get_by_text("No run to show.")).to_be_visible()
@@ -63,6 +65,7 @@ def test_a_row_opens_its_run_and_the_way_back_keeps_the_filters(app_url: str, vi
     expect(page).to_have_url(f"{app_url}/results?system=gpu")
 
 
+@pytest.mark.skipif(not FULL, reason="in make faults")
 def test_a_link_to_a_run_shows_its_sentence_and_its_chart(app_url: str, visit: Visit) -> None:
     run = options()[0].run
     page = visit(f"{app_url}/results?run={run.run_id}")
@@ -74,6 +77,7 @@ def test_a_link_to_a_run_shows_its_sentence_and_its_chart(app_url: str, visit: V
     expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
 
 
+@pytest.mark.skipif(not FULL, reason="in make faults")
 def test_a_link_to_a_run_that_is_nowhere_says_so_and_lists_the_others(
     app_url: str, visit: Visit
 ) -> None:

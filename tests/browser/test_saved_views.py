@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visit
 from tests.browser.look import answer, aside, rerun, settled, widget
 from tests.browser.server import served
+from tests.faults.outcomes import FULL
 from tests.titles import PAGES
 
 
@@ -21,6 +23,7 @@ def _in_the_frame(page: Page, title: str) -> None:
     assert page.title().startswith(title)
 
 
+@pytest.mark.skipif(not FULL, reason="in make faults")
 def test_a_deep_link_opens_on_a_cold_server_and_a_view_survives_a_restart_of_it(
     tmp_path: Path, visit: Visit
 ) -> None:

@@ -27,6 +27,7 @@ from planner.time_to_target.sentences import answer_sentences, headline
 from planner.time_to_target.tables import batch_rows, fit_rows, seed_rows
 from tests.browser.conftest import Visit
 from tests.browser.look import answer, choose, download, settled, widget
+from tests.faults.outcomes import FULL
 from tests.shipped import store
 
 pytestmark = pytest.mark.browser
@@ -78,7 +79,7 @@ def knob(page: Page) -> Locator:
     return widget(page, f"{PAGE}.target").get_by_role("slider")
 
 
-def test_the_page_answers_without_a_click_and_follows_the_target(
+def test_the_page_answers_without_a_click_and_follows_the_target_and_the_step_times(
     app_url: str, visit: Visit
 ) -> None:
     page = visit(f"{app_url}/{PAGE}")
@@ -106,8 +107,10 @@ def test_the_page_answers_without_a_click_and_follows_the_target(
     expect(page.locator(".js-plotly-plot")).to_have_count(0)
     settled(page).go_back()
     expect(answer(settled(page))).to_have_text(result(0.022)[0])
+    _borrows_step_times(page, 0.022)
 
 
+@pytest.mark.skipif(not FULL, reason="in make faults")
 def test_a_link_restores_the_whole_view_here_and_on_another_machine(
     app_url: str, visit: Visit
 ) -> None:
@@ -128,16 +131,14 @@ def test_a_link_restores_the_whole_view_here_and_on_another_machine(
     expect(best).to_have_count(1)
 
 
-def test_choosing_step_times_draws_time_to_target_and_tells_the_best_batch(
-    app_url: str, visit: Visit
-) -> None:
-    page = visit(f"{app_url}/{PAGE}")
+def _borrows_step_times(page: Page, target: float) -> None:
+    """Chosen step times draw the time to target, and tell the best batch."""
     # The chart above comes late and moves what is below it; a list closes where the page moves.
     expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
     widget(page, f"{PAGE}.times").scroll_into_view_if_needed()
     settled(page)
     choose(page, f"{PAGE}.times", f"Another workload: {WORKLOAD}")
-    expect(answer(page)).to_have_text(result(0.025, borrowed=True)[0])
+    expect(answer(page)).to_have_text(result(target, borrowed=True)[0])
     expect(page.locator(".js-plotly-plot")).to_have_count(2)
     stars = page.locator(".js-plotly-plot").nth(1).locator(".scatterlayer .points path")
     expect(stars).to_have_count(3)
@@ -167,6 +168,7 @@ def test_csv_files_hold_the_planners_rows_and_the_report_opens_from_disk(
     expect(page.get_by_role("link")).to_have_attribute("href", href)
 
 
+@pytest.mark.skipif(not FULL, reason="in make faults")
 def test_a_link_shows_mlperf_reference_points_and_where_each_list_went(
     app_url: str, visit: Visit
 ) -> None:

@@ -10,6 +10,7 @@ from planner.store import queries
 from planner.suspects import by_run, left_out, suspects
 from tests.browser.conftest import Visit
 from tests.browser.look import choose, click_row, dismissed, rerun, settled, widget
+from tests.faults.outcomes import FULL
 from tests.shipped import runs, store
 
 pytestmark = pytest.mark.browser
@@ -18,6 +19,7 @@ FLAGS = by_run(suspects(queries.checked_runs(store())))
 FALLS = sorted(run for run, own in FLAGS.items() if "throughput falls" in {f.name for f in own})
 
 
+@pytest.mark.skipif(not FULL, reason="in make faults")
 def test_a_suspect_run_is_found_by_the_filter_and_opens_with_its_evidence(
     app_url: str, visit: Visit
 ) -> None:
@@ -38,6 +40,7 @@ def test_a_suspect_run_is_found_by_the_filter_and_opens_with_its_evidence(
     expect(box).to_contain_text(FLAGS[opened][-1].evidence)
 
 
+@pytest.mark.skipif(not FULL, reason="in make faults")
 def test_the_switch_leaves_suspect_runs_out_and_the_link_and_the_way_to_them_follow(
     app_url: str, visit: Visit
 ) -> None:

@@ -25,6 +25,7 @@ from planner.catalog import (
 )
 from planner.job._placing import sheet_of
 from planner.store.catalog import read_catalog
+from tests.each import each
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 SHIPPED: Final = ROOT / "data" / "catalog"
@@ -110,7 +111,7 @@ def test_every_offer_is_of_an_accelerator_by_its_id() -> None:
 # -- numbers that fit to each other --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("known", shipped().accelerators, ids=lambda a: a.id)
+@each("known", shipped().accelerators)
 def test_peaks_stand_in_the_ratios_that_hardware_has(known: Accelerator) -> None:
     """Narrower numbers are never slower; a sparse figure would stand out as twice too much."""
     peak = known.peak_flops_per_s
@@ -141,7 +142,7 @@ SHARED: Final = {
 """Those whose memory is the machine's, as a processor's is."""
 
 
-@pytest.mark.parametrize("known", shipped().accelerators, ids=lambda a: a.id)
+@each("known", shipped().accelerators)
 def test_compute_bandwidth_memory_and_power_are_of_one_machine(known: Accelerator) -> None:
     peak = max(known.peak_flops_per_s.values(), default=None)
     bandwidth, memory = known.memory_bandwidth_bytes_per_s, known.memory_bytes
@@ -173,9 +174,7 @@ RECKONED: Final = re.compile(
 """What a processor's note says about its peak."""
 
 
-@pytest.mark.parametrize(
-    "known", [a for a in shipped().accelerators if a.kind == "cpu"], ids=lambda a: a.id
-)
+@each("known", [a for a in shipped().accelerators if a.kind == "cpu"])
 def test_a_processors_peak_is_what_its_note_reckons(known: Accelerator) -> None:
     result = RECKONED.search(known.note)
     assert result, known.note

@@ -23,6 +23,7 @@ from planner.throughput import fit_throughput
 from runners.converge import spec as target_spec
 from runners.plan import spec
 from runners.plan.expand import Host, expand
+from tests.each import each
 from tests.store.build import row
 
 ROOT: Final = Path(__file__).parent.parent.parent
@@ -67,7 +68,7 @@ def _good(slug: str) -> list[dict[str, Any]]:
     return [r for r in _rows(slug) if r["status"] == "ok"]
 
 
-@pytest.mark.parametrize("slug", [s for s in SETS if s not in {*TRIALS, *OF_LINKS}])
+@each("slug", [s for s in SETS if s not in {*TRIALS, *OF_LINKS}])
 def test_a_set_holds_the_runs_of_the_shipped_sweep_and_no_others(slug: str) -> None:
     """Who runs the sweep again measures the very same cases."""
     [name] = {r["sweep"] for r in _rows(slug)}
@@ -76,7 +77,7 @@ def test_a_set_holds_the_runs_of_the_shipped_sweep_and_no_others(slug: str) -> N
     assert cases == {case.case_id for case in planned.cases}
 
 
-@pytest.mark.parametrize("slug", sorted(TRIALS))
+@each("slug", sorted(TRIALS))
 def test_steps_to_target_are_those_of_the_shipped_sweep(slug: str) -> None:
     [name] = {r["sweep"] for r in _rows(slug)}
     plans = {json.loads(r["extra"])["plan"] for r in _rows(slug)}

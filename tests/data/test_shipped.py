@@ -13,9 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from planner.runs import run_id
-from planner.store import Folder, Store, queries
+from planner.store import queries
 from planner.store.sealed.commit import compact_name
+from tests.each import each
+from tests.faults.outcomes import FULL
 from tests.fork_server import executable
+from tests.shipped import library
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 RESULTS: Final = ROOT / "data" / "results"
@@ -80,14 +83,15 @@ def _files(place: Path) -> dict[str, bytes]:
 
 
 def test_a_rebuild_makes_the_committed_files_to_the_byte(tmp_path: Path) -> None:
-    assert _build(str(tmp_path)).returncode == 0
+    parts = () if FULL else (*ARTICLE, "--set", LIBRARY[0])
+    assert _build(str(tmp_path), *parts).returncode == 0
     made = _files(tmp_path)
-    assert len(made) == 2 * (len(COUNTS) + len(LIBRARY))
+    assert len(made) == 2 * (len(COUNTS) + (len(LIBRARY) if FULL else 1))
     assert made == {name: (RESULTS / name).read_bytes() for name in made}
 
 
 def test_check_finds_nothing_in_the_committed_files() -> None:
-    done = _build("--check", *ARTICLE)  # the rebuild above makes all
+    done = _build("--check", *ARTICLE)  # `make faults` builds all
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
@@ -114,7 +118,7 @@ def test_a_build_replaces_what_differs_and_what_is_stale(tmp_path: Path) -> None
     assert _files(tmp_path) == good
 
 
-@pytest.mark.parametrize("slug", COUNTS)
+@each("slug", COUNTS)
 def test_a_set_is_one_file_of_runs_named_by_them_in_their_order(slug: str) -> None:
     ids = [row["run_id"] for row in _rows(slug)]
     assert sorted(p.name for p in (RESULTS / slug).iterdir()) == [compact_name(ids), "set.toml"]
@@ -124,8 +128,7 @@ def test_a_set_is_one_file_of_runs_named_by_them_in_their_order(slug: str) -> No
 
 
 def test_the_store_reads_all_49_runs_and_refuses_nothing() -> None:
-    store = Store([Folder(path=RESULTS, label="shipped", kind="shipped")])
-    store.refresh()
+    store = library()
     found = dict(store.rows("SELECT result_set, count(*) FROM runs GROUP BY result_set"))
     assert store.refused == ()
     assert {slug: found.get(slug) for slug in COUNTS} == COUNTS
@@ -137,15 +140,13 @@ def test_files_of_an_older_version_are_still_shipped_and_read() -> None:
     [path] = (RESULTS / "digits-2-core-epyc").glob("*.parquet")
     seen = pq.ParquetFile(path).read()
     assert "repository" not in seen.column_names
-    store = Store([Folder(path=RESULTS, label="shipped", kind="shipped")])
-    store.refresh()
+    store = library()
     shown = store.rows("SELECT count(*), count(repository) FROM runs WHERE file = ?", [str(path)])
     assert shown == [(seen.num_rows, 0)]
 
 
 def test_measured_workloads_are_offered_before_published_ones() -> None:
-    store = Store([Folder(path=RESULTS, label="shipped", kind="shipped")])
-    store.refresh()
+    store = library()
     names = list(queries.workloads(store))
     measured = {w for (w,) in store.rows("SELECT workload FROM runs WHERE repository IS NULL")}
     is_trained = queries.trained(store)
@@ -157,8 +158,7 @@ def test_measured_workloads_are_offered_before_published_ones() -> None:
 
 
 def test_submissions_state_their_time_to_the_target_by_device_count() -> None:
-    store = Store([Folder(path=RESULTS, label="shipped", kind="shipped")])
-    store.refresh()
+    store = library()
     sets = queries.trial_sets(store)
     assert sets[0].basis == "measured"
     [of] = [
@@ -173,7 +173,7 @@ def test_submissions_state_their_time_to_the_target_by_device_count() -> None:
     assert fastest[8] > fastest[64] > fastest[devices[-1]]
 
 
-@pytest.mark.parametrize("slug", LIBRARY)
+@each("slug", LIBRARY)
 def test_every_run_of_the_library_names_its_source(slug: str) -> None:
     for row in _rows(slug):
         assert row["basis"] == "published"
@@ -211,8 +211,7 @@ def test_no_shipped_step_takes_hours_and_no_bert_trial_has_a_few_samples() -> No
 
 
 def test_every_set_says_title_licence_source_citation_and_author() -> None:
-    store = Store([Folder(path=RESULTS, label="shipped", kind="shipped")])
-    store.refresh()
+    store = library()
     sets = [s for s in store.sets if s.slug in COUNTS]
     assert len(sets) == len(COUNTS)
     for s in sets:
@@ -221,7 +220,7 @@ def test_every_set_says_title_licence_source_citation_and_author() -> None:
         assert s.basis == "published"
 
 
-@pytest.mark.parametrize("slug", COUNTS)
+@each("slug", COUNTS)
 def test_every_row_carries_the_source_and_licence_of_its_set(slug: str) -> None:
     for row in _rows(slug):
         assert row["result_set"] == slug
@@ -332,13 +331,12 @@ def test_the_driver_and_its_workers_have_the_order_that_the_article_states() -> 
 
 
 def test_a_workload_without_any_time_is_not_offered() -> None:
-    store = Store([Folder(path=RESULTS, label="shipped", kind="shipped")])
-    store.refresh()
+    store = library()
     assert "ResNet-50 · CIFAR-10" not in queries.workloads(store)
     assert queries.count(store, {"workload": ["ResNet-50 · CIFAR-10"]}) == 12
 
 
-@pytest.mark.parametrize("slug", [s for s in COUNTS if s.startswith("article-002")])
+@each("slug", [s for s in COUNTS if s.startswith("article-002")])
 def test_an_epoch_has_the_samples_that_its_feed_really_sees(slug: str) -> None:
     for row in _rows(slug):
         steps, batch = row["steps_per_epoch"], row["global_batch_size"]

@@ -240,8 +240,8 @@ KINDS: Final[Mapping[str, Plant]] = MappingProxyType(
         "set.toml of dotted keys": _toml(".".join("a" * 20_000).encode() + b" = 1\n"),
         "set.toml of many dotted keys": _toml(b"".join(
             b"t%d.%s = 1\n" % (n, b".".join([b"a"] * 40)) for n in range(5000))),
-        "set.toml of many keys": _toml(
-            ABOUT.encode() + b"".join(b"k%d = 1\n" % n for n in range(700_000))),
+        "set.toml of many keys": _toml(lambda path: path.write_bytes(
+            ABOUT.encode() + b"".join(b"k%d = 1\n" % n for n in range(700_000)))),
         "set.toml of ten megabytes": _toml(_about(about=f'"{"a" * 10_000_000}"')),
     }
 )  # fmt: skip

@@ -19,7 +19,7 @@ from tests.faults.writer import case
 from tests.store.build import a_set, ids, opened, row, rows, sealed_table, sealed_with
 
 pytestmark = pytest.mark.faults
-GOOD: Final = 1000 if FULL else 200
+GOOD: Final = 1000 if FULL else 60
 Plant = Callable[[Path, bytes], object]
 
 

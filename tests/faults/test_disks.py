@@ -27,7 +27,7 @@ from tests.store.build import a_set, folder, ids, opened, reasons
 pytestmark = pytest.mark.faults
 RUNS: Final = 24
 SIZES: Final = [4 * pages for pages in (0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 13, 17, 23, 29, 37, 43, 53,
-                                        61, 71, 83)][:: 1 if FULL else 4]  # fmt: skip
+                                        61, 71, 83)][:: 1 if FULL else 7]  # fmt: skip
 """Free space left, from nothing to most of what the runs need [kB]."""
 
 
@@ -117,7 +117,7 @@ def test_a_disk_full_at_every_write_of_a_sweep_is_told_and_gone_on_with(
     two = _cases()[:2]
     commit_runs(tmp_path / "whole", two)
     positions = budget.spent
-    tried = range(0, positions, 1 if FULL else 31)
+    tried = range(0, positions, 1 if FULL else 61)
     outcome = Outcome(name="a disk full at each of a commit's writes", cases=len(tried))
     for position in tried:
         place = tmp_path / str(position)

@@ -21,7 +21,7 @@ from tests.faults.sane import body_of, impossible
 from tests.store.build import a_set, opened, row, sealed_with
 
 pytestmark = pytest.mark.faults
-ROWS: Final = 240 if FULL else 6
+ROWS: Final = 240 if FULL else 3
 NUMBERS: Final = tuple(
     c.name for c in COLUMNS
     if (pa.types.is_floating(c.type) or pa.types.is_integer(c.type)) and c.name != "schema_version"

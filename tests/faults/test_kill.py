@@ -22,8 +22,8 @@ from tests.store.build import a_set, ids, opened, reasons
 
 pytestmark = pytest.mark.faults
 RUNS: Final = 72 if FULL else 12
-KILLS: Final = 200 if FULL else 4
-COMPACTIONS: Final = 60 if FULL else 2
+KILLS: Final = 200 if FULL else 2
+COMPACTIONS: Final = 60 if FULL else 1
 
 
 def _seconds_of(work: Child) -> float:

@@ -39,10 +39,10 @@ QUESTIONS: Final = (
     "/api/v1/curve?workload=good-net-cifar-10",
 )
 KINDS: Final = [
-    ("unsealed mutants of single files", unsealed, single_file, 2400 if FULL else 24),
-    ("unsealed mutants of merged files", unsealed, merged_file, 800 if FULL else 12),
-    ("re-sealed mutants of single files", resealed, single_file, 1500 if FULL else 16),
-    ("re-sealed mutants of merged files", resealed, merged_file, 1500 if FULL else 24),
+    ("unsealed mutants of single files", unsealed, single_file, 2400 if FULL else 8),
+    ("unsealed mutants of merged files", unsealed, merged_file, 800 if FULL else 6),
+    ("re-sealed mutants of single files", resealed, single_file, 1500 if FULL else 6),
+    ("re-sealed mutants of merged files", resealed, merged_file, 1500 if FULL else 8),
 ]
 
 

@@ -83,7 +83,7 @@ def _looked(root: Path, kind: str) -> dict[str, Any]:
 def test_odd_files_are_refused_with_a_reason(tmp_path: Path) -> None:
     outcome = Outcome(name="odd files")
     # A process of its own for each in full; making one takes longer than most of the looks.
-    parts = [[kind] for kind in (*KINDS, *LONG)] if FULL else [list(KINDS)[::7]]
+    parts = [[kind] for kind in (*KINDS, *LONG)] if FULL else [list(KINDS)[::20]]
     for number, kinds in enumerate(parts):
         child = Child(look, tmp_path / str(number), kinds)
         code = child.ended()

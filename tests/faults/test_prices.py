@@ -19,7 +19,7 @@ from tests.faults.outcomes import FULL, Outcome, drawn, finish
 from tests.shipped import ROOT
 
 pytestmark = pytest.mark.faults
-MUTANTS: Final = 1500 if FULL else 60
+MUTANTS: Final = 1500 if FULL else 30
 SHIPPED: Final = ROOT / "data" / "catalog"
 TODAY: Final = date(2026, 11, 21)
 HEADER_AND_SOME: Final = 25

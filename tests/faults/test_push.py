@@ -21,8 +21,8 @@ from tests.store.build import ABOUT, folder, row
 
 pytestmark = pytest.mark.faults
 CLIENTS: Final = 4
-EACH: Final = 500 if FULL else 15
-KILLS: Final = 50 if FULL else 2
+EACH: Final = 500 if FULL else 10
+KILLS: Final = 50 if FULL else 1
 ONE_AT_A_TIME: Final = 5
 """Runs that are new at each look of a client: a sweep adds them one by one."""
 

@@ -27,10 +27,10 @@ from tests.shipped import store
 pytestmark = pytest.mark.faults
 COUNTS: Final = {
     "/api/v1": 100 if FULL else 3,
-    "/api/v1/results": 1000 if FULL else 15,
-    "/api/v1/projection": 1300 if FULL else 15,
-    "/api/v1/curve": 1300 if FULL else 15,
-    "/api/v1/compare": 1500 if FULL else 15,
+    "/api/v1/results": 1000 if FULL else 8,
+    "/api/v1/projection": 1300 if FULL else 8,
+    "/api/v1/curve": 1300 if FULL else 8,
+    "/api/v1/compare": 1500 if FULL else 8,
     "/api/v1/options": 400 if FULL else 6,
 }
 """Questions at each address: 5,600 in full."""
@@ -163,7 +163,7 @@ def test_the_interface_is_as_its_description_says(url: str, tmp_path: Path) -> N
 def test_more_epochs_never_take_less_time(url: str, known: Sequence[Names]) -> None:
     outcome = Outcome(name="more epochs, never less time")
     with Asking(url) as asking:
-        for number in range(300 if FULL else 8):
+        for number in range(300 if FULL else 4):
             draw = drawn(outcome.name, number)
             place = f"workload={draw.choice(known)['workload'][0]}&epochs="
             epochs = sorted(draw.sample([1, 2, 3, 5, 10, 90, 100, 300, 2000, 10**5, 10**6], 3))
@@ -175,7 +175,7 @@ def test_more_epochs_never_take_less_time(url: str, known: Sequence[Names]) -> N
 def test_a_higher_price_is_never_cheaper(url: str) -> None:
     outcome = Outcome(name="higher price, never cheaper")
     with Asking(url) as asking:
-        for number in range(120 if FULL else 3):
+        for number in range(120 if FULL else 2):
             draw = drawn(outcome.name, number)
             base, own = _priced(draw)
             prices = sorted(10 ** draw.uniform(-2, 5) for _ in range(3))

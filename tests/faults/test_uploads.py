@@ -31,9 +31,9 @@ from tests.faults.outcomes import FULL, Outcome, drawn, finish
 from tests.store.build import a_set, opened, row
 
 pytestmark = pytest.mark.faults
-MUTANTS: Final = 10_000 if FULL else 150
-NAMES: Final = 500 if FULL else 30
-GADGETS: Final = 200 if FULL else 20
+MUTANTS: Final = 10_000 if FULL else 60
+NAMES: Final = 500 if FULL else 12
+GADGETS: Final = 200 if FULL else 10
 FORMULAS: Final = 30
 FACTS: Final[Mapping[str, Any]] = {
     "model": "M", "system_name": "S", "device_kind": "gpu", "global_batch_size": 64,

@@ -10,9 +10,11 @@ import pyarrow as pa
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
+from tests import harness
 from tests.golden.surroundings import ROOT
 from tests.golden.tree import Tree, digest, plain, shortened
 
+harness.quicken()
 SHELL: Final = ROOT / "pages" / "shell.py"
 ADDRESSES: Final = {"curve": "throughput"}
 """Addresses of pages that are called otherwise than their command."""

@@ -12,7 +12,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from tests.load.campaign import THINK_S, Campaign, Outcome, run, seconds_at, wrong
+from tests.load.campaign import LATE_S, THINK_S, Campaign, Outcome, run, seconds_at, wrong
 from tests.load.proxy import ABSENT, executable
 from tests.load.questions import PAGES
 
@@ -51,6 +51,7 @@ def _tried(campaign: Campaign, *, check: bool) -> None:
     _print(outcome, campaign)
     checked = len(outcome.answers) if differing is not None else 0
     print(f"  {'answers compared with a single user':<52}{checked:>10}")
+    print(f"  {f'of them of runs up to {LATE_S:g} s before the click':<52}{len(outcome.late):>10}")
     print(f"  {'of them wrong':<52}{len(differing or ()):>10}")
     for click, times in Counter(a.click for a in differing or ()).most_common(5):
         print(f"    {times} x /{click.page}?{click.query} {click.epochs or ''}")
@@ -129,6 +130,7 @@ def _machine(outcome: Outcome, campaign: Campaign, differing: int, checked: int)
         "p95_s": f"{seconds_at(0.95, outcome.answers):.3f}",
         "max_s": f"{seconds_at(1.0, outcome.answers):.3f}",
         "checked": checked,
+        "late": len(outcome.late),
         "wrong": differing,
         "errors": _errors(outcome),
         "cpu_ms": f"{1e3 * outcome.server_cpu_s / max(len(outcome.answers), 1):.0f}",

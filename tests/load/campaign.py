@@ -19,7 +19,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count, islice
 from pathlib import Path
 from typing import Final, TypeVar
@@ -36,6 +36,8 @@ Result = TypeVar("Result")
 
 THINK_S: Final = 0.6
 """Users wait 0 to this long between an answer and the next click."""
+LATE_S: Final = 30.0
+"""A busy machine may leave a page at the runs of so long before the click, and no longer."""
 WATCH_S: Final = 5.0
 """Time between two looks at the memory of the servers."""
 
@@ -61,10 +63,14 @@ class Campaign:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """A click, how long its answer took, and which states of the data it may be about."""
+    """A click, how long its answer took, and which states of the data it may be about.
+
+    `oldest` is the state `LATE_S` before the click.
+    """
 
     click: Click
     took_s: float
+    oldest: int
     earliest: int
     latest: int
     page: Page
@@ -75,6 +81,7 @@ class Outcome:
     """What a campaign saw; `written` are the runs' files in the order of their commits.
 
     `memory` has the resident bytes of all servers at times of the campaign, as ([s], [MB]).
+    `late` answers are about runs of up to `LATE_S` before the click (`wrong` finds them).
     """
 
     answers: list[Answered] = field(default_factory=list)
@@ -86,6 +93,7 @@ class Outcome:
     memory: list[tuple[float, float]] = field(default_factory=list)
     server_cpu_s: float = 0.0
     load_average: float = 0.0
+    late: list[Answered] = field(default_factory=list)
 
 
 def run(place: Path, campaign: Campaign) -> Outcome:
@@ -105,12 +113,26 @@ def run(place: Path, campaign: Campaign) -> Outcome:
 
 
 def wrong(place: Path, outcome: Outcome, *, fresh: bool = True) -> list[Answered]:
-    """The answers that a single user does not get; the runs are committed again, one by one."""
+    """The answers that a single user does not get; the runs are committed again, one by one.
+
+    Those that a single user got up to `LATE_S` earlier go to `outcome.late`.
+    """
     further, stash = place / "further", place / "written"
     further.rename(stash)
-    writer.begin(further)
-    with served(place / "results", further=further, fresh=fresh) as url:
-        return _run(_one_by_one(url, stash, further, outcome))
+
+    def differing(answers: Sequence[Answered]) -> list[Answered]:
+        shutil.rmtree(further, ignore_errors=True)
+        writer.begin(further)
+        with served(place / "results", further=further, fresh=fresh) as url:
+            return _run(_one_by_one(url, stash, further, outcome, answers))
+
+    first = differing(outcome.answers)
+    if not first:
+        return []
+    earlier = [replace(a, earliest=a.oldest, latest=a.earliest) for a in first]
+    left = differing(earlier)
+    outcome.late += [a for a in earlier if a not in left]
+    return left
 
 
 def _run(work: Coroutine[None, None, Result]) -> Result:
@@ -168,6 +190,7 @@ async def _user(url: str, number: int, end: float, campaign: Campaign, outcome: 
                     Answered(
                         click=click,
                         took_s=time.monotonic() - asked,
+                        oldest=bisect(outcome.written_at, asked - LATE_S),
                         earliest=before,
                         latest=len(outcome.written) + 1,  # one may be committed and not yet said
                         page=page,
@@ -216,8 +239,10 @@ async def _writing(folder: Path, runs_per_s: float, outcome: Outcome) -> AsyncIt
         )  # at most one: committed and never said
 
 
-async def _one_by_one(url: str, stash: Path, further: Path, outcome: Outcome) -> list[Answered]:
-    open_ones = list(outcome.answers)
+async def _one_by_one(
+    url: str, stash: Path, further: Path, outcome: Outcome, answers: Sequence[Answered]
+) -> list[Answered]:
+    open_ones = list(answers)
     for state in count():
         mine = defaultdict(list)
         for answer in open_ones:

@@ -35,6 +35,7 @@ def test_every_answer_is_one_that_a_single_user_gets(tmp_path: Path) -> None:
 
 
 @pytest.mark.browser
+@pytest.mark.skipif(not FULL, reason="runs pushed through the proxy are shown by every server")
 def test_several_servers_behind_the_proxy_answer_as_one(tmp_path: Path) -> None:
     if executable() is None:
         pytest.skip(ABSENT)

@@ -10,9 +10,10 @@ import pytest
 
 from pages.common import kept as state
 from pages.explore import state as explore_state
-from planner.answers import _select, explore_answered, results_answered, sql_answered
+from planner.answers import _listing, explore_answered, results_answered, sql_answered
 from planner.store import Store, folders_from_environment, queries
 from planner.store.catalog import read_catalog
+from tests.faults.outcomes import FULL
 from tests.pages.conftest import show, texts
 from tests.shipped import ROOT
 from tests.titles import PAGES
@@ -53,7 +54,10 @@ WITHOUT_RUNS = ("capacity", "measure", "add-results")
 """Pages that show nothing of the runs."""
 
 
-@pytest.mark.parametrize("address", [a for a in PAGES if a not in WITHOUT_RUNS])
+@pytest.mark.parametrize(
+    "address",
+    [a for a in PAGES if a not in WITHOUT_RUNS] if FULL else ["how-long", "results", "explore"],
+)
 def test_a_page_says_the_same(
     address: str, in_memory: Store, in_file: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,7 +118,7 @@ def test_runs_of_the_api_come_in_parts_in_the_same_order(in_memory: Store, in_fi
 def test_sql_over_too_many_runs_says_how_to_ask(
     in_file: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_select, "MOST_RUNS", 10)
+    monkeypatch.setattr(_listing, "MOST_RUNS", 10)
     [problem] = sql_answered(in_file, {"sql": ["SELECT count(*) FROM runs"]}).problems
     assert "planner.store export FILE" in problem.message
 

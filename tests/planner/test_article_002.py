@@ -21,6 +21,7 @@ from planner.core._durations import parse_hms
 from planner.epochs import SpeedUp, TimedRun, project_summary, ratio_report, systems_report
 from planner.epochs._ratios import SystemsReport
 from planner.throughput import ThroughputCurve, crossover_batch, fit_throughput
+from tests.each import each
 
 # device, batch, pre-train, epoch 1, mean of epochs 2.., their sd (ddof = 0), 20 epochs as measured
 TABLE_1 = [
@@ -81,7 +82,7 @@ def factor(result: SpeedUp | Refusal) -> float:
     return float(speed_up(result).factor.value)
 
 
-@pytest.mark.parametrize("row", TABLE_1, ids=lambda row: f"{row[0]} {row[1]}")
+@each("row", TABLE_1)
 def test_table_1_totals_are_the_law_at_twenty_epochs(
     row: tuple[str, int, float, float, float, float, str],
 ) -> None:
@@ -104,7 +105,7 @@ def test_every_total_reads_back_as_it_is_printed() -> None:
     assert [hms(parse_hms(text)) for text in printed] == printed
 
 
-@pytest.mark.parametrize("row", TABLE_2)
+@each("row", TABLE_2)
 def test_every_cell_of_table_2_follows_from_its_first_two_columns(row: str) -> None:
     cells = np.array([parse_hms(text) for text in TABLE_2[row].split()])
     ten, twenty = cells[:2]
@@ -122,7 +123,7 @@ def test_every_cell_of_table_2_follows_from_its_first_two_columns(row: str) -> N
     assert (np.abs(answer.value - cells) <= rounding + 1e-6).all()
 
 
-@pytest.mark.parametrize("row", TABLE_2)
+@each("row", TABLE_2)
 def test_one_mean_explains_a_whole_row_of_table_2_to_the_second(row: str) -> None:
     cells = [parse_hms(text) for text in TABLE_2[row].split()]
     mean_s = (cells[-1] - cells[0]) / 1990

@@ -21,6 +21,7 @@ from planner.catalog import (
     words_of,
 )
 from planner.core import Refusal
+from tests.each import each
 
 DAY = date(2026, 11, 1)
 
@@ -55,7 +56,7 @@ CATALOG = Catalog(accelerators=(SXM, PCIE, TI, A40, V3, V5E, V5P), offers=(offer
 # -- names ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "meant"),
     [
         ("h100-sxm5", SXM),
@@ -86,7 +87,7 @@ def test_an_ambiguous_text_says_what_it_could_be() -> None:
     assert "SXM" in answer.measure_next
 
 
-@pytest.mark.parametrize("text", ["GTX 1080", "A40 96GB", "A4", "H100 NVL", "80GB", "", "NVIDIA"])
+@each("text", ["GTX 1080", "A40 96GB", "A4", "H100 NVL", "80GB", "", "NVIDIA"])
 def test_another_model_is_never_taken_for_one_we_know(text: str) -> None:
     assert isinstance(accelerator_named(CATALOG, text), Refusal)
 

@@ -18,6 +18,7 @@ from planner.catalog import (
     table_of,
 )
 from planner.catalog._rows import CellError, cell_value
+from tests.each import each
 
 HEADER = (
     "provider,region,instance,accelerator,accelerators,terms,price_per_hour,currency,"
@@ -45,7 +46,7 @@ def test_a_number_is_read_however_it_is_written(text: str) -> None:
     assert cell_value(PRICE, text) == pytest.approx(2.49)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["nan", "inf", "-inf", "1e400", "1,5", "1 000", "1_000", "0x10", "=1+1", "2.49 USD", "٣"],
 )
@@ -60,7 +61,7 @@ def test_a_text_that_a_spreadsheet_would_run_is_refused(text: str) -> None:
         cell_value(NOTE, text)
 
 
-@pytest.mark.parametrize("text", ["2026-02-30", "2026-13", "21.11.2026", "2026", "1e4", "2026-1-1"])
+@each("text", ["2026-02-30", "2026-13", "21.11.2026", "2026", "1e4", "2026-1-1"])
 def test_what_is_no_date_is_refused(text: str) -> None:
     with pytest.raises(CellError, match="Write YYYY-MM-DD or YYYY-MM"):
         cell_value(DATE, text)
@@ -113,7 +114,7 @@ def test_columns_that_mean_nothing_are_told_once_and_cost_no_row() -> None:
     assert "unknown columns: 'colour', 'size'" in str(parsed.problems[0])
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "why"),
     [
         (b"", "is empty"),

@@ -20,6 +20,7 @@ from planner.fits import (
     slope_interval,
 )
 from planner.throughput import ThroughputCurve, crossover_batch, fit_throughput
+from tests.each import each
 
 SWEEPS = 1000
 V0, T = 258.1, 0.054
@@ -41,7 +42,7 @@ def held(interval: tuple[Floats, Floats], truth: Floats | float) -> float:
     return float(np.mean((interval[0] <= truth) & (truth <= interval[1])))
 
 
-@pytest.mark.parametrize("batch", POWERS, ids=len)
+@each("batch", POWERS)
 def test_parameter_intervals_hold_the_true_overhead_v0_and_half_saturation(batch: Floats) -> None:
     lines = sweeps(np.random.default_rng(RNG_SEED), batch)
     for interval, truth in (
@@ -52,7 +53,7 @@ def test_parameter_intervals_hold_the_true_overhead_v0_and_half_saturation(batch
         assert 0.87 <= held(interval, truth) <= 0.97
 
 
-@pytest.mark.parametrize("batch", POWERS, ids=len)
+@each("batch", POWERS)
 def test_predictive_bands_hold_a_new_measurement_inside_the_range(batch: Floats) -> None:
     rng = np.random.default_rng(RNG_SEED + 1)
     lines = sweeps(rng, batch)

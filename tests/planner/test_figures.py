@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
-import pytest
 
 from planner import figures
 from planner.core import Floats
@@ -21,6 +20,7 @@ from planner.figures.frame import (
     rgba,
     slots,
 )
+from tests.each import each
 from tests.planner import charts
 
 EPOCHS = np.array([1.0, 10.0, 100.0, 2000.0])
@@ -62,7 +62,7 @@ def _all(theme: Theme) -> list[go.Figure]:
     ]
 
 
-@pytest.mark.parametrize("theme", THEMES, ids=["light", "dark"])
+@each("theme", THEMES)
 def test_plotly_accepts_every_part_of_every_chart(theme: Theme) -> None:
     for figure in _all(theme):
         go.Figure(figure.to_dict())  # raises ValueError on any wrong part

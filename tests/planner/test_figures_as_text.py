@@ -5,11 +5,11 @@ from __future__ import annotations
 from html.parser import HTMLParser
 
 import numpy as np
-import pytest
 
 from planner.figures import cell_text, chart_text, table_text
 from planner.figures.as_text import MOST_POINTS, MOST_ROWS, MOST_SERIES
 from planner.figures.frame import LIGHT_THEME, Drawing
+from tests.each import each
 
 HOSTILE = "<script>alert(1)</script> & <b>"
 
@@ -58,7 +58,7 @@ def test_names_from_data_are_text() -> None:
     assert read.rows == [[HOSTILE], [HOSTILE]]
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "form", "text"),
     [
         (None, "", "–"),

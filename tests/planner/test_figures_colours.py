@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.figures.colours import HUES, SHADES, contrast
-from planner.figures.frame import DARK_THEME, LIGHT_THEME, Theme
+from planner.figures.frame import DARK_THEME, HUES, LIGHT_THEME, SHADES, Theme, contrast
 
 
 @pytest.mark.parametrize("theme", [LIGHT_THEME, DARK_THEME], ids=["light", "dark"])

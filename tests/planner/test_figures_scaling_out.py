@@ -13,7 +13,7 @@ COUNTS = np.array([1.0, 2, 4, 8])
 STEP = np.array([0.1, 0.06, 0.05, 0.048])
 
 
-def line(slot: int = 0, *, refused: bool = False) -> figures.CountLine:
+def line(slot: int = 0, *, refused: bool = False, missed: int = 0) -> figures.CountLine:
     value = np.where([refused] * 4, np.nan, STEP)
     return figures.CountLine(
         label=f"global batch {slot}",
@@ -26,6 +26,7 @@ def line(slot: int = 0, *, refused: bool = False) -> figures.CountLine:
         high=value * 1.2,
         measured=COUNTS[:3],
         points=STEP[:3],
+        outside=np.arange(3) >= 3 - missed,
         most=4.0,
     )
 
@@ -109,3 +110,14 @@ def test_stated_places_are_drawn_where_a_source_states_them() -> None:
     ]  # fmt: skip
     assert drawn["layout"]["xaxis"]["categoryarray"] == ["64", "256", "512"]
     assert drawn["layout"]["yaxis"]["range"] == [4.5, 0.5]
+
+
+def test_a_point_outside_its_band_has_an_open_marker_and_a_legend() -> None:
+    missed = figures.step_by_devices([line(missed=1)], LIGHT_THEME)["data"]
+    [open_] = [t for t in missed if str(t.get("marker", {}).get("symbol")) == "circle-open"
+               and t["x"][0] is not None]  # fmt: skip
+    assert (list(open_["x"]), list(open_["y"])) == ([4.0], [0.05])
+    assert "outside the interval" in open_["hovertemplate"]
+    assert "outside the interval" in {t.get("name") for t in missed}
+    inside = figures.step_by_devices([line()], LIGHT_THEME)["data"]
+    assert "outside the interval" not in {t.get("name") for t in inside}

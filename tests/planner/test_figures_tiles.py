@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from itertools import product
 
-import pytest
-
 from planner.core import Estimate, Refusal
 from planner.figures import Tile, card, number_tile, share_text, share_tile, text_tile, time_tile
 from planner.figures.frame import DARK_THEME, LIGHT_THEME, Theme
+from tests.each import each
 
 THEMES = (LIGHT_THEME, DARK_THEME)
 
@@ -56,8 +55,8 @@ def test_an_exact_number_has_no_bar() -> None:
     assert number_tile("Machines", _estimate(3.0, 3.0, 3.0)).range is None
 
 
-@pytest.mark.parametrize("value", [1e-9, 0.5, 1.0, 1e12])
-@pytest.mark.parametrize("limit", [None, 0.0, 1e-3, 1e9])
+@each("value", [1e-9, 0.5, 1.0, 1e12])
+@each("limit", [None, 0.0, 1e-3, 1e9])
 def test_every_mark_lies_on_its_bar(value: float, limit: float | None) -> None:
     for low, high in product((0.0, value / 3, value), (value, 50.0 * value)):
         html = card("", [number_tile("x", _estimate(value, low, high), limit=limit)], LIGHT_THEME)
@@ -75,7 +74,7 @@ def test_tiles_load_nothing_and_run_nothing() -> None:
     assert not re.search(r"(?i)<script|<img|<link|url\(|https?:|\son\w+=", html)
 
 
-@pytest.mark.parametrize("theme", THEMES)
+@each("theme", THEMES)
 def test_text_of_tiles_has_a_contrast_of_four_and_a_half(theme: Theme) -> None:
     on = [(c, theme.background) for c in (theme.text, theme.quiet, theme.accent, theme.warning)]
     for text, background in [*on, (theme.accent, theme.accent_soft)]:

@@ -29,6 +29,7 @@ from planner.mfu._model import fit_of, shipped
 from planner.mfu._questions import Traits
 from planner.networks import transformer_operations
 from planner.store.catalog import read_catalog
+from tests.each import each
 
 CATALOG = Path(__file__).parents[2] / "data" / "catalog"
 CARDS = {a.id: a for a in read_catalog(CATALOG).catalog.accelerators}
@@ -176,7 +177,7 @@ def test_what_is_written_is_read_again() -> None:
         assert np.allclose(again.covariance, fit.covariance)
 
 
-@pytest.mark.parametrize(
+@each(
     ("card", "generation", "node"),
     [("h100-sxm", "hopper", 8), ("gb200", "blackwell", 72), ("tpu-v5e", "tpu", 256),
      ("a10g", "ampere consumer", 8), ("a100-pcie-40gb", "ampere", 8), ("l40s", "ada", 8),

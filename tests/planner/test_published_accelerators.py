@@ -17,6 +17,7 @@ from planner.published import (
     unknown_accelerators,
 )
 from planner.store.catalog import read_catalog
+from tests.each import each
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 LIBRARY: Final = ROOT.parent / "shared" / "library"
@@ -39,7 +40,7 @@ def found(
     return known.id if known else None
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "name"),
     [
         ("DGX-H100", "h100-sxm"),
@@ -83,13 +84,10 @@ def test_a_name_means_its_accelerator(text: str, name: str) -> None:
     assert found(text) == name
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+@each("text", [
         None, "", "*", "GPU", "GPU (type not stated here)", "Gaudi 9", "A1000", "H10", "M1000",
         "Gaudi HPU (generation not in stored excerpt)", "RTX 409", "TPU", "TPU v99", "x" * 5_000,
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_name_of_none_is_never_guessed(text: str | None) -> None:
     assert found(text) is None
 

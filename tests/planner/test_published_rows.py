@@ -16,6 +16,7 @@ from planner.published import (
     read_rows,
     rows_of,
 )
+from tests.each import each
 
 LIBRARY: Final = Path(__file__).resolve().parents[3] / "shared" / "library"
 HEADER: Final = "\t".join(COLUMNS)
@@ -47,7 +48,7 @@ def test_every_column_of_a_table_is_a_field_of_the_row() -> None:
     assert len(COLUMNS) == 35
 
 
-@pytest.mark.parametrize(
+@each(
     ("cells", "column"),
     [
         ({"params": "abc"}, "params"),
@@ -78,7 +79,7 @@ def test_an_odd_cell_that_one_task_needs_is_left_out_and_its_row_stays(column: s
     assert result.startswith(f"t.tsv, line 2: {column} is '12k', which is not a number. ")
 
 
-@pytest.mark.parametrize("cell", ["", " ", "-", "n/a", "NaN", "160-192 progressive", "8 to 16"])
+@each("cell", ["", " ", "-", "n/a", "NaN", "160-192 progressive", "8 to 16"])
 def test_a_blank_cell_and_a_range_state_no_number(cell: str) -> None:
     [row], skipped = read(line(image_px=cell))
     assert (row.image_px, skipped) == (None, [])
@@ -154,7 +155,7 @@ def test_every_row_of_the_library_is_read() -> None:
     assert len(rows) == 10_350
 
 
-@pytest.mark.parametrize(
+@each(
     ("network", "kind"),
     [
         ("resnet18", "dense"),

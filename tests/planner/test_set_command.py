@@ -53,6 +53,9 @@ def test_a_set_is_made_private_shared_and_opened_again_and_all_of_it_is_logged(
     "words",
     [
         ["visibility", "../x", "--group", "a"], ["visibility", "mine", "--until", "soon"],
+        ["visibility", "mine", "--until", "2020-01-31"],
+        ["visibility", "mine", "--until", "2099-02-30"],
+        ["visibility", "mine", "--until", "0001-01-01"],
         ["visibility", "mine", "--open", "--group", "a"], ["visibility", "mine", "--group", ""],
         ["share", "mine"], ["share", "../mine"], ["unshare", "12345678"],
     ],
@@ -61,6 +64,15 @@ def test_a_wrong_word_changes_nothing(tmp_path: Path, words: list[str]) -> None:
     assert main(["set", *words]) == 2
     assert not (tmp_path / "state").exists()
     assert [p.name for p in (tmp_path / "results").rglob("*")] == ["mine"]
+
+
+def test_an_embargo_of_the_past_and_a_day_of_no_calendar_are_said(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    main(["set", "visibility", "mine", "--group", "a", "--until", "2020-01-31"])
+    assert "is past, so everyone would see the set" in capsys.readouterr().err
+    main(["set", "visibility", "mine", "--group", "a", "--until", "2099-02-30"])
+    assert "the calendar has no such day or time" in capsys.readouterr().err
 
 
 def test_a_set_is_private_before_its_first_run(tmp_path: Path) -> None:

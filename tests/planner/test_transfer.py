@@ -40,6 +40,7 @@ from planner.transfer._rungs import (
     measured_half_width,
     rank_of,
 )
+from tests.each import each
 
 OTHERS: Final = "workload on other cards"
 BENCHMARKS: Final = "benchmarks of the card"
@@ -267,7 +268,7 @@ def test_a_hard_ridge_is_the_additive_model(monkeypatch: pytest.MonkeyPatch) -> 
     assert_allclose(np.log(float(answer.estimate.value)), expected)
 
 
-@pytest.mark.parametrize("predict", PREDICT)
+@each("predict", PREDICT)
 def test_every_cell_is_predicted_as_if_it_had_never_been_measured(
     predict: Callable[[Library, Evidence], Prediction],
 ) -> None:
@@ -292,7 +293,7 @@ def test_a_card_is_left_out_whole_by_the_data_sheet() -> None:
     )
 
 
-@pytest.mark.parametrize("predict", PREDICT[:2])
+@each("predict", PREDICT[:2])
 def test_a_workload_is_left_out_in_all_precisions(
     predict: Callable[[Library, Evidence], Prediction],
 ) -> None:
@@ -336,7 +337,7 @@ def test_a_rung_that_cannot_be_checked_gives_way_to_one_that_can() -> None:
     assert answer.residuals > 9
 
 
-@pytest.mark.parametrize("rung", RUNGS)
+@each("rung", RUNGS)
 def test_the_wanted_cell_cannot_leak_into_its_own_answer(rung: Rung) -> None:
     log, speed = additive(scatter=0.2)
     moved = log.copy()
@@ -388,7 +389,7 @@ def test_a_rung_that_does_not_exist_is_an_error_that_lists_the_rungs(library: Li
 # -- the interval ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("level", "n", "rank"),
     [(0.9, 9, 9), (0.9, 10, 10), (0.9, 19, 18), (0.9, 99, 90), (0.5, 1, 1), (0.9, 8, 9)],
 )
@@ -431,7 +432,7 @@ def test_scattered_libraries_tell_wider_intervals() -> None:
     assert width(0.02) < width(0.1) < width(0.5)
 
 
-@pytest.mark.parametrize("rung", RUNGS)
+@each("rung", RUNGS)
 def test_no_transferred_answer_is_surer_than_a_measurement(rung: Rung) -> None:
     log, speed = additive(scatter=0.001)
     answer = result(transfer(table(log, sheets=sheets_of(speed)), wanted(), rung=rung))
@@ -440,7 +441,7 @@ def test_no_transferred_answer_is_surer_than_a_measurement(rung: Rung) -> None:
     assert reasons(answer)[-1].endswith("the interval is the variation between sessions.")
 
 
-@pytest.mark.parametrize("rung", RUNGS)
+@each("rung", RUNGS)
 def test_a_higher_level_is_a_wider_interval(rung: Rung) -> None:
     log, speed = additive(scatter=0.2)
     library = table(hidden(log, (0, 0)), sheets=sheets_of(speed))
@@ -678,7 +679,7 @@ def test_units_of_a_workload_change_nothing_but_its_units(
     assert_allclose(ends(scaled.estimate), unit * ends(plain.estimate), rtol=1e-8)
 
 
-@pytest.mark.parametrize("rung", RUNGS)
+@each("rung", RUNGS)
 def test_the_order_of_rows_does_not_matter(rung: Rung) -> None:
     log, speed = additive(scatter=0.2)
     row, column = np.nonzero(np.isfinite(hidden(log, (0, 0))))
@@ -736,7 +737,7 @@ def sheet_with(**changes: object) -> DataSheet:
     return replace(sheets_of(np.zeros(1))[0], **changes)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@each(
     ("samples_per_s", "sheets", "result"),
     [
         ([1.0], [], "have shapes"),
@@ -764,8 +765,8 @@ def test_everything_bad_is_named_at_once() -> None:
         fit_library(["w0"], ["fp16"], ["c0"], [0.0], [sheet_with(memory_bytes=-1.0)])
 
 
-@pytest.mark.parametrize("column", ["workload", "precision", "card"])
-@pytest.mark.parametrize("name", [None, "", 3])
+@each("column", ["workload", "precision", "card"])
+@each("name", [None, "", 3])
 def test_a_name_that_is_none_is_an_error_and_no_workload_called_none(
     column: str, name: object
 ) -> None:

@@ -30,6 +30,7 @@ from planner.transfer import (
     transfer,
 )
 from planner.transfer._rungs import Evidence, Prediction, evidence_for, measured_half_width
+from tests.each import each
 
 Predict = Callable[[Library, Evidence], Prediction]
 
@@ -451,7 +452,7 @@ def test_each_measurement_more_narrows_what_is_told() -> None:
     assert widths[3] > widths[4] > widths[5]
 
 
-@pytest.mark.parametrize("name", OURS)
+@each("name", OURS)
 def test_intervals_at_90_percent_hold_85_to_95(name: str) -> None:
     assert 85.0 <= scores(1)[name].coverage <= 95.0
 
@@ -502,7 +503,7 @@ def test_one_library_workload_on_the_own_card_makes_an_interval_that_holds(versi
     assert np.mean(held) >= 0.85
 
 
-@pytest.mark.parametrize("name", OURS)
+@each("name", OURS)
 def test_on_six_later_cards_intervals_hold_nearly_as_often(name: str) -> None:
     assert 80.0 <= scores(2)[name].coverage <= 100.0
 

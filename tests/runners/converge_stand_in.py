@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from runners.converge.measure import RunChild, Took
-from runners.plan.fields import Table
+from runners.plan.spec import Table
 from runners.process.events import Event
 
 FACTS = {

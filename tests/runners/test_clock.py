@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from runners.child.engines import pace
 from runners.child.engines.pace import Epoch, Paced, Steps, lap, quantiles
 from runners.plan.cases import KEPT_STEPS
 from runners.process.supervise import ROOT
+from tests.each import each
 
 
 class LateDevice:
@@ -63,8 +63,8 @@ def test_what_times_epochs_imports_no_framework() -> None:
     assert done.stdout.strip() == "set()", done.stderr
 
 
-@pytest.mark.parametrize("per_step", [False, True])
-@pytest.mark.parametrize("seconds", [0.0001, 0.05, 3.0])
+@each("per_step", [False, True])
+@each("seconds", [0.0001, 0.05, 3.0])
 def test_an_epoch_takes_what_the_device_takes_not_what_asking_takes(
     seconds: float, *, per_step: bool
 ) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runners.child.samples.orders import Orders
-from runners.converge import curves, groups
+from runners.child.samples.datasets import Orders
+from runners.converge import curves, measure
 from runners.converge.curves import Curve, Draw, Floats, Point, best_median, columns
 from runners.converge.spec import Rates
 
@@ -125,34 +125,34 @@ def _row(rate: float, steps: int | None, error: float = 0.1, status: str = "ok")
 
 
 def test_a_best_rate_between_two_others_needs_no_wider_grid() -> None:
-    found = groups.best([_row(0.1, 30), _row(0.2, 20), _row(0.4, 25)])
+    found = measure.best_rate([_row(0.1, 30), _row(0.2, 20), _row(0.4, 25)])
     assert (found.rate, found.steps, found.edge) == (0.2, 20, None)
 
 
 @pytest.mark.parametrize(("steps", "edge"), [((10, 20, 30), "low"), ((30, 20, 10), "high")])
 def test_a_best_rate_at_an_edge_is_told_with_its_side(steps: tuple[int, ...], edge: str) -> None:
     rows = [_row(r, s) for r, s in zip((0.1, 0.2, 0.4), steps, strict=True)]
-    assert groups.best(rows).edge == edge
+    assert measure.best_rate(rows).edge == edge
 
 
 def test_of_equally_good_rates_the_middle_one_is_taken() -> None:
-    assert groups.best([_row(r, 8) for r in (0.1, 0.2, 0.4)]).rate == 0.2
+    assert measure.best_rate([_row(r, 8) for r in (0.1, 0.2, 0.4)]).rate == 0.2
 
 
 def test_where_nothing_reached_the_target_the_smallest_error_leads() -> None:
-    found = groups.best([_row(0.1, None, 0.5), _row(0.2, None, 0.3), _row(0.4, None, 0.2)])
+    found = measure.best_rate([_row(0.1, None, 0.5), _row(0.2, None, 0.3), _row(0.4, None, 0.2)])
     assert (found.rate, found.steps, found.edge) == (0.4, math.inf, "high")
 
 
 def test_a_rate_that_diverged_is_never_the_best() -> None:
     rows = [_row(0.1, None, 0.5), _row(0.2, None, 0.4), _row(0.4, None, 0.01, "nan")]
-    assert groups.best(rows).rate == 0.2
+    assert measure.best_rate(rows).rate == 0.2
 
 
 def test_a_wider_grid_holds_only_new_rates_on_that_side() -> None:
-    assert groups.rates(0.5, GRID) == (0.5, 1.0, 2.0)
-    assert groups.wider((0.5, 1.0, 2.0), "high", GRID) == (4.0, 8.0)
-    assert groups.wider((0.5, 1.0, 2.0), "low", GRID) == (0.125, 0.25)
+    assert measure.rates(0.5, GRID) == (0.5, 1.0, 2.0)
+    assert measure.wider((0.5, 1.0, 2.0), "high", GRID) == (4.0, 8.0)
+    assert measure.wider((0.5, 1.0, 2.0), "low", GRID) == (0.125, 0.25)
 
 
 # -- the order of samples --------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from runners.child.samples.datasets import (
 )
 from runners.machine.facts import storage_type
 from runners.workloads import DATASETS
+from tests.each import each
 from tests.runners.networks import python
 
 ROOT = Path(__file__).parents[2]
@@ -26,7 +27,7 @@ SYNTHETIC = [name for name, data in DATASETS.items() if data.synthetic]
 # -- what a set holds ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["digits", *SYNTHETIC])
+@each("name", ["digits", *SYNTHETIC])
 def test_shapes_types_and_classes_are_the_catalogue_s(name: str) -> None:
     data = load(name, 40, 10, seed=1)
     about = DATASETS[name]
@@ -39,13 +40,13 @@ def test_shapes_types_and_classes_are_the_catalogue_s(name: str) -> None:
     assert data.synthetic == about.synthetic
 
 
-@pytest.mark.parametrize("name", ["digits", *SYNTHETIC])
+@each("name", ["digits", *SYNTHETIC])
 def test_a_seed_gives_the_same_bytes_and_another_seed_gives_others(name: str) -> None:
     assert load(name, 40, 10, seed=1).sha256 == load(name, 40, 10, seed=1).sha256
     assert load(name, 40, 10, seed=1).sha256 != load(name, 40, 10, seed=2).sha256
 
 
-@pytest.mark.parametrize("name", ["digits", *SYNTHETIC])
+@each("name", ["digits", *SYNTHETIC])
 def test_fewer_samples_are_the_first_of_more(name: str) -> None:
     few, many = load(name, 30, 10, seed=1), load(name, 45, 10, seed=1)
     assert np.array_equal(few.train_x, many.train_x[:30])

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import zipfile
 from pathlib import Path
 from typing import Any, Final
 
@@ -46,7 +47,70 @@ def in_a_row():
         layers.Dense(10),
     ], name="row")
 
+class Sub(keras.Model):
+    def __init__(self, **more):
+        super().__init__(**more)
+        self.dense = layers.Dense(3)
+
+    def call(self, x):
+        return self.dense(x)
+
+def subclassed():
+    return Sub()
+
+def within():
+    given = keras.Input((5,))
+    return keras.Model(given, layers.Dense(2)(Sub()(given)))
+
+def two_inputs():
+    a, b = keras.Input((16,)), keras.Input((8, 8, 1))
+    joined = layers.Concatenate()([layers.Dense(4)(a), layers.Flatten()(b)])
+    return keras.Model([a, b], layers.Dense(2)(joined), name="two")
+
+def across():
+    q, k = keras.Input((10, 16)), keras.Input((100, 16))
+    return keras.Model([q, k], layers.MultiHeadAttention(2, 8)(q, k))
+
+def grouped():
+    q = keras.Input((10, 16))
+    return keras.Model(q, layers.GroupQueryAttention(8, 4, 2)(q, q))
+
+def upwards():
+    x = layers.Conv2D(8, 3, padding="same")(given := keras.Input((32, 32, 3)))
+    x = layers.Conv2DTranspose(4, 2, strides=2)(x)
+    return keras.Model(given, layers.SeparableConv2D(4, 3)(x))
+
+def volume():
+    given = keras.Input((8, 8, 8, 1))
+    return keras.Model(given, layers.Conv3D(4, 3)(given))
+
+def both_ways():
+    given = keras.Input((10, 6))
+    return keras.Model(given, layers.Bidirectional(layers.LSTM(4))(given))
+
+def at_each_place():
+    given = keras.Input((10, 6))
+    return keras.Model(given, layers.TimeDistributed(layers.Dense(4))(given))
+
+def without_weights():
+    given = keras.Input((4,))
+    return keras.Model(given, layers.ReLU()(given))
+
+def too_large():
+    return bytearray(10**15)
+
+def raises():
+    raise ValueError("first line\\n  second line")
+
+def ends():
+    raise SystemExit(3)
+
+NUMBER = 3
+
 def save():
+    sub = Sub()
+    sub(keras.ops.ones((1, 5)))
+    sub.save("sub.keras")
     small().save("mine.keras")
     in_a_row().save("row.keras")
     unsafe().save("unsafe.keras")
@@ -179,3 +243,81 @@ def test_what_is_no_model_is_refused_with_what_to_do(
     done = described(place, source)
     assert done.returncode == code
     assert says in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("unsafe.keras", "The file holds Python code, as a Lambda layer, which is not run. Give"),
+        ("sub.keras", "The class Sub is not in the file. Give module:function"),
+        ("half.keras", "its content is not a zip archive"),
+        ("other.keras", "It cannot be read as a Keras model (KeyError"),
+        ("mymodels:subclassed", "Sub is a subclassed model, whose operations are not recorded"),
+        ("mymodels:within", "Sub is a subclassed model, whose operations are not recorded"),
+        ("mymodels:too_large", "does not fit into the memory of this machine"),
+        ("mymodels:raises", "cannot be described. ValueError: first line second line"),
+        ("mymodels:ends", "The program ended itself (exit code 3) before it returned a model"),
+        ("mymodels:NUMBER", "NUMBER of mymodels is int, no function"),
+    ],
+)
+def test_a_model_that_cannot_be_described_says_why_and_what_to_do(
+    place: Path, source: str, says: str
+) -> None:
+    whole = (place / "row.keras").read_bytes()
+    (place / "half.keras").write_bytes(whole[: len(whole) // 2])
+    with zipfile.ZipFile(place / "other.keras", "w") as archive:
+        archive.writestr("notes.txt", "no model")
+    done = described(place, source)
+    assert done.returncode == 1
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "forward"),
+    [
+        ("two_inputs", 2 * (16 * 4 + 68 * 2)),
+        ("across", 2 * (16 * 16 * (10 + 100 + 100 + 10) + 10 * 100 * 32)),
+        ("grouped", 2 * (10 * 16 * 32 * 2 + 10 * 16 * 16 * 2 + 10 * 10 * 4 * 16)),
+        ("upwards", 2 * (1024 * (9 * 3 * 8 + 4 * 4 * 8) + 62 * 62 * (9 * 4 + 4 * 4))),
+        ("volume", 2 * 6**3 * 27 * 4),
+        ("both_ways", 2 * 2 * 10 * (6 * 16 + 4 * 16)),
+        ("at_each_place", 2 * 10 * 6 * 4),
+    ],
+)
+def test_operations_are_those_of_the_layers_own_shapes(
+    place: Path, name: str, forward: float
+) -> None:
+    body = as_json(place, f"mymodels:{name}")
+    assert body["forward_flops"] == forward
+    assert body["not_counted"] == []
+
+
+def test_every_input_is_named(place: Path) -> None:
+    assert "one sample 16 and 8 x 8 x 1" in described(place, "mymodels:two_inputs").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["mine.keras", "--shape", "9,9,9"], "A sample of the model is 32 x 32 x 3, not 9 x 9 x 9"),
+        (["mymodels:open_size", "--shape", "16"], "A sample of the model is open x open x 3"),
+        (["mymodels:two_inputs", "--shape", "16"], "It has 2 inputs; --shape is for one"),
+        (["mine.keras", "--epochs", "0"], "'0' is not a whole number from 1 to 1,000,000"),
+        (["mine.keras", "--samples", "nan"], "'nan' is not a number from 1 to 1e+15"),
+        (["mymodels:"], "neither a .keras file nor module:function"),
+    ],
+)
+def test_a_shape_or_number_that_contradicts_is_refused(
+    place: Path, words: list[str], says: str
+) -> None:
+    done = described(place, *words)
+    assert done.returncode in (1, 2)
+    assert says in done.stderr
+
+
+def test_a_link_has_no_number_that_compare_refuses(place: Path) -> None:
+    body = as_json(place, "mymodels:without_weights", "--samples", "1.28M")
+    _, given = given_of_link(body["compare"])
+    assert (given.get("params"), given.get("flops")) == (None, None)
+    assert given["samples"] == ["1280000"]

@@ -20,7 +20,7 @@ def _ended(script: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("code", [0, 1])
 def test_the_exit_status_and_all_that_was_said_arrive(code: int) -> None:
     said = "print('x' * 100_000); print('why', end='', file=sys.stderr)"
-    done = _ended(f"import sys; from runners.child.ending import leave; {said}; leave({code})")
+    done = _ended(f"import sys; from runners.child.start import leave; {said}; leave({code})")
     assert done.returncode == code
     assert done.stdout == "x" * 100_000 + "\n"
     assert done.stderr == "why"
@@ -29,7 +29,7 @@ def test_the_exit_status_and_all_that_was_said_arrive(code: int) -> None:
 def test_nothing_is_taken_apart() -> None:
     late = "atexit.register(print, 'taken apart')"
     assert (
-        _ended(f"import atexit; from runners.child.ending import leave; {late}; leave(0)").stdout
+        _ended(f"import atexit; from runners.child.start import leave; {late}; leave(0)").stdout
         == ""
     )
 
@@ -39,7 +39,7 @@ def test_workers_are_awaited(tmp_path: Path) -> None:
     script.write_text(
         "import multiprocessing, pathlib, sys, time\n"
         f"sys.path.insert(0, {str(ROOT)!r})\n"
-        "from runners.child.ending import leave\n"
+        "from runners.child.start import leave\n"
         "def work(path):\n"
         "    time.sleep(0.5)\n"
         "    pathlib.Path(path).write_text('done')\n"

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from runners.child.engines.lean import hidden
+from runners.child.start import hidden
 from tests.faults.outcomes import FULL
 from tests.fork_server import JAX, ROOT
 
 MODULES = """
 import json, sys
-from runners.child.engines import lean
-lean.import_keras()
+from runners.child import start
+start.import_keras()
 import keras
 from runners.child.samples import datasets
 digits = datasets.load("digits", 16, 0, 0)
-wrapped = [n for n in lean.WRAPPED if n in sys.modules]
+wrapped = [n for n in start.WRAPPED if n in sys.modules]
 print(json.dumps([keras.config.backend(), len(digits.train_x), wrapped]))
 """
 

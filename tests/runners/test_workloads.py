@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from runners.workloads import CATALOGUE, DATASETS, OPTIMIZERS, model_title, titles
+from runners.workloads import CATALOGUE, DATASETS, OPTIMIZERS, model_title, wide_resnet_params
+from tests.each import each
 from tests.faults.outcomes import FULL
 from tests.runners.networks import WEIGHTS_OF_ZERO, answer
 
@@ -16,7 +17,7 @@ def test_the_article_s_network_has_the_title_of_the_published_runs() -> None:
     assert model_title("wide-resnet", {"k": 1}) == "WideResNet-2M"
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "options", "title"),
     [
         ("mlp", {"units": 64}, "MLP 64-64"),
@@ -55,7 +56,7 @@ import json
 from dataclasses import replace
 import keras
 import numpy as np
-from runners.child.engines import optimizers
+from runners.workloads import networks
 from runners.child.samples import datasets
 from runners.workloads import CATALOGUE, DATASETS, build
 """
@@ -111,7 +112,7 @@ EVERY_BY_HAND: list[tuple[str, str, dict[str, Any], int]] = [
     ("resnet50", "synthetic-cifar10", {}, 25_636_712 - 2_049 * 1_000 + 2_049 * 10),
     ("wide-resnet", "synthetic-cifar100", {}, 103_465_028),  # article 002
     ("wide-resnet", "synthetic-cifar10", {"k": 1, "n": 2, "kernel": 3},
-     titles.wide_resnet_params(1, 2, 3, classes=10)),
+     wide_resnet_params(1, 2, 3, classes=10)),
     ("lstm", "synthetic-tokens", {},
      8_192 * 128 + 4 * 128 * (128 + 128 + 1) + (128 * 8_192 + 8_192)),
     ("transformer", "synthetic-tokens", {},
@@ -130,7 +131,7 @@ EVERY_BY_HAND: list[tuple[str, str, dict[str, Any], int]] = [
 LONGEST = (("vgg11", "synthetic-cifar10"), ("resnet50", "synthetic-cifar10"))
 """Networks that take long to build, and whose layers others have."""
 BY_HAND = [row for row in EVERY_BY_HAND if FULL or row[:2] not in LONGEST]
-ON_JAX = ("mlp", "simple-cnn", "lstm", "transformer") if FULL else ("lstm",)
+ON_JAX = ("mlp", "simple-cnn", "lstm", "transformer") if FULL else ("mlp",)
 SMALL_BY_HAND = [row for row in BY_HAND if row[0] in ON_JAX and row[-1] < 3_000_000]
 """JAX compiles each shape of each initialiser: the others take it half a minute."""
 
@@ -182,9 +183,9 @@ EVERY: dict[str, dict[str, int]] = {
     "row-transformer": {"layers": 1, "width": 32},
 }  # fmt: skip
 DEEP = {"vgg11", "resnet8", "wide-resnet", "vgg5", "resnet8-unnormalised", "row-lstm",
-        "row-transformer"}  # fmt: skip
+        "row-transformer", "mlp"}  # fmt: skip
 SMALL = EVERY if FULL else {n: o for n, o in EVERY.items() if n not in DEEP}
-"""Networks of many layers or steps take longest to trace: `make faults` has them."""
+"""Networks of many layers or steps take longest to trace, and JAX trains the perceptron."""
 SMALL_JAX: dict[str, dict[str, int]] = {name: {} for name in ON_JAX}
 """Of the sizes that were built before: initialisers of other shapes would be compiled anew."""
 
@@ -198,9 +199,9 @@ for name, options in SMALL.items():
     data = images if CATALOGUE[name].task == "images" else tokens
     x, y = datasets.make(data, 256, "train", seed=0)
     model = build(name, data, options)
-    model.compile(optimizers.make("adam", 0.003), loss)
+    model.compile(networks.optimizer("adam", 0.003), loss)
     losses[name] = model.fit(x, y, batch_size=32, epochs=4, verbose=0).history["loss"]
-made = [optimizers.make(name, 0.1) for name in ("sgd", "momentum", "nesterov", "adam")]
+made = [networks.optimizer(name, 0.1) for name in ("sgd", "momentum", "nesterov", "adam")]
 rules = [[type(o).__name__, getattr(o, "momentum", 0), getattr(o, "nesterov", False)] for o in made]
 """
 
@@ -234,7 +235,7 @@ refused = [
     said(build, "vgg11", digits, {}), said(build, "resnet50", digits, {}),
     said(build, "mlp", tokens, {}), said(build, "lstm", digits, {}),
     said(build, "transformer", tokens, {"width": 100, "heads": 3}),
-    said(optimizers.make, "lion", 0.1),
+    said(networks.optimizer, "lion", 0.1),
 ]
 model = build("resnet50", DATASETS["synthetic-cifar10"], {})
 sample = np.zeros((1, 32, 32, 3), np.uint8)

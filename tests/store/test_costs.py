@@ -23,6 +23,7 @@ from planner.store.kept import LEAST_BYTES, USUAL_BYTES, memory_limit_bytes
 from planner.store.sealed import accept, result_set, seal
 from planner.store.sealed.result_set import read_set, set_text
 from planner.store.sealed.seal import blank_seal
+from tests.each import each
 from tests.faults.outcomes import FULL
 from tests.store.build import (
     ABOUT,
@@ -80,7 +81,7 @@ def test_a_set_toml_made_to_be_slow_is_refused_before_it_is_parsed(
     assert len(ids(opened(tmp_path))) == 2
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         'title = "a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q.r.s"',

@@ -26,6 +26,7 @@ from planner.runs._records import complete
 from planner.store.sealed.commit import commit_runs
 from planner.suspects import suspects
 from tests.api.served import app, ask
+from tests.each import each
 from tests.faults.campaign import FULL
 from tests.store.build import a_set, ids, opened, reasons, row, sealed_table, together
 
@@ -90,7 +91,7 @@ def test_one_extreme_number_at_a_time_stops_no_answer(
     assert refused
 
 
-@pytest.mark.parametrize("column", NUMBERS, ids=lambda c: c.name)
+@each("column", NUMBERS)
 def test_both_ends_of_what_a_column_may_hold_are_stored_and_nothing_beyond(column: Column) -> None:
     least, most = column.span.least, column.span.most
     at = [_cast(column, most if most < 2**63 else 2**62)]

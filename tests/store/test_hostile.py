@@ -6,6 +6,7 @@ import errno
 import io
 import os
 import random
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,6 +38,10 @@ from tests.store.build import (
 )
 
 MUTANTS: Final = 3000 if FULL else 6
+CODES: Final = (errno.EIO, errno.EACCES, errno.ESTALE, errno.ELOOP)
+READS: Final = (0, 1, 2, 5)
+FAILURES: Final = [*product(CODES, READS)] if FULL else [*zip(CODES, READS, strict=True)]
+"""What a disk says, and after how many reads."""
 
 
 def _footer_at(data: bytes) -> int:
@@ -108,8 +113,7 @@ def test_the_first_byte_of_a_footer_takes_no_page_down(tmp_path: Path) -> None:
     assert (place / "bad.parquet").exists()
 
 
-@pytest.mark.parametrize("code", [errno.EIO, errno.EACCES, errno.ESTALE, errno.ELOOP])
-@pytest.mark.parametrize("after", [0, 1, 2, 5], ids=lambda n: f"after {n} reads")
+@pytest.mark.parametrize(("code", "after"), FAILURES)
 def test_a_disk_that_fails_at_any_read_costs_the_file_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, after: int
 ) -> None:

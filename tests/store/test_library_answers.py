@@ -13,23 +13,14 @@ from planner.core import Estimate
 from planner.core.slugs import slugs
 from planner.epochs import MOST_CHOSEN, options_of
 from planner.published import half_peak
-from planner.store import Store, queries
+from planner.store import queries
 from planner.store.catalog import read_catalog
-from planner.store.disk.folders import Folder
-from tests.shipped import ROOT, STEP
+from tests.shipped import ROOT, STEP, library
 
 CATALOG = read_catalog(ROOT / "data" / "catalog").catalog
 TODAY = date(2026, 11, 23)
 EPOCHS = "137"
 SAMPLES = "100000"
-
-
-@functools.cache
-def library() -> Store:
-    """What ships, the published library with it."""
-    known = Store((Folder(path=ROOT / "data" / "results", label="shipped", kind="shipped"),))
-    known.refresh()
-    return known
 
 
 @functools.cache

@@ -22,6 +22,7 @@ from planner.runs import (
     table_from_rows,
 )
 from planner.runs._records import complete
+from tests.each import each
 from tests.store.build import NOON, full_row, row
 
 NAN, INFINITE = float("nan"), float("inf")
@@ -57,12 +58,12 @@ def test_the_run_id_does_not_depend_on_nulls() -> None:
     assert run_id(nulls | row()) == run_id(row())
 
 
-@pytest.mark.parametrize("name", IDENTITY)
+@each("name", IDENTITY)
 def test_every_identity_column_changes_the_run_id(name: str) -> None:
     assert run_id(full_row() | {name: None}) != run_id(full_row())
 
 
-@pytest.mark.parametrize("name", sorted(set(BY_NAME) - set(IDENTITY)))
+@each("name", sorted(set(BY_NAME) - set(IDENTITY)))
 def test_no_other_column_changes_the_run_id(name: str) -> None:
     assert run_id(full_row() | {name: None}) == run_id(full_row())
 
@@ -120,7 +121,7 @@ def test_a_diverged_loss_is_a_fact_and_is_kept() -> None:
 # -- single values -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value", "message"),
     [
         ("model", 5, "is 5; it must be text."),
@@ -145,6 +146,16 @@ def test_a_diverged_loss_is_a_fact_and_is_kept() -> None:
         ("workers", -1, "is -1 workers. It must not be negative."),
         ("recorded_at", NOON.replace(tzinfo=None), "it must be a time with a time zone."),
         ("recorded_at", "2026-03-01", "is '2026-03-01'; it must be a time with a time zone."),
+        (
+            "recorded_at",
+            datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=14))),
+            "is '0001-01-01T00:00:00+14:00', beyond the calendar in UTC.",
+        ),
+        (
+            "recorded_at",
+            datetime(9999, 12, 31, 23, tzinfo=timezone(timedelta(hours=-2))),
+            "beyond the calendar in UTC.",
+        ),
         ("extra", "{", "is not JSON (Expecting property name"),
         ("extra", "[1]", "is JSON but not an object. Write {...}."),
         ("extra", '{"a": NaN}', "is not JSON (NaN is not a JSON value). Write a JSON object."),
@@ -169,7 +180,7 @@ def test_zero_workers_are_a_fact() -> None:
 # -- nested records ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value", "message"),
     [
         ("epochs", {"epoch": 1}, "is dict; it must be a list of records."),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from planner.answers.runs import suspects_of, with_priors
@@ -31,8 +32,11 @@ from tests.faults.campaign import Child
 from tests.faults.outcomes import FULL
 from tests.store.build import a_set, folder, ids, row, rows, together
 
-KILLS: Final = 200 if FULL else 4
-DAMAGES: Final = 200 if FULL else 4
+KILLS: Final = 200 if FULL else 2
+MORE_SETS: Final = 30 if FULL else 6
+DAMAGES: Final = 200 if FULL else 2
+PAGE: Final = 13
+"""Rows of a page: the runs of `results` take three of them."""
 
 
 @pytest.fixture(autouse=True)
@@ -43,10 +47,10 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
-@pytest.fixture
-def results(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Measured, published and failed runs, trials, a copy and a contradiction, in five sets."""
-    root = tmp_path / "results"
+    root = tmp_path_factory.mktemp("made") / "results"
     for n, model in enumerate(("ResNet-50", "BERT", "Net")):
         many = [
             row(repeat=i, model=model, dataset="D", system_name=f"Card {i % 3}", step_s=0.1 + i,
@@ -64,6 +68,25 @@ def results(tmp_path: Path) -> Path:
     return root
 
 
+@pytest.fixture
+def results(made: Path) -> Iterator[Path]:
+    """A copy for one test, in the same place for all: answers name the place."""
+    place = made.parent / "copy" / "results"
+    shutil.copytree(made, place)
+    yield place
+    shutil.rmtree(place)
+
+
+@pytest.fixture(scope="module")
+def expected(made: Path) -> dict[str, Any]:
+    """All answers from memory for `results` as they are made."""
+    place = made.parent / "copy" / "results"
+    shutil.copytree(made, place)
+    whole = answers(in_memory(place))
+    shutil.rmtree(place)
+    return whole
+
+
 def in_file(root: Path, **more: Any) -> Store:  # noqa: ANN401 - whatever a store takes
     """A refreshed store that keeps at most 10 runs in memory."""
     store = Store([folder(root)], most_in_memory=10, **more)
@@ -76,6 +99,14 @@ def in_memory(root: Path, **more: Any) -> Store:  # noqa: ANN401
     store = Store([folder(root)], most_in_memory=float("inf"), **more)
     store.refresh()
     return store
+
+
+def _pages(ask: Callable[[int, int], pa.Table]) -> list[list[dict[str, Any]]]:
+    """The rows of every page, and of none behind the last."""
+    pages: list[list[dict[str, Any]]] = []
+    while not pages or pages[-1]:
+        pages.append(ask(PAGE, PAGE * len(pages)).to_pylist())
+    return pages
 
 
 def answers(store: Store) -> dict[str, Any]:
@@ -101,8 +132,8 @@ def answers(store: Store) -> dict[str, Any]:
         "checked": list(queries.checked_workloads(store).items()),
         "library": [queries.library_rows(store, name) for name in names],
         "facets": [[(f, list(o.items())) for f, o in found.items()] for found in facets],
-        "table": [queries.table(store, {}, 5, k).to_pylist() for k in range(0, 40, 5)],
-        "listed": [queries.listed(store, {}, 5, k).to_pylist() for k in range(0, 40, 5)],
+        "table": _pages(lambda *page: queries.table(store, {}, *page)),
+        "listed": _pages(lambda *page: queries.listed(store, {}, *page)),
         "explored": queries.sampled_runs(store, {}).to_pylist(),
         "work": queries.work(store, {}),
         "suspects": suspects_of(store),
@@ -121,11 +152,13 @@ def _let_go(store: Store) -> None:
     gc.collect()
 
 
-def test_every_answer_is_that_of_memory_and_results_are_not_touched(results: Path) -> None:
+def test_every_answer_is_that_of_memory_and_results_are_not_touched(
+    results: Path, expected: dict[str, Any]
+) -> None:
     before = _untouched(results)
     store = in_file(results)
     assert store.in_file
-    assert answers(store) == answers(in_memory(results))
+    assert answers(store) == expected
     assert _untouched(results) == before
 
 
@@ -150,13 +183,13 @@ def _reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_a_restart_reads_no_result_file_again(
-    results: Path, monkeypatch: pytest.MonkeyPatch
+    results: Path, monkeypatch: pytest.MonkeyPatch, expected: dict[str, Any]
 ) -> None:
     _let_go(in_file(results))
     read = _reads(monkeypatch)
     store = in_file(results)
     assert read == []
-    assert answers(store) == answers(in_memory(results))
+    assert answers(store) == expected
 
 
 def test_a_server_beside_another_copies_its_file(
@@ -195,16 +228,21 @@ def _replace(root: Path) -> None:
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
-@pytest.mark.parametrize("change", [_add, _remove, _remove_the_shown_copy, _replace])
-@pytest.mark.parametrize("running", [True, False])
+CHANGES: Final = [
+    *((change, True) for change in (_add, _remove_the_shown_copy)),
+    *((change, False) for change in (_remove, _replace)),
+    *([(_remove, True), (_add, False), (_remove_the_shown_copy, False)] if FULL else []),
+]
+"""What changes, and whether the store runs on: a running one trusts name, size, time and inode."""
+
+
+@pytest.mark.parametrize(("change", "running"), CHANGES)
 def test_changes_are_seen_by_a_running_store_and_by_the_next(
     results: Path, change: Callable[[Path], None], *, running: bool
 ) -> None:
     store = in_file(results)
     if not running:
         _let_go(store)
-    if running and change is _replace:
-        pytest.skip("a running store trusts name, size, time and inode")
     change(results)
     store = store if running else in_file(results)
     store.refresh()
@@ -212,19 +250,17 @@ def test_changes_are_seen_by_a_running_store_and_by_the_next(
 
 
 def test_totals_of_many_workloads_are_those_of_each(
-    results: Path, monkeypatch: pytest.MonkeyPatch
+    results: Path, monkeypatch: pytest.MonkeyPatch, expected: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(reader, "_MOST_RENEWED", 0)
-    whole = answers(in_file(results))
-    monkeypatch.setattr(reader, "_MOST_RENEWED", 1_000)
-    assert answers(in_file(results)) == whole
+    monkeypatch.setattr(reader, "_MOST_RENEWED", 0)  # the other tests renew each
+    assert answers(in_file(results)) == expected
 
 
 def test_a_load_in_many_parts_ends_with_the_same_totals(
-    results: Path, monkeypatch: pytest.MonkeyPatch
+    results: Path, monkeypatch: pytest.MonkeyPatch, expected: dict[str, Any]
 ) -> None:
     monkeypatch.setattr(reader, "CHUNK", 1)
-    assert answers(in_file(results)) == answers(in_memory(results))
+    assert answers(in_file(results)) == expected
 
 
 def _loads(say: Callable[[str], None], results: Path, cache: Path) -> None:
@@ -237,7 +273,7 @@ def _loads(say: Callable[[str], None], results: Path, cache: Path) -> None:
 
 
 def test_a_file_killed_at_any_moment_gives_right_answers(results: Path, cache: Path) -> None:
-    for n in range(30):
+    for n in range(MORE_SETS):
         a_set(results, [row(model=f"M{n % 4}", repeat=n, step_s=1.0 + n)], slug=f"more{n}")
     expected, draw = answers(in_memory(results)), random.Random(20260301)
     began = time.perf_counter()
@@ -271,8 +307,7 @@ def _damages(file: Path) -> Iterator[Callable[[], object]]:
         yield lambda at=at: other_bytes(at)  # type: ignore[misc]
 
 
-def test_a_damaged_file_is_made_anew(results: Path, cache: Path) -> None:
-    expected = answers(in_memory(results))
+def test_a_damaged_file_is_made_anew(results: Path, cache: Path, expected: dict[str, Any]) -> None:
     _let_go(in_file(results))
     [file] = cache.rglob(f"*{runs_file.SUFFIX}")
     whole = file.read_bytes()
@@ -287,10 +322,12 @@ def test_a_damaged_file_is_made_anew(results: Path, cache: Path) -> None:
             other.rename(file)
 
 
-def test_a_broken_instance_leaves_the_file(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_instance_leaves_the_file(
+    results: Path, monkeypatch: pytest.MonkeyPatch, expected: dict[str, Any]
+) -> None:
     """A bad result file invalidates DuckDB's instance, not what it holds."""
     store = in_file(results)
-    expected, read = answers(in_memory(results)), _reads(monkeypatch)
+    read = _reads(monkeypatch)
     store._recover(duckdb.FatalException("database has been invalidated"))
     store.refresh(wait=True)
     assert store.in_file
@@ -299,14 +336,14 @@ def test_a_broken_instance_leaves_the_file(results: Path, monkeypatch: pytest.Mo
 
 
 def test_a_folder_of_another_program_is_never_read(
-    results: Path, monkeypatch: pytest.MonkeyPatch
+    results: Path, monkeypatch: pytest.MonkeyPatch, expected: dict[str, Any]
 ) -> None:
     _let_go(in_file(results))
     monkeypatch.setattr(runs_file, "_program", lambda _: "another")
     read = _reads(monkeypatch)
     store = in_file(results)
     assert read != []
-    assert answers(store) == answers(in_memory(results))
+    assert answers(store) == expected
 
 
 def test_a_viewer_never_gets_the_file_of_another(results: Path) -> None:
@@ -405,12 +442,12 @@ def test_the_first_runs_of_each_kind_stand_for_all(results: Path) -> None:
 
 
 def test_without_a_place_on_disk_runs_stay_in_memory(
-    results: Path, monkeypatch: pytest.MonkeyPatch
+    results: Path, monkeypatch: pytest.MonkeyPatch, expected: dict[str, Any]
 ) -> None:
     monkeypatch.setenv("EPOCHWISE_CACHE", "/dev/null")
     store = in_file(results)
     assert not store.in_file
-    assert answers(store) == answers(in_memory(results))
+    assert answers(store) == expected
 
 
 def test_a_disk_without_room_leaves_files_waiting_and_says_so(
@@ -437,11 +474,13 @@ _MANY: Final = (
 )
 
 
-def test_a_question_beyond_the_memory_says_so_and_the_next_is_answered(results: Path) -> None:
+def test_a_question_beyond_the_memory_says_so_and_the_next_is_answered(
+    results: Path, expected: dict[str, Any]
+) -> None:
     store = in_file(results, memory_bytes=100_000_000)
     with pytest.raises(LimitError, match=r"more than the 0\.1 GB .* raise EPOCHWISE_MEMORY_GB"):
         store.rows(_MANY)
-    assert answers(store) == answers(in_memory(results))
+    assert answers(store) == expected
 
 
 def test_a_full_disk_during_a_question_says_so(

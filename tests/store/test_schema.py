@@ -18,6 +18,7 @@ from planner.runs import (
     table_from_rows,
 )
 from planner.store import sql
+from tests.each import each
 from tests.store.build import full_row, row
 
 CHOSEN = [c for c in COLUMNS if c.choices]
@@ -66,23 +67,23 @@ def test_every_column_can_hold_a_value() -> None:
     assert [name for name, value in kept.items() if value is None] == []
 
 
-@pytest.mark.parametrize("column", REQUIRED, ids=_name)
+@each("column", REQUIRED)
 def test_a_required_column_may_not_be_missing(column: Column) -> None:
     assert _told(**{column.name: None})[column.name] == "is missing. Every run needs it."
 
 
-@pytest.mark.parametrize("column", CHOSEN, ids=_name)
+@each("column", CHOSEN)
 def test_a_choice_outside_the_list_is_told_the_list(column: Column) -> None:
     message = _told(**{column.name: "something else"})[column.name]
     assert message == f"is 'something else'; it must be one of {', '.join(column.choices)}."
 
 
-@pytest.mark.parametrize("column", ABOVE_ZERO, ids=_name)
+@each("column", ABOVE_ZERO)
 def test_zero_is_refused_where_a_number_must_be_above_it(column: Column) -> None:
     assert "It must be above 0" in _told(**{column.name: 0})[column.name]
 
 
-@pytest.mark.parametrize("column", NOT_BELOW_ZERO, ids=_name)
+@each("column", NOT_BELOW_ZERO)
 def test_below_zero_is_refused_where_zero_is_the_least(column: Column) -> None:
     assert "It must not be negative" in _told(**{column.name: -1})[column.name]
 

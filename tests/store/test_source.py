@@ -6,9 +6,8 @@ import ast
 from pathlib import Path
 from typing import Final
 
-import pytest
-
 from planner.store import export, sql
+from tests.each import each
 from tests.trees import calls, nodes
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -82,7 +81,7 @@ def _texts() -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize("name", [n for n, t in _texts().items() if "read_parquet" in t])
+@each("name", [n for n, t in _texts().items() if "read_parquet" in t])
 def test_a_parquet_file_is_read_by_its_path_never_by_a_pattern(name: str) -> None:
     text = _texts()[name]
     for call in text.split("read_parquet(")[1:]:

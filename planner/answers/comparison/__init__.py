@@ -1,36 +1,25 @@
 """The comparison of hardware as a question: parameters, rows of the answer, saved answers.
 
-`_parameters` reads a query, `_description` a described workload, `facts` the store's data on the
-job, and `question` passes them to `planner.compare`. `_tables` gives the rows; `_snapshot` and
-`saved` keep an answer, so that a later one can show what has changed. `_choices` lists the options
-to choose from.
+`_parameters` reads a query and a described workload, `facts` the store's data on the job, and
+`question` passes them to `planner.compare`. `_tables` gives the rows of the answer and of the
+options to choose from. `_snapshot` and `saved` keep an answer; a later one shows what has changed.
 """
 
-from planner.answers.comparison._choices import (
-    TERMS,
-    Choice,
-    ChoiceFilter,
-    choices_of,
-    narrowed_choices,
-)
-from planner.answers.comparison._description import (
-    DESCRIBED,
-    DESCRIPTION,
-    FORMATS,
-    RESNET_50_FLOPS,
-    TRAINED_IN,
-    network_values,
-)
 from planner.answers.comparison._parameters import (
     ALWAYS,
     ASSUMED,
     BY_NAME,
     COMPARE,
+    DESCRIBED,
+    DESCRIPTION,
     DISPLAY,
+    FORMATS,
     HOUR_S,
     MOST_HOURS,
+    RESNET_50_FLOPS,
     STATED,
     TARIFF,
+    TRAINED_IN,
     CompareParameters,
     asks,
     compare_parameters,
@@ -39,18 +28,18 @@ from planner.answers.comparison._parameters import (
     moment_of,
     moment_text,
     moment_words,
+    network_values,
     usual_epochs,
     with_job,
 )
-from planner.answers.comparison._problems import (
-    answered_whole,
-    problems_of,
-    too_many,
-    with_own,
-)
 from planner.answers.comparison._snapshot import changes, made_text, snapshot_of
 from planner.answers.comparison._tables import (
+    TERMS,
+    Choice,
+    ChoiceFilter,
+    choices_of,
     end_of,
+    narrowed_choices,
     option_rows,
     samples_per_s_of,
     source_rows,
@@ -73,6 +62,9 @@ from planner.answers.comparison.question import (
     Facts,
     Offered,
     Request,
+    answered_whole,
+    too_many,
+    with_own,
 )
 from planner.answers.comparison.saved import (
     Saved,

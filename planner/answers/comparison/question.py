@@ -432,3 +432,26 @@ def _middle_batch(facts: Facts) -> float | None:
     if law is None or isinstance(law, Refusal):
         return None
     return float(min(max(law.critical_batch_size.value, law.batch[0]), law.batch[-1]))
+
+
+def answered_whole(
+    request: Request, facts: Facts, today: date, shown: Offered | None = None
+) -> Answered:
+    """Return `answered`, without notes on offers left out where the user chose the options.
+
+    Args:
+        request: the question.
+        facts: the data on the job.
+        today: for the age of prices.
+        shown: the options to choose from, where already computed.
+    """
+    shown = offered(request, facts, today) if shown is None else shown
+    answer = answered(request, facts, today, shown)
+    # A shared link names the default options; they are no choice of the user either.
+    if not request.options or answer.comparison is None or answer.chosen == shown.usual:
+        return answer
+    question = answer.comparison.question
+    omitted = left_out(facts.catalog, all_rates(request))
+    notes = tuple(n for n in question.notes if n not in omitted)
+    comparison = replace(answer.comparison, question=replace(question, notes=notes))
+    return replace(answer, comparison=comparison)

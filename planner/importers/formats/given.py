@@ -28,6 +28,11 @@ MOST_CHARACTERS: Final = 200
 MOST_DEPTH: Final = 20
 """Brackets within brackets of a JSON text."""
 MOST_PROBLEMS: Final = 50
+_PACKED: Final = {
+    b"PK\x03\x04": "zip", b"PK\x05\x06": "zip", b"\x1f\x8b": "gzip", b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd",
+}  # fmt: skip
+"""First bytes of archives: none is unpacked here, however large it would become."""
 _TEXTS: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _BRACKETS: Final = re.compile(rb"[\[\]{}]")
 
@@ -85,6 +90,10 @@ def text_of(given: Given, name: str | None = None) -> str:
     if len(data) > MOST_BYTES:
         raise SourceError(
             name, [Text("it is larger than {most_bytes:,} bytes. Split it.", most_bytes=MOST_BYTES)]
+        )
+    if packed := next((kind for start, kind in _PACKED.items() if data.startswith(start)), None):
+        raise SourceError(
+            name, [Text("it is packed as {packed}. Unpack it and give its files.", packed=packed)]
         )
     try:
         return data.decode("utf-8-sig")

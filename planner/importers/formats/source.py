@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from planner.core import Text
 from planner.importers.formats.given import MOST_BYTES, Given
-from planner.runs import BY_NAME, REAL, WHOLE
+from planner.importers.formats.times import moment
+from planner.runs import BY_NAME, REAL, TIME, WHOLE
 
 Row = Mapping[str, Any]
 _INTEGER: Final = re.compile(r"[+-]?\d{1,19}")
@@ -92,13 +93,19 @@ def rises(evaluations: Sequence[Mapping[str, Any]]) -> bool:
     return all(b["step"] > a["step"] for a, b in itertools.pairwise(evaluations))
 
 
-def typed(name: str, text: str) -> tuple[Any, str | None]:
-    """Return the cell of column `name` as its type and the problem of a wrong one."""
+def typed(name: str, text: str, time_way: str = "") -> tuple[Any, str | None]:
+    """Return the cell of column `name` as its type and the problem of a wrong one.
+
+    Times are ISO 8601 in UTC; `time_way` is the zone or unit of those that state none.
+    """
     column = BY_NAME.get(name)
     if column is None:
         return None, Text("{name}: is not a column of runs (docs/records.md).", name=name)
     if column.group == "nested" or name in {"run_id", "schema_version"}:
         return None, Text("{name}: cannot be stated. It follows from the run.", name=name)
+    if column.type == TIME:
+        when, wrong = moment(text, time_way)
+        return when, None if wrong is None else Text("{name}: {wrong}", name=name, wrong=wrong)
     value: Any = text
     wanted = ""
     if column.type in (WHOLE, REAL):

@@ -106,7 +106,10 @@ def stamp_of_text(text: str) -> float:
     full = f"{text}T00:00:00Z" if len(text) == len("2027-01-31") else text
     if not _STAMP.fullmatch(full):
         raise ValueError("use 2027-01-31 or 2027-01-31T12:00:00Z")
-    return datetime.strptime(full, _TIME).replace(tzinfo=UTC).timestamp()
+    try:
+        return datetime.strptime(full, _TIME).replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        raise ValueError("the calendar has no such day or time") from None
 
 
 def group_problem(groups: Iterable[str]) -> Text | None:

@@ -186,6 +186,8 @@ def _compared(
         path = kept.get(run, folder / f"{run}.parquet")
         if run in kept or path.exists():
             places.setdefault(path, []).append(run)
+    if not places:
+        return set(), []
     moved: list[str] = []
     rows, paths, theirs = list[int](), list[Path](), [ARROW_SCHEMA.empty_table()]
     for path, runs in places.items():

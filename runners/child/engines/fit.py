@@ -14,11 +14,12 @@ from typing import Any
 
 import keras
 
-from runners.child.engines import backend, optimizers
+from runners.child.engines import backend
 from runners.child.engines.pace import Steps
 from runners.child.samples.datasets import Data, PngFolder
 from runners.child.samples.feeds import for_fit, samples_of, steps_of
 from runners.plan.cases import Case
+from runners.workloads import networks
 
 Send = Callable[..., None]
 
@@ -28,7 +29,7 @@ def train(
 ) -> dict[str, Any]:
     """Train the case, sending `training` and each `epoch`; return summary columns."""
     model.compile(
-        optimizer=optimizers.make(case.optimizer, case.learning_rate),
+        optimizer=networks.optimizer(case.optimizer, case.learning_rate),
         loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
         metrics=["accuracy"],
         jit_compile=case.jit,

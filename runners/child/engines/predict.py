@@ -17,9 +17,9 @@ from typing import Any, Final
 import keras
 import numpy as np
 
-from runners.child.engines import optimizers
 from runners.child.samples.datasets import Data
 from runners.plan.cases import Case
+from runners.workloads import networks
 
 Forward = Callable[[np.ndarray], np.ndarray]
 
@@ -109,7 +109,7 @@ def _distillation(targets: Any, logits: Any) -> Any:  # noqa: ANN401 - tensors o
 def _fit(model: keras.Model, x: np.ndarray, y: np.ndarray, loss: Loss, seen: int) -> None:
     # Many steps per call into the framework: a step is far shorter than the call's overhead.
     steps = 1 if keras.backend.backend() == "torch" else STEPS_A_CALL  # the limit on torch
-    model.compile(optimizers.make("adam", LEARNING_RATE), loss, steps_per_execution=steps)
+    model.compile(networks.optimizer("adam", LEARNING_RATE), loss, steps_per_execution=steps)
     epochs = max(1, seen // len(x))
     model.fit(x[:seen], y[:seen], batch_size=BATCH, epochs=epochs, verbose=0)
 

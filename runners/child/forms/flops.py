@@ -141,9 +141,33 @@ def _dense(layer: Any) -> int:  # noqa: ANN401 - each has its layer's type
 
 def _convolution(layer: Any) -> int:  # noqa: ANN401
     """Return the FLOP of a convolution: each weight once per pixel of the output."""
+    return 2 * _pixels(layer, layer.output) * _size(layer.kernel)
+
+
+def _transposed(layer: Any) -> int:  # noqa: ANN401
+    """Return the FLOP of a transposed convolution: each weight once per pixel of the input."""
+    return 2 * _pixels(layer, layer.input) * _size(layer.kernel)
+
+
+def _separable(layer: Any) -> int:  # noqa: ANN401
+    """Return the FLOP of a depthwise and a pointwise convolution, per pixel of the output."""
+    each = _size(layer.depthwise_kernel) + _size(layer.pointwise_kernel)
+    return 2 * _pixels(layer, layer.output) * each
+
+
+def _pixels(layer: Any, tensor: Any) -> int:  # noqa: ANN401 - a convolution, a tensor of Keras
     last = layer.data_format == "channels_last"
-    pixels = layer.output.shape[1:-1] if last else layer.output.shape[2:]
-    return 2 * int(math.prod(pixels)) * _size(layer.kernel)
+    return int(math.prod(tensor.shape[1:-1] if last else tensor.shape[2:]))
+
+
+def _distributed(layer: Any) -> int:  # noqa: ANN401
+    """Return the FLOP of a dense layer or convolution at every place of a sequence."""
+    inner = layer.layer
+    if not isinstance(inner, (keras.layers.Dense, *_CONVOLUTIONS)):
+        return 0
+    if getattr(inner, "data_format", "channels_last") != "channels_last":
+        return 0
+    return 2 * int(math.prod(layer.output.shape[1:-1])) * _size(inner.kernel)
 
 
 def _einsum(layer: Any) -> int:  # noqa: ANN401
@@ -157,12 +181,26 @@ def _einsum(layer: Any) -> int:  # noqa: ANN401
 
 def _recurrent(layer: Any) -> int:  # noqa: ANN401
     """Return the FLOP of all gates, from input and state, for all places of the sequence."""
-    return 2 * int(layer.input.shape[1]) * _size(layer.cell.kernel) + _state(layer)
+    kernels = sum(_size(cell.kernel) for cell in _cells(layer))
+    return 2 * _places(layer) * kernels + _state(layer)
 
 
 def _state(layer: Any) -> int:  # noqa: ANN401
     """Return the FLOP of a recurrent layer's products with its state, for all places."""
-    return 2 * int(layer.input.shape[1]) * _size(layer.cell.recurrent_kernel)
+    return 2 * _places(layer) * sum(_size(cell.recurrent_kernel) for cell in _cells(layer))
+
+
+def _cells(layer: Any) -> list[Any]:  # noqa: ANN401
+    """Return the cell of a recurrent layer, or both of a bidirectional one; [] for other kinds."""
+    if not isinstance(layer, keras.layers.Bidirectional):
+        return [layer.cell]
+    both = (layer.forward_layer, layer.backward_layer)
+    return [inner.cell for inner in both if isinstance(inner, _SIMPLE)]
+
+
+def _places(layer: Any) -> int:  # noqa: ANN401
+    inputs = keras.tree.flatten(layer.input)
+    return int(inputs[0].shape[1])
 
 
 def _through_state(layer: Any) -> int:  # noqa: ANN401 - any layer or operation of Keras
@@ -173,24 +211,54 @@ def _through_state(layer: Any) -> int:  # noqa: ANN401 - any layer or operation 
 
 
 def _attention(layer: Any) -> int:  # noqa: ANN401
-    """Return the FLOP of self-attention: projections, all pairs of places, weighted values.
+    """Return the FLOP of attention: projections, all pairs of places, weighted values.
 
-    A causal mask hides half of the products, but they are computed.
+    The second input has the places of keys and values; of self-attention it is the first one. A
+    causal mask hides half of the products, but they are computed.
     """
-    length = int(layer.output.shape[1])
-    matrices = [w for w in layer.trainable_weights if len(w.shape) == 3]
     value = layer.value_dim or layer.key_dim
-    products = length * length * int(layer.num_heads * (layer.key_dim + value))
-    return 2 * (length * sum(map(_size, matrices)) + products)
+    pairs = int(layer.num_heads * (layer.key_dim + value))
+    return _attending(layer, pairs)
 
 
-_RECURRENT: Final = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
+def _grouped_attention(layer: Any) -> int:  # noqa: ANN401
+    """Return the same of attention whose heads have keys and values in common."""
+    return _attending(layer, int(layer.num_query_heads * 2 * layer.head_dim))
+
+
+def _attending(layer: Any, each_pair: int) -> int:  # noqa: ANN401
+    """Return the FLOP of projections, and of `each_pair` multiply-adds per pair of places."""
+    inputs = keras.tree.flatten(layer.input)
+    both = inputs[0], inputs[min(1, len(inputs) - 1)]
+    here, there = (int(math.prod(tensor.shape[1:-1])) for tensor in both)
+    at_query, at_keys = _kernels(layer, "query", "output"), _kernels(layer, "key", "value")
+    return 2 * (here * at_query + there * at_keys + here * there * each_pair)
+
+
+def _kernels(layer: Any, *names: str) -> int:  # noqa: ANN401
+    """Return the weights of these projections of an attention layer."""
+    return sum(_size(getattr(layer, f"_{name}_dense").kernel) for name in names)
+
+
+_SIMPLE: Final = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
+_RECURRENT: Final = (*_SIMPLE, keras.layers.Bidirectional)
+_CONVOLUTIONS: Final = (keras.layers.Conv1D, keras.layers.Conv2D, keras.layers.Conv3D)
 _COUNTS: Final[tuple[tuple[Any, Callable[[Any], int]], ...]] = (
     (keras.layers.Dense, _dense),
-    ((keras.layers.Conv1D, keras.layers.Conv2D, keras.layers.DepthwiseConv2D), _convolution),
+    (
+        (keras.layers.Conv1DTranspose, keras.layers.Conv2DTranspose, keras.layers.Conv3DTranspose),
+        _transposed,
+    ),
+    ((keras.layers.SeparableConv1D, keras.layers.SeparableConv2D), _separable),
+    (
+        (*_CONVOLUTIONS, keras.layers.DepthwiseConv1D, keras.layers.DepthwiseConv2D),
+        _convolution,
+    ),
     (keras.layers.EinsumDense, _einsum),
+    (keras.layers.TimeDistributed, _distributed),
     (_RECURRENT, _recurrent),
     (keras.layers.MultiHeadAttention, _attention),
+    (keras.layers.GroupQueryAttention, _grouped_attention),
 )
 
 

@@ -23,13 +23,13 @@ from typing import Any, Final
 import keras
 import tensorflow as tf
 
-from runners.child.engines import loop, optimizers
+from runners.child.engines import loop
 from runners.child.engines.pace import lap
 from runners.child.forms import flops
 from runners.child.samples.datasets import Data, PngFolder
 from runners.child.samples.feeds import for_loop
 from runners.plan.cases import Case
-from runners.workloads.towers import NAME
+from runners.workloads import networks
 
 TIMED: Final = 5
 """Measurements of the time of a part alone; the median counts."""
@@ -98,7 +98,7 @@ def by_stage(case: Case, model: keras.Model, devices: Sequence[str]) -> Split:
 
 def by_branch(case: Case, model: keras.Model, devices: Sequence[str]) -> Split:
     """Return the towers in turn on the devices, and the joining layers on the first one."""
-    ends = [layer.output for layer in model.layers if layer.name.startswith(NAME)]
+    ends = [layer.output for layer in model.layers if layer.name.startswith(networks.TOWER)]
     towers = [keras.Model(model.input, end, name=f"branch_{i}") for i, end in enumerate(ends)]
     joined = keras.Model(ends, model.output, name="joined")
     places = itertools.cycle(devices)
@@ -205,7 +205,7 @@ def _placed(case: Case, model: keras.Model, device: str) -> Part:
     """Return a copy of the layers whose weights and optimiser are on a device."""
     with tf.device(device):
         copy = keras.models.clone_model(model)
-        optimizer = optimizers.make(case.optimizer, case.learning_rate)
+        optimizer = networks.optimizer(case.optimizer, case.learning_rate)
         optimizer.build(copy.trainable_variables)
     copy.set_weights(model.get_weights())
     return Part(device=device, model=copy, optimizer=optimizer)

@@ -52,7 +52,7 @@ def rebuilt(model: keras.Model, change: Change) -> keras.Model:
 def in_precision(model: keras.Model, policy: str) -> keras.Model:
     """Return a copy with weights and computing in a Keras policy, without training state.
 
-    The logits stay float32, as in this project under every policy (`workloads.parts.logits`).
+    The logits stay float32, as in this project under every policy (`workloads.networks.logits`).
     """
 
     def cast(layer: keras.layers.Layer, config: dict[str, Any]) -> None:

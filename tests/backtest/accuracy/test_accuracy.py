@@ -12,10 +12,13 @@ import numpy as np
 import pytest
 
 from backtest.accuracy import verdicts
-from backtest.accuracy.file import read_accuracy
-from backtest.accuracy.sentences import BY_FLOPS, FIRST, FROM_FLOPS, SHEET
+from backtest.accuracy.public_data import read_accuracy
 from backtest.accuracy.targets import INTERIOR, TARGETS, TWICE
 from backtest.accuracy.verdicts import (
+    BY_FLOPS,
+    FIRST,
+    FROM_FLOPS,
+    SHEET,
     accuracy_of,
     ours,
     per_cent,
@@ -37,6 +40,7 @@ from backtest.questions.figure import (
 )
 from planner.answers import RULES
 from planner.fits import BASES
+from tests.each import each
 
 SHIPPED: Final = Path(__file__).parents[3] / "data" / "accuracy.parquet"
 ROW: Final = Row(
@@ -216,7 +220,7 @@ def test_records_have_every_column_and_no_nan(shipped: list[Row]) -> None:
         assert all(not (isinstance(v, float) and np.isnan(v)) for v in record.values())
 
 
-@pytest.mark.parametrize(
+@each(
     ("share", "text"),
     [(0.0, "0 %"), (0.0054, "0.54 %"), (0.0298, "3.0 %"), (0.0996, "10 %"), (0.122, "12 %"),
      (1.0, "100 %"), (8.37, "837 %")],

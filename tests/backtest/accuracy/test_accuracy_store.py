@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from backtest.accuracy.file import read_accuracy
-from backtest.accuracy.public_data import parquet_bytes, write_accuracy
+from backtest.accuracy.public_data import parquet_bytes, read_accuracy, write_accuracy
 from backtest.questions.figure import Row, columns_of
 from tests.backtest.accuracy.test_accuracy import ROW
 

@@ -8,13 +8,13 @@ from typing import Final
 
 import pytest
 
-from backtest.accuracy.file import Stopwatch, read_seconds, write_seconds
 from backtest.accuracy.page import (
     Timing,
     per_thousand,
     seconds_of,
     seconds_page,
 )
+from backtest.accuracy.public_data import Stopwatch, read_seconds, write_seconds
 from backtest.questions.figure import MEAN
 from backtest.questions.source_table import Origin
 from tests.backtest.accuracy.test_accuracy import ROW

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from backtest.accuracy.file import read_accuracy, read_seconds
+from backtest.accuracy.public_data import read_accuracy, read_seconds
 from backtest.commands import backtest as command
 from backtest.questions import (
     batch,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from backtest.accuracy.file import read_accuracy
+from backtest.accuracy.public_data import read_accuracy
 from backtest.questions import regret
 from backtest.questions.figure import MEAN
 from backtest.questions.source_table import PUBLIC_DATA, PublicData

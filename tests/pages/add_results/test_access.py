@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.visitor import permission
-from planner.store.disk.access import Access
+from planner.store.disk.access import Access, set_access
 from planner.store.disk.audit import Entry, audit_folder, entries, record
 from planner.store.disk.secrets import SHARES, TOKENS
 from planner.store.visibility import access_of
@@ -86,8 +86,15 @@ def test_an_embargo_needs_a_day_and_ends_on_it(
     assert access_of(server / "results" / SLUG) == Access(groups=frozenset({TEAM}))
     shown = sound(shown.date_input[0].set_value(date(2020, 1, 31)).run())
     shown = pressed(shown, "save")
-    assert "seen by everyone" in shown.success[0].value
+    assert "is past, so everyone would see the set" in shown.warning[0].value
+    assert access_of(server / "results" / SLUG) == Access(groups=frozenset({TEAM}))
+    later = datetime.now(UTC).date() + timedelta(days=100)
+    shown = sound(shown.date_input[0].set_value(later).run())
+    shown = pressed(shown, "save")
+    assert f"everyone from {later}" in shown.success[0].value.replace("\\", "")
     signed_in(monkeypatch, "anonymous")
+    assert not leaks(everything(show("results")))
+    set_access(server / "results" / SLUG, Access(groups=frozenset({TEAM}), until=1.0))
     assert leaks(everything(show("results")))
 
 

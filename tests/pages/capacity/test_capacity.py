@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.capacity.fleet import edited_lines
 from pages.capacity.jobs import edited_rows
-from planner.answers.capacity_fleet import line_of, line_text
+from planner.answers.capacity_jobs import line_of, line_text
 from tests.pages.conftest import figure, show, sound, texts, unfold
 
 JOB = (

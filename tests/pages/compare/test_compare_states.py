@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.common import hardware
 from pages.compare import inputs as compare_deadline
-from planner.answers.comparison._description import HOW_MANY_TOKENS
+from planner.answers.comparison._parameters import HOW_MANY_TOKENS
 from planner.compare import sentences
 from planner.core.slugs import full_slug
 from planner.store import Store

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pages.explore import side, state
 from planner import figures
-from planner.figures.colours import HUES
+from planner.figures.frame import HUES
 
 
 def test_an_accelerator_has_the_hue_that_other_pages_give_it() -> None:

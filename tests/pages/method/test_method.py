@@ -11,8 +11,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from backtest.accuracy import verdicts as figures_of
-from backtest.accuracy.file import read_accuracy, write_seconds
 from backtest.accuracy.page import Timing
+from backtest.accuracy.public_data import read_accuracy, write_seconds
 from backtest.accuracy.verdicts import Accuracy, accuracy_of
 from backtest.choose.constants import CONSTANTS
 from backtest.published.what_if import MODELS

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 from planner.answers._capacity import _catalogued
 from planner.store.catalog import read_catalog
 from tests.bench.capacity import ROOT
+from tests.each import each
 
 CATALOG = read_catalog(ROOT / "data" / "catalog", []).catalog
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "option"),
     [
         ("buy|h100-sxm|8", "buy-8x-h100-sxm"),

@@ -20,6 +20,7 @@ from planner.core import Estimate, Refusal, given_of_link
 from planner.store.catalog import read_catalog
 from planner.store.disk.folders import folders_from_environment
 from planner.store.reader import Store
+from tests.store.build import a_set, row
 
 ROOT: Final = Path(__file__).parent.parent.parent.parent
 MEASURED: Final = "wideresnet-103m-cifar-100-adam-float32"
@@ -91,6 +92,24 @@ def test_problems_are_returned_and_a_wrong_kind_of_value_raises() -> None:
     assert planner.compare(nonsense=3, begins=BEGINS).problems[0].startswith("nonsense: ")
     with pytest.raises(TypeError, match="epochs is object"):
         planner.compare(epochs=object())  # type: ignore[arg-type]
+
+
+def test_runs_are_read_once_and_new_ones_are_in_the_next_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Store] = []
+    real = Store.__init__
+
+    def counted(self: Store, *given: Any, **more: Any) -> None:  # noqa: ANN401 - as Store's
+        opened.append(self)
+        real(self, *given, **more)
+
+    monkeypatch.setattr(Store, "__init__", counted)
+    new: dict[str, Any] = {"results": tmp_path, "begins": BEGINS, "workload": "mine-only"}
+    assert any(p.startswith("workload: ") for p in planner.compare(**new).problems)
+    a_set(tmp_path, [row(model="mine only")])
+    assert not any(p.startswith("workload: ") for p in planner.compare(**new).problems)
+    assert len(opened) == 1
 
 
 def test_an_answer_cannot_be_changed() -> None:

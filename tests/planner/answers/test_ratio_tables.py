@@ -6,16 +6,15 @@ import functools
 from functools import partial
 from itertools import combinations, islice
 
-import pytest
-
 from planner.answers import ratio_rows
-from planner.answers.tables._how_long import times_of
+from planner.answers._tables import times_of
 from planner.core import Estimate, ahead
 from planner.epochs import Option, RunTimes, SpeedUp, offered, systems_of, with_epochs, with_sizes
 from planner.epochs._ratios import speed_up
 from planner.epochs.how_long import how_long
 from planner.store import queries
 from tests import shipped
+from tests.each import each
 from tests.faults.outcomes import FULL
 
 EPOCHS = (1, 20, 2000)
@@ -37,7 +36,7 @@ def _groups() -> list[list[Option]]:
     ]
 
 
-@pytest.mark.parametrize("epochs", EPOCHS)
+@each("epochs", EPOCHS)
 def test_both_agree_to_the_last_digit_over_all_shipped_pairs(epochs: int) -> None:
     pairs = 0
     share = _groups() if FULL else _groups()[EPOCHS.index(epochs) :: len(EPOCHS)]

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from tests.each import each
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = """
@@ -31,7 +31,7 @@ def outcome(attempt: str) -> tuple[int, str]:
     return done.returncode, done.stdout.decode()
 
 
-@pytest.mark.parametrize(
+@each(
     "attempt",
     [
         "open('/etc/hostname')",

@@ -26,6 +26,7 @@ from planner.capacity._search import cheapest
 from planner.capacity._spend import spend
 from planner.core import Refusal
 from planner.cost import DRAWS, Rental, quantiles
+from tests.each import each
 from tests.faults.outcomes import FULL
 from tests.planner.capacity.made import (
     ALL,
@@ -90,7 +91,7 @@ def test_golden_a_rented_run_costs_202_usd() -> None:
 # -- promises -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(3))
+@each("seed", range(3))
 def test_no_run_is_lost(seed: int) -> None:
     simulated = simulate(case(FIXED, FLEXIBLE, STRICT, seed=seed, variation=0.1), MIXED)
     served, real = simulated.served, simulated.load.real
@@ -103,7 +104,7 @@ def test_no_run_is_lost(seed: int) -> None:
     assert by_job.sum() == simulated.counted.sum()
 
 
-@pytest.mark.parametrize("seed", range(3))
+@each("seed", range(3))
 def test_no_machine_works_on_two_runs_at_a_time(seed: int) -> None:
     simulated = simulate(case(FIXED, FLEXIBLE, STRICT, seed=seed, variation=0.1), MIXED)
     served, load = simulated.served, simulated.load
@@ -124,7 +125,7 @@ def test_without_a_run_only_standing_machines_cost() -> None:
     assert _cost(case(nothing), Stock(machine="rent", count=3), Stock(machine="spot")) == 0.0
 
 
-@pytest.mark.parametrize("machine", ALL, ids=lambda m: str(m.id))
+@each("machine", ALL)
 def test_a_higher_price_never_gives_a_lower_cost(machine: Machine) -> None:
     stocks = (*MIXED, Stock(machine="buy"), Stock(machine="reserved"))
     costs = []
@@ -244,10 +245,9 @@ def _small_case(*jobs: Job, one: float, whole: float, quick: float) -> Case:
                 columns=240)  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("small", "whole"),
     [(40.0, 10.0), (10.0, 80.0), (150.0, 0.0), *([(400.0, 20.0)] if FULL else [])],
-    ids=["few", "many whole", "small only", *(["many small"] if FULL else [])],
 )
 def test_no_fleet_of_all_small_ones_is_in_time_and_much_cheaper(small: float, whole: float) -> None:
     jobs = (

@@ -12,6 +12,7 @@ from scipy.special import gammainc
 
 from planner.capacity._queue import Load, Served, Work, Yard, arrivals, serve
 from planner.core import Floats
+from tests.each import each
 
 COLUMNS: Final = 400
 FIRST, LAST = 250, 550
@@ -100,8 +101,8 @@ def test_waiting_runs_are_rate_times_wait_as_little_says(*, exponential: bool) -
     assert float(by_rate.mean()) == pytest.approx(float(number.mean()), rel=0.05)
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("exponential", [True, False])
+@each("seed", range(4))
+@each("exponential", [True, False])
 def test_one_more_equal_machine_delays_no_run(*, exponential: bool, seed: int) -> None:
     for machines in (1, 2, 5):
         load, few = _served(machines, 0.8, exponential=exponential, seed=seed)

@@ -13,6 +13,7 @@ from planner.compare.comparison import Limits
 from planner.cost import capex
 from planner.job import Goal, Job, fit_of
 from planner.store.catalog import read_catalog
+from tests.each import each
 from tests.planner.compare.made import CATALOG, OLD, SHOP, TODAY, job, offer
 
 SHIPPED = read_catalog(Path(__file__).parents[3] / "data" / "catalog", []).catalog
@@ -35,8 +36,8 @@ def _chosen(of: Job, limits: Limits, shop: Shop = SHOP, **asked: object) -> list
     return usual(every, of, goal=EPOCHS, limits=limits, **asked)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("limits", LIMITS)
-@pytest.mark.parametrize("order", ["cost", "time"])
+@each("limits", LIMITS)
+@each("order", ["cost", "time"])
 def test_limits_that_no_option_meets_still_have_options(limits: Limits, order: str) -> None:
     asked = replace(limits, order=order)  # type: ignore[arg-type]
     light = replace(IMAGES, train_flops_per_sample=None)

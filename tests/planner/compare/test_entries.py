@@ -9,24 +9,22 @@ from hypothesis import strategies as st
 from planner.answers.comparison import Facts, Request
 from planner.answers.comparison.question import answered
 from planner.compare import Entry, entry_of, entry_text, entry_words, wrong_in_form
+from tests.each import each
 from tests.planner.compare.made import CATALOG, TODAY, job
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+@each("text", [
         "rent|plain|8|19.9", "buy|twice|2|1800", "own|huge|4", "buy|plain|1",
         "rent|plain|8|19.9|EUR|0.86", "buy|twice|3|3600 total", "buy|twice|3|100|EUR|0.86",
         "buy|plain|8|250000 total|EUR|0.86",
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_an_entry_reads_back_what_it_wrote(text: str) -> None:
     entry = entry_of(text, CATALOG)
     assert isinstance(entry, Entry)
     assert entry_text(entry) == text
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "said"),
     [
         ("lease|plain|1|2", "is no option"),
@@ -151,9 +149,7 @@ def test_no_text_breaks_it(text: str) -> None:
     assert isinstance(entry_of(text, CATALOG), str | Entry)
 
 
-@pytest.mark.parametrize(
-    ("entry", "said"),
-    [
+@each(("entry", "said"), [
         (Entry(way="rent", accelerator="plain", count=1), "Give the price per hour."),
         (Entry(way="buy", accelerator="huge", count=1),
          "The Huge has no list price. Give the price of the machine."),
@@ -162,8 +158,7 @@ def test_no_text_breaks_it(text: str) -> None:
         (Entry(way="rent", accelerator="plain", count=1, price=2.0), ""),
         (Entry(way="buy", accelerator="plain", count=1), ""),
         (Entry(way="own", accelerator="huge", count=1), ""),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_what_is_wrong_in_a_form_is_said_without_the_signs_of_a_link(
     entry: Entry, said: str
 ) -> None:

@@ -9,10 +9,11 @@ from itertools import permutations
 import pytest
 
 from planner.compare import budget_words, limits_sentence, sentence
-from planner.compare._limits import keeping
+from planner.compare._summary import keeping
 from planner.compare.evaluation import Comparison, Limits, Row
 from planner.core import Estimate
 from planner.cost import Display
+from tests.each import each
 from tests.planner.compare.answers import compared
 from tests.planner.compare.made import called
 
@@ -78,7 +79,7 @@ def _sized(shares: list[float], limits: Limits) -> Comparison:
     return replace(found, rows=tuple(rows))
 
 
-@pytest.mark.parametrize(
+@each(
     ("limits", "within", "result"),
     [
         (Limits(deadline_s=3600.0), "within 1 h", "2 comes closest, in 2 h 0 min for 6 USD"),
@@ -96,7 +97,7 @@ def _sized(shares: list[float], limits: Limits) -> Comparison:
         (Limits(budget_usd=0.0), "for at most 0 USD", "3 comes closest, in 4 h 0 min for 5 USD"),
     ],
 )
-@pytest.mark.parametrize("noise", [0.0, 0.0044])
+@each("noise", [0.0, 0.0044])
 def test_where_none_has_a_chance_the_answer_begins_so_with_the_one_that_exceeds_least(
     limits: Limits, within: str, result: str, noise: float
 ) -> None:

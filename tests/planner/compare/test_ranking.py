@@ -13,8 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.compare import LIKELY_IN_TIME, better, chance_to_meet, sentence
-from planner.compare.evaluation import DECIDED, Comparison, Drawn, Limits, Row, by_id
-from planner.compare.ranking import ranked, standing
+from planner.compare.evaluation import (
+    DECIDED,
+    Comparison,
+    Drawn,
+    Limits,
+    Row,
+    by_id,
+    ranked,
+    standing,
+)
 from planner.compare.undecided import undecided
 from planner.core import Floats
 from planner.cost import DRAWS, quantiles

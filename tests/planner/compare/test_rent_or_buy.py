@@ -28,6 +28,7 @@ from planner.compare.rent_or_buy import pays_back, rent_or_buy
 from planner.core import Estimate, Refusal
 from planner.cost import DOLLARS, BreakEven
 from planner.job import Goal
+from tests.each import each
 from tests.planner.compare.made import CATALOG, TODAY, job, offer
 
 EXACT = Assumptions(
@@ -82,8 +83,8 @@ def test_what_is_reserved_is_paid_for_all_hours_of_the_month() -> None:
     assert "paid all month for 3 years" in found.rent.candidate.price
 
 
-@pytest.mark.parametrize("terms", ["on demand", "reserved 3 years"])
-@pytest.mark.parametrize("other", [0.0, 100.0, 500.0, 730.0])
+@each("terms", ["on demand", "reserved 3 years"])
+@each("other", [0.0, 100.0, 500.0, 730.0])
 def test_the_chart_and_the_table_tell_the_same_month(terms: str, other: float) -> None:
     result = _told(replace(EXACT, other_hours_per_month=other), terms)
     for row in result.answered:

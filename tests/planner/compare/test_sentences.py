@@ -15,6 +15,7 @@ from planner.compare.undecided import undecided
 from planner.core import Estimate, Floats, Refusal
 from planner.cost import DRAWS, BreakEven, Display
 from planner.job import gigabytes
+from tests.each import each
 from tests.planner.compare.answers import compared
 from tests.planner.compare.made import TODAY, called
 from tests.planner.compare.test_ranking import asked_of, made
@@ -136,7 +137,7 @@ def _cheaper_in(share: float) -> Floats:
     return np.where(np.arange(DRAWS) < share * DRAWS, 9.0, 11.0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("share", "result"),
     [
         (0.52, "It is as good as tied with renting other."),

@@ -16,6 +16,7 @@ from planner.compare import entry_id, entry_of, next_step, step_note
 from planner.compare.comparison import Comparison, Row
 from planner.core import Estimate
 from planner.store.catalog import read_catalog
+from tests.each import each
 from tests.shipped import store
 
 CATALOG = read_catalog(Path(__file__).parents[3] / "data" / "catalog").catalog
@@ -72,7 +73,7 @@ def test_a_slow_step_makes_alike_cards_slower_and_says_so() -> None:
     assert re.search(r"used (29|30|31|32) % of its half-precision peak", said)
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "parameter", "part"),
     [
         ({**STEP, "step_s": "0.001"}, "step_s", "% of the peak of 8 x H100"),
@@ -111,10 +112,8 @@ def test_a_step_of_an_unknown_kind_of_network_is_named() -> None:
     ]
 
 
-@pytest.mark.parametrize("samples", ["1e4", "1e6", "1e9"])
-@pytest.mark.parametrize(
-    "network", ["resnet-50", "vit-b-16", "bert-large", "whisper-small", "dlrm"]
-)
+@each("samples", ["1e4", "1e6", "1e9"])
+@each("network", ["resnet-50", "vit-b-16", "bert-large", "whisper-small", "dlrm"])
 def test_a_proposed_step_narrows_the_time(network: str, samples: str) -> None:
     """Short jobs are mostly the start of a machine, which no step shortens."""
     given = {"network": network, "total_tokens": "", "samples": samples, "epochs": "1"}

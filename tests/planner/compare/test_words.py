@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.compare._words import (
+from planner.compare.comparison import (
     counted,
     machines,
     number,

@@ -14,6 +14,7 @@ from planner.convergence import MAX_SCATTER, PRIOR, ConvergenceCurve, fit_conver
 from planner.convergence.fit import NINE
 from planner.core import Estimate
 from planner.fits import ratio_interval
+from tests.each import each
 from tests.planner.asking import answer, ends, refusal
 
 if TYPE_CHECKING:
@@ -418,7 +419,7 @@ def test_whatever_is_within_bounds_is_answered_or_refused(seed: int) -> None:
         assert np.isfinite(float(result.min_steps.value))
 
 
-@pytest.mark.parametrize(
+@each(
     ("batch", "samples", "result"),
     [
         ([8, 16], [100.0], "batch and samples_to_target have shapes"),

@@ -15,6 +15,7 @@ from planner.convergence import (
     group_medians,
     steps_to_target,
 )
+from tests.each import each
 
 STEP = [100, 200, 300, 400]
 RISING = [0.2, 0.5, 0.7, 0.8]
@@ -123,7 +124,7 @@ def test_the_sentence_tells_how_many_and_how_finely() -> None:
     assert none.reached_text == "None of 1 trials reached the target."
 
 
-@pytest.mark.parametrize(
+@each(
     ("trial", "step", "target", "result"),
     [
         ([0, 0], [1, 2, 3], 0.5, r"trial, step and value have shapes \(2,\), \(3,\) and \(2,\)"),

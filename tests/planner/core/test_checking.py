@@ -12,6 +12,7 @@ from planner.core import LARGEST, SMALLEST, check_flat, check_pairs, listed
 from planner.core.points import SHOWN, numbers
 from planner.scaling import fit_scaling
 from planner.throughput import fit_throughput
+from tests.each import each
 
 NAMES = ("batch", "step_s")
 
@@ -61,7 +62,7 @@ WORDS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("values", WORDS, ids=str)
+@each("values", WORDS)
 def test_what_is_no_number_is_named_with_its_column_and_what_to_give(values: list[float]) -> None:
     seconds = [1.0, 2.0]
     asks = (

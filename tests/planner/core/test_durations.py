@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from planner.core import about, between, clock, hms, in_words, interval, with_ends
 from planner.core._durations import parse_hms
 from planner.core._numbers import digits_of
+from tests.each import each
 
 HOUR, YEAR = 3_600.0, 3_600.0 * 8_760.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("seconds", "text"),
     [
         (0.0, "0:00:00"),
@@ -34,7 +35,7 @@ def test_the_clock_form_rounds_half_up_and_carries(seconds: float, text: str) ->
     assert hms(seconds) == text
 
 
-@pytest.mark.parametrize(
+@each(
     ("seconds", "text"),
     [
         (0.0, "0 s"),
@@ -65,7 +66,7 @@ def test_words_take_the_units_a_person_would_say(seconds: float, text: str) -> N
 YEAR_H = 8760.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("hours", "result"),
     [
         ((2.7 * YEAR_H, 6400.0, 9.2 * YEAR_H), ("2.7 years", "0.7 years", "9.2 years")),
@@ -110,7 +111,7 @@ def test_an_estimate_and_its_ends_have_one_unit_and_stay_in_order(seconds: list[
         assert numbers[0] > 0.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("seconds", "text"),
     [
         (91_300.6, "25:21:41"),
@@ -128,7 +129,7 @@ def test_a_total_of_any_size_has_a_unit_that_a_person_would_use(seconds: float, 
     assert clock(seconds) == text
 
 
-@pytest.mark.parametrize(
+@each(
     ("ends", "said"),
     [
         (with_ends(2.9 * HOUR, 0.9 * HOUR, 11.0 * HOUR)[1:], "0.9 to 11 h"),
@@ -180,7 +181,7 @@ def test_decimals_of_a_second_are_read() -> None:
     assert parse_hms(" 0:01:02.5 ") == 62.5
 
 
-@pytest.mark.parametrize("text", ["16:52", "1:60:00", "1:00:60", "-1:00:00", "1:2:3", "", "nan"])
+@each("text", ["16:52", "1:60:00", "1:00:60", "-1:00:00", "1:2:3", "", "nan"])
 def test_another_form_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(ValueError, match="Write 0:16:52"):
         parse_hms(text)

@@ -8,9 +8,10 @@ import io
 import pytest
 
 from planner.core import Record, bare, csv_text, harmless
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\r=1", "=cmd|'/c calc'!A1", "\n=1", " =1", "\ufeff=1",
      "\u200b\xa0+1", "\x00@A", "\uff1d1", "\u3000\uff0b1", "\uff0d1", "\uff20A"],
@@ -20,7 +21,7 @@ def test_a_text_that_a_spreadsheet_would_run_is_quoted(text: str) -> None:
     assert rows == [{"name": f"'{text}"}]
 
 
-@pytest.mark.parametrize("text", ["=1", " -x", "'=1", "'", "''", "Net", "'Net", "", "\n@"])
+@each("text", ["=1", " -x", "'=1", "'", "''", "Net", "'Net", "", "\n@"])
 def test_a_harmless_cell_is_restored(text: str) -> None:
     assert bare(harmless(text)) == text or text.startswith("'")
     assert bare("'Net") == "'Net"

@@ -22,6 +22,7 @@ from planner.core import (
     read,
 )
 from planner.core.parameters import missing
+from tests.each import each
 
 TABLE = (
     Parameter(name="word", words="a word"),
@@ -59,17 +60,14 @@ def test_every_kind_of_value_is_read() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
+@each(("name", "text"), [
         ("whole", "1.5"), ("whole", "0"), ("whole", "-1"), ("whole", "1_0"), ("whole", "٣"),
         ("whole", ""), ("whole", "9" * 30), ("number", "nan"), ("number", "inf"),
         ("number", "1e999"), ("number", "1_0"), ("number", "0x1"), ("number", " 1"),
         ("number", "-1"), ("order", "COST"), ("on", "true"), ("day", "2026-13-01"),
         ("day", "20261121"), ("day", "today"), ("word", "a\x00b"), ("word", "a\u202eb"),
         ("word", "a\nb"), ("word", "a" * (LONGEST_VALUE + 1)), ("sizes", "10"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_value_that_is_none_is_a_problem_that_names_it_and_leaves_the_default(
     name: str, text: str
 ) -> None:
@@ -146,7 +144,7 @@ def test_what_is_missing_is_told_with_what_is_like_it() -> None:
     assert len(missing("system", "z" * 5000, ["a"])) < 300
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value"),
     [("7B", 7e9), ("1.5T", 1.5e12), ("100 M", 1e8), ("2k", 2000.0), ("25G", 25e9), ("3p", 3e15),
      ("12", 12.0), (".5M", 5e5), ("8.03B", 8.03e9), ("7 billion", 7e9), ("1.5 Trillion", 1.5e12),
@@ -170,7 +168,7 @@ def test_other_names_of_a_choice_are_read_as_it() -> None:
     assert read(formats, {"format": ["fp"]}).problems
 
 
-@pytest.mark.parametrize(
+@each(
     "text", ["", "B", "7 7B", "1e9B9", "nan", "infM", "7MB", "0x7", "1_0", "billion", "7 billions"]
 )
 def test_anything_else_is_no_number(text: str) -> None:
@@ -182,7 +180,7 @@ def test_a_number_written_short_is_the_same_number(value: float) -> None:
     assert number_of(number_text(value)) == value
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "text"),
     [(7e9, "7B"), (8.03e9, "8.03B"), (1e8, "100M"), (1.5e12, "1.5T"), (2.84e15, "2840T"),
      (2048.0, "2048"), (8_030_261_248.0, "8030261248")],

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.core import file_slug, looked_up, not_found, slug
 from planner.core.slugs import folder_slug, full_slug, own_slug, slugs
+from tests.each import each
 
 SHARED = [
     ["猫分類", "犬分類", "none", ""],
@@ -23,7 +23,7 @@ SHARED = [
 NAMES = st.text(alphabet="aAb1 -·×/_+.é日猫Ω", max_size=6)
 
 
-@pytest.mark.parametrize("names", SHARED, ids=lambda names: names[1])
+@each("names", SHARED)
 def test_names_that_share_a_slug_carry_digits_of_their_own(names: list[str]) -> None:
     of = {name: short for short, name in slugs(names).items()}
     assert set(of) == set(names)
@@ -83,7 +83,7 @@ LOST = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("gone", "other"), LOST)
+@each(("gone", "other"), LOST)
 def test_a_bare_slug_never_answers_for_a_name_that_lost_signs_to_it(gone: str, other: str) -> None:
     link = next(iter(slugs([gone])))
     known = slugs([other])
@@ -94,8 +94,8 @@ def test_a_bare_slug_never_answers_for_a_name_that_lost_signs_to_it(gone: str, o
     assert looked_up(full_slug(other), known) == full_slug(other)
 
 
-@pytest.mark.parametrize("old", ["none", "none-2", "none-17"])
-@pytest.mark.parametrize("names", [["猫分類"], ["犬分類", "猫分類"]])
+@each("old", ["none", "none-2", "none-17"])
+@each("names", [["猫分類"], ["犬分類", "猫分類"]])
 def test_an_old_link_to_a_name_without_latin_letters_lists_what_it_may_mean(
     old: str, names: list[str]
 ) -> None:
@@ -147,9 +147,7 @@ def test_a_slug_needs_no_quoting_in_an_address(name: str) -> None:
     assert set(full_slug(name)) <= set("abcdefghijklmnopqrstuvwxyz0123456789.-~")
 
 
-@pytest.mark.parametrize(
-    "name", ["..", ".", "../../etc", "-rf", ".hidden", "a" * 300, "/", "", "猫"]
-)
+@each("name", ["..", ".", "../../etc", "-rf", ".hidden", "a" * 300, "/", "", "猫"])
 def test_a_folder_of_a_set_has_a_safe_name(name: str) -> None:
     made = folder_slug(name)
     assert made == made.strip(".-")

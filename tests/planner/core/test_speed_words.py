@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.core import COST, ahead, ahead_between, ahead_of
 from planner.core._numbers import times
+from tests.each import each
 
 
 def test_ratios_are_written_with_the_digits_they_deserve() -> None:
     assert [times(x) for x in (1.0449, 24.28, 120.4)] == ["1.04x", "24.3x", "120x"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("ratio", "said"),
     [(9.994, "9.99x"), (9.996, "10.0x"), (99.94, "99.9x"), (99.96, "100x"), (1234.5, "1,234x"),
      (1e6, "1,000,000x"), (1.1e6, "more than a million times"),
@@ -26,7 +26,7 @@ def test_digits_are_chosen_after_rounding_and_end_at_a_million(ratio: float, sai
     assert times(ratio) == said
 
 
-@pytest.mark.parametrize(
+@each(
     ("ratio", "said"),
     [(24.28, "24.3x faster"), (0.04, "25.0x slower"), (1.14, "1.14x faster"),
      (1e-21, "more than a million times slower"),
@@ -43,7 +43,7 @@ def test_money_has_words_of_its_own() -> None:
     assert ahead_of(None) == "–"
 
 
-@pytest.mark.parametrize(
+@each(
     ("low", "high", "said"),
     [(22.9, 25.7, "22.9x to 25.7x faster"), (0.03, 0.05, "33.3x to 20.0x slower"),
      (0.98, 1.04, "1.02x slower to 1.04x faster"), (0.999, 1.001, "equally fast"),

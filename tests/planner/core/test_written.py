@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.core import counted, large, plain
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "digits", "text"),
     [
         (3621.4, 3, "3,620"),

@@ -7,33 +7,28 @@ from hypothesis import given
 
 from planner.core import Estimate
 from planner.cost import Display, currency_problem, in_usd, money, money_with_interval, price, shown
+from tests.each import each
 from tests.planner.cost.made import amounts, unhurried
 
 YEN = Display(currency="JPY", per_usd=150, as_of=dt.date(2026, 3, 1), tax_share=0.1)
 
 
-@pytest.mark.parametrize(
-    ("amount", "result"),
-    [
+@each(("amount", "result"), [
         (34.86, "35 USD"), (1237, "1,240 USD"), (0.01234, "0.0123 USD"), (2.49, "2.49 USD"),
         (2.5, "2.50 USD"), (9.994, "9.99 USD"), (9.996, "10 USD"), (99.5, "100 USD"),
         (999.6, "1,000 USD"), (123_456, "123,000 USD"), (1_234_567, "1,230,000 USD"),
         (0, "0 USD"), (-34.86, "-35 USD"), (0.1, "0.10 USD"), (1e-7, "0.0000001 USD"),
         (100, "100 USD"), (7, "7 USD"), (float("inf"), "no limit"), (float("nan"), "not known"),
         (float("-inf"), "-no limit"), (0.125, "0.125 USD"), (1235, "1,240 USD"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_money_has_three_digits_and_no_cents_from_10_on(amount: float, result: str) -> None:
     assert money(amount) == result
 
 
-@pytest.mark.parametrize(
-    ("amount", "result"),
-    [
+@each(("amount", "result"), [
         (2.49, "2.49 USD"), (98.32, "98.32 USD"), (98, "98 USD"), (0.125, "0.125 USD"),
         (1240.5, "1,240.50 USD"), (0.16, "0.16 USD"), (0, "0 USD"), (float("nan"), "not known"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_quoted_price_keeps_its_cents(amount: float, result: str) -> None:
     assert price(amount) == result
 
@@ -60,7 +55,7 @@ def test_an_old_rate_is_told_as_old_where_amounts_are_explained() -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["E1R", "XXXX", "eur", "", "ÄÖÜ", "EU", "EUR\n"])
+@each("text", ["E1R", "XXXX", "eur", "", "ÄÖÜ", "EU", "EUR\n"])
 def test_a_currency_is_three_capital_letters_and_named_as_it_was_typed(text: str) -> None:
     result = f"Currency {text!r} is not three capital letters. Write USD, EUR or JPY."
     assert currency_problem(text) == result

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from planner.cost import Amount, Owned, Range, Rental, likely, ranges_of
+from tests.each import each
 from tests.planner.cost.made import CLOUD, WORKSTATION
 
 
@@ -30,16 +31,13 @@ def test_all_that_is_wrong_with_a_rental_is_said_at_once() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("field", "bad"),
-    [
+@each(("field", "bad"), [
         ("price_usd", np.inf), ("life_years", -1.0), ("power_watts", np.nan), ("pue", 0.9),
         ("tariff_usd_per_kwh", -0.1), ("overhead_share", 30.0), ("residual_share", 1.1),
         ("rate_of_capital", 8.0), ("upkeep_usd_per_year", -1.0), ("kg_co2_per_kwh", 400.0),
         ("price_usd", 1e14), ("life_years", 101.0), ("power_watts", 2e9),
         ("tariff_usd_per_kwh", 1e3), ("upkeep_usd_per_year", 1e300),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_an_impossible_number_of_a_machine_is_named_with_what_to_give(
     field: str, bad: float
 ) -> None:

@@ -5,14 +5,15 @@ import pytest
 
 from planner.core import Estimate, t_quantile
 from planner.cost import Drawing, Uncertainty, draw_time, draw_times, probability_fastest, quantiles
+from tests.each import each
 
 LOPSIDED = Estimate(value=10.0, low=8.0, high=14.0)
 NARROW = Estimate(value=10.0, low=9.0, high=10.0 / 0.9)
 SD = float(np.log(10 / 9) / t_quantile(0.9, 1e9))
 
 
-@pytest.mark.parametrize("dof", [2.0, 5.0, np.inf])
-@pytest.mark.parametrize("level", [0.5, 0.9])
+@each("dof", [2.0, 5.0, np.inf])
+@each("level", [0.5, 0.9])
 def test_median_and_interval_of_the_draws_are_those_of_the_estimate(
     dof: float, level: float
 ) -> None:
@@ -80,7 +81,7 @@ def test_no_options_have_no_draws() -> None:
     assert draw_times({}, drawing=Drawing(draws=7)).shape == (0, 7)
 
 
-@pytest.mark.parametrize(
+@each(
     ("time", "result"),
     [
         (Estimate(value=0.0, low=0.0, high=1.0), "tpu takes 0 "),

@@ -28,6 +28,7 @@ from planner.epochs.projection import later_epoch
 from planner.runs import Run, dataset_size, is_stand_in
 from planner.runs._run import SIZES
 from planner.throughput import with_step_times
+from tests.each import each
 from tests.planner.epochs.test_how_long import RUN
 
 
@@ -84,7 +85,7 @@ def test_a_public_data_set_has_its_size_however_it_is_written(name: str) -> None
     assert found.train_samples == 50_000
 
 
-@pytest.mark.parametrize("name", [None, "", "CIFAR", "my CIFAR-10 subset", "synthetic", "10"])
+@each("name", [None, "", "CIFAR", "my CIFAR-10 subset", "synthetic", "10"])
 def test_a_name_that_only_resembles_a_data_set_has_no_size(name: str | None) -> None:
     assert dataset_size(name) is None
 

@@ -29,6 +29,7 @@ from planner.epochs import (
 from planner.epochs.epoch_size import epoch_size
 from planner.epochs.how_long import SUSPECT, how_long
 from planner.runs import EpochPrior, Run
+from tests.each import each
 
 RUN = Run(
     run_id="a" * 32, result_set="s", folder="yours", file="f", status="ok", status_reason=None,
@@ -139,7 +140,7 @@ def test_two_totals_within_their_joint_interval_are_not_decided() -> None:
     assert not how_long(_options(RUN, FAST), 2000, "GPU · batch 64").undecided
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "reason"),
     [
         ({"status": "oom", "status_reason": "12 GB asked, 8 GB there"}, "12 GB asked"),

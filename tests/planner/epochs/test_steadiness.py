@@ -12,6 +12,7 @@ from planner.core import Estimate, Floats, Refusal
 from planner.epochs import Steadiness, project
 from planner.epochs.projection import LIKE_LAST, UNSETTLED
 from planner.epochs.steadiness import steadiness
+from tests.each import each
 
 STEADY = [300.0, 50.0, 50.4, 49.8, 50.1, 50.3, 49.9, 50.2, 50.0, 49.7]
 """Ten epochs of one kind; the first, as ever, is unlike the others."""
@@ -46,8 +47,8 @@ def test_the_first_epoch_never_counts() -> None:
         assert steadiness([first, *STEADY[1:]]).segments == steadiness(STEADY).segments
 
 
-@pytest.mark.parametrize("at", [4, 6, 8, 9])
-@pytest.mark.parametrize("factor", [1.5, 1.25, 0.75])
+@each("at", [4, 6, 8, 9])
+@each("factor", [1.5, 1.25, 0.75])
 def test_a_change_of_more_than_20_percent_is_found_at_its_epoch(at: int, factor: float) -> None:
     found = steadiness(with_change(at, factor))
     assert spans(found) == [(2, at - 1), (at, 10)]
@@ -61,8 +62,8 @@ def test_a_change_of_less_is_none(factor: float) -> None:
     assert steadiness(with_change(6, factor)).steady
 
 
-@pytest.mark.parametrize("epoch", range(2, 11))
-@pytest.mark.parametrize("factor", [0.5, 1.4, 30.0])
+@each("epoch", range(2, 11))
+@each("factor", [0.5, 1.4, 30.0])
 def test_a_single_hiccup_is_no_change_wherever_it_comes(epoch: int, factor: float) -> None:
     times = [s * factor if i == epoch else s for i, s in enumerate(STEADY, start=1)]
     found = steadiness(times)

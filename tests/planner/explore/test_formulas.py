@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from planner.explore import NUMBERS, FormulaError, formula_of
+from tests.each import each
 
 
 def test_a_formula_is_computed_for_each_run_and_is_nan_where_it_is_not_finite() -> None:
@@ -16,7 +17,7 @@ def test_a_formula_is_computed_for_each_run_and_is_nan_where_it_is_not_finite() 
     np.testing.assert_array_equal(values, [2.0, 2.0, np.nan])
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [
         ("__import__('os').system('x')", "There is no function"),

@@ -22,6 +22,7 @@ from planner.fits import (
     slope_interval,
 )
 from planner.fits.lines import NU0, octaves_outside
+from tests.each import each
 
 if TYPE_CHECKING:
     from planner.core import Floats
@@ -206,7 +207,7 @@ def test_without_slope_the_ratio_has_no_upper_end() -> None:
     assert high[0] == np.inf
 
 
-@pytest.mark.parametrize(
+@each(
     ("x", "y", "result"),
     [
         ([1.0, 2.0], [1.0], "flat arrays of one length"),

@@ -6,6 +6,9 @@ import csv
 import json
 import os
 import pickle
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +148,33 @@ def test_the_older_form_of_a_log_is_read() -> None:
     )
     [row] = rows_of("mlperf", {"result_0.txt": old, "d.json": SYSTEM}, {"model": "ssd"})
     assert (row["pre_train_s"], row["time_to_target_s"]) == (20.5, 100.0)
+
+
+@needs_datasets
+def test_times_of_published_mlperf_runs_come_back() -> None:
+    """Every 40th run with its start, its time to target and its system."""
+    place = DATASETS / "mlperf_training" / "runs.csv"
+    needed = ("init_seconds", "time_to_train_min", "accelerators_per_node", "number_of_nodes")
+    lines = [r for r in _lines(place, {"status": "success"}) if all(r[n] for n in needed)]
+    assert len(lines[::40]) > 20
+    for line in lines[::40]:
+        kind = "tpu" if "tpu" in line["accelerator_model_name"].lower() else "gpu"
+        start, end = (round(1_000 * float(line["init_seconds"])),
+                      round(60_000 * float(line["time_to_train_min"])))  # fmt: skip
+        log = "".join([
+            event(0, "submission_benchmark", line["benchmark"]), event(0, "init_start"),
+            event(0, "global_batch_size", int(float(line["global_batch_size"] or 1))),
+            event(start, "run_start"), event(start + end, "run_stop", None, status="success"),
+        ])  # fmt: skip
+        names = ("accelerator_model_name", "accelerators_per_node", "number_of_nodes", "framework")
+        system = {n: line[n] for n in names} | {"system_name": line["system"]}
+        files: dict[str, str | bytes] = {"result_0.txt": log, "a.json": json.dumps(system)}
+        [row] = rows_of("mlperf", files, {"device_kind": kind})
+        assert row["time_to_target_s"] == pytest.approx(end / 1_000)
+        assert row["pre_train_s"] == pytest.approx(start / 1_000, abs=1e-9)
+        found = (row["accelerators_per_node"], row["number_of_nodes"], row["model"])
+        assert found == (int(float(line["accelerators_per_node"])),
+                         int(float(line["number_of_nodes"])), line["benchmark"])  # fmt: skip
 
 
 def test_half_a_log_is_refused() -> None:
@@ -328,9 +358,10 @@ def test_a_log_of_horovod_needs_the_number_of_machines() -> None:
 
 PERFZERO: dict[str, Any] = {
     "execution_id": "2019-07-01-00-00-00-000000",
-    "execution_timestamp": 1.0,
+    "execution_timestamp": 1550040322.8991697,
     "benchmark_result": {
-        "name": "official.benchmark.keras_imagenet_benchmark.Resnet50KerasBenchmarkReal.run",
+        "name": "official.benchmark.keras_imagenet_benchmark.Resnet50KerasBenchmarkReal."
+        "benchmark_8_gpu",
         "succeeded": True, "wall_time": 100.0,
         "metrics": [
             {"name": "accuracy_top_1", "value": 0.76, "min_value": 0.75},
@@ -347,7 +378,7 @@ PERFZERO: dict[str, Any] = {
         "physical_cpu_count": 48, "hostname": "a-host",
     },
 }  # fmt: skip
-"""The fields of a perfzero_summary.json (tensorflow/benchmarks, perfzero/report_utils.py)."""
+"""A perfzero_summary.json: fields of tensorflow/benchmarks, perfzero/README.md, report_utils.py."""
 PERFZERO_FACTS = {"device_kind": "gpu", "global_batch_size": 1024}
 
 
@@ -356,10 +387,17 @@ def perfzero(**result: object) -> str:
     return json.dumps(PERFZERO | {"benchmark_result": about})
 
 
+def perfzero_of(method: str, in_system: int) -> str:
+    body = json.loads(perfzero(name=f"official.a_benchmark.ABenchmark.{method}"))
+    body["system_info"]["accelerator_count"] = in_system
+    return json.dumps(body)
+
+
 def test_a_summary_of_perfzero_gives_speed_time_versions_and_host(tmp_path: Path) -> None:
     [row] = rows_of("tf-benchmarks", {"a.json": perfzero()}, PERFZERO_FACTS)
     assert (row["throughput"], row["total_s"], row["accelerators_per_node"]) == (3000.0, 100.0, 8)
     assert (row["framework_version"], row["host_processor_model_name"]) == ("1.14.0", "Xeon")
+    assert row["recorded_at"] == datetime(2019, 2, 13, 6, 45, 22, 899169, UTC)
     assert "a-host" not in str(row)
     assert commit(tmp_path / "mine", [row], {"title": "Mine"}).new == 1
 
@@ -378,6 +416,35 @@ def test_perfzero_of_tf_cnn_benchmarks_has_the_time_of_a_step() -> None:
     assert "only trainings" in why
 
 
+@pytest.mark.parametrize(
+    ("method", "in_system", "used"),
+    [("benchmark_1_gpu_mrpc", 8, 1), ("benchmark_8_gpu_fp16", 8, 8), ("benchmark_xla_2_gpu", 2, 2),
+     ("benchmark_synth_1gpu_gpuparams_batch64", 8, 1), ("benchmark_cpu", 1, 1)],
+)  # fmt: skip
+def test_perfzero_counts_the_accelerators_of_the_system_the_name_those_in_use(
+    method: str, in_system: int, used: int
+) -> None:
+    [row] = rows_of("tf-benchmarks", {"a.json": perfzero_of(method, in_system)}, PERFZERO_FACTS)
+    assert row["accelerators_per_node"] == used
+
+
+def test_accelerators_in_use_are_stated_where_no_name_has_them() -> None:
+    text = perfzero_of("unit_test", 2)
+    why = refused("tf-benchmarks", {"a.json": text}, PERFZERO_FACTS)
+    assert "its system has 2 accelerators, and no name says how many it used" in why
+    facts = PERFZERO_FACTS | {"accelerators_per_node": 2}
+    [row] = rows_of("tf-benchmarks", {"a.json": text}, facts)
+    assert row["accelerators_per_node"] == 2
+    why = refused("tf-benchmarks", {"a.json": perfzero_of("benchmark_8_gpu", 2)}, PERFZERO_FACTS)
+    assert "is for 8 GPUs; its system has 2" in why
+
+
+def test_a_summary_of_perfzero_without_a_speed_is_refused() -> None:
+    metrics = [{"name": "accuracy_top_1", "value": 0.26}, {"name": "accuracy_top_5", "value": 0.76}]
+    why = refused("tf-benchmarks", {"a.json": perfzero(metrics=metrics)}, PERFZERO_FACTS)
+    assert "its metrics have none of exp_per_second" in why
+
+
 def test_a_failed_benchmark_of_perfzero_is_refused() -> None:
     text = perfzero(succeeded=False, wall_time=-1, metrics=[])
     why = refused("tf-benchmarks", {"a.json": text}, PERFZERO_FACTS)
@@ -388,7 +455,7 @@ def test_a_failed_benchmark_of_perfzero_is_refused() -> None:
 
 
 def study(status: str = "COMPLETE") -> dict[str, str | bytes]:
-    """A study with one trial, with the fields that the README of batch_science lists."""
+    """A study with one trial: fields, columns and numbers of the README of batch_science."""
     about = {
         "batch_size": 256, "dataset": "imagenet", "early_stopping": False, "model": "resnet_50",
         "optimizer": "nesterov_momentum", "train_steps": 600_000,
@@ -405,10 +472,15 @@ def study(status: str = "COMPLETE") -> dict[str, str | bytes]:
         },
         "status": status, "steps": 600_000, "trial_id": 2,
     }  # fmt: skip
-    table = (
-        "step,train/classification_error,val/classification_error\n"
-        "0,0.999,0.999\n1000,0.994,0.994\n600000,0.12,0.244\n"
-    )
+    parts = ("train", "val", "test")
+    names = [
+        f"{part}/{kind}_error" for part in parts for kind in ("cross_entropy", "classification")
+    ]
+    table = "\n".join([
+        ",".join(["step", *names]), "0,6.90948,0.999223,6.90956,0.99904,6.90984,0.999301",
+        "1000,6.79853,0.993921,6.84734,0.99416,6.81384,0.993566",
+        "600000,0.592377,0.119519,1.13728,0.24406,1.00498,0.213268",
+    ])  # fmt: skip
     return {
         "w/256/study.json": json.dumps(about),
         "w/256/2/metadata.json": json.dumps(trial),
@@ -430,6 +502,7 @@ def test_a_study_gives_a_run_per_trial(tmp_path: Path) -> None:
         (1000, 256_000), (600_000, 153_600_000),
     ]  # fmt: skip
     assert row["evaluation_higher_is_better"] is False
+    assert (row["final_metric"], row["sweep"]) == (0.24406, "trial 2")
     assert commit(tmp_path / "mine", [row], {"title": "Mine"}).new == 1
     ends = {"INFEASIBLE": "nan", "INCOMPLETE": "killed"}
     for status, expected in ends.items():
@@ -438,6 +511,93 @@ def test_a_study_gives_a_run_per_trial(tmp_path: Path) -> None:
     assert "do not say why" in row["status_reason"]
     assert "option metric: is missing" in refused("shallue", study(), facts)
     assert "is unknown" in refused("shallue", study("STOPPED"), facts, metric=METRIC)
+
+
+@needs_datasets
+def test_trials_and_steps_to_target_of_the_paper_come_back(tmp_path: Path) -> None:
+    """Trials as the authors count them, one of each batch at the target in the paper's steps."""
+    place = DATASETS / "shallue_digitised"
+    workload = {
+        "dataset": "common_crawl", "model": "transformer_base", "optimizer": "nesterov_momentum",
+    }  # fmt: skip
+    counts = _lines(place / "trial_counts.csv", workload)[-3:]
+    reached = _lines(place / "steps_to_target.csv", workload)
+    steps = {line["batch_size"]: int(line["steps_to_target_digitised"]) for line in reached}
+    goal = float(reached[0]["goal_value"])
+    files: dict[str, str | bytes] = {}
+    expected: Counter[tuple[int, str]] = Counter()
+    for line in counts:
+        batch = line["batch_size"]
+        files[f"w/{batch}/study.json"] = json.dumps(workload | {"batch_size": int(batch)})
+        trial = 0
+        for status, ended in (("complete", "ok"), ("incomplete", "killed"), ("infeasible", "nan")):
+            for _ in range(int(line[status])):
+                trial += 1
+                about = {"status": status.upper(), "trial_id": trial, "parameters": {}}
+                files[f"w/{batch}/{trial}/metadata.json"] = json.dumps(about)
+                last = goal * (0.99 if trial == 1 and status == "complete" else 1.5)
+                table = f"step,val/cross_entropy_error\n0,9.9\n{steps[batch]},{last}\n"
+                files[f"w/{batch}/{trial}/measurements.csv"] = table
+                expected[int(batch), ended] += 1
+    facts = {"system_name": "not stated", "device_kind": "tpu"}
+    rows = rows_of("shallue", files, facts, metric="val/cross_entropy_error")
+    assert Counter((r["global_batch_size"], r["status"]) for r in rows) == expected
+    assert commit(tmp_path / "mine", rows, {"title": "Mine"}).new == expected.total()
+    first = {r["global_batch_size"]: min(e["step"] for e in r["evaluations"] if e["value"] < goal)
+             for r in rows if r["status"] == "ok" and r["final_metric"] < goal}  # fmt: skip
+    assert first == {int(line["batch_size"]): steps[line["batch_size"]] for line in counts}
+
+
+def _lines(path: Path, like: Mapping[str, str]) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return [r for r in csv.DictReader(file) if all(r[n] == v for n, v in like.items())]
+
+
+# -- tables of Lambda and DAWNBench ---------------------------------------------------------------
+
+
+@needs_datasets
+@pytest.mark.parametrize("precision", ["fp16", "fp32"])
+def test_published_speeds_of_lambda_come_back_and_missing_ones_do_not(precision: str) -> None:
+    every = _lines(DATASETS / "lambda_pytorch_benchmark" / "throughput_v1.csv", {})
+    lines = [r for r in every if r["precision"] == precision]
+    models = sorted({r["model"] for r in lines})
+    cells = {(r["name_gpu"], int(float(r["num_gpu"])), r["model"]): r["throughput"] for r in lines}
+    table = [",".join(["name_gpu", "num_gpu", *(f"{m}_{precision}" for m in models)])]
+    for gpu, count in sorted({key[:2] for key in cells}):
+        speeds = (cells.get((gpu, count, m), "0.0") for m in models)
+        table.append(",".join([f'"{gpu}"', str(count), *speeds]))
+    rows = rows_of("lambda", {"pytorch-train-throughput.csv": "\n".join(table)}, {})
+    found = {(r["accelerator_model_name"], r["accelerators_per_node"], r["model"]): r["throughput"]
+             for r in rows}  # fmt: skip
+    assert found == {key: float(cell) for key, cell in cells.items()}
+    assert len(rows) > 200
+    assert {r["precision"] for r in rows} == {"mixed_float16" if precision == "fp16" else "float32"}
+
+
+@needs_datasets
+def test_published_epochs_of_dawnbench_come_back() -> None:
+    place = DATASETS / "dawnbench_train"
+    files: dict[str, str | bytes] = {}
+    expected: dict[str, tuple[float, int]] = {}
+    for entry in _lines(place / "entries.csv", {"task": "CIFAR10"}):
+        epochs = _lines(place / "epochs.csv", {"task": "CIFAR10", "entry": entry["entry"]})
+        body = {"model": entry["model"], "hardware": entry["hardware"], "author": "A",
+                "framework": entry["framework"], "timestamp": entry["timestamp"]}  # fmt: skip
+        files[f"{entry['entry']}.json"] = json.dumps(body)
+        table = [f"{e['epoch']}\t{e['hours']}\t{e['top1Accuracy']}" for e in epochs]
+        files[f"{entry['entry']}.tsv"] = "\n".join(["epoch\thours\ttop1Accuracy", *table])
+        expected[entry["entry"]] = (3_600.0 * float(epochs[-1]["hours"]), len(epochs))
+    rows = rows_of("dawnbench", files, {"device_kind": "gpu"})
+    assert len(rows) == len(expected) > 10
+    for row in rows:
+        total_s, count = expected[row["source_path"].rpartition("/")[2].removesuffix(".json")]
+        assert row["total_s"] == pytest.approx(total_s)
+        if "later_epoch_mean_s" in row:  # the table has a line for every epoch
+            assert row["epochs_measured"] == count
+            later_s = row["later_epoch_mean_s"] * (count - 1)
+            assert row["until_first_epoch_end_s"] + later_s == pytest.approx(total_s)
+    assert sum("later_epoch_mean_s" in row for row in rows) > 10
 
 
 # -- step logs ------------------------------------------------------------------------------------

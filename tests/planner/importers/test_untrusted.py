@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import resource
 import time
+import zipfile
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +18,8 @@ import pytest
 from planner.importers import Given, SourceError, Stated, read
 from planner.importers._apart import Reader
 from planner.importers._child import SECONDS
-from tests.faults.outcomes import Outcome, finish
+from tests.each import each
+from tests.faults.outcomes import FULL, Outcome, finish
 
 MB = 1_000_000
 SOON_S = 2.0
@@ -63,13 +66,17 @@ BOMBS: dict[str, tuple[str, str, Callable[[], bytes]]] = {
     "fields of nothing": ("tensorboard", "a", lambda: b"\xff\xff\x0f" + b"\0" * 49_000_000),
 }
 
+SAMPLE = ("5 TB of texts", "deep JSON", "rows of nothing")
+"""Bombs of each kind of file; `make faults` takes all."""
+
 
 @pytest.mark.faults
 def test_a_bomb_is_refused_soon_and_this_process_stays_small() -> None:
     outcome, most_mb = Outcome(name="bombs in uploads"), 0.0
-    files = {name: make() for name, (_, _, make) in BOMBS.items()}
+    bombs = BOMBS if FULL else {name: BOMBS[name] for name in SAMPLE}
+    files = {name: make() for name, (_, _, make) in bombs.items()}
     read_one(Given(name="a.csv", files={"a.csv": b"model,system_name\nB,C\n"}))  # warm
-    for name, (source, file, _) in BOMBS.items():
+    for name, (source, file, _) in bombs.items():
         given = Given(name=file, files={file: files[name]})
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         began_s = time.perf_counter()
@@ -106,7 +113,7 @@ def test_a_reader_that_hangs_is_ended_and_the_next_file_is_read() -> None:
     assert SECONDS < 8
 
 
-@pytest.mark.parametrize(
+@each(
     "cell",
     ["9007199254740993.0", "1e30", "1_000", "0x10", "8.5", "99999999999999999999", "nan", "²"],
 )
@@ -130,7 +137,7 @@ def test_a_whole_number_is_the_one_of_the_cell(cell: str, seed: int) -> None:
     assert row["seed"] == seed
 
 
-@pytest.mark.parametrize("cell", ["1e-400", "0.0e0001e", "1_0.5", "-1E-999", "1e309", "1,5"])
+@each("cell", ["1e-400", "0.0e0001e", "1_0.5", "-1E-999", "1e309", "1,5"])
 def test_a_number_that_a_float_cannot_hold_is_refused(cell: str) -> None:
     table = f'model,system_name,first_epoch_s\nB,C,"{cell}"\n'.encode()
     with pytest.raises(SourceError) as caught:
@@ -143,3 +150,28 @@ def test_a_parquet_file_with_two_columns_of_a_name_says_so() -> None:
     with pytest.raises(SourceError) as caught:
         read_one(Given(name="a.parquet", files={"a.parquet": parquet(table)}))
     assert caught.value.problems == ("columns occur twice: model. Rename one.",)
+
+
+def zipped(data: bytes) -> bytes:
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("a.csv", data)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize("source", ["template", "keras-history", "step-log", "tf-benchmarks"])
+@pytest.mark.parametrize(
+    ("packed", "data"),
+    [("zip", zipped(b"model\n" + b"a" * 40 * MB)), ("zip", zipped(b"model\na\n")[:60]),
+     ("gzip", gzip.compress(b"\0" * 40 * MB)), ("gzip", gzip.compress(b"model\n")[:12])],
+    ids=["zip bomb", "cut zip", "gzip bomb", "cut gzip"],
+)  # fmt: skip
+def test_archives_whole_cut_or_bombs_are_named_and_never_unpacked(
+    source: str, packed: str, data: bytes
+) -> None:
+    options = {"step-log": {"pattern": r"(?P<step_s>\d+)", "unit": "s"}}.get(source, {})
+    given = Given(name="a.csv", files={"a.csv": data})
+    with pytest.raises(SourceError) as caught:
+        read(source, given, Stated(options=options), "mine")
+    text = f"it is packed as {packed}. Unpack it and give its files."
+    assert text in " ".join(caught.value.problems)

@@ -19,6 +19,7 @@ from planner.job._memory import (
     whole_state,
 )
 from planner.networks import STAGES, TRAININGS, Network, network_named, operations_of, state_of
+from tests.each import each
 from tests.planner.compare.made import PLAIN
 
 JOB = Job(
@@ -29,7 +30,7 @@ ONE = Hardware(label="1 x Plain", accelerator=PLAIN)
 MEASURED = replace(JOB, memory=((10.0, 12e9), (20.0, 22e9)))  # 2 GB and 1 GB a sample
 
 
-@pytest.mark.parametrize(
+@each(
     ("optimizer", "precision", "expected"),
     [
         ("SGD", "float32", 8.0),
@@ -92,7 +93,7 @@ H100 = replace(PLAIN, name="H100", memory_bytes=80e9)
 LLM = replace(JOB, precision="bfloat16", optimizer="AdamW")
 
 
-@pytest.mark.parametrize(
+@each(
     ("params", "count", "fits"),
     [
         (30e9, 8, True),  # MPT-30B: 480 GB on 640
@@ -207,8 +208,8 @@ def test_a_module_of_two_devices_has_two_memories() -> None:
     assert large.way_out.startswith("Take 10 or more (12 leave more room for activations)")
 
 
-@pytest.mark.parametrize("params", [2e9, 5e9, 8e9, 70e9])
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@each("params", [2e9, 5e9, 8e9, 70e9])
+@each("precision", ["float32", "bfloat16"])
 def test_the_count_that_a_refusal_names_is_the_least_that_fits_as_described(
     params: float, precision: str
 ) -> None:
@@ -321,7 +322,7 @@ def test_what_was_measured_with_its_activations_is_not_called_tight() -> None:
     assert fit_of(MEASURED, ONE, 35.0).sentence.startswith("Fits:")
 
 
-@pytest.mark.parametrize("params", [1e9, 3e9, 4e9, 1e10, 1e11, 1e12])
+@each("params", [1e9, 3e9, 4e9, 1e10, 1e11, 1e12])
 def test_the_fewest_it_fits_on_are_the_fewest(params: float) -> None:
     of = replace(JOB, params=params)
     count = least_count(of, PLAIN, 10.0)

@@ -38,6 +38,7 @@ from planner.job.efficiency import (
 )
 from planner.job.rates import from_operations, measure_on, rate_on
 from planner.transfer import Library
+from tests.each import each
 from tests.planner.compare.made import CATALOG, HUGE, PLAIN, RUN, TWICE, job, other, row
 
 DESCRIBED = Job(
@@ -137,7 +138,7 @@ ALL_PEAKS = replace(
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("maker", "kind", "taken"),
     [
         ("NVIDIA", "gpu", "tensorfloat32"),
@@ -362,7 +363,7 @@ def test_what_to_measure_is_a_run_that_fits(params: float, where: str) -> None:
 # -- links of their own ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("link", "loss"),
     [("NVLink 4", 0.03), ("ICI", 0.03), ("Infinity Fabric", 0.03), ("100 Gb/s Ethernet x10", 0.03),
      ("NVLink 3 bridge", 0.10), ("PCIe 4.0 x16", 0.10), ("", 0.10)],

@@ -16,6 +16,7 @@ from planner.core import Refusal
 from planner.job import utilization
 from planner.job.utilization import Utilization
 from planner.store.catalog import read_catalog
+from tests.each import each
 
 ROOT = Path(__file__).parents[3]
 SHIPPED = read_catalog(ROOT / "data" / "catalog").catalog
@@ -50,17 +51,14 @@ def test_mfu_is_operations_per_second_over_each_peak() -> None:
     assert "data sheet" in sheet.source
 
 
-@pytest.mark.parametrize(
+@each(
     ("precision", "format_of_it"),
     [("float32", "tensorfloat32"), ("mixed_bfloat16", "bfloat16"), ("float16", "float16"),
      ("bfloat16", "bfloat16"), ("int8", "int8")],
 )  # fmt: skip
-@pytest.mark.parametrize(
-    ("name", "of"),
-    [("NVIDIA H200", "h200-sxm"), ("NVIDIA H100 PCIe", "h100-pcie"),
+@each(("name", "of"), [("NVIDIA H200", "h200-sxm"), ("NVIDIA H100 PCIe", "h100-pcie"),
      ("NVIDIA H100 80GB HBM3", "h100-sxm"), ("NVIDIA A100-SXM4-80GB", "a100-sxm-80gb"),
-     ("NVIDIA A100 80GB PCIe", "a100-pcie-80gb"), ("NVIDIA L4", "l4")],
-)  # fmt: skip
+     ("NVIDIA A100 80GB PCIe", "a100-pcie-80gb"), ("NVIDIA L4", "l4")])  # fmt: skip
 def test_each_form_and_format_has_the_peak_of_the_catalogue(
     precision: str, format_of_it: str, name: str, of: str
 ) -> None:
@@ -89,7 +87,7 @@ def test_the_slower_card_of_a_name_is_not_taken_for_the_faster_one() -> None:
     assert pcie.peak_flops_per_s < sxm.peak_flops_per_s
 
 
-@pytest.mark.parametrize("name", ["V100", "A100", "Tesla", "nothing like it", "", None])
+@each("name", ["V100", "A100", "Tesla", "nothing like it", "", None])
 def test_a_name_that_several_cards_share_has_no_data_sheet(name: str | None) -> None:
     assert sold(accelerator_model_name=name) is None
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from planner.networks import KINDS, kind_of, networks
 from planner.networks._kinds import BY_FAMILY
+from tests.each import each
 
 
 def test_every_named_network_is_of_the_kind_of_its_family() -> None:
@@ -13,7 +12,7 @@ def test_every_named_network_is_of_the_kind_of_its_family() -> None:
         assert kind_of(network.name) == BY_FAMILY[network.family], network.name
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "kind"),
     [
         ("WideResNet-103M · CIFAR-100 · Adam · float32", "Vision"),

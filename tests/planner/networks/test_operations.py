@@ -17,6 +17,7 @@ from planner.networks import (
     operations_of,
     transformer_operations,
 )
+from tests.each import each
 
 DECODERS: Final = [n for n in networks().values() if n.family == "dense" and n.params > 1e8]
 
@@ -84,7 +85,7 @@ def test_a_sample_of_one_token_has_no_attention() -> None:
     assert transformer_operations(1e9, 1.0).model == 6e9
 
 
-@pytest.mark.parametrize("one", DECODERS, ids=lambda n: n.id)
+@each("one", DECODERS)
 def test_layers_and_width_follow_from_the_parameters_within_a_factor(one: Network) -> None:
     guessed = layers_width_of(one.params - (one.vocabulary or 0) * (one.width or 0) / 2)
     assert one.layers_width is not None
@@ -98,7 +99,7 @@ def test_layers_and_width_grow_with_the_parameters_outside_the_table_too() -> No
     assert widths[0] > 0.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "tokens", "px"),
     [("ViT-Ti/16", 197, 224), ("ViT-S/16", 197, 224), ("ViT-B/16", 197, 224),
      ("ViT-L/16", 197, 224), ("ViT-H/14", 257, 224), ("DiT-XL/2", 256, 256),

@@ -12,6 +12,7 @@ import pytest
 from planner.core import Refusal
 from planner.networks import FAMILIES, Network, network_named, networks, states_no_size
 from planner.networks._table import USUAL
+from tests.each import each
 
 ROOT: Final = Path(__file__).parent.parent.parent.parent
 LIBRARY: Final = ROOT.parent / "shared" / "library"
@@ -39,7 +40,7 @@ def by_architecture(one: Network, experts: int) -> float:
     return layers * (attention + crossed + experts * feed_forward) + embeddings
 
 
-@pytest.mark.parametrize("one", DRAWN, ids=lambda n: n.id)
+@each("one", DRAWN)
 def test_parameters_follow_from_layers_width_and_vocabulary(one: Network) -> None:
     off = SHARED_EMBEDDING.get(one.id, ONE_IN_A_HUNDRED)
     assert by_architecture(one, one.experts or 1) == pytest.approx(one.params, rel=off)
@@ -58,14 +59,12 @@ def test_the_table_has_two_hundred_networks_of_every_family_with_a_source_each()
         assert not one.of_tokens or (one.sequence and one.layers_width), one.id
 
 
-@pytest.mark.parametrize("name", sorted(PRINTED))
+@each("name", sorted(PRINTED))
 def test_parameters_are_those_of_the_paper(name: str) -> None:
     assert networks()[name].params == pytest.approx(PRINTED[name], rel=0.01)
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
+@each(("text", "found"), [
         ("llama3-8b", "llama-3-8b"), ("meta-llama/Meta-Llama-3-8B", "llama-3-8b"),
         ("Llama 3 8B", "llama-3-8b"), ("LLAMA3_8B [LoRA]", "llama-3-8b"),
         ("llama3_8B-megatron", "llama-3-8b"), ("Llama-3.1-8B-Instruct", "llama-3-8b"),
@@ -81,18 +80,15 @@ def test_parameters_are_those_of_the_paper(name: str) -> None:
         ("Stable Diffusion v2 (MLPerf stable_diffusion)", "stable-diffusion-2"),
         ("SDXL", "sdxl"), ("FLUX.1 (MLPerf flux1)", "flux.1"), ("whisper", "whisper-large"),
         ("WideResNet-103M", "wideresnet-103m"), ("3D U-Net (MLPerf unet3d)", "unet-3d"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_network_is_found_as_people_and_tables_write_it(text: str, found: str) -> None:
     named = network_named(text)
     assert isinstance(named, Network)
     assert named.id == found
 
 
-@pytest.mark.parametrize(
-    "text", ["resnet50d", "seresnet50", "llama-3-80b", "vit_base_patch16_384x", "bert-larger",
-             "", "?", "8b", "lora", "x" * 5000],
-)  # fmt: skip
+@each("text", ["resnet50d", "seresnet50", "llama-3-80b", "vit_base_patch16_384x", "bert-larger",
+             "", "?", "8b", "lora", "x" * 5000])  # fmt: skip
 def test_another_network_is_not_taken_for_a_named_one(text: str) -> None:
     assert isinstance(network_named(text), Refusal)
 
@@ -108,9 +104,7 @@ def test_a_name_that_is_not_there_is_refused_with_near_names() -> None:
     assert strange.measure_next.startswith("Or give") or "Perhaps" in strange.measure_next
 
 
-@pytest.mark.parametrize(
-    ("text", "usual"),
-    [
+@each(("text", "usual"), [
         ("Qwen", "Qwen2.5 7B"), ("Llama 3", "Llama 3 8B"), ("Mistral", "Mistral 7B"),
         ("Gemma", "Gemma 7B"), ("Falcon", "Falcon 7B"), ("Phi-3", "Phi-3 mini"),
         ("Mixtral", "Mixtral 8x7B"), ("DeepSeek-V3", "DeepSeek-V3"), ("GPT-2", "GPT-2"),
@@ -119,8 +113,7 @@ def test_a_name_that_is_not_there_is_refused_with_near_names() -> None:
         ("ConvNeXt", "ConvNeXt-B"), ("EfficientNet", "EfficientNet-B0"), ("YOLO", "YOLOv8s"),
         ("SD", "Stable Diffusion 2"), ("SDXL", "Stable Diffusion XL"), ("FLUX", "FLUX.1"),
         ("U-Net", "U-Net 2-D"), ("DLRM", "DLRM"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_name_without_a_size_is_that_of_the_usual_network(text: str, usual: str) -> None:
     named = network_named(text)
     assert isinstance(named, Network)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from planner.people import ADMIN, CONTRIBUTOR, VIEWER, Rules, person_of, read_rules
+from tests.each import each
 
 NOW = 1_000_000.0
 RULES = Rules(
@@ -20,7 +21,7 @@ def claims(**changes: object) -> dict[str, Any]:
     return {"sub": "s", "iat": NOW - 60, "groups": []} | changes
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "role"),
     [
         ({}, VIEWER),
@@ -44,14 +45,11 @@ def test_the_role_follows_from_groups_and_verified_addresses(
     assert (who.signed_in, who.role) == (True, role)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
+@each("changes", [
         {"sub": ""}, {"sub": 7}, {"sub": None}, {"iat": None}, {"iat": "now"}, {"iat": True},
         {"iat": float("nan")}, {"iat": NOW - 12 * 3600}, {"iat": NOW + 600}, {"sub": "bad"},
         {"email": "eve@example.org", "email_verified": True},
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_login_that_is_old_blocked_or_without_a_name_is_none(changes: dict[str, Any]) -> None:
     who = person_of(claims(groups=["platform"]) | changes, RULES, NOW)
     assert not who.signed_in

@@ -24,6 +24,7 @@ from planner.published import (
 )
 from planner.published._named_workloads import layers_by_width
 from planner.store.catalog import read_catalog
+from tests.each import each
 
 ROOT: Final = Path(__file__).parents[3]
 CATALOG: Final = read_catalog(ROOT / "data" / "catalog").catalog
@@ -56,7 +57,7 @@ def _one(**columns: str) -> Configuration:
 # -- cells that keep a row from being a question --------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("column", "cell", "value"),
     [
         ("n_accelerators", "3-5", "is '3-5', no single number"),
@@ -116,7 +117,7 @@ def test_the_library_has_no_false_alarms_by_the_hundred() -> None:
 # -- one speed, whatever the unit -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "columns",
     [
         {"tokens_per_s_per_device": "8192"},
@@ -204,7 +205,7 @@ def test_stated_operations_may_be_multiply_adds_forward_or_training(stated: str)
     assert _cleaned(row)[0][0].train_flops_per_sample == pytest.approx(24.54e9, rel=1e-3)
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "key"),
     [
         ("PyTorch/Classification/ConvNets/resnet50v1.5", "resnet50"),
@@ -226,15 +227,12 @@ def test_sources_agree_about_the_name_of_a_network(model: str, key: str) -> None
 # -- precision and peaks --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
+@each(("text", "name"), [
         ("amp_bf16", "bfloat16"), ("BF16", "bfloat16"), ("bf16+fp8", "float8"),
         ("MXFP8", "float8"), ("NVFP4", "float4"), ("TF32", "tensorfloat32"),
         ("mixed precision (AMP)", "float16"), ("fp32", "float32"), ("Autocast:BF16+SR", "bfloat16"),
         ("", ""), ("int4", ""),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_number_formats_are_read_as_tables_write_them(text: str, name: str) -> None:
     assert format_of(text) == name
 

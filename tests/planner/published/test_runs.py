@@ -14,6 +14,7 @@ from planner.published import PublishedRow, RunRecords, configurations, run_reco
 from planner.runs import check_rows, table_from_rows
 from planner.runs._records import complete
 from planner.store.catalog import read_catalog
+from tests.each import each
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 NOON: Final = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -221,9 +222,7 @@ def test_what_is_no_run_is_counted_with_its_reason(cells: dict[str, Any], reason
     assert records.left_out == {reason: 1}
 
 
-@pytest.mark.parametrize(
-    "name", ["whisper", "vit-pytorch", "t5", "BERT (fit)", "Qwen", "vit_b", "SD"]
-)
+@each("name", ["whisper", "vit-pytorch", "t5", "BERT (fit)", "Qwen", "vit_b", "SD"])
 def test_a_name_without_a_size_gets_no_parameters(name: str) -> None:
     run = one(model=name, family="speech", n_accelerators=1, samples_per_s_total=826.17)
     assert "params" not in run

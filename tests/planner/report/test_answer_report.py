@@ -17,6 +17,7 @@ from planner.report import (
     public_url,
     with_base,
 )
+from tests.each import each
 
 HOSTILE = "<img src=http://x onerror=alert(1)>"
 
@@ -84,10 +85,8 @@ def test_a_public_address_is_taken_without_its_last_slash(text: str, address: st
     assert public_url({SETTING: text}) == address
 
 
-@pytest.mark.parametrize(
-    "text", ["plan.example", "ftp://h", "https://", "https://a:b@h", "https://h?x=1", "https://h#f",
-             "https://h:99999", "https://a b", "javascript:alert(1)"],
-)  # fmt: skip
+@each("text", ["plan.example", "ftp://h", "https://", "https://a:b@h", "https://h?x=1", "https://h#f",
+             "https://h:99999", "https://a b", "javascript:alert(1)"])  # fmt: skip
 def test_anything_else_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(ValueError, match=r"EPOCHWISE_PUBLIC_URL .*https://plan\.example\.org"):
         public_url({SETTING: text})

@@ -7,6 +7,7 @@ import base64
 import pytest
 
 from planner.report import MOST_LOGO_BYTES, logo_uri
+from tests.each import each
 
 HEAD = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">'
 PLAIN = (
@@ -75,7 +76,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("inside", HOSTILE)
+@each("inside", HOSTILE)
 def test_an_svg_that_runs_or_refers_to_anything_outside_is_refused(inside: str) -> None:
     with pytest.raises(ValueError, match="more than a drawing"):
         logo_uri(_svg(inside))
@@ -88,20 +89,17 @@ def _doubled(link: str) -> str:
     return f"<defs><rect id='a0'/>{parts}</defs><use {link}='#a24'/>"
 
 
-@pytest.mark.parametrize(
-    "inside",
-    [
+@each("inside", [
         _doubled("href"), _doubled("xlink:href"), "<g id='a'><use href='#a'/></g>",
         "<g id='a'><use href='#b'/></g><g id='b'><use href='#a'/></g>",
         "<pattern id='p'><rect fill='url(#p)'/></pattern>", "<g>" * 100 + "</g>" * 100,
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_drawing_that_draws_itself_over_and_over_is_refused(inside: str) -> None:
     with pytest.raises(ValueError, match="Save it simpler"):
         logo_uri(_svg(inside))
 
 
-@pytest.mark.parametrize(
+@each(
     "inside",
     [
         "<g transform='translate(1,2) rotate(30) matrix(1 0 0 1 0 0)'><path d='M0 0L9 9z'/></g>",
@@ -117,7 +115,7 @@ def test_a_plain_drawing_is_taken(inside: str) -> None:
     assert logo_uri(_svg(inside)).startswith("data:image/svg+xml;base64,")
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "<!DOCTYPE svg [<!ENTITY a 'aaaa'>]><svg>&a;</svg>",
@@ -134,9 +132,7 @@ def test_an_svg_with_entities_instructions_or_faults_is_refused(text: str) -> No
         logo_uri(text.encode())
 
 
-@pytest.mark.parametrize(
-    "picture", [b"", b"GIF89a....", b"<html>", b"\x89PNG", b"\xff\xd8\xff cut", b"%PDF-1.7"]
-)
+@each("picture", [b"", b"GIF89a....", b"<html>", b"\x89PNG", b"\xff\xd8\xff cut", b"%PDF-1.7"])
 def test_anything_else_is_no_picture(picture: bytes) -> None:
     with pytest.raises(ValueError, match="Save it as one of these"):
         logo_uri(picture)

@@ -12,6 +12,7 @@ import pytest
 from planner.runs import RecordError
 from planner.runs._records import contradictions_in
 from planner.store import commit_runs
+from tests.each import each
 from tests.shipped import ROOT
 from tests.store.build import full_row, row
 
@@ -35,7 +36,7 @@ def test_a_sound_row_is_left_alone() -> None:
     assert contradictions_in(full_row()) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "column", "numbers"),
     [
         ({"validation_s": 12.0}, "validation_s", ("12.0", "10.0")),

@@ -18,6 +18,7 @@ from planner.scaling import DOF, FADING, KAPPA, ScalingCurve, SpeedUp, fit_scali
 from planner.scaling._terms import GROWING
 from planner.scaling.answers import Shares
 from planner.throughput import ThroughputCurve, fit_throughput
+from tests.each import each
 
 PLACES = ((1, 1), (2, 1), (4, 1), (2, 2), (4, 2), (8, 2))
 """Devices and nodes of the usual sweep."""
@@ -572,7 +573,7 @@ def test_a_node_has_at_least_one_device() -> None:
 # -- errors --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("columns", "result"),
     [
         (([8], [1, 2], [1], [0.1]), "per_device_batch_size, devices, nodes and step_s have shapes"),

@@ -15,12 +15,13 @@ from planner.scaling import (
     update_ratio,
     workers,
 )
+from tests.each import each
 
 NORMAL_MAXIMA = {1: 0.0, 2: 0.5642, 4: 1.0294, 10: 1.5388, 100: 2.5076}
 """Expected maxima of standard normals (Harter 1961, table 1)."""
 
 
-@pytest.mark.parametrize(("count", "expected"), NORMAL_MAXIMA.items())
+@each(("count", "expected"), NORMAL_MAXIMA.items())
 def test_the_slowest_of_equal_workers_is_the_order_statistic(count: int, expected: float) -> None:
     slowest = expected_slowest(np.full(count, 1.0), np.full(count, 0.1))
     assert slowest == pytest.approx(1.0 + 0.1 * expected, abs=1e-4)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from planner.answers._splits import split_answered, split_out
+from planner.answers._scaling_out import split_answered, split_out
 from planner.catalog import Accelerator, accelerator_named
 from planner.core import Problem, Refusal
 from planner.job import Job
@@ -147,3 +147,11 @@ def test_float32_moves_twice_the_bytes() -> None:
     for name in ("tensor_share", "data_share"):
         moved = [getattr(s, name) * s.step_s for s in (half, full)]
         assert moved[1] == pytest.approx(2.0 * moved[0])
+
+
+def test_one_stage_says_that_it_has_no_bubble_and_several_how_large_it_is() -> None:
+    one = split_sentences(JOB, card(), 64, [split(8, 1, 8)])
+    assert "One stage: no bubble." in one
+    several = split_sentences(JOB, card(), 64, [split(8, 2, 4)])
+    assert "One stage: no bubble." not in several
+    assert any(t.startswith("The bubble of 2 stages and 256 micro-batches is ") for t in several)

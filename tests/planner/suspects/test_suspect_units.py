@@ -11,12 +11,13 @@ from numpy.testing import assert_allclose
 
 from planner.suspects import suspects
 from planner.suspects._checks import unit_flags
+from tests.each import each
 from tests.planner.made_suspects import BATCHES, found, only, run, slipped, sweep
 
 
-@pytest.mark.parametrize("slip", [60.0, 1000.0, 3600.0])
-@pytest.mark.parametrize("way", [1, -1])
-@pytest.mark.parametrize("batch", [32, 128, 512])
+@each("slip", [60.0, 1000.0, 3600.0])
+@each("way", [1, -1])
+@each("batch", [32, 128, 512])
 def test_a_unit_slip_is_told_by_the_neighbours(slip: float, way: int, batch: int) -> None:
     runs = [r for r in sweep() if r.run_id != f"plain {batch}"]
     flag = only(unit_flags([*runs, slipped(batch, slip**way)]))
@@ -25,9 +26,9 @@ def test_a_unit_slip_is_told_by_the_neighbours(slip: float, way: int, batch: int
     assert f"near {slip:g}" in flag.evidence
 
 
-@pytest.mark.parametrize("slip", [60.0, 1000.0, 3600.0])
-@pytest.mark.parametrize("way", [1, -1])
-@pytest.mark.parametrize("batch", [32, 128, 512])
+@each("slip", [60.0, 1000.0, 3600.0])
+@each("way", [1, -1])
+@each("batch", [32, 128, 512])
 def test_without_neighbours_the_other_batches_tell_it(slip: float, way: int, batch: int) -> None:
     runs = [slipped(b, slip**way) if b == batch else run(b) for b in BATCHES]
     flag = only(unit_flags(runs))
@@ -35,7 +36,7 @@ def test_without_neighbours_the_other_batches_tell_it(slip: float, way: int, bat
     assert "against other batches" in flag.evidence
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "result"),
     [
         ({"step_time_s": run(64).step_time_s or 0}, "an epoch against its steps"),
@@ -43,7 +44,7 @@ def test_without_neighbours_the_other_batches_tell_it(slip: float, way: int, bat
         ({"samples_per_s": run(64).samples_per_s or 0}, "an epoch against its samples/s"),
     ],
 )
-@pytest.mark.parametrize("slip", [60.0, 1e-3, 3600.0])
+@each("slip", [60.0, 1e-3, 3600.0])
 def test_a_run_that_contradicts_itself_by_a_unit_is_found_alone(
     change: dict[str, float], result: str, slip: float
 ) -> None:
@@ -53,9 +54,9 @@ def test_a_run_that_contradicts_itself_by_a_unit_is_found_alone(
     assert abs(np.log(flag.value)) == pytest.approx(abs(np.log(slip)), abs=0.1)
 
 
-@pytest.mark.parametrize("slip", [60.0, 1000.0, 3600.0])
-@pytest.mark.parametrize("way", [1, -1])
-@pytest.mark.parametrize("batches", [BATCHES[:3], BATCHES[:4], BATCHES])
+@each("slip", [60.0, 1000.0, 3600.0])
+@each("way", [1, -1])
+@each("batches", [BATCHES[:3], BATCHES[:4], BATCHES])
 def test_any_one_run_in_another_unit_is_found_and_no_healthy_one_accused(
     slip: float, way: int, batches: tuple[int, ...]
 ) -> None:
@@ -74,8 +75,8 @@ def test_a_wide_step_between_batches_is_no_slip_of_a_unit() -> None:
     assert unit_flags(runs) == []
 
 
-@pytest.mark.parametrize("slip", [60.0, 1000.0, 3600.0])
-@pytest.mark.parametrize("name", ["pre_train_s", "first_epoch_s", "later_epoch_mean_s", "total_s"])
+@each("slip", [60.0, 1000.0, 3600.0])
+@each("name", ["pre_train_s", "first_epoch_s", "later_epoch_mean_s", "total_s"])
 def test_one_time_too_large_by_a_unit_is_found_in_the_run_alone(name: str, slip: float) -> None:
     whole = run(64, later_epoch_sd_s=None, steps_per_epoch=None, samples_per_epoch=None)
     # a start long enough to be seen in the total
@@ -84,8 +85,8 @@ def test_one_time_too_large_by_a_unit_is_found_in_the_run_alone(name: str, slip:
     assert found(unit_flags([odd])) == [("unit slip", "plain 64")]
 
 
-@pytest.mark.parametrize("slip", [60.0, 1000.0, 3600.0])
-@pytest.mark.parametrize("name", ["first_epoch_s", "until_first_epoch_end_s"])
+@each("slip", [60.0, 1000.0, 3600.0])
+@each("name", ["first_epoch_s", "until_first_epoch_end_s"])
 def test_a_first_epoch_too_short_by_a_unit_is_found_in_the_run_alone(
     name: str, slip: float
 ) -> None:

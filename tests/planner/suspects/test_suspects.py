@@ -15,6 +15,7 @@ from planner.runs import CheckedRun, checked_run
 from planner.suspects import LEFT_OUT, NAMES, UNLIKE, Flag, by_run, left_out, named, suspects
 from planner.suspects._checks import epoch_flags, neighbour_flags, peak_flags, zero_flags
 from planner.suspects.neighbours import QUIET, neighbours
+from tests.each import each
 from tests.planner.made_suspects import SAMPLES, found, only, run, slipped, sweep
 from tests.shipped import store
 
@@ -26,8 +27,8 @@ def test_a_healthy_sweep_has_no_flag_of_any_kind() -> None:
     assert suspects([]) == ()
 
 
-@pytest.mark.parametrize("odd", ["plain_32", "validated_128", "augmented_512", "from storage_64"])
-@pytest.mark.parametrize("factor", [1.4, 0.7])
+@each("odd", ["plain_32", "validated_128", "augmented_512", "from storage_64"])
+@each("factor", [1.4, 0.7])
 def test_a_run_a_third_off_is_found_by_its_neighbours_alone(odd: str, factor: float) -> None:
     flag = only(neighbour_flags(sweep(**{odd: factor})))
     assert flag.run == odd.replace("_", " ")

@@ -18,6 +18,7 @@ from planner.throughput import (
     fit_throughput,
     published_curve,
 )
+from tests.each import each
 
 if TYPE_CHECKING:
     from planner.core import Floats
@@ -320,7 +321,7 @@ def test_a_share_is_between_zero_and_one(share: float) -> None:
         noisy().batch_for(share)
 
 
-@pytest.mark.parametrize(
+@each(
     ("batch", "step_s", "output"),
     [
         ([8, 16], [0.1], "batch and step_s have shapes"),

@@ -17,6 +17,7 @@ from planner.scaling import CountCurve, ScalingCurve, at_count
 from planner.throughput import ThroughputCurve, fit_throughput
 from planner.time_to_target import Frontier, best_batch, time_to_target
 from planner.time_to_target.frontier import OneDeviceCount, StepTimes, frontier
+from tests.each import each
 from tests.planner.scaling.test_scaling import BATCH, STEP_S, curve_of
 
 if TYPE_CHECKING:
@@ -190,7 +191,7 @@ def test_refusals_pass_through_and_an_empty_grid_is_one() -> None:
     assert "2 device counts from 1 to 2, batches from 1e+06 to 2e+06" in result.reason
 
 
-@pytest.mark.parametrize(
+@each(
     ("devices", "batches", "price", "result"),
     [
         ([1, 1.5], [8], 1.0, "devices: value 2 of 2 is 1.5"),

@@ -15,12 +15,11 @@ from planner.runs import Row
 from planner.store.disk.sweeps import SweepStatus
 from runners.cluster.connection import Cluster, connected
 from runners.cluster.dispatch import Listener, Roster, Sweep, run
-from runners.cluster.task import Terms
+from runners.cluster.nodes import Terms
 from runners.commands.cli import Stopper
 from runners.plan.cases import Case
 from runners.process.supervise import Stopped
-from runners.sweep.destination import Folder
-from runners.sweep.rows import done_in
+from runners.sweep.rows import Folder, done_in
 from tests.runners.stubs import HANG_S, book, case
 
 CHILD: Final = str(Path(__file__).parents[1] / "stub_child.py")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import pytest
-
 from runners.cluster.nodes import (
     Facts,
     Node,
@@ -17,6 +15,7 @@ from runners.cluster.nodes import (
     unplaceable,
 )
 from runners.plan.cases import Device
+from tests.each import each
 from tests.runners.stubs import case
 
 PLAIN: Final = {"memory": 1e9, "object_store_memory": 1e8, "node:10.0.0.1": 1.0}
@@ -64,7 +63,7 @@ def test_a_node_without_a_whole_cpu_or_accelerator_gets_no_runs() -> None:
     assert len(nodes_of([body("a", {"CPU": 0.0, "GPU": 1.0}), body("b", {"TPU": 4.0})])) == 2
 
 
-@pytest.mark.parametrize(
+@each(
     ("resources", "result"),
     [
         ({"CPU": 8.0}, {}),
@@ -110,7 +109,7 @@ def test_a_request_has_the_name_of_the_node_s_resource_in_its_case() -> None:
     assert on_gpu == {"GPU": 4.0, "CPU": 1.0, "accelerator_type:A100": 0.001}
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "result"),
     [
         ({}, True),

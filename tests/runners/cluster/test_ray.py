@@ -26,8 +26,7 @@ from runners.cluster.dispatch import Listener, NoNodeError, Roster
 from runners.commands import cli
 from runners.commands.cluster import measure_on
 from runners.plan.expand import Expanded
-from runners.plan.host import Python
-from runners.plan.placement import placed
+from runners.plan.host import Python, placed
 from runners.plan.spec import SpecError
 from runners.process.supervise import ROOT, Stopped
 from runners.sweep.measure import Bench, measure
@@ -133,12 +132,14 @@ def test_many_runs_on_two_nodes_are_all_there_once(cluster: Cluster, tmp: Path) 
     assert len(starts(tmp)) == RUNS
 
 
+@full
 def test_a_cpu_run_has_its_node_alone(cluster: Cluster, tmp: Path) -> None:
     _, seen = sweep(cluster, tmp, [case(s) for s in range(10)], dict.fromkeys(range(10), "slowly"))
     assert {len(n.runs) for s in seen for n in s.nodes} == {0, 1}
-    assert {sum(len(n.runs) for n in s.nodes) for s in seen} >= {1, 2}
+    assert max(sum(len(n.runs) for n in s.nodes) for s in seen) == 2
 
 
+@full
 def test_epochs_of_a_run_are_reported_while_it_is_measured(cluster: Cluster, tmp: Path) -> None:
     def gate() -> bool:
         nodes = [n for s in read_statuses(tmp / "state") for n in s.nodes]
@@ -169,6 +170,7 @@ def test_rows_have_the_columns_of_a_local_run_and_the_terms_of_the_sweep(
     assert niceness == (0 if os.geteuid() == 0 else 15)
 
 
+@full
 def test_accelerator_types_go_where_they_belong(cluster: Cluster, tmp: Path) -> None:
     places: list[tuple[str | None, str]] = []
     listener = Listener(on_row=lambda _, case, node: places.append((case.accelerator, node)))
@@ -184,6 +186,7 @@ def test_accelerator_types_go_where_they_belong(cluster: Cluster, tmp: Path) -> 
 # -- failures ------------------------------------------------------------------------------------
 
 
+@full
 def test_failures_are_rows_and_only_kills_are_tried_again(cluster: Cluster, tmp: Path) -> None:
     ends = {0: "ok", 1: "oom", 2: "nan", 3: "crashed", 4: "kill"}
     _, seen = sweep(cluster, tmp, [case(s) for s in ends], ends)
@@ -273,6 +276,7 @@ def _until(true: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
+@full
 def test_the_runs_of_a_stopped_sweep_end_and_a_second_one_goes_on(
     cluster: Cluster, tmp: Path
 ) -> None:
@@ -337,6 +341,7 @@ def _measured_on(cluster: Cluster, tmp: Path, spec: str, *more: str) -> int:
     return measure_on(args, roster, nodes, lambda: False, resumed=False)
 
 
+@full
 def test_a_sweep_on_tensorflow_is_measured_on_its_nodes(
     two: Any,  # noqa: ANN401 - of Ray
     cluster: Cluster,
@@ -400,7 +405,7 @@ def test_what_no_node_can_measure_is_refused_with_what_to_do(
 # -- the launcher of several processes -----------------------------------------------------------
 
 
-@full  # `make test` has a sweep of TensorFlow on the nodes, and this launch with stand-ins
+@full
 def test_a_launched_run_on_two_nodes_is_a_row(two: Any, tmp_path: Path) -> None:  # noqa: ANN401 - of Ray
     here = Python(path=python("tensorflow"), python_version="3.11", versions={})
     bench = Bench(
@@ -418,11 +423,12 @@ def test_a_launched_run_on_two_nodes_is_a_row(two: Any, tmp_path: Path) -> None:
     assert losses[0] == pytest.approx(losses[1], abs=1e-4)
 
 
+@full  # `make test` has workers behind a command prefix
 @pytest.mark.parametrize(
     ("how", "status", "reason"),
     [
         ("killed", "peer_lost", "worker 1 of 2 ended: SIGKILL"),
-        pytest.param("wrong", "crashed", "ValueError: no such layer", marks=full),
+        ("wrong", "crashed", "ValueError: no such layer"),
     ],
 )
 def test_a_launched_worker_that_ends_early_ends_the_run_with_the_reason(

@@ -184,7 +184,7 @@ def test_a_full_disk_is_told_with_what_is_saved_and_resumed(
         assert len(rows(here)) == 3
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGTERM, *([signal.SIGINT] if FULL else [])])
 def test_stopped_is_130_with_what_is_saved_and_how_to_go_on(
     here: Path, number: signal.Signals, tmp_path: Path
 ) -> None:

@@ -13,7 +13,7 @@ from planner.store import commit_runs
 from planner.store.disk.ledger import acknowledged, ledger
 from planner.store.disk.secrets import TOKENS
 from runners.commands import cli
-from runners.commands.push import pushing
+from runners.commands.journals import pushing
 from runners.sweep.push import Server, push
 from tests.faults.pushed_server import Restarted
 from tests.store.build import ABOUT, row, rows
@@ -101,7 +101,7 @@ def test_a_ledger_that_was_cut_off_sends_its_last_run_again(here: Path, tmp_path
 def test_runs_are_sent_while_a_sweep_measures(
     here: Path, server: Restarted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runners.commands.push.LOOK_S", 0.05)
+    monkeypatch.setattr("runners.commands.journals.LOOK_S", 0.05)
     monkeypatch.setenv(
         "EPOCHWISE_TOKEN", TOKENS.create(server.place / "tokens", name="m", sets=["*"])
     )

@@ -21,11 +21,11 @@ from runners.launch.worker import environment, settings, start_line
 from runners.machine import environment as environment_of_machine
 from runners.plan.cases import Case
 from runners.plan.expand import Expanded
-from runners.plan.host import Python
-from runners.plan.placement import placed
+from runners.plan.host import Python, placed
 from runners.plan.spec import SpecError
 from runners.process.supervise import ROOT, Ended, Limits, supervise
 from runners.sweep.measure import Bench, measure
+from tests.each import each
 from tests.faults.outcomes import FULL
 from tests.runners.launch.test_local import WORKER
 from tests.runners.networks import python
@@ -167,9 +167,7 @@ def test_an_exit_code_behind_a_prefix_may_be_a_signal() -> None:
     assert ending(255, behind_prefix=True) == "exit code 255"
 
 
-@pytest.mark.parametrize(
-    ("table", "problem"),
-    [
+@each(("table", "problem"), [
         ({"launcher": "mpi"}, "launch.launcher: 'mpi' is unknown. Choose from: local, command, "
          "ray, spark, slurm."),
         ({"launcher": "command"}, "launch.hosts: is missing. Name the hosts of the workers, as "
@@ -193,8 +191,7 @@ def test_an_exit_code_behind_a_prefix_may_be_a_signal() -> None:
          "launch.hosts: 'b c' is not a name or name=address."),
         ({"host": "a"}, "launch.host: is unknown. Choose from: launcher, hosts, server_host, "
          "prefix, ports, directory, python."),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_wrong_table_is_refused_with_what_to_change(
     table: dict[str, object], problem: str
 ) -> None:

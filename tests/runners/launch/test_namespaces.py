@@ -17,7 +17,7 @@ from planner.runs import Row
 from planner.scaling import ring_traffic_bytes
 from planner.store.summaries import summaries
 from runners.commands import links
-from runners.launch.namespaces import NotPossibleError, Pair, pair
+from runners.commands.links import NotPossibleError, Pair, pair
 from runners.plan.host import Python
 from runners.process.supervise import ROOT
 from tests.faults.outcomes import FULL

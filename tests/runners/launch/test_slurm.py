@@ -19,11 +19,11 @@ from runners.machine import environment
 from runners.plan import cases
 from runners.plan.cases import Case
 from runners.plan.expand import Expanded
-from runners.plan.host import Python
-from runners.plan.placement import placed
+from runners.plan.host import Python, placed
 from runners.process.events import parse
 from runners.process.supervise import ROOT
 from runners.sweep.measure import Bench, measure
+from tests.each import each
 from tests.faults.outcomes import FULL
 from tests.runners.networks import python
 from tests.runners.stubs import HANG_S
@@ -50,7 +50,7 @@ def test_a_node_list_is_expanded(nodes: str, names: list[str]) -> None:
     assert expanded(nodes) == names
 
 
-@pytest.mark.parametrize("nodes", ["", ",", "a[1-", "a[x]", "a[1-999999999]", "a]"])
+@each("nodes", ["", ",", "a[1-", "a[x]", "a[1-999999999]", "a]"])
 def test_a_damaged_node_list_is_refused(nodes: str) -> None:
     with pytest.raises(ValueError, match="node list"):
         expanded(nodes)
@@ -133,6 +133,7 @@ wait
 """
 
 
+@pytest.mark.skipif(not FULL, reason="`make faults` runs it; test_command.py has two real tasks")
 def test_a_run_through_srun_is_a_row(tmp_path: Path) -> None:
     (tmp_path / "srun").write_text(SRUN)
     (tmp_path / "srun").chmod(0o755)

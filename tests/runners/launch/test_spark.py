@@ -18,10 +18,10 @@ import pytest
 
 from runners.launch.cluster import WorkerError, failure_in
 from runners.launch.launcher import Launcher
+from runners.launch.spark_stage import has_java
 from runners.plan.cases import Case
 from runners.plan.expand import Expanded
-from runners.plan.host import Python
-from runners.plan.placement import placed
+from runners.plan.host import Python, placed
 from runners.process.supervise import Ended, Limits, Stopped, supervise
 from runners.sweep.measure import Bench, measure
 from tests.runners.launch.test_local import WORKER
@@ -135,3 +135,47 @@ def test_a_driver_without_pyspark_says_what_to_install(tmp_path: Path) -> None:
     assert ended.status == "crashed"
     assert ended.reason
     assert ended.reason.endswith("Install it: make spark.")
+
+
+def _without_java(tmp_path: Path, java_home: Path) -> str | None:
+    """Why a run ends on a machine whose Java is that of `java_home`."""
+    fake = tmp_path / "pyspark"
+    fake.mkdir()
+    started = "    def __init__(self, conf): raise RuntimeError('[JAVA_GATEWAY_EXITED] exited')\n"
+    conf = "    def __getattr__(self, name): return lambda *_: self\n"
+    (fake / "__init__.py").write_text(f"class SparkConf:\n{conf}class SparkContext:\n{started}")
+    environ = {**_environ(tmp_path), "PYTHONPATH": str(tmp_path), "JAVA_HOME": str(java_home)}
+    limits = Limits(timeout_s=10 * HANG_S, memory_bytes=1 << 40)
+    start = SPARK.arguments(2, server=False)
+    ended = supervise([sys.executable, *start, "-c", WORKER], {"how": "ok"}, environ, limits)
+    assert ended.status == "crashed"
+    return ended.reason
+
+
+def test_a_driver_without_java_says_what_to_install(tmp_path: Path) -> None:
+    reason = _without_java(tmp_path, tmp_path / "none")
+    assert reason
+    assert "Java is not found" in reason
+    assert "apt-get install default-jre-headless" in reason
+
+
+def test_a_java_that_does_not_start_spark_says_which_one_does(tmp_path: Path) -> None:
+    java = tmp_path / "jre" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text("#!/bin/sh\nexit 1\n")
+    java.chmod(0o755)
+    reason = _without_java(tmp_path, tmp_path / "jre")
+    assert reason
+    assert "Java did not start Spark. Spark needs Java 17 or later" in reason
+
+
+def test_java_is_looked_for_in_java_home_else_in_path(tmp_path: Path) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\n")
+    java.chmod(0o755)
+    assert has_java({"JAVA_HOME": str(tmp_path), "PATH": ""})
+    assert has_java({"PATH": str(java.parent)})
+    assert not has_java({"JAVA_HOME": str(tmp_path / "other"), "PATH": str(java.parent)})
+    assert not has_java({"PATH": ""})
+    assert not has_java({})

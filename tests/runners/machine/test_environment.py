@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runners.machine.environment import ROOT, clean, for_child
+from tests.each import each
 
 SECRETS = {
     "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI/K7MDENG+bPxRfiCYPLANTEDKEY",
@@ -122,7 +123,7 @@ def test_python_starts_in_this_environment_and_finds_the_code() -> None:
 # -- what may be kept of a text --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "Out of memory allocating 1234 bytes",
@@ -142,7 +143,7 @@ def test_ordinary_messages_come_out_as_they_are(text: str) -> None:
     assert clean(text, ENVIRON) == text
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "kept"),
     [
         (f"cannot open {HOME}/code/train.py", "cannot open train.py"),
@@ -184,8 +185,8 @@ def test_of_a_traceback_the_error_stays() -> None:
     assert clean(text, ENVIRON) == "ValueError: batch 0 is no batch"
 
 
-@pytest.mark.parametrize("name", [n for n in ENVIRON if "planted" in ENVIRON[n].lower()])
-@pytest.mark.parametrize("form", ["{}", "x={}!", "'{}'", "{}{}", "/tmp/{}/x", "a{}b"])  # noqa: S108
+@each("name", [n for n in ENVIRON if "planted" in ENVIRON[n].lower()])
+@each("form", ["{}", "x={}!", "'{}'", "{}{}", "/tmp/{}/x", "a{}b"])  # noqa: S108
 def test_no_planted_value_survives_in_any_place(name: str, form: str) -> None:
     kept = clean("error: " + form.replace("{}", ENVIRON[name]), ENVIRON)
     assert "planted" not in kept.lower()
@@ -216,9 +217,7 @@ def test_a_long_text_is_cut_and_says_so(limit: int) -> None:
     assert kept.endswith("..."[:limit])
 
 
-@pytest.mark.parametrize(
-    "unit", ["a", "/", ":", "a@", "1.", "~", "'/", "\\", "\n ", "key", "key=", "::x"]
-)
+@each("unit", ["a", "/", ":", "a@", "1.", "~", "'/", "\\", "\n ", "key", "key=", "::x"])
 def test_hostile_texts_end_and_stay_within_the_limit(unit: str) -> None:
     assert len(clean(unit * 100_000, ENVIRON)) <= 500
 

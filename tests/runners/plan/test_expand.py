@@ -16,6 +16,7 @@ from runners.plan.expand import (
     steps_in,
 )
 from runners.plan.spec import SpecError, from_table
+from tests.each import each
 from tests.runners.stubs import case
 
 BOTH = Host(device="cpu", backends=("tensorflow", "jax"))
@@ -60,7 +61,7 @@ def test_the_words_of_a_run_tell_a_compilation_that_is_not_the_backend_s_usual_o
     ]
 
 
-@pytest.mark.parametrize("name", sorted(p.stem for p in spec.SWEEPS.glob("*.toml")))
+@each("name", sorted(p.stem for p in spec.SWEEPS.glob("*.toml")))
 def test_no_two_runs_of_a_shipped_sweep_have_the_same_words(name: str) -> None:
     body = spec.table(spec.find(name))
     if not spec.has_target(body):
@@ -155,9 +156,7 @@ def test_auto_batches_are_groups_whose_members_have_any_batch() -> None:
 # -- what cannot be measured ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("factors", "result"),
-    [
+@each(("factors", "result"), [
         ({"engine": "loop", "backend": "jax"}, "engine loop trains with TensorFlow only"),
         ({"engine": "predict"}, "engine predict is for mode inference"),
         ({"engine": "fit", "mode": "inference"}, "engine fit is for training"),
@@ -173,8 +172,7 @@ def test_auto_batches_are_groups_whose_members_have_any_batch() -> None:
         ({"dataset": "digits", "train_samples": 2_000}, "digits has 1280 training samples"),
         ({"backend": "torch"}, "backend torch is not installed here"),
         ({"mode": "inference", "validation": True}, "inference has no storage, augmentation"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_what_does_not_go_together_is_told_with_what_to_do(
     factors: dict[str, Any], result: str
 ) -> None:

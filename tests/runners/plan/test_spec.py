@@ -19,6 +19,7 @@ from runners.plan.spec import (
     from_table,
     read,
 )
+from tests.each import each
 
 HOST = Host(device="cpu", backends=("tensorflow", "jax"))
 SOUND: dict[str, Any] = {"title": "A sweep", "runs": [{"workload": "mlp", "batch": [16, 32]}]}
@@ -45,9 +46,7 @@ def written(tmp_path: Path, text: str | bytes) -> Path:
 # -- mistakes are told with what, where and what to do -------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("changes", "result"),
-    [
+@each(("changes", "result"), [
         ({"title": ""}, "title: is ''; it must be a line that describes the sweep."),
         ({"title": 3}, "title: is 3; it must be a line that describes the sweep."),
         ({"about": 5}, "about: is 5; it must be text."),
@@ -74,17 +73,14 @@ def written(tmp_path: Path, text: str | bytes) -> Path:
         ({"patterns": {"a": 5}}, '[patterns."a"]: must be a table.'),
         ({"patterns": {"a": {"feeds": "numpy"}}},
          '[patterns."a"]: feeds is unknown. Did you mean feed?'),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_mistake_at_the_top_says_what_where_and_what_to_do(
     changes: dict[str, Any], result: str
 ) -> None:
     assert result in problems(**changes)
 
 
-@pytest.mark.parametrize(
-    ("factors", "result"),
-    [
+@each(("factors", "result"), [
         ({"batch": "many"},
          'batch is \'many\'; it must be a whole number from 1 to 1e12 or "auto".'),
         ({"batch": [16, 0]}, 'batch is 0; it must be a whole number from 1 to 1e12 or "auto".'),
@@ -146,8 +142,7 @@ def test_a_mistake_at_the_top_says_what_where_and_what_to_do(
          'strategy tensor runs on JAX. Set backend = "jax".'),
         ({"batch": 100_000},
          "batch 100000 is larger than the 50000 training samples of an epoch."),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_mistake_in_a_block_says_what_where_and_what_to_do(
     factors: dict[str, Any], result: str
 ) -> None:
@@ -216,9 +211,7 @@ def test_a_folder_a_pipe_and_nothing_are_refused_without_waiting(tmp_path: Path)
             read(tmp_path / f"{name}.toml")
 
 
-@pytest.mark.parametrize(
-    "named", ["", ".", "..", "../spec", "x" * 5_000, "a\x00b.toml", "/", "qick"]
-)
+@each("named", ["", ".", "..", "../spec", "x" * 5_000, "a\x00b.toml", "/", "qick"])
 def test_a_name_that_is_no_sweep_s_says_which_there_are(named: str) -> None:
     with pytest.raises(SpecError, match="there is no such file") as caught:
         find(named)

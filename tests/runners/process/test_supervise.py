@@ -26,6 +26,7 @@ from runners.process.supervise import (
     classify,
     kernel_kills,
 )
+from tests.each import each
 from tests.faults.outcomes import FULL
 from tests.runners.stub_child import GARBAGE
 from tests.runners.stubs import HANG_S, ended, marked, new_mark, orphans
@@ -78,7 +79,7 @@ def test_a_command_that_does_not_exist_is_a_crash_with_its_name(mark: str) -> No
     assert end.reason == "exit code 127: cannot start /nowhere/python: No such file or directory"
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  bad_alloc",
@@ -88,7 +89,7 @@ def test_a_command_that_does_not_exist_is_a_crash_with_its_name(mark: str) -> No
         "OOM when allocating tensor with shape[1,2]",
     ],
 )
-@pytest.mark.parametrize("code", [-6, -11, 1, 134])
+@each("code", [-6, -11, 1, 134])
 def test_a_death_with_words_of_lost_memory_is_out_of_memory(text: str, code: int) -> None:
     status, reason = classify([], code, None, text)
     assert (status, text.splitlines()[-1].strip() in str(reason)) == ("oom", True)
@@ -159,7 +160,7 @@ def test_a_child_that_closes_its_pipes_and_hangs_is_ended_by_the_clock(mark: str
     assert beats < 100  # twenty a second, not as many as the processor can
 
 
-@pytest.mark.parametrize("line", [g for g in GARBAGE if b'"epoch"' in g or b'"columns"' in g])
+@each("line", [g for g in GARBAGE if b'"epoch"' in g or b'"columns"' in g])
 def test_events_that_do_not_say_what_they_must_are_none(line: bytes) -> None:
     assert parse(line) is None
 
@@ -279,7 +280,9 @@ def test_a_crash_writes_no_core_file(mark: str, tmp_path: Path) -> None:
         "    seen.extend(resource.prlimit(p.pid, resource.RLIMIT_CORE)[0]\n"
         "                for p in stubs.marked(sys.argv[1]))\n"
         "try:\n"
-        "    stubs.ended('sleeps', sys.argv[1], timeout_s=6.0, beat=beat)\n"
+        "    stubs.ended('sleeps', sys.argv[1], beat=beat, stop=lambda: len(seen) > 12)\n"
+        "except s.Stopped:\n"
+        "    pass\n"
         "finally:\n"
         "    print(set(seen[len(seen) // 2:]))\n"
     )

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from planner.store.disk.sweeps import write_status
-from runners.sweep import begun
+from runners.sweep.context import fill_settings, newest_start, start_with_ticket
 from runners.sweep.sweep import journal
 
 
@@ -26,19 +26,19 @@ GIVEN = {"name": "set", "backend": "jax", "device": "cpu", "licence": "CC0", "py
 
 def test_what_is_not_said_now_is_what_was_said_then() -> None:
     asked = _asked()
-    begun.fill(asked, GIVEN)
+    fill_settings(asked, GIVEN)
     assert {n: getattr(asked, n) for n in GIVEN} == GIVEN
 
 
 def test_what_is_said_now_counts() -> None:
     asked = _asked(backend="tensorflow", name="other")
-    begun.fill(asked, GIVEN)
+    fill_settings(asked, GIVEN)
     assert (asked.backend, asked.name, asked.device) == ("tensorflow", "other", "cpu")
 
 
 def test_an_option_the_command_does_not_have_is_left_out() -> None:
     asked = _asked()
-    begun.fill(asked, {"shell": "rm"})
+    fill_settings(asked, {"shell": "rm"})
     assert not hasattr(asked, "shell")
 
 
@@ -47,12 +47,12 @@ def test_the_newest_beginning_of_a_sweep_in_its_folder_is_found(tmp_path: Path) 
         book = journal(tmp_path, f"t{n}", asked_at=1.0 + n, sweep="s", title="t",
                        result_set=name, folder=results, planned=1)  # fmt: skip
         write_status(tmp_path, book.status)
-    found = begun.newest(tmp_path, "s", Path("/a"), None)
+    found = newest_start(tmp_path, "s", Path("/a"), None)
     assert found is not None
     assert found.result_set == "two"
-    named = begun.newest(tmp_path, "s", Path("/a"), "one")
+    named = newest_start(tmp_path, "s", Path("/a"), "one")
     assert named is not None
     assert named.ticket == "t0"
-    assert begun.newest(tmp_path, "other", Path("/a"), None) is None
-    assert begun.of_ticket(tmp_path, "t2") is not None
-    assert begun.of_ticket(tmp_path, "t9") is None
+    assert newest_start(tmp_path, "other", Path("/a"), None) is None
+    assert start_with_ticket(tmp_path, "t2") is not None
+    assert start_with_ticket(tmp_path, "t9") is None

@@ -18,14 +18,16 @@ from runners.plan.expand import Expanded, Host, steps_in
 from runners.plan.spec import Cost, Spec
 from runners.process.supervise import Ended
 from runners.sweep.context import Context
-from runners.sweep.forecast import (
+from runners.sweep.plans import (
+    Planned,
     as_probe,
     forecast,
     memory_at,
     memory_line,
+    totals,
 )
-from runners.sweep.plans import Planned, totals
 from runners.sweep.rows import row_of
+from tests.each import each
 from tests.runners.stubs import case
 
 HERE = "a machine"
@@ -119,14 +121,11 @@ def test_a_smaller_last_batch_is_a_step() -> None:
     assert cut.seconds == whole.seconds
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
+@each("changes", [
         {"workload": "simple-cnn"}, {"options": (("units", 8),)}, {"mode": "inference"},
         {"dataset": "digits"}, {"engine": "fit"}, {"precision": "mixed_bfloat16"},
         {"optimizer": "adam"}, {"jit": True}, {"backend": "jax"},
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_nothing_is_told_of_another_network_or_other_software(changes: dict[str, Any]) -> None:
     assert forecast(case(batch=32, **changes), KNOWN, HERE) is None
 

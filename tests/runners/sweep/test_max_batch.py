@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from runners.sweep.max_batch import (
     Result,
     search,
 )
+from tests.each import each
 
 GIGABYTE = 1e9
 SIZES = st.floats(1e6, 1e12)
@@ -101,14 +101,14 @@ def test_a_known_line_saves_half_of_the_probes() -> None:
     assert len(led.probes) <= 5 < len(blind.probes)
 
 
-@pytest.mark.parametrize("bound", [1, 2, 7, 8, 9, 32, 33, 65_536])
+@each("bound", [1, 2, 7, 8, 9, 32, 33, 65_536])
 def test_where_all_fits_the_bound_is_the_answer(bound: int) -> None:
     found = search(lambda _: Probe(fits=True), bound=bound)
     assert (found.largest, found.fails) == (bound, None)
     assert len(found.probes) <= len(SMALL) + math.log2(max(bound, 2))
 
 
-@pytest.mark.parametrize("true", [0, 1, 2, 3, 5, 7, 8, 9, 15, 30, 31])
+@each("true", [0, 1, 2, 3, 5, 7, 8, 9, 15, 30, 31])
 def test_small_batches_are_found_to_the_sample(true: int) -> None:
     found = search(lambda batch: Probe(batch <= true), bound=4_096)
     assert (found.largest, found.fails) == (true or None, true + 1)

@@ -19,6 +19,7 @@ from runners.process.events import Event
 from runners.process.supervise import Ended, Status
 from runners.sweep.rows import planned, row_of
 from runners.workloads import CATALOGUE, DATASETS
+from tests.each import each
 from tests.runners.stubs import case
 
 FACTS = machine.facts("cpu", devices=1)
@@ -147,7 +148,7 @@ def test_the_case_and_how_it_ended_are_not_the_child_s_to_say() -> None:
     assert json.loads(row["extra"]) == {"case_id": case().case_id, "wall_s": 9.0}
 
 
-@pytest.mark.parametrize("workload", list(CATALOGUE))
+@each("workload", list(CATALOGUE))
 def test_what_is_planned_of_every_network_is_a_sound_row(workload: str) -> None:
     data = DATASETS[CATALOGUE[workload].dataset]
     for mode in ("training", "inference"):

@@ -9,6 +9,7 @@ from typing import Any, Final
 from planner.core import Text
 from planner.importers.formats.given import Given, SourceError, json_of, text_of
 from planner.importers.formats.source import Row, Source, Stated, number, whole
+from planner.importers.formats.times import moment
 
 _HEAD: Final = re.compile(
     r"^.{0,200}?(?P<name>TensorFlow|Model|Dataset|Batch size|Devices|Optimizer|Mode):"
@@ -20,6 +21,8 @@ _DEVICE: Final = re.compile(r"(?:task:?(\d+)/)?(gpu|cpu|tpu):\d+")
 _EACH: Final = re.compile(r"(\d+)\.?\d* per device")
 _TOTAL: Final = re.compile(r"total images/sec: (\d+(?:\.\d+)?)")
 _STEP: Final = re.compile(r"images/sec: (\d+(?:\.\d+)?) \+/- ")
+_GPUS: Final = re.compile(r"(?<![\da-z])(\d{1,4})_?gpus?(?![a-z])")
+"""GPUs in the name of a benchmark's method: benchmark_8_gpu, benchmark_synth_1gpu_gpuparams."""
 _OF_RUNS: Final = ("exp_per_second", "avg_exp_per_second")
 """Speeds of the official models, whose wall time is that of the whole run."""
 _OF_STEPS: Final = "examples_per_sec"
@@ -27,7 +30,7 @@ _OF_STEPS: Final = "examples_per_sec"
 
 
 def _read(given: Given, stated: Stated) -> Sequence[Row]:
-    return _perfzero(given) if given.suffix == ".json" else [_log(given, stated)]
+    return _perfzero(given, stated) if given.suffix == ".json" else [_log(given, stated)]
 
 
 def _log(given: Given, stated: Stated) -> Row:
@@ -80,7 +83,7 @@ def _log(given: Given, stated: Stated) -> Row:
     }
 
 
-def _perfzero(given: Given) -> list[Row]:
+def _perfzero(given: Given, stated: Stated) -> list[Row]:
     body = json_of(given)
     result = body.get("benchmark_result") if isinstance(body, dict) else None
     if not isinstance(result, dict):
@@ -105,6 +108,8 @@ def _perfzero(given: Given) -> list[Row]:
         problems.append("benchmark_result: did not succeed.")
     if any(word in name.lower() for word in ("inference", "forward")):
         problems.append(Text("{name}: only trainings are read.", name=name[:80]))
+    devices, unclear = _used(name, whole(system.get("accelerator_count")), stated)
+    problems += [unclear] if unclear else []
     wall_s = number(result.get("wall_time"))
     wall_s = wall_s if wall_s is not None and wall_s > 0.0 else None
     framework = _part(body, "ml_framework_info")
@@ -113,6 +118,7 @@ def _perfzero(given: Given) -> list[Row]:
     return [
         {
             "model": name or None,
+            "recorded_at": moment(str(body.get("execution_timestamp")), "s")[0],
             "total_s": None if by_step else wall_s,
             "step_s": wall_s if by_step else None,
             "throughput": speed,
@@ -121,13 +127,38 @@ def _perfzero(given: Given) -> list[Row]:
             "engine": "PerfZero",
             "accelerator_model_name": str(system.get("accelerator_model") or "") or None,
             "system_name": str(system.get("accelerator_model") or "") or None,
-            "accelerators_per_node": whole(system.get("accelerator_count")),
+            "accelerators_per_node": devices,
             "accelerator_driver_version": str(system.get("accelerator_driver_version") or "")
             or None,
             "host_processor_model_name": str(system.get("cpu_model") or "") or None,
             "host_processors_per_node": whole(system.get("cpu_socket_count")),
         }
     ]
+
+
+def _used(name: str, in_system: int | None, stated: Stated) -> tuple[int | None, str | None]:
+    """Return the accelerators a benchmark used, and why they are unclear.
+
+    PerfZero writes the number in the system; a method's name says how many of them it uses.
+    """
+    named = {int(count) for count in _GPUS.findall(name.rpartition(".")[2].lower())}
+    if len(named) == 1:
+        used = named.pop()
+        if in_system and not 0 < used <= in_system:
+            return None, Text(
+                "{name}: is for {used} GPUs; its system has {in_system}.",
+                name=name[:80],
+                used=used,
+                in_system=in_system,
+            )
+        return used or None, None
+    if in_system is None or in_system == 1 or "accelerators_per_node" in stated.facts:
+        return in_system if in_system == 1 else None, None
+    return None, Text(
+        "its system has {in_system} accelerators, and no name says how many it used. State the "
+        "fact accelerators_per_node.",
+        in_system=in_system,
+    )
 
 
 def _part(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -139,8 +170,9 @@ SOURCE: Final = Source(
     name="tf-benchmarks",
     title="tf_cnn_benchmarks log or PerfZero summary",
     files="a log with `total images/sec`, or PerfZero's JSON",
-    reads="images/s, model, data set, batch, devices; PerfZero's wall time, versions and host",
-    derives="step time = global batch / images/s; machines and their devices from the list",
+    reads="images/s, model, data set, batch, devices; PerfZero's wall time, day, versions and host",
+    derives="step time = global batch / images/s; machines and their devices from the list; "
+    "PerfZero's devices from the method's name, as benchmark_8_gpu",
     refuses="logs of several runs, other modes than training, speeds under unknown names",
     read=_read,
     needs=("model", "system_name", "device_kind", "global_batch_size"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -19,9 +19,11 @@ from planner.importers.formats.given import (
     table_of,
 )
 from planner.importers.formats.source import Row, Source, Stated, typed
+from planner.importers.formats.times import way_problem
 from planner.runs import BY_NAME
 
 _MAP: Final = "columns"
+_TIME: Final = "recorded_at"
 _MOST_UNPACKED: Final = 50_000_000
 _BATCH: Final = 512
 """Rows of a parquet file in memory at once."""
@@ -29,7 +31,8 @@ _BATCH: Final = 512
 
 def _read(given: Given, stated: Stated) -> Sequence[Row]:
     renamed = _renamed(given, stated)
-    cells = _parquet(given) if given.suffix == ".parquet" else table_of(given)
+    left_out = {name for name, column in renamed.items() if not column}
+    cells = _parquet(given, left_out) if given.suffix == ".parquet" else table_of(given)
     names = {name: renamed.get(name, name) for name in cells[0]}
     unknown = [name for name, column in names.items() if column and column not in BY_NAME]
     problems: list[str] = [
@@ -45,6 +48,12 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
         for name in renamed
         if name not in names
     ]
+    way = stated.options.get(_TIME, "")
+    if wrong := way_problem(way):
+        problems.append(Text("option {name}: {wrong}", name=_TIME, wrong=wrong))
+        way = ""
+    elif way and _TIME not in names.values():
+        problems.append(Text("option {name}: no column of the file has times.", name=_TIME))
     rows = []
     for number, line in enumerate(cells, 2):
         row: dict[str, Any] = {}
@@ -52,7 +61,7 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
             column = names[name]
             if not column or column not in BY_NAME or cell in ("", None):
                 continue
-            row[column], problem = typed(column, str(cell))
+            row[column], problem = typed(column, str(cell), way)
             if problem:
                 problems.append(f"line {number}, {problem}")
         rows.append(row)
@@ -73,11 +82,24 @@ def _renamed(given: Given, stated: Stated) -> dict[str, str]:
     return dict(p.rsplit(":", 1) for p in pairs)
 
 
-def _parquet(given: Given) -> list[dict[str, str]]:
+def _parquet(given: Given, left_out: Collection[str]) -> list[dict[str, str]]:
+    """Return the cells as texts; columns of lists, and those of bytes, must be in `left_out`."""
     try:
         whole = pa.BufferReader(given.files[given.first])
         file = pq.ParquetFile(whole)
-        flat = [f.name for f in file.schema_arrow if not pa.types.is_nested(f.type)]
+        fields = [f for f in file.schema_arrow if f.name not in left_out]
+        if unread := [f for f in fields if _is_unread(f.type)]:
+            wrong = [
+                Text(
+                    "column {name}: has {type}, which is not read. Leave it out with --option "
+                    "columns={name}:, or give its values as text or numbers.",
+                    name=f.name,
+                    type=str(f.type)[:40],
+                )
+                for f in unread
+            ]
+            raise SourceError(given.first, wrong, [f.name for f in unread])
+        flat = [f.name for f in fields]
         groups = (file.metadata.row_group(i) for i in range(file.metadata.num_row_groups))
         if sum(group.total_byte_size for group in groups) > _MOST_UNPACKED:
             text = Text(
@@ -95,6 +117,8 @@ def _parquet(given: Given) -> list[dict[str, str]]:
         if twice := sorted({name for name in flat if flat.count(name) > 1}):
             text = Text("columns occur twice: {names}. Rename one.", names=", ".join(twice[:9]))
             raise SourceError(given.first, [text])
+        if not flat:
+            raise SourceError(given.first, ["no column is left. Leave out fewer."])
         # dictionaries stay dictionaries: a repeated long text is measured once
         texts = _cells(
             given,
@@ -110,7 +134,36 @@ def _parquet(given: Given) -> list[dict[str, str]]:
         ) from error
     if not texts:
         raise SourceError(given.first, ["it has no row. Give a file with rows."])
-    return texts
+    gone = {f.name: "" for f in file.schema_arrow if f.name in left_out}
+    return [{**row, **gone} for row in texts]
+
+
+def _is_unread(kind: pa.DataType) -> bool:
+    """Return whether cells of a type have no text that a column of runs could keep."""
+    value = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(
+        pa.types.is_nested(value)
+        or pa.types.is_binary(value)
+        or pa.types.is_large_binary(value)
+        or pa.types.is_fixed_size_binary(value)
+        or pa.types.is_time(value)
+        or pa.types.is_duration(value)
+    )
+
+
+def _times_as_text(batch: pa.RecordBatch) -> dict[str, list[str | None]]:
+    """Return the columns of times as ISO 8601: in UTC where the file states a zone.
+
+    Arrow's own values would need the system's file of zones.
+    """
+    times = {}
+    for field, column in zip(batch.schema, batch.columns, strict=True):
+        if pa.types.is_timestamp(field.type):
+            zone = "+00:00" if field.type.tz else ""
+            to_us = pc.CastOptions(pa.timestamp("us"), allow_time_truncate=True)
+            cells = column.cast(options=to_us).to_pylist()
+            times[field.name] = [None if v is None else f"{v}{zone}" for v in cells]
+    return times
 
 
 def _cells(given: Given, file: pq.ParquetFile, names: Sequence[str]) -> list[dict[str, str]]:
@@ -141,9 +194,14 @@ def _cells(given: Given, file: pq.ParquetFile, names: Sequence[str]) -> list[dic
                     )
         if long:
             raise SourceError(given.first, long)
+        times = _times_as_text(batch)
+        lines = zip(*(times.get(n) or batch.column(n).to_pylist() for n in names), strict=True)
         texts += [
-            {n: "" if v is None else str(v)[: MOST_CHARACTERS + 1] for n, v in row.items()}
-            for row in batch.to_pylist()
+            {
+                n: "" if v is None else str(v)[: MOST_CHARACTERS + 1]
+                for n, v in zip(names, line, strict=True)
+            }
+            for line in lines
         ]
     return texts
 
@@ -153,7 +211,7 @@ def header() -> str:
     names = ("model", "dataset", "system_name", "device_kind", "accelerators_per_node",
              "number_of_nodes", "precision", "optimizer", "global_batch_size", "train_samples",
              "samples_per_epoch", "pre_train_s", "first_epoch_s", "later_epoch_mean_s",
-             "later_epoch_sd_s", "epochs_measured", "peak_memory_bytes")  # fmt: skip
+             "later_epoch_sd_s", "epochs_measured", "peak_memory_bytes", "recorded_at")  # fmt: skip
     return ",".join(names) + "\n"
 
 
@@ -165,5 +223,9 @@ SOURCE: Final = Source(
     derives="nothing",
     refuses="unknown columns, wrong types, numbers that contradict each other",
     read=_read,
-    options={_MAP: "NAME:COLUMN,... renames columns of the file; NAME: leaves one out"},
+    options={
+        _MAP: "NAME:COLUMN,... renames columns of the file; NAME: leaves one out",
+        _TIME: "UTC or an offset such as +09:00, for times without a zone; "
+        "s, ms or us, for numbers since 1970",
+    },
 )

@@ -8,6 +8,7 @@ from planner.answers.comparison import CompareParameters, compare_parameters
 from planner.core import Problem, given_of_link
 from planner.job import Job, job_described
 from planner.networks import Network, networks, operations_of
+from tests.each import each
 
 
 def asked(**given: str) -> tuple[CompareParameters, tuple[Problem, ...]]:
@@ -21,7 +22,7 @@ def job(**given: str) -> Job:
     return job_described(asking.described)
 
 
-@pytest.mark.parametrize("one", networks().values(), ids=lambda n: n.id)
+@each("one", networks().values())
 def test_a_named_network_and_its_samples_are_a_whole_question(one: Network) -> None:
     made, result = job(network=one.id, samples="1000"), operations_of(one)
     assert result is not None
@@ -106,7 +107,7 @@ def test_an_unknown_network_is_a_problem_with_near_names() -> None:
     assert "Llama 3 8B" in problems[0].message
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value"),
     [("7B", 7e9), ("100M", 1e8), ("1e9", 1e9), ("0.5b", 5e8), ("7000000000", 7e9),
      ("8.03 B", 8.03e9), ("350m", 3.5e8)],
@@ -115,7 +116,7 @@ def test_short_numbers_are_read(text: str, value: float) -> None:
     assert job(params=text, tokens="2k", samples="1M").params == pytest.approx(value, rel=1e-12)
 
 
-@pytest.mark.parametrize("text", ["7X", "B", "7BB", "seven", "-7B", "1e99B", "7B7", "0"])
+@each("text", ["7X", "B", "7BB", "seven", "-7B", "1e99B", "7B7", "0"])
 def test_what_is_no_number_is_a_problem_that_shows_how_to_write_it(text: str) -> None:
     _, problems = asked(params=text, tokens="2048", samples="10")
     assert problems[0].parameter == "params"

@@ -14,6 +14,7 @@ from planner.compare import Assumptions
 from planner.compare.evaluation import Limits
 from planner.core import Given, given_of_link
 from planner.job import Described, GivenStep, job_described
+from tests.each import each
 
 
 def test_nothing_given_asks_the_usual_question() -> None:
@@ -45,7 +46,7 @@ def test_money_limits_and_own_machines_keep_the_opening_job(name: str, text: str
     assert described.network == "llama-3-8b"
 
 
-@pytest.mark.parametrize(
+@each(
     ("question", "field", "value"),
     [({"assumed_mfu": ["40"]}, "assumed_mfu", 0.4), ({"training": ["lora"]}, "training", "lora"),
      ({"recompute": ["on"]}, "recompute", True), ({"precision": ["fp8"]}, "precision", "float8"),

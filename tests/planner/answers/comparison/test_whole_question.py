@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from planner.answers.comparison import Facts, Request, answered_whole, problems_of, with_own
+from planner.answers.comparison import Facts, Request, answered_whole, with_own
 from planner.answers.comparison.question import answered
+from planner.core import parameter_of
 from tests.planner.compare.made import CATALOG, TODAY, job
 
 FACTS = Facts(job=job(), catalog=CATALOG)
@@ -44,8 +45,7 @@ def test_the_last_named_that_find_no_room_beside_ones_own_are_told_by_name() -> 
         "13 options, your own among them; at most 12 are compared; the last named one is left out: "
         f"{NAMED}."
     )
-    (problem,) = problems_of([result])
-    assert problem.parameter == "options"
+    assert parameter_of(result) == "options"
 
 
 def test_options_that_are_gone_take_no_room() -> None:
@@ -69,11 +69,11 @@ def test_every_problem_names_its_parameter() -> None:
         options=("nope", NAMED), entries=("rent|unheard|1|2", "what"), country="Atlantis"
     )
     result = answered_whole(asked, FACTS, TODAY).problems
-    found = [p.parameter for p in problems_of(result)]
+    found = [parameter_of(text) for text in result]
     assert sorted(found) == ["country", "options", "own", "own"]
 
 
 def test_every_count_that_is_too_large_names_its_parameter() -> None:
     asked = Request(options=(NAMED,), entries=tuple(f"rent|plain|{n}|1" for n in range(1, 15)))
     result = answered_whole(asked, FACTS, TODAY).problems
-    assert [p.parameter for p in problems_of(result)] == ["own", "options"]
+    assert [parameter_of(text) for text in result] == ["own", "options"]
