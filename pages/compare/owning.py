@@ -62,7 +62,7 @@ def _use(link: Link, pair: RentOrBuy) -> None:
     now = 100.0 * utilisation_at(pair.buy, float(link.held("runs_per_month")))
     held = st.session_state.get(_USE)
     if held is None or abs(held - now) > 0.005 * max(now, 1.0):
-        st.session_state[_USE] = min(float(f"{now:.3g}"), _MOST_USE)
+        st.session_state[_USE] = min(float(f"{now:.2g}"), _MOST_USE)
     st.number_input(
         "Utilisation (%)", 0.0, _MOST_USE, step=5.0, format="%g", key=_USE, width=180,
         help="Share of the time that the bought machine works. It sets the runs a month.",

@@ -270,16 +270,18 @@ def _table(accuracy: Accuracy, chosen: Chosen) -> None:
             key="method.table",
             alt="Errors, intervals and sizes of every method and data set shown",
         )
-        st.caption(
-            "Error is |predicted / measured − 1|; every curve counts the same. Coverage is the "
-            "share of hidden points inside the 90\u00a0% interval. Width is the median of "
-            "(high − low) / value. A dash marks a method that was published without an interval. "
-            "Answered is the share of all questions. Seconds are those of a thousand answers, on "
-            "one machine, once."
-        )
         about = figures_of.titles(accuracy.rows)[chosen.question][1]
-        if about:
-            st.caption(widgets.answer_text(about))
+        with st.expander("What the columns mean"):
+            st.markdown(
+                "- **Error:** |predicted / measured − 1|; every curve counts the same.\n"
+                "- **Coverage:** the share of hidden points inside the 90\u00a0% interval.\n"
+                "- **Width:** the median of (high − low) / value. A dash marks a method that was "
+                "published without an interval.\n"
+                "- **Answered:** the share of all questions.\n"
+                "- **Seconds:** those of a thousand answers, on one machine, once."
+            )
+            if about:
+                st.markdown(widgets.answer_text(about))
         first, second, third = st.columns(3)
         with first:
             widgets.download("Shown as CSV", lambda: csv_text(figures_of.records(chosen.rows)),
@@ -359,13 +361,15 @@ def draw_verdicts(link: Link, accuracy: Accuracy, verdict: str) -> None:
         else:
             st.table([_verdict_cells(v, alone=verdict == "reached") for v in shown],
                      hide_index=True)  # fmt: skip
-        st.caption(
-            "The limits are those of the project's specification. Most are figures of a prototype "
-            "on fuller copies of the same data. On devices the limit is the best other method on "
-            "the same points. A few were added after the figures were seen: “were nothing "
-            "refused”, “changing later on”, targets 1 and 0.75. Their limit is that of their "
-            "line. A regret with a target of 0\u00a0% has to be below 0.5\u00a0%."
-        )
+        with st.expander("Where the limits come from"):
+            st.markdown(
+                "- The project's specification sets the limits. Most are figures of a prototype on "
+                "fuller copies of the same data.\n"
+                "- On devices the limit is the best other method on the same points.\n"
+                "- These were added after the figures were seen: “were nothing refused”, “changing "
+                "later on”, targets 1 and 0.75. Their limit is that of their line.\n"
+                "- A regret with a target of 0\u00a0% has to be below 0.5\u00a0%."
+            )
 
 
 def _missed_line(verdict: Verdict) -> str:
@@ -422,11 +426,13 @@ def draw_known() -> None:
             _unseen(figures), height="content", key="method.known.unseen",
             alt="Errors, coverage and width on rows that the fit has not seen",
         )  # fmt: skip
-        st.caption(UNSEEN)
+        with st.expander("What is left out"):
+            st.markdown(UNSEEN)
     with st.container(border=True):
         widgets.heading("Targets and results on published runs")
         st.table(_targets(figures), hide_index=True)
-        st.caption(ABOUT_TARGETS)
+        with st.expander("What the targets are compared with"):
+            st.markdown(ABOUT_TARGETS)
     with st.expander("Worst misses"):
         widgets.table(
             _misses(figures["worst"]), height="content", key="method.known.worst",

@@ -58,7 +58,7 @@ def tornado(comparison: Comparison) -> Tornado | None:
     names = [r.candidate.label for r in pair]
     return Tornado(
         title=Text("Cost of a run: {option}", option=names[0]) if second is None
-        else Text("How much a run costs more: {option} than {other}", option=names[1],
+        else Text("Extra cost of a run: {option} instead of {other}", option=names[1],
                   other=names[0]),
         compared=second is not None,
         unit="USD",
