@@ -43,7 +43,7 @@ def test_the_shipped_page_and_figures_are_those_of_the_command(
         assert folder == ROOT / "data" / "results"
         return list(checks())
 
-    monkeypatch.setattr("backtest.commands.what_if.what_if_checks", computed)
+    monkeypatch.setattr("backtest.commands.backtest.what_if_checks", computed)
     assert write_what_if(tmp_path) == 0
     for name in (f"docs/{NAME}.md", f"data/{NAME}.json"):
         fresh = (tmp_path / name).read_text(encoding="utf-8")
