@@ -281,10 +281,10 @@ def assumed_lines(comparison: Comparison) -> list[str]:
     if "buy" in ways:
         lines.append(
             Text(
-                "A bought machine lasts {life_years:g} years, is worth {residual_share} "
-                "of its price after that, costs {host_price_share} more for host, "
-                "network and tax, {upkeep_share} of its price a year for upkeep, and "
-                "its capital {rate_of_capital} a year.",
+                "A bought machine lasts {life_years:g} years and is then worth "
+                "{residual_share} of its price. Host, network and tax add "
+                "{host_price_share} to the price. A year of upkeep costs "
+                "{upkeep_share} of the price, a year of capital {rate_of_capital}.",
                 life_years=a.life_years,
                 residual_share=percent(a.residual_share),
                 host_price_share=percent(a.host_price_share),

@@ -270,8 +270,8 @@ def _estimate(
 ALONE: Final = (None, "single process")
 """Launch modes of a single device that match every other mode."""
 NO_POINTS: Final = Refusal(
-    reason="Only the parameters of a curve were published, without step times on several device "
-    "counts, so the growth of the link's cost is unknown.",
+    reason="Only the parameters of a curve were published. Without step times on several device "
+    "counts the growth of the link's cost is unknown.",
     measure_next="Measure step times of the same batch per device on one device and on two.",
 )
 

@@ -117,9 +117,9 @@ def law_reasons(published: LargestCount) -> list[str]:
             several=several,
         ),
         Text(
-            "In published runs each device loses {loss:.1f} % per doubling of the "
-            "devices and {fewer:.0f} % per halving of its batch at steps as long as "
-            "these.",
+            "In published runs each device loses {loss:.1f} % when the device count "
+            "doubles. At steps as long as these it loses {fewer:.0f} % when its batch "
+            "is halved.",
             loss=100 * loss,
             fewer=100 * fewer,
         ),

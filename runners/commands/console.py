@@ -37,7 +37,7 @@ def print_plan(context: Context, plan: plans.Plan, price_per_hour: float | None 
         say(f"  {p.case.words:<58} {time_text:>14} {_bytes(memory):>9}")
     for group in context.expanded.automatic:
         say(f"  {group.case.workload}: a search finds the largest batch that fits (about 6 to 15 "
-            "runs of two steps), then 3 or 4 batch sizes up to it are measured")  # fmt: skip
+            "runs of two steps). Then 3 or 4 batch sizes up to it are measured")  # fmt: skip
     if not plan.planned:
         return
     for name, runs in (("left", plan.left), ("all", plan.planned), ("smallest", plan.smallest)):
