@@ -16,23 +16,23 @@ def each(names: str | tuple[str, ...], values: Iterable[Any]) -> Callable[[Test]
     own for each value.
     """
     parameters = (names,) if isinstance(names, str) else names
-    known = [(value,) if isinstance(names, str) else tuple(value) for value in values]
+    cases = [(value,) if isinstance(names, str) else tuple(value) for value in values]
 
     def one_test(test: Test) -> Test:
         def looped(**fixtures: Any) -> None:  # noqa: ANN401 - of any test
             wrong: list[str] = []
-            for value in known:
-                given = dict(zip(parameters, value, strict=True))
+            for value in cases:
+                arguments = dict(zip(parameters, value, strict=True))
                 try:
-                    test(**given, **fixtures)
-                except Exception as error:  # noqa: BLE001 - told with its values
-                    wrong.append(f"{given}: {type(error).__name__}: {error}")
-            assert known
-            assert not wrong, "\n".join([f"{len(wrong)} of {len(known)} values:", *wrong[:20]])
+                    test(**arguments, **fixtures)
+                except Exception as error:  # noqa: BLE001 - reported with its values
+                    wrong.append(f"{arguments}: {type(error).__name__}: {error}")
+            assert cases
+            assert not wrong, "\n".join([f"{len(wrong)} of {len(cases)} values:", *wrong[:20]])
 
-        asked = inspect.signature(test)
-        others = [p for p in asked.parameters.values() if p.name not in parameters]
-        looped.__signature__ = asked.replace(parameters=others)  # type: ignore[attr-defined]
+        signature = inspect.signature(test)
+        others = [p for p in signature.parameters.values() if p.name not in parameters]
+        looped.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]
         looped.__name__, looped.__doc__ = test.__name__, test.__doc__
         looped.__module__, looped.__qualname__ = test.__module__, test.__qualname__
         return looped

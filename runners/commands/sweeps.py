@@ -172,9 +172,9 @@ def describe_command(args: argparse.Namespace, stop: Stop) -> int:
     )  # fmt: skip
     description = next((e["columns"] for e in ended.events if e["event"] == "result"), None)
     if description is None:
-        told = any(e["event"] == "failed" for e in ended.events)
+        is_reported = any(e["event"] == "failed" for e in ended.events)
         reason = ended.reason or ""
-        if ended.status == "crashed" and not told:
+        if ended.status == "crashed" and not is_reported:
             reason = f"Its process ended too early ({reason})."
         text = f"{source} cannot be described. {reason}".strip()
         refuse(args, [text], text)
