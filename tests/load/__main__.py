@@ -12,7 +12,16 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from tests.load.campaign import LATE_S, THINK_S, Campaign, Outcome, run, seconds_at, wrong
+from tests.load.campaign import (
+    HASTY_S,
+    LATE_S,
+    READING_S,
+    Campaign,
+    Outcome,
+    run,
+    seconds_at,
+    wrong,
+)
 from tests.load.proxy import ABSENT, executable
 from tests.load.questions import PAGES
 
@@ -29,6 +38,8 @@ def main() -> None:
     parser.add_argument("--answers", type=int, default=40, help="of each session")
     parser.add_argument("--servers", type=int, nargs="*", default=[1, 2, 4])
     parser.add_argument("--runs-per-s", type=float, default=2.0)
+    parser.add_argument("--reading", type=float, nargs=2, default=READING_S,
+                        metavar=("LEAST_S", "MOST_S"), help="until the next click")  # fmt: skip
     parser.add_argument("--soak", type=float, default=600.0, metavar="SECONDS")
     parser.add_argument("--no-check", action="store_true", help="do not ask again alone")
     given = parser.parse_args()
@@ -37,7 +48,8 @@ def main() -> None:
             print(f"\n{servers} servers: not run. {ABSENT}.")
             continue
         campaign = Campaign(sessions=given.sessions, answers=given.answers,
-                            runs_per_s=given.runs_per_s, servers=servers)  # fmt: skip
+                            runs_per_s=given.runs_per_s, servers=servers,
+                            reading_s=tuple(given.reading))  # fmt: skip
         _tried(campaign, check=not given.no_check)
     if given.soak > 0:
         _soaked(given.soak)
@@ -60,7 +72,7 @@ def _tried(campaign: Campaign, *, check: bool) -> None:
 
 def _soaked(seconds: float) -> None:
     campaign = Campaign(sessions=SOAK_SESSIONS, answers=10**9, seconds=seconds,
-                        runs_per_s=SOAK_RUNS_PER_S)  # fmt: skip
+                        runs_per_s=SOAK_RUNS_PER_S, reading_s=HASTY_S)  # fmt: skip
     with tempfile.TemporaryDirectory() as box:
         outcome = run(Path(box), campaign)
     fifths = [_memory_mb(outcome, part) for part in range(5)]
@@ -94,7 +106,8 @@ def _print(outcome: Outcome, campaign: Campaign) -> None:
     many = "1 server" if campaign.servers == 1 else f"{campaign.servers} servers behind nginx"
     print(f"\n{many}: {campaign.sessions} sessions x {campaign.answers} answers, a writer at "
           f"{campaign.runs_per_s:g} runs/s  [load average {outcome.load_average:.1f}]")  # fmt: skip
-    print(f"  {'think time':<52}{f'0 to {THINK_S}':>10} s")
+    least, most = campaign.reading_s
+    print(f"  {'time to read an answer':<52}{f'{least:g} to {most:g}':>10} s")
     print(f"  {'answers':<52}{len(outcome.answers):>10}")
     print(f"  {'answers a second':<52}{rate:>10.1f} /s")
     for share in (0.5, 0.95, 1.0):
@@ -124,6 +137,7 @@ def _machine(outcome: Outcome, campaign: Campaign, differing: int, checked: int)
         "servers": campaign.servers,
         "sessions": campaign.sessions,
         "runs_per_s": f"{campaign.runs_per_s:g}",
+        "reading_s": "-".join(f"{value:g}" for value in campaign.reading_s),
         "answers": len(outcome.answers),
         "answers_per_s": f"{len(outcome.answers) / outcome.seconds:.2f}",
         "p50_s": f"{seconds_at(0.5, outcome.answers):.3f}",

@@ -34,8 +34,10 @@ from tests.load.visitor import Page, Visitor
 
 Result = TypeVar("Result")
 
-THINK_S: Final = 0.6
-"""Users wait 0 to this long between an answer and the next click."""
+READING_S: Final = (0.5, 3.0)
+"""Users read an answer for between these times before the next click; drawn anew each time."""
+HASTY_S: Final = (0.0, 0.6)
+"""The same of users who hardly read: more answers in the same time."""
 LATE_S: Final = 30.0
 """A busy machine may leave a page at the runs of so long before the click, and no longer."""
 WATCH_S: Final = 5.0
@@ -46,9 +48,10 @@ WATCH_S: Final = 5.0
 class Campaign:
     """How many users get how many answers each, and how many runs a second are written meanwhile.
 
-    Users also stop after `seconds`. Two or more servers stand behind the proxy. Answers may lack
-    the runs of the last `late_s` before the click: a look at the folder that takes longer than a
-    moment leaves the page at the earlier runs (`Reader.refresh`), as on a machine in use.
+    A user reads an answer for a time within `reading_s` before the next click, and stops after
+    `seconds`. Two or more servers stand behind the proxy. Answers may lack the runs of the last
+    `late_s` before the click: a look at the folder that takes longer than a moment leaves the page
+    at the earlier runs (`Reader.refresh`), as on a machine in use.
     `fresh` servers have imported nothing before, as figures need; others are forks.
     """
 
@@ -57,6 +60,7 @@ class Campaign:
     seconds: float = math.inf
     runs_per_s: float = 2.0
     servers: int = 1
+    reading_s: tuple[float, float] = READING_S
     late_s: float = 0.0
     fresh: bool = True
 
@@ -176,11 +180,11 @@ def _memory_mb(processes: Sequence[psutil.Process]) -> float:
 
 
 async def _user(url: str, number: int, end: float, campaign: Campaign, outcome: Outcome) -> None:
-    thinks = random.Random(1000 + number)
+    reading = random.Random(1000 + number)
     try:
         async with Visitor(url) as visitor:
             for click in islice(clicks(number), campaign.answers):
-                await asyncio.sleep(thinks.uniform(0.0, THINK_S))
+                await asyncio.sleep(reading.uniform(*campaign.reading_s))
                 if time.monotonic() > end:
                     return
                 asked = time.monotonic()

@@ -17,7 +17,7 @@ from planner.store.disk.secrets import TOKENS
 from runners.sweep.push import Server, push
 from tests.browser.server import ROOT, served
 from tests.faults.outcomes import FULL
-from tests.load.campaign import Campaign, run, wrong
+from tests.load.campaign import HASTY_S, Campaign, run, wrong
 from tests.load.proxy import ABSENT, executable, proxied, served_by
 from tests.store.build import ABOUT, row
 
@@ -31,7 +31,7 @@ def test_no_rerun_ends_with_a_collection_of_all_objects() -> None:
 @pytest.mark.browser
 @pytest.mark.skipif(not FULL, reason="tests/faults/test_answers_under_load.py compares answers")
 def test_every_answer_is_one_that_a_single_user_gets(tmp_path: Path) -> None:
-    _right(tmp_path, Campaign(sessions=4, seconds=6, runs_per_s=4, fresh=False))
+    _right(tmp_path, Campaign(sessions=4, seconds=6, runs_per_s=4, reading_s=HASTY_S, fresh=False))
 
 
 @pytest.mark.browser
@@ -40,7 +40,10 @@ def test_several_servers_behind_the_proxy_answer_as_one(tmp_path: Path) -> None:
     if executable() is None:
         pytest.skip(ABSENT)
     _right(
-        tmp_path, Campaign(sessions=4, answers=5, runs_per_s=2, servers=2, late_s=5, fresh=False)
+        tmp_path,
+        Campaign(
+            sessions=4, answers=5, runs_per_s=2, servers=2, reading_s=HASTY_S, late_s=5, fresh=False
+        ),
     )
     by_browser = served_by(tmp_path / "proxy")
     assert len(set().union(*by_browser.values())) == 2, "both servers were asked"
