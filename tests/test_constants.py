@@ -203,7 +203,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         fits.lines:ROUNDING throughput.curves:ROUNDING_OF_A_FIT fits.lines:_BLOCK
         convergence._targets:UNSEEN suspects.neighbours:SWEEPS suspects.neighbours:SETTLED
         fits._nonnegative:ROUNDING fits._nonnegative:VISIBLE fits._nonnegative:DUST
-        fits._nonnegative:STEPS
+        fits._nonnegative:STEPS scaling.fit:_EXACT
         time_to_target.goodput:_NOT_STATED
         scaling.uneven:POINTS scaling.uneven:TAIL
         scaling._terms:_LEAST_S scaling._terms:_MOST_S scaling._terms:LINK_TERMS""",

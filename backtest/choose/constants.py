@@ -118,6 +118,12 @@ scaling.fit:ROUGH | share | of fallen steps above which nothing is extrapolated
 scaling.fit:ROUGH_PAIRS | pairs | fewest neighbouring counts that show it | round | none
 scaling.fit:FADING | share | cost of a doubling of devices relative to the previous one
     | clusters | again
+scaling.fit:STEEP | ratio | a cost in proportion to the devices: every doubling costs twice the last
+    | definition | none
+scaling.fit:STEEP_EVIDENCE | twice a log likelihood ratio
+    | "very strong" evidence for growth in proportion (Kass and Raftery 1995)
+    | clusters, from 4 devices none reaches it | scaling
+scaling.fit:STEEP_SPARE | runs | fewest beyond the terms that show it | round | none
 scaling._terms:GROWING | share | growing part of a link's cost, if one device count was measured
     | all device data, looked at | scaling
 scaling._terms:DOF | degrees of freedom | of the interval | clusters | before

@@ -18,6 +18,7 @@ from backtest.choose.choice import (
 from backtest.data.cases import Read
 from backtest.questions.devices import (
     BANDS,
+    CLUSTERS,
     Runs,
     clusters,
     splits,
@@ -54,6 +55,7 @@ def device_choices(read: Read) -> list[Choice]:
         for (name, workloads), (most, first, last) in itertools.product(
             clusters(read).items(), BANDS
         )
+        if name in CLUSTERS.values()
         for shown, more in splits(workloads, most, (first, last))
     ]
     return _fadings(questions) + _kappas(questions)

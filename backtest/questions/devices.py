@@ -40,12 +40,14 @@ from planner.job import efficiency as spread
 from planner.scaling import ScalingCurve, fit_scaling
 
 QUESTION: Final = "devices"
-CLUSTERS: Final[Mapping[str, str]] = {
+CLUSTERS: Final[dict[str, str]] = {
     "aws": "Pollux T4, 4 a node",
     "rtx": "Sia RTX 2080 Ti, 8 a node",
     "dgx": "Sia A100, 8 a node",
     "dgx-ext": "Sia A100 extended, 8 a node",
 }
+CHECKS: Final[dict[str, str]] = {"azure": "Sia V100, 8 a node (check)"}
+"""Clusters on which no constant was chosen; in no mean, and left out where the data lack them."""
 Band = tuple[int, int, int]
 BANDS: Final[tuple[Band, ...]] = ((4, 5, 8), (4, 9, 16), (4, 20, 64))
 """Largest shown device count, and the range of hidden counts."""
@@ -196,13 +198,14 @@ def clusters(read: Read) -> dict[str, list[Runs]]:
     """Return the workloads of every cluster of Pollux and Sia."""
     places: dict[tuple[str, str], list[tuple[float, ...]]] = {}
     columns = ("local_bsz", "num_gpus", "num_nodes", "step_time_s", "nonsync_time_s")
+    named = CLUSTERS | CHECKS
     for row in read("pollux_sia_traces/step_time.csv"):
-        if row["cluster"] in CLUSTERS:
-            key = CLUSTERS[row["cluster"]], row["workload"]
+        if row["cluster"] in named:
+            key = named[row["cluster"]], row["workload"]
             places.setdefault(key, []).append(tuple(float(row[c]) for c in columns))
     sets: dict[str, list[Runs]] = {name: [] for name in CLUSTERS.values()}
     for (name, _), rows in places.items():
-        sets[name].append(_runs(rows))
+        sets.setdefault(name, []).append(_runs(rows))
     return sets
 
 

@@ -490,8 +490,9 @@ def _errors() -> None:
         )
         st.caption("Staleness is below n - 1 where workers share cores, as here.")
         st.caption(
-            "Not in the data: V100s over Ethernet. On the one V100 cluster known, every law failed "
-            "beyond 8 devices. Runs as rough as its are refused beyond the measured counts."
+            "On one public V100 cluster every law failed beyond 8 devices. A link that costs the "
+            "same for each further device is recognised now; rough runs are refused beyond their "
+            "counts."
         )
 
 

@@ -9,8 +9,9 @@
 b is the batch per device, v0 the asymptotic throughput of one device [samples/s] and t its
 overhead per step [s], as in `planner.throughput.fit`. Every term is at least 0. A link has a
 constant cost (a1, c1) and a cost that grows with the doublings of n (a2, c2). Each doubling costs r
-of the one before: r = 1 is a reduction tree, g = log2(n), and r = 1/2 a ring, g = 2(n - 1)/n. Each
-launch mode beyond the fastest adds a constant. Weights are 1/T^2, because the scatter of times is
+of the one before: r = 1 is a reduction tree, g = log2(n), and r = 1/2 a ring, g = 2(n - 1)/n. Runs
+whose cost clearly grows in proportion to the devices have r = STEEP, g = n - 1. Each launch mode
+beyond the fastest adds a constant. Weights are 1/T^2, because the scatter of times is
 proportional to them. The fit is non-negative least squares.
 
 Limits: a link class or launch mode without a run is refused, since no other link shows its cost.
@@ -245,6 +246,17 @@ class ScalingCurve:
 
 FADING: Final = 0.85
 """Cost of a doubling of the devices over the one before [share]."""
+STEEP: Final = 2.0
+"""The same where the cost grows in proportion to the devices: g(n) = n - 1."""
+STEEP_EVIDENCE: Final = 10.0
+"""Twice the logarithm of the likelihood ratio above which `STEEP` replaces the given share.
+
+Kass and Raftery (1995) call it very strong evidence.
+"""
+STEEP_SPARE: Final = 12
+"""Fewest runs beyond the terms that show it."""
+_EXACT: Final = 1e-12
+STEEP_LINK: Final = "The cost of the link grows in proportion to the devices."
 ASSUMED: Final = "One device count was measured: half of the cost is assumed to grow with it."
 NO_FORM: Final = 0.3
 """Relative scatter above which the form is rejected: the worst of 15 public workloads has 29 %."""
@@ -299,7 +311,7 @@ def fit_scaling(
     runs, times, modes = runs_in_order(per_device_batch_size, devices, nodes, step_s, launch)
     if np.unique(runs.devices).size == 1:
         return _refuse_one_count(int(runs.devices[0]))
-    terms = fit_terms(runs, times, len(modes), fading, level)
+    terms = _terms_of(runs, times, len(modes), fading, level)
     residuals = terms.questions(runs) @ terms.value / times - 1.0
     scattered = bool(terms.scatter > NO_FORM)
     if scattered and not (len(modes) == 1 and one_batch_each(runs)):
@@ -330,6 +342,21 @@ def fit_scaling(
         published=largest_count(runs, times, only=scattered) if len(modes) == 1 else None,
         rough=is_rough(runs, times),
     )
+
+
+def _terms_of(runs: Places, step_s: Floats, modes: int, fading: float, level: float) -> Terms:
+    """Return the terms with the growth of `fading`, or with `STEEP` where the runs clearly show it.
+
+    Both forms have the same terms, so twice the logarithm of their likelihood ratio over n runs is
+    n*ln(rss of `fading`/rss of `STEEP`). A mean square residual below `_EXACT` counts as that.
+    """
+    fades = fit_terms(runs, step_s, modes, fading, level)
+    if step_s.size - fades.fit.value.size < STEEP_SPARE:
+        return fades
+    steep = fit_terms(runs, step_s, modes, STEEP, level)
+    misfits = [max(terms.fit.rss / step_s.size, _EXACT) for terms in (fades, steep)]
+    evidence = step_s.size * np.log(misfits[0] / misfits[1])
+    return steep if evidence > STEEP_EVIDENCE else fades
 
 
 def is_rough(runs: Places, step_s: Floats) -> bool:
@@ -415,9 +442,11 @@ def _limits(batches: Floats) -> tuple[float, float, str]:
 def _warnings(terms: Terms) -> tuple[str, ...]:
     if np.isnan(terms.scatter):
         return (UNCHECKED,)
+    steep = (STEEP_LINK,) if terms.fading == STEEP else ()
     if terms.scatter <= MAX_SCATTER:
-        return ()
+        return steep
     return (
+        *steep,
         Text(
             "The runs scatter {scatter:.0f} % around this form: another factor changes "
             "between them.",
