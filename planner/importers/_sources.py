@@ -138,11 +138,14 @@ def rows_of(source: str, given: Given, stated: Stated, result_set: str) -> list[
             if name in in_file and in_file[name] != value
         ]
         merged = {
-            "basis": known.basis, "mode": "training", "status": "ok", "number_of_nodes": 1,
+            "basis": known.basis, "mode": "training", "status": "ok",
             **stated.facts, **in_file, "result_set": folder_slug(result_set),
         }  # fmt: skip
-        if known.basis == "measured" and "accelerators_per_node" not in merged:
-            merged["accelerators_per_node"] = 1
+        counts = ["number_of_nodes"]
+        counts += ["accelerators_per_node"] if known.basis == "measured" else []
+        for name in counts:
+            if name not in known.needs:
+                merged.setdefault(name, 1)
         whole.append(merged)
     missing = [n for n in known.needs if rows and any(n not in row for row in whole)]
     problems += [

@@ -13,7 +13,7 @@ import difflib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Final, Literal, cast, get_args
@@ -218,19 +218,18 @@ def _usual_by_key() -> Mapping[str, str]:
     return MappingProxyType({key: n for name, n in USUAL.items() for key in _keys(name)})
 
 
-def _keys(text: str) -> Iterator[str]:
-    """Yield the normalised forms of a name: whole, then without publisher and filler words.
+@lru_cache(maxsize=4_096)
+def _keys(text: str) -> tuple[str, ...]:
+    """Return the normalised forms of a name: whole, then without publisher and filler words.
 
     A sign between two digits is a decimal point first (opt-1_3b), a gap after (resnet50_2).
     """
     lower = text[:MOST_LETTERS].casefold()
-    yield from _joined(lower)
     publisher, _, rest = lower.rpartition("/")
     last = rest if publisher and re.search(r"[a-z]", rest) else lower  # ViT-L/14 has no publisher
     bare = re.sub(r"\[[^\]]*\]|\([^)]*\)", " ", last)
     kept = [w for w in re.split(r"[\s_\-:]+", bare) if w and w not in _NOTHING_SAID]
-    if kept:
-        yield from _joined(" ".join(kept))
+    return (*_joined(lower), *(_joined(" ".join(kept)) if kept else ()))
 
 
 def _joined(text: str) -> Iterator[str]:

@@ -22,6 +22,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final, Literal
 
 import numpy as np
@@ -262,7 +263,7 @@ def workload_of(row: PublishedRow) -> NamedWorkload | str:
     name = _plain(row.model or "")
     if key := benchmark_key(row):
         return _benchmark(row, key, name)
-    network = next((key for pattern, key in _NAMES if re.search(pattern, name)), None)
+    network = _spelling(name)
     text = _ENCODERS.get(network or "") or _DECODERS.get(network or "")
     if text is not None and not _counts_images(row):
         return _transformer(row, network or "", _with_columns(row, text), name)
@@ -279,12 +280,18 @@ def workload_of(row: PublishedRow) -> NamedWorkload | str:
     return Text("the operations of a sample of {model} are not stated.", model=row.model)
 
 
+@lru_cache(maxsize=4_096)
+def _spelling(name: str) -> str | None:
+    return next((key for pattern, key in _NAMES if re.search(pattern, name)), None)
+
+
 def benchmark_key(row: PublishedRow) -> str:
     """Return the key of an MLPerf Training benchmark, "" where the row is none."""
     match = re.search(r"\(MLPerf (\w+)\)", row.model or "")
     return match[1] if match else ""
 
 
+@lru_cache(maxsize=4_096)
 def network_key(model: str) -> str:
     """Return the common key of a network in letters and digits: "resnet50"."""
     text = _plain(model)

@@ -311,6 +311,8 @@ def _number(cell: str) -> float | None:
 
 
 def _printable(cell: str) -> str:
+    if cell.isprintable():
+        return cell.strip()
     return "".join(c if c.isprintable() else " " for c in cell).strip()
 
 

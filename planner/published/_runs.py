@@ -26,6 +26,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -309,7 +310,7 @@ def _family(row: PublishedRow) -> str:
 
 def _name(row: PublishedRow) -> str:
     """Return the network as the table of named networks writes it, else as the source does."""
-    network = None if (clear := _clear_name(row)) else _network(row)
+    network = None if (clear := _clear_name(row.model or "")) else _network(row)
     return clear or (_plain_name(row) if network is None else network.name)
 
 
@@ -318,15 +319,15 @@ def _network(row: PublishedRow) -> Network | None:
 
     None where its name is that of networks of several sizes.
     """
-    name = _clear_name(row) or _plain_name(row)
+    name = _clear_name(row.model or "") or _plain_name(row)
     if states_no_size(name) and not benchmark_key(row):
         return None
     return network_known(name)
 
 
-def _clear_name(row: PublishedRow) -> str:
+@lru_cache(maxsize=4_096)
+def _clear_name(text: str) -> str:
     """Return the name of a network that its source writes otherwise; "" where it does not."""
-    text = row.model or ""
     return next((n for pattern, n in _NAMES if re.search(pattern, text, re.IGNORECASE)), "")
 
 

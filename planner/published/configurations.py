@@ -23,6 +23,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -230,6 +231,7 @@ def own_peak(accelerator: Accelerator, precision: str) -> float | None:
     return by_format.get(precision, half)
 
 
+@lru_cache(maxsize=4_096)
 def format_of(text: str) -> str:
     """Return the number format a table's words mean ("amp", "MXFP8"), "" where they mean none."""
     plain = text.casefold()

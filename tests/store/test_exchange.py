@@ -59,8 +59,12 @@ def test_log_lines_come_back_through_the_importer(tmp_path: Path) -> None:
         {"epoch": i, "epoch_s": s, "validation_s": None, "samples": None, "loss": None,
          "metric": None} for i, s in enumerate((30.0, 10.0, 12.0), 1)
     ]  # fmt: skip
+    counts = {"accelerators_per_node": 8, "number_of_nodes": 2}
     times = {"first_epoch_s": 30.0, "later_epoch_mean_s": 11.0, "later_epoch_sd_s": 1.0}
-    a_set(tmp_path, [row(pre_train_s=5.0, epochs_measured=3, epochs=epochs, seed=7, **times)])
+    a_set(
+        tmp_path,
+        [row(pre_train_s=5.0, epochs_measured=3, epochs=epochs, seed=7, **counts, **times)],
+    )
     store = opened(tmp_path)
     with zipfile.ZipFile(io.BytesIO(mllog_zip(store, store.sets[0]))) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}

@@ -113,7 +113,7 @@ def json_of(given: Given, name: str | None = None) -> Any:  # noqa: ANN401 - any
             [Text("it nests deeper than {most_depth} levels. Flatten it.", most_depth=MOST_DEPTH)],
         )
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        return json_value(text)
     except (ValueError, RecursionError) as error:
         raise SourceError(
             name, [Text("it is not JSON: {error}. Export it again.", error=error)]
@@ -127,6 +127,19 @@ def _is_deep(text: str) -> bool:
         if depth > MOST_DEPTH:
             return True
     return False
+
+
+def json_value(text: str) -> Any:  # noqa: ANN401 - any JSON
+    """Return the value of a JSON text; ValueError if it is none, or an object has a name twice."""
+    return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_without_twins)
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise ValueError(Text("{name!r} occurs twice in an object", name=twice[:80]))
+    return found
 
 
 def _no_constant(text: str) -> float:

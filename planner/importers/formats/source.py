@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from planner.core import Text
 from planner.importers.formats.given import MOST_BYTES, Given
@@ -70,6 +70,34 @@ def number(text: object) -> float | None:
         return None
     lost = value == 0.0 and any(c.isdigit() and int(c) for c in written.lower().partition("e")[0])
     return value if math.isfinite(value) and not lost and "_" not in written else None
+
+
+_MISSING: Final = frozenset({"", "na", "none", "null"})
+_NOT_FINITE: Final = frozenset({"nan", "inf", "infinity"})
+
+
+def cell(written: object, where: str, problems: list[str]) -> float | None:
+    """Return the number of a cell: None where it is empty, NaN where it is NaN or infinite.
+
+    Another text is added to `problems`: left out in silence, it would change what a file says.
+    """
+    text = "" if written is None else str(written).strip().lower()
+    if text in _MISSING:
+        return None
+    if text.lstrip("+-") in _NOT_FINITE:
+        return math.nan
+    value = number(text)
+    if value is None:
+        shown = str(written)[:40]
+        problems.append(
+            Text("{where}: is {shown!r}; it must be a number.", where=where, shown=shown)
+        )
+    return value
+
+
+def finite(value: float | None) -> TypeGuard[float]:
+    """Return whether there is a value, and it is finite."""
+    return value is not None and math.isfinite(value)
 
 
 def whole(text: object) -> int | None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from planner.core import Text
 from planner.importers.formats.given import Given, SourceError, json_of, table_of
-from planner.importers.formats.source import Row, Source, Stated, number
+from planner.importers.formats.source import Row, Source, Stated, cell, finite, number
 
 _TASKS: Final = {
     "top5Accuracy": ("ImageNet", 1_281_167),
@@ -48,6 +48,7 @@ def _entry(given: Given, entry: str, stated: Stated) -> Row:
         problems.append(Text("its table has none of {tasks}.", tasks=", ".join(_TASKS)))
     if any(h is None for h in hours) or any(e is None for e in at):
         problems.append("its table has a line without epoch or hours.")
+    last = cell(table[-1][metric], f"row {len(table)}, {metric}", problems) if metric else None
     if problems or metric is None:
         raise SourceError(entry, problems)
     seconds = [3600.0 * (h or 0.0) for h in hours]
@@ -69,7 +70,7 @@ def _entry(given: Given, entry: str, stated: Stated) -> Row:
         "total_s": seconds[-1] or None,
         "evaluation_metric": metric,
         "evaluation_higher_is_better": True,
-        "final_metric": number(table[-1][metric]),
+        "final_metric": last if finite(last) else None,
         "note": _NOTE,
     }
     return {**row, **_epochs([float(e or 0.0) for e in at], seconds)}

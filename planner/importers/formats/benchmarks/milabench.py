@@ -17,7 +17,7 @@ from planner.importers.formats.source import Row, Source, Stated, number, whole
 
 _BENCH: Final = re.compile(r"([A-Za-z0-9_.-]{1,80}):\s*")
 _ENTRY: Final = re.compile(r"\s+-\s*\{(.*)\}\s*")
-_MEMORY: Final = re.compile(r"([\d.]+)\s*MiB")
+_MEMORY: Final = re.compile(r"(\d+(?:\.\d+)?)\s*MiB", re.ASCII)
 _PRECISION: Final = re.compile(r"(?P<model>.+?)-(?P<precision>fp16|fp32|tf32|bf16|tf32-fp16)")
 _NAMES: Final = {"fp16": "mixed_float16", "fp32": "float32", "tf32": "tf32",
                  "bf16": "mixed_bfloat16", "tf32-fp16": "mixed_float16"}  # fmt: skip
@@ -60,8 +60,13 @@ def _observations(given: Given, problems: list[str]) -> Iterator[tuple[int, str,
         if match := _BENCH.fullmatch(text):
             bench = match[1]
         elif (match := _ENTRY.fullmatch(text)) and bench:
-            pairs = (pair.partition(":") for pair in match[1].split(","))
-            yield at, bench, {name.strip(): value.strip() for name, _, value in pairs}
+            pairs = [pair.partition(":") for pair in match[1].split(",")]
+            entry = {name.strip(): value.strip() for name, colon, value in pairs if colon}
+            if len(entry) == len(pairs):
+                yield at, bench, entry
+            else:
+                text = "a name occurs twice, or a comma stands in a number. Correct it."
+                problems.append(Text("line {at}, YAML: {text}", at=at, text=text))
         elif len(problems) < 50:
             problems.append(
                 Text("line {at}, YAML: is neither a bench nor an observation. Remove it.", at=at)
@@ -85,10 +90,13 @@ def _row(
     memory = _MEMORY.fullmatch(entry.get("memory", ""))
     if entry.get("memory") and memory is None:
         wrong.append(("memory", Text("is {memory!r}; it must be in MiB.", memory=entry["memory"])))
+    workers = number(entry.get("cpu", "0"))
+    if workers is None or workers < 0.0 or workers != int(workers):
+        wrong.append(("cpu", Text("is {cpu!r}; it must be a whole number.", cpu=entry["cpu"])))
     parallel = bench.endswith(("-gpus", "-nodes"))
     if parallel and several is None:
         wrong.append((bench, "runs on several devices. State the option gpus=COUNT."))
-    if wrong or batch is None or not speed:  # 0 stands for a failed run
+    if wrong or batch is None or not speed or workers is None:  # 0 stands for a failed run
         return None, wrong
     match = _PRECISION.fullmatch(bench)
     devices = several if parallel and several else 1
@@ -100,7 +108,7 @@ def _row(
         "accelerators_per_node": devices,
         "per_device_batch_size": batch,
         "global_batch_size": batch * devices,
-        "workers": int(number(entry.get("cpu")) or 0) if "cpu" in entry else None,
+        "workers": int(workers) if "cpu" in entry else None,
         "throughput": speed,
         "step_s": batch * devices / speed,
         "peak_memory_bytes": round(float(memory[1]) * _MIB) if memory else None,

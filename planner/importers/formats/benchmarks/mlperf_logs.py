@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter
@@ -12,8 +11,15 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from planner.core import Text
-from planner.importers.formats.given import MOST_BYTES, MOST_ROWS, Given, SourceError, json_of
-from planner.importers.formats.source import Row, Source, Stated, number, rises, whole
+from planner.importers.formats.given import (
+    MOST_BYTES,
+    MOST_ROWS,
+    Given,
+    SourceError,
+    json_of,
+    json_value,
+)
+from planner.importers.formats.source import Row, Source, Stated, cell, finite, number, rises, whole
 
 _LINE: Final = re.compile(r":::MLLOG\s+(\{.*\})|:::MLL\s+(\d+\.\d+)\s+(\w+):\s+(\{.*\})")
 _MOST_EPOCHS: Final = 1_000
@@ -28,6 +34,8 @@ _SYSTEM: Final = {
     "operating_system": "operating_system",
     "submitter": "submitted_by",
 }
+_ONCE: Final = ("global_batch_size", "train_samples", "gradient_accumulation_steps")
+"""Keys whose value holds for the whole run."""
 _COUNTS: Final = ("accelerators_per_node", "number_of_nodes", "host_processors_per_node")
 _GPUS: Final = ("nvidia", "tesla", "v100", "a100", "amd ", "mi2", "mi3")
 
@@ -73,6 +81,14 @@ def _log(given: Given, name: str) -> _Log:
                 name,
                 [Text("it has more than {most_rows:,} events. Split it.", most_rows=MOST_ROWS)],
             )
+        if key == "run_start" and "run_stop" in log.times:
+            raise SourceError(name, ["it holds several runs. Split it into one file each."])
+        if key in _ONCE and log.values.get(key, value) != value:
+            raise SourceError(
+                name,
+                [Text("{key}: is {first} and {value}. Give the file of one run.",
+                      key=key, first=str(log.values[key])[:20], value=str(value)[:20])],
+            )  # fmt: skip
         log.events.append((time_s, key, value, about))
         log.times.setdefault(key, time_s)
         if value is not None and key != "eval_accuracy":
@@ -95,17 +111,19 @@ def _events(given: Given, name: str) -> Iterator[tuple[float, str, Any, Mapping[
         if match is None:
             continue
         try:
-            body = json.loads(match[1] or match[4])
+            body = json_value(match[1] or match[4])
             if match[1]:
                 time_s, key = float(body["time_ms"]) / 1000.0, str(body["key"])
             else:
                 time_s, key = float(match[2]), match[3]
             about = body.get("metadata") or {}
         except (ValueError, KeyError, TypeError, RecursionError):
+            time_s, key, about = math.nan, "", {}
+        if not math.isfinite(time_s):
             raise SourceError(
                 name,
                 [Text("line {at:,}: is no mllog event. Restore the file from its source.", at=at)],
-            ) from None
+            )
         yield time_s, key, body.get("value"), about if isinstance(about, dict) else {}
 
 
@@ -155,7 +173,7 @@ def _row(log: _Log, system: Mapping[str, Any], stated: Stated) -> dict[str, Any]
         "submitted_by": str(log.values.get("submission_org") or "") or None,
     }
     row |= {to: str(system[of]) for of, to in _SYSTEM.items() if system.get(of)}
-    row |= {name: whole(system.get(name)) for name in _COUNTS}
+    row |= {name: _count(system, name) for name in _COUNTS}
     if "framework" in system:
         row["framework"] = str(system["framework"])
     if row.get("system_name") is None and log.values.get("submission_platform"):
@@ -163,6 +181,16 @@ def _row(log: _Log, system: Mapping[str, Any], stated: Stated) -> dict[str, Any]
     row["device_kind"] = _kind(row.get("accelerator_model_name") or "")
     row |= _epochs(log)
     return row | _evaluations(log, start, batch, row["train_samples"], stated)
+
+
+def _count(system: Mapping[str, Any], name: str) -> int | None:
+    """Return a count of the system's JSON; None where it has none, SourceError for other texts."""
+    count = whole(system.get(name))
+    if count is None and system.get(name) not in (None, "") and name != "host_processors_per_node":
+        text = Text("{name}: is {count!r} in the system's JSON; it must be a whole number.",
+                    name=name, count=str(system[name])[:40])  # fmt: skip
+        raise SourceError("", [text])
+    return count
 
 
 def _kind(accelerator: str) -> str | None:
@@ -197,31 +225,16 @@ def _evaluations(
 ) -> dict[str, Any]:
     counts = stated.options.get("epoch_num", "")
     if counts not in {"", "epochs", "samples", "steps"}:
-        raise SourceError(
-            "",
-            [
-                Text(
-                    "option epoch_num: is {counts!r}; choose epochs, samples or steps.",
-                    counts=counts,
-                )
-            ],
+        text = Text(
+            "option epoch_num: is {counts!r}; choose epochs, samples or steps.", counts=counts
         )
+        raise SourceError("", [text])
+    unit = {"samples": 1.0, "steps": float(batch)}.get(counts, train_samples)
     found: list[dict[str, Any]] = []
+    problems: list[str] = []
     for time_s, key, value, about in log.events:
-        metric = number(value)
-        if key != "eval_accuracy" or metric is None:
-            continue
-        samples = number(about.get("samples_count"))
-        at = number(about.get("epoch_num"))
-        if samples is None and at is not None:
-            if not counts and at > _MOST_EPOCHS:
-                text = Text(
-                    "option epoch_num: {at:g} may count samples. State epochs, samples or steps.",
-                    at=at,
-                )
-                raise SourceError("", [text])
-            unit = {"samples": 1.0, "steps": float(batch)}.get(counts, train_samples)
-            samples = None if unit is None else at * unit
+        metric = cell(value, key, problems) if key == "eval_accuracy" else None
+        samples = _samples(about, unit, problems, stated=bool(counts)) if metric is not None else 0
         if samples:
             found.append(
                 {
@@ -229,18 +242,40 @@ def _evaluations(
                     "elapsed_s": time_s - start, "value": metric, "loss": None,
                 }
             )  # fmt: skip
+    if problems:
+        raise SourceError("", problems)
+    last = found[-1] if found else {"value": None}
+    found = [each for each in found if finite(each["value"])]
     if not found or not rises(found):
         return {}
-    last = found[-1]
     row: dict[str, Any] = {
         "evaluations": found,
         "evaluation_metric": "eval_accuracy",
         "evaluation_higher_is_better": found[-1]["value"] >= found[0]["value"],
-        "final_metric": last["value"],
     }
-    if log.values.get("status") == "success":
-        row |= {"steps_to_target": last["step"], "samples_to_target": last["samples"]}
+    if finite(last["value"]):
+        row["final_metric"] = last["value"]
+        if log.values.get("status") == "success":
+            row |= {"steps_to_target": last["step"], "samples_to_target": last["samples"]}
     return row
+
+
+def _samples(
+    about: Mapping[str, Any], unit: float | None, problems: list[str], *, stated: bool
+) -> float | None:
+    """Return the samples at an evaluation; None where it has no count that can be converted."""
+    samples = cell(about.get("samples_count"), "samples_count", problems)
+    at = cell(about.get("epoch_num"), "epoch_num", problems)
+    if finite(samples):
+        return samples
+    if not finite(at):
+        return None
+    if not stated and at > _MOST_EPOCHS:
+        text = Text(
+            "option epoch_num: {at:g} may count samples. State epochs, samples or steps.", at=at
+        )
+        raise SourceError("", [text])
+    return None if unit is None else at * unit
 
 
 SOURCE: Final = Source(
@@ -250,10 +285,11 @@ SOURCE: Final = Source(
     reads="initialisation, time to target, evaluations, epochs, batch, seed, system",
     derives="samples of an evaluation from samples_count, else epoch_num x train_samples; whether "
     "the metric rises from its first and last value",
-    refuses="files without run_start and run_stop; an epoch_num that may count samples",
+    refuses="files without run_start and run_stop, or of several runs; counts of accelerators and "
+    "machines that neither the system's JSON nor you state; an epoch_num that may count samples",
     read=_read,
     named=r"result_?\d*.*\.(txt|log)",
-    needs=("model", "system_name", "device_kind"),
+    needs=("model", "system_name", "device_kind", "accelerators_per_node", "number_of_nodes"),
     options={"epoch_num": "what it counts: epochs, samples or steps"},
     endings=(".txt", ".log", ".json"),
 )

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from planner.core import Text
 from planner.importers.formats.given import Given, SourceError, json_of
-from planner.importers.formats.source import Row, Source, Stated, number, whole
+from planner.importers.formats.source import Row, Source, Stated, cell, finite, number, whole
 
 _UNITS: Final = ("epochs", "samples", "steps")
 
@@ -42,17 +42,21 @@ def _point(
     name: str, point: Mapping[str, Any], unit: str, train_samples: int | None, target: float | None
 ) -> tuple[list[Row], list[str]]:
     batch = whole(point.get("BS"))
-    key = next((k for k in point if str(k).lower().endswith("to converge")), None)
-    values = point.get(key) if key else None
+    lists = [v for k, v in point.items() if str(k).lower().endswith("to converge")]
+    values = lists[0] if len(lists) == 1 else None
     if batch is None or not isinstance(values, list):
         return [], [
             Text(
-                "{name}: has no BS or no list that ends in `to converge`. Correct it.",
+                "{name}: has no BS, or not one list that ends in `to converge`. Correct it.",
                 name=name[:60],
             )
         ]
     settings = point.get("Hyperparams")
     settings = settings if isinstance(settings, dict) else {}
+    wrong: list[str] = []
+    rate = cell(settings.get("opt_base_learning_rate"), "opt_base_learning_rate", wrong)
+    if wrong:
+        return [], wrong
     platform = str(point.get("Platform") or "not stated")
     rows: list[Row] = []
     for at, value in enumerate(values):
@@ -75,7 +79,7 @@ def _point(
                 "repeat": at,
                 "model": str(point.get("Benchmark") or name),
                 "optimizer": str(settings.get("optimizer") or "") or None,
-                "learning_rate": number(settings.get("opt_base_learning_rate")),
+                "learning_rate": rate if finite(rate) else None,
                 "global_batch_size": batch,
                 "system_name": platform,
                 "device_kind": "tpu" if "tpu" in platform.lower() else None,

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from planner.core import Text
 from planner.importers.formats.given import Given, SourceError, json_of
-from planner.importers.formats.source import Row, Source, Stated, number, whole
+from planner.importers.formats.source import Row, Source, Stated, cell, finite, whole
 
-_MEMORY_UNITS: Final = {"MB": 1e6, "MiB": 2.0**20, "GB": 1e9}
+_MEMORY_UNITS: Final = {"MB": 1e6, "MiB": 2.0**20, "GB": 1e9, "GiB": 2.0**30}
 
 
 def _read(given: Given, stated: Stated) -> Sequence[Row]:
@@ -23,7 +23,8 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
     report, config = _part(merged, "report"), _part(merged, "config")
     train = _part(report, "train")
     latency, speed = _part(train, "latency"), _part(train, "throughput")
-    problems = []
+    memory, unit = _part(train, "memory"), _part(train, "memory").get("unit")
+    problems: list[str] = []
     if not train:
         problems.append("it has no training. Reports of inference are not read.")
     if latency and latency.get("unit") != "s":
@@ -38,6 +39,21 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
         )
     if train and not (latency or speed):
         problems.append("train: has neither latency nor throughput.")
+    numbers = {
+        f"{part}.{name}": cell(of.get(name), f"{part}.{name}", problems)
+        for part, of, names in (
+            ("latency", latency, ("mean", "p50", "p90")), ("throughput", speed, ("value",)),
+            ("memory", memory, ("max_allocated", "max_ram")),
+        )
+        for name in names
+    }  # fmt: skip
+    numbers = {name: value if finite(value) else None for name, value in numbers.items()}
+    peak = numbers["memory.max_allocated"] or numbers["memory.max_ram"]
+    if peak and unit not in _MEMORY_UNITS:
+        problems.append(
+            Text("train.memory: its unit is {unit!r}; it must be {units}.",
+                 unit=unit, units=", ".join(_MEMORY_UNITS))
+        )  # fmt: skip
     if problems:
         raise SourceError(given.first, problems)
     backend, here = _part(config, "backend"), _part(config, "environment")
@@ -47,8 +63,6 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
     count = whole(here.get("gpu_count")) if devices and not on_cpu else None
     arguments = _part(_part(config, "scenario"), "training_arguments")
     each = whole(arguments.get("per_device_train_batch_size"))
-    memory, unit = _part(train, "memory"), _part(train, "memory").get("unit")
-    peak = number(memory.get("max_allocated") or memory.get("max_ram"))
     return [
         {
             "model": _text(backend.get("model")),
@@ -62,12 +76,11 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
             "host_processor_model_name": _text(here.get("cpu")),
             "per_device_batch_size": each,
             "global_batch_size": each if count == 1 or on_cpu else None,
-            "step_s": number(latency.get("mean")),
-            "step_p50_s": number(latency.get("p50")),
-            "step_p90_s": number(latency.get("p90")),
-            "throughput": number(speed.get("value")),
-            "peak_memory_bytes": round(peak * _MEMORY_UNITS[unit])
-            if peak and unit in _MEMORY_UNITS else None,
+            "step_s": numbers["latency.mean"],
+            "step_p50_s": numbers["latency.p50"],
+            "step_p90_s": numbers["latency.p90"],
+            "throughput": numbers["throughput.value"],
+            "peak_memory_bytes": round(peak * _MEMORY_UNITS[str(unit)]) if peak else None,
             "engine": "optimum-benchmark",
         }
     ]  # fmt: skip

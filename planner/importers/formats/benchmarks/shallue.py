@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from planner.core import Text
 from planner.importers.formats.given import Given, SourceError, json_of, table_of
-from planner.importers.formats.source import Row, Source, Stated, number, rises, whole
+from planner.importers.formats.source import Row, Source, Stated, cell, finite, number, rises, whole
 
 URL: Final = "https://github.com/google-research/google-research/tree/master/batch_science"
 _STUDY: Final = "study.json"
@@ -58,28 +58,42 @@ def _trial(given: Given, name: str, metric: str) -> Row:
                 )
             ],
         )
-    values = [(whole(r["step"]), number(r[metric])) for r in table]
-    found = [
-        {"step": step, "samples": step * batch, "elapsed_s": None, "value": value, "loss": None}
-        for step, value in values
-        if step is not None and value is not None
-    ]
+    problems: list[str] = []
+    found, value = [], None
+    for at, line in enumerate(table, 1):
+        value = cell(line[metric], f"row {at}, {metric}", problems)
+        step = whole(line["step"])
+        if step is None and number(line["step"]) != 0.0:
+            problems.append(
+                Text("row {at}, step: is {step!r}; it must be a whole number.",
+                     at=at, step=line["step"])
+            )  # fmt: skip
+        if step is not None and finite(value):
+            found.append(
+                {"step": step, "samples": step * batch, "elapsed_s": None, "value": value,
+                 "loss": None}
+            )  # fmt: skip
+    if problems:
+        raise SourceError(name, problems)
     if not rises(found):
         raise SourceError(name, ["the steps of measurements.csv do not rise. Restore the file."])
     settings = about.get("parameters")
-    rate = number(settings.get("learning_rate")) if isinstance(settings, dict) else None
+    rate = settings.get("learning_rate") if isinstance(settings, dict) else None
+    rate = cell(rate, "learning_rate", problems)
+    if problems:
+        raise SourceError(name, problems)
     return {
         "model": str(study.get("model") or "") or None,
         "dataset": str(study.get("dataset") or "") or None,
         "optimizer": str(study.get("optimizer") or "") or None,
-        "learning_rate": rate,
+        "learning_rate": rate if finite(rate) else None,
         "global_batch_size": batch,
         "sweep": f"trial {about.get('trial_id', place.name)}",
         "status": status[0],
         "status_reason": status[1],
         "evaluation_metric": metric,
         "evaluation_higher_is_better": not any(w in metric.lower() for w in _LOWER),
-        "final_metric": found[-1]["value"] if found else None,
+        "final_metric": value if finite(value) else None,
         "evaluations": found or None,
         "source": "Shallue et al. 2019, measurements",
         "source_url": URL,

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from planner.core import Text
 from planner.importers.formats.given import Given, SourceError, json_of, text_of
-from planner.importers.formats.source import Row, Source, Stated, number, whole
+from planner.importers.formats.source import Row, Source, Stated, cell, finite, number, whole
 from planner.importers.formats.times import moment
 
 _HEAD: Final = re.compile(
@@ -18,8 +18,8 @@ _HEAD: Final = re.compile(
 )
 _DEVICE: Final = re.compile(r"(?:task:?(\d+)/)?(gpu|cpu|tpu):\d+")
 """A device of the log's list, and the task that has it in a training of several machines."""
-_EACH: Final = re.compile(r"(\d+)\.?\d* per device")
-_TOTAL: Final = re.compile(r"total images/sec: (\d+(?:\.\d+)?)")
+_EACH: Final = re.compile(r"(?<![\d,.])(\d+)(?:\.0+)? per device")
+_TOTAL: Final = re.compile(r"total images/sec: *(\S*)")
 _STEP: Final = re.compile(r"images/sec: (\d+(?:\.\d+)?) \+/- ")
 _GPUS: Final = re.compile(r"(?<![\da-z])(\d{1,4})_?gpus?(?![a-z])")
 """GPUs in the name of a benchmark's method: benchmark_8_gpu, benchmark_synth_1gpu_gpuparams."""
@@ -45,22 +45,27 @@ def _log(given: Given, stated: Stated) -> Row:
         problems.append(
             Text("it has {count} `total images/sec`. Give the whole log of one run.", count=count)
         )
-    if total and not float(total[0]) > 0.0:
-        problems.append("total images/sec: is 0. The run failed.")
+    speed = number(total[0]) if total else None
+    if total and not (speed and speed > 0.0):
+        problems.append(
+            Text("total images/sec: is {speed!r}; it must be above 0.", speed=total[0][:40])
+        )
     if head.get("Mode", "training").lower() not in {"training", "benchmark", "train"}:
         problems.append(Text("mode {mode}: only trainings are read.", mode=head["Mode"]))
     if "horovod" in head.get("Devices", "") and "number_of_nodes" not in stated.facts:
         text = "Horovod lists the devices of all machines. State the fact number_of_nodes."
         problems.append(text)
-    if problems:
+    size = head.get("Batch size", "")
+    batch = re.match(r"(\d+)(?:\.0)? global", size)
+    if "global" in size and not batch:
+        problems.append(Text("batch size: is {size!r}; it must be a whole number.", size=size[:40]))
+    if problems or not speed:
         raise SourceError(given.first, problems)
-    batch = re.match(r"(\d+)(?:\.0)? global", head.get("Batch size", ""))
     listed = _DEVICE.findall(head.get("Devices", ""))
     stated_nodes = stated.facts.get("number_of_nodes")
     nodes = len({task for task, _ in listed if task}) or stated_nodes or 1
     devices = len(listed) // nodes or None
     each = _EACH.search(text)
-    speed = float(total[0])
     whole_batch = int(batch[1]) if batch else stated.facts.get("global_batch_size")
     return {
         "model": head.get("Model"),
@@ -90,14 +95,20 @@ def _perfzero(given: Given, stated: Stated) -> list[Row]:
         raise SourceError(given.first, ["it has no benchmark_result. Give PerfZero's summary."])
     metrics = result.get("metrics")
     listed = [m for m in metrics if isinstance(m, dict)] if isinstance(metrics, list) else []
-    named = {str(m.get("name")): number(m.get("value")) for m in listed}
+    problems: list[str] = []
+    named = {
+        name: cell(m.get("value"), f"metric {name}", problems)
+        for m in listed
+        if (name := str(m.get("name"))) in (*_OF_RUNS, _OF_STEPS)
+    }
+    if len(named) < sum(str(m.get("name")) in named for m in listed):
+        problems.append("its metrics have a name twice. Give the summary of one benchmark.")
     by_step = not any(name in named for name in _OF_RUNS)
     speeds = (_OF_STEPS,) if by_step else _OF_RUNS
     speed = next((named[name] for name in speeds if name in named), None)
     name = str(result.get("name") or "")
     system = _part(body, "system_info") or _part(body, "platform_info")
-    problems: list[str] = []
-    if not speed or speed <= 0.0:
+    if not finite(speed) or speed <= 0.0:
         problems.append(
             Text(
                 "its metrics have none of {speeds} above 0.",
@@ -108,17 +119,23 @@ def _perfzero(given: Given, stated: Stated) -> list[Row]:
         problems.append("benchmark_result: did not succeed.")
     if any(word in name.lower() for word in ("inference", "forward")):
         problems.append(Text("{name}: only trainings are read.", name=name[:80]))
-    devices, unclear = _used(name, whole(system.get("accelerator_count")), stated)
+    in_system = system.get("accelerator_count")
+    devices, unclear = _used(name, whole(in_system), stated)
     problems += [unclear] if unclear else []
-    wall_s = number(result.get("wall_time"))
-    wall_s = wall_s if wall_s is not None and wall_s > 0.0 else None
+    if in_system not in (None, "") and cell(in_system, "accelerator_count", problems) is None:
+        devices = None
+    stamp = body.get("execution_timestamp")
+    when, unread = moment(str(stamp), "s") if stamp is not None else (None, None)
+    problems += [Text("execution_timestamp: {why}", why=unread)] if unread else []
+    wall_s = cell(result.get("wall_time"), "wall_time", problems)
+    wall_s = wall_s if finite(wall_s) and wall_s > 0.0 else None
     framework = _part(body, "ml_framework_info")
     if problems:
         raise SourceError(given.first, problems)
     return [
         {
             "model": name or None,
-            "recorded_at": moment(str(body.get("execution_timestamp")), "s")[0],
+            "recorded_at": when,
             "total_s": None if by_step else wall_s,
             "step_s": wall_s if by_step else None,
             "throughput": speed,

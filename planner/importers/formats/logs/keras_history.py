@@ -9,14 +9,25 @@ from typing import Any, Final
 
 from planner.core import Text
 from planner.importers.formats.given import Given, SourceError, json_of, table_of, text_of
-from planner.importers.formats.source import Row, Source, Stated, later, number
+from planner.importers.formats.source import (
+    Row,
+    Source,
+    Stated,
+    cell,
+    finite,
+    later,
+    number,
+)
 
 _HIGHER: Final = ("acc", "auc", "f1", "precision", "recall", "map", "iou")
+_STEP: Final = "step"
+"""Column of Lightning, which writes several lines an epoch."""
+_SEVERAL: Final = "the epochs do not rise. It holds several trainings: split it into one file each."
 _SECONDS: Final = {"s": 1.0, "ms": 1e-3, "min": 60.0, "h": 3600.0}
 
 
 def _read(given: Given, stated: Stated) -> Sequence[Row]:
-    columns = _columns(given)
+    columns = _columns(given, stated.options.get("time", "").rpartition(":")[0])
     problems: list[str] = []
     metric = stated.options.get("metric")
     if metric is None:
@@ -30,18 +41,19 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
             )
         )
     times = _times(columns, stated, problems)
-    evaluations = _evaluations(columns, metric, stated) if metric in columns else None
+    values = _numbers(columns, metric, problems) if metric in columns else []
+    evaluations = _evaluations(columns, values, stated, problems)
     if not times and not evaluations and not problems:
         problems.append(
             "it has neither epoch times nor a validation metric. Name the column with "
             "--option time=COLUMN:s, or the metric with --option metric=COLUMN."
         )
+    losses = _numbers(columns, "loss", problems) if times else []
     if problems:
         raise SourceError(given.first, problems)
-    losses = columns.get("loss", ())
     epochs = [
-        {"epoch": i, "epoch_s": t, "loss": losses[i - 1] if i <= len(losses) else None}
-        for i, t in enumerate(times, 1)
+        {"epoch": i, "epoch_s": t, "loss": loss if finite(loss) else None}
+        for i, (t, loss) in enumerate(itertools.zip_longest(times, losses), 1)
     ]
     row: dict[str, Any] = {
         **later(times),
@@ -51,7 +63,8 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
     if evaluations and metric:
         row["evaluation_metric"] = metric
         row["evaluation_higher_is_better"] = any(word in metric.lower() for word in _HIGHER)
-        row["final_metric"] = evaluations[-1]["value"]
+        last = [value for value in values if value is not None][-1]
+        row["final_metric"] = last if finite(last) else None
     return [row]
 
 
@@ -60,8 +73,16 @@ def _struct(epoch: Mapping[str, Any]) -> dict[str, Any]:
     return {name: epoch.get(name) for name in names}
 
 
-def _columns(given: Given) -> dict[str, list[float | None]]:
-    """Return the columns of numbers by name, an entry an epoch."""
+def _numbers(
+    columns: Mapping[str, Sequence[object]], name: str | None, problems: list[str]
+) -> list[float | None]:
+    """Return the numbers of a column; cells that have none are problems."""
+    cells = columns.get(name or "", ())
+    return [cell(c, f"row {i}, {name}", problems) for i, c in enumerate(cells, 1)]
+
+
+def _columns(given: Given, time: str) -> dict[str, list[object]]:
+    """Return the columns by name, an entry an epoch."""
     if given.suffix.lower() == ".json":
         body = json_of(given)
         if not isinstance(body, dict) or not body:
@@ -72,10 +93,10 @@ def _columns(given: Given) -> dict[str, list[float | None]]:
         if wrong or len({len(v) for v in body.values()}) != 1:
             text = "its entries are not lists of one length, an entry an epoch."
             raise SourceError(given.first, [text])
-        return {str(n): [number(v) for v in values] for n, values in body.items()}
+        return {str(n): list(values) for n, values in body.items()}
     rows = table_of(given, _delimiter(given))
-    by_epoch = _one_line_an_epoch(given, rows)
-    return {name: [number(row.get(name)) for row in by_epoch] for name in rows[0]}
+    by_epoch = _one_line_an_epoch(given, rows, time)
+    return {name: [row.get(name) for row in by_epoch] for name in rows[0]}
 
 
 def _delimiter(given: Given) -> str:
@@ -83,7 +104,9 @@ def _delimiter(given: Given) -> str:
     return max(",;\t", key=head.count)
 
 
-def _one_line_an_epoch(given: Given, rows: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+def _one_line_an_epoch(
+    given: Given, rows: Sequence[Mapping[str, str]], time: str
+) -> list[dict[str, str]]:
     """Return one line an epoch: Lightning writes training and validation on lines of their own."""
     if "epoch" not in rows[0]:
         raise SourceError(
@@ -97,17 +120,26 @@ def _one_line_an_epoch(given: Given, rows: Sequence[Mapping[str, str]]) -> list[
             )
         line: dict[str, str] = {}
         for each in lines:
-            line |= {name: cell for name, cell in each.items() if cell}
+            if line and (_STEP not in each or (line.get(time) and each.get(time))):
+                raise SourceError(given.first, [_SEVERAL])
+            line |= {name: text for name, text in each.items() if text}
         merged.append(line)
     numbers = [float(line["epoch"]) for line in merged]
-    if any(b <= a for a, b in itertools.pairwise(numbers)):
-        text = "the epochs do not rise. It holds several trainings: split it into one file each."
+    rises = all(b > a for a, b in itertools.pairwise(numbers))
+    if not rises:
+        raise SourceError(given.first, [_SEVERAL])
+    if _STEP not in rows[0] and numbers not in [_counted(first, numbers) for first in (0, 1)]:
+        text = "the epochs do not count up by 1 from 0 or 1. Give the whole log."
         raise SourceError(given.first, [text])
     return merged
 
 
+def _counted(first: int, numbers: Sequence[float]) -> list[float]:
+    return [float(first + i) for i in range(len(numbers))]
+
+
 def _times(
-    columns: Mapping[str, Sequence[float | None]], stated: Stated, problems: list[str]
+    columns: Mapping[str, Sequence[object]], stated: Stated, problems: list[str]
 ) -> list[float]:
     """Return the times of the epochs [s] from the named column; its unit is stated."""
     named = stated.options.get("time")
@@ -124,29 +156,34 @@ def _times(
             )
         )
         return []
-    values = columns[column]
-    bad = [i for i, value in enumerate(values, 1) if value is None or value <= 0.0]
-    if bad:
-        problems.append(
-            Text("{column}: line {bad} has no time above 0.", column=column, bad=bad[0])
-        )
+    before = len(problems)
+    values = _numbers(columns, column, problems)
+    if len(problems) > before:
         return []
-    return [float(value or 0.0) * _SECONDS[unit] for value in values]
+    good = [value for value in values if finite(value) and value > 0.0]
+    if len(good) < len(values):
+        bad = next(i for i, v in enumerate(values, 1) if not (finite(v) and v > 0.0))
+        problems.append(Text("row {bad}, {column}: has no time above 0.", bad=bad, column=column))
+        return []
+    return [value * _SECONDS[unit] for value in good]
 
 
 def _evaluations(
-    columns: Mapping[str, Sequence[float | None]], metric: str | None, stated: Stated
+    columns: Mapping[str, Sequence[object]],
+    values: Sequence[float | None],
+    stated: Stated,
+    problems: list[str],
 ) -> list[dict[str, Any]] | None:
     """Return the metric by step; steps follow from samples and batch, where both are stated."""
     samples = int(stated.facts.get("samples_per_epoch") or 0)
     batch = int(stated.facts.get("global_batch_size") or 0)
-    lightning = columns.get("step")
-    if metric is None or not (lightning or (samples and batch)):
+    lightning = _numbers(columns, _STEP, problems)
+    if not (lightning or (samples and batch)):
         return None
     found = []
-    for i, value in enumerate(columns[metric]):
+    for i, value in enumerate(values):
         step = (lightning[i] or 0.0) + 1.0 if lightning else (i + 1) * math.ceil(samples / batch)
-        if value is not None:
+        if finite(value) and math.isfinite(step):
             found.append(
                 {
                     "step": int(step),

@@ -16,56 +16,135 @@ GROUPS: Final = ("step", "step_s", "epoch", "epoch_s", "throughput", "loss", "va
 MOST_PATTERN: Final = 500
 MOST_LINE: Final = 2_000
 _SECONDS: Final = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0}
+_WORDS: Final = {
+    "ms": "ms", "msec": "ms", "us": "us", "µs": "us", "μs": "us", "s": "s", "sec": "s",
+    "secs": "s", "second": "s", "seconds": "s", "min": "min", "mins": "min", "minutes": "min",
+    "h": "h", "hours": "h",
+}  # fmt: skip
+_WORD: Final = re.compile(r"\s{0,3}([a-zµμ]+)(?![A-Za-z])")
+_CUT_BEFORE: Final = re.compile(r"(?:\d[.,]?|(?:^|[\s=:(])[-.])$")
+_CUT_AFTER: Final = re.compile(r"\d|[.,:]\d|[eE][+-]?\d")
+_THOUSANDS: Final = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
+_COMMAS: Final = ("decimal", "thousands")
+_TIMES: Final = frozenset({"step_s", "epoch_s"})
+_ABOVE_0: Final = _TIMES | {"throughput"}
 _LINE_GROUPS: Final = ("step_s", "epoch_s", "throughput", "value")
 
 
 def _read(given: Given, stated: Stated) -> Sequence[Row]:
     pattern = _pattern(given, stated)
-    unit = stated.options.get("unit", "")
-    groups = set(pattern.groupindex)
-    skip = int(number(stated.options.get("skip")) or 0)
-    if groups & {"step_s", "epoch_s"} and unit not in _SECONDS:
-        text: str = Text(
-            "option unit: is {unit!r}; state one of {seconds}.",
-            unit=unit,
-            seconds=", ".join(_SECONDS),
-        )
-        raise SourceError(given.first, [text])
-    if "throughput" in groups and stated.options.get("items") != "samples":
-        text = "option items: is missing. State items=samples if the speed is in samples/s."
-        raise SourceError(given.first, [text])
-    found: list[Mapping[str, float | None]] = []
-    problems: list[str] = []
-    for at, line in enumerate(text_of(given).splitlines(), 1):
-        match = pattern.search(line[:MOST_LINE])
-        if match is None:
-            continue
-        numbers = {name: number((match[name] or "").replace(",", "")) for name in groups}
-        problems += [
-            Text(
-                "line {at}, {name}: is {match!r}; it must be a number.",
-                at=at,
-                name=name,
-                match=match[name],
-            )
-            for name, value in numbers.items()
-            if value is None and name in _LINE_GROUPS
-        ]
-        found.append(numbers)
-        if len(found) > MOST_ROWS:
-            raise SourceError(
-                given.first,
-                [Text("more than {most_rows:,} lines match. Split it.", most_rows=MOST_ROWS)],
-            )
+    unit = _options(given, stated, set(pattern.groupindex))
+    skip = _skip(given, stated)
+    found, problems = _found(given, pattern, unit, stated.options.get("comma", ""))
     if not found:
         problems.append("option pattern: no line matches. Try it on one line of the log.")
     elif len(found) <= skip:
         problems.append(
             Text("option skip: leaves out all {result} lines that match.", result=len(found))
         )
+    steps = [{"step": f["step"]} for f in found if f.get("step") and f.get("value") is not None]
+    if not rises(steps):
+        problems.append("the steps do not rise. It holds several trainings: give one file each.")
     if problems:
         raise SourceError(given.first, problems)
     return [_row(found, skip, _SECONDS.get(unit, 1.0), stated)]
+
+
+def _options(given: Given, stated: Stated, groups: set[str]) -> str:
+    """Return the unit of times; SourceError for options that groups need or that do not exist."""
+    unit, comma = stated.options.get("unit", ""), stated.options.get("comma", "")
+    problems: list[str] = []
+    if groups & _TIMES and unit not in _SECONDS:
+        problems.append(
+            Text(
+                "option unit: is {unit!r}; state one of {seconds}.",
+                unit=unit,
+                seconds=", ".join(_SECONDS),
+            )
+        )
+    if "throughput" in groups and stated.options.get("items") != "samples":
+        problems.append(
+            "option items: is missing. State items=samples if the speed is in samples/s."
+        )
+    if comma not in ("", *_COMMAS):
+        problems.append(
+            Text(
+                "option comma: is {comma!r}; state {ways}.", comma=comma, ways=" or ".join(_COMMAS)
+            )
+        )
+    if problems:
+        raise SourceError(given.first, problems)
+    return unit
+
+
+def _found(
+    given: Given, pattern: re.Pattern[str], unit: str, comma: str
+) -> tuple[list[Mapping[str, float | None]], list[str]]:
+    """Return the numbers of each line that matches, and the problems of all lines."""
+    found: list[Mapping[str, float | None]] = []
+    problems: list[str] = []
+    for at, line in enumerate(text_of(given).splitlines(), 1):
+        match = pattern.search(line, 0, MOST_LINE)
+        if match is None:
+            continue
+        numbers: dict[str, float | None] = {}
+        for name in set(pattern.groupindex) - {"epoch"}:
+            numbers[name], wrong = _number(match, name, unit, comma)
+            if wrong:
+                problems.append(Text("line {at}, {name}: {wrong}", at=at, name=name, wrong=wrong))
+        found.append(numbers)
+        if len(found) > MOST_ROWS:
+            text = Text("more than {most_rows:,} lines match. Split it.", most_rows=MOST_ROWS)
+            raise SourceError(given.first, [text])
+    return found, problems
+
+
+def _skip(given: Given, stated: Stated) -> int:
+    text = stated.options.get("skip") or "0"
+    if not re.fullmatch(r"\d{1,6}", text, re.ASCII):
+        why = Text("option skip: is {text!r}; it must be a whole number of lines.", text=text)
+        raise SourceError(given.first, [why])
+    return int(text)
+
+
+def _number(  # noqa: PLR0911 - a way out for each problem
+    match: re.Match[str], name: str, unit: str, comma: str
+) -> tuple[float | None, str | None]:
+    """Return the number of a group, and why it is not the one that the line has."""
+    text = match[name]
+    if text is None:
+        return None, None
+    line, (start, end) = match.string, match.span(name)
+    if _CUT_BEFORE.search(line[:start]) or _CUT_AFTER.match(line, end):
+        part = line[max(start - 8, 0) : end + 8]
+        return None, Text(
+            "the expression takes {text!r} of {part!r}. Let the group take the whole number.",
+            text=text, part=part,
+        )  # fmt: skip
+    if "," in text and comma == "thousands" and _THOUSANDS.fullmatch(text):
+        text = text.replace(",", "")
+    elif "," in text and comma == "decimal" and "." not in text and text.count(",") == 1:
+        text = text.replace(",", ".")
+    elif "," in text:
+        return None, Text(
+            "is {text!r}. State the option comma={ways}, if its comma is one of them.",
+            text=text, ways=" or ".join(_COMMAS),
+        )  # fmt: skip
+    value = whole(text) if name == "step" and number(text) != 0.0 else number(text)
+    if value is None:
+        kind = "a whole number" if name == "step" else "a number"
+        return None, Text("is {text!r}; it must be {kind}.", text=text, kind=kind)
+    if name in _ABOVE_0 and value <= 0.0:
+        return None, Text("is {text!r}; it must be above 0.", text=text)
+    word = _WORD.match(line, end) if name in _TIMES else None
+    written = _WORDS.get(word[1], unit) if word else unit
+    if written != unit:
+        return None, Text(
+            "the log says {written}, the option unit says {unit}. Correct the option, or take "
+            "lines of one unit.",
+            written=written, unit=unit,
+        )  # fmt: skip
+    return float(value), None
 
 
 def _pattern(given: Given, stated: Stated) -> re.Pattern[str]:
@@ -137,7 +216,7 @@ def _row(
         for step, value in values
         if step is not None and value is not None
     ]  # fmt: skip
-    if evaluations and rises(evaluations):
+    if evaluations:
         row["evaluations"] = evaluations
         row["final_metric"] = evaluations[-1]["value"]
     return row
@@ -149,7 +228,8 @@ SOURCE: Final = Source(
     files="any text log",
     reads="the numbers of the named groups: step_s, throughput, epoch_s, value by step",
     derives="samples/s = batch / mean step; quantiles of steps; mean and sd of later epochs",
-    refuses="times without a unit, speeds that are not stated to be in samples, expressions that "
+    refuses="times without a unit or of another one than the log writes, parts of a number, commas "
+    "without a statement, speeds that are not stated to be in samples, expressions that "
     "take longer than the limit",
     read=_read,
     needs=("model", "system_name", "device_kind", "global_batch_size"),
@@ -157,6 +237,7 @@ SOURCE: Final = Source(
         "pattern": "regular expression with groups, as step (?P<step>\\d+) .* (?P<step_s>[0-9.]+)s",
         "unit": "of the times: s, ms, us or min",
         "items": "samples, if the speed is in samples/s",
+        "comma": "decimal or thousands, if numbers have a comma",
         "skip": "matching lines at the start that do not count, as 10",
     },
 )

@@ -48,6 +48,12 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
         for name in renamed
         if name not in names
     ]
+    targets = [column for column in names.values() if column]
+    problems += [
+        Text("column {column}: is that of several columns of the file. Leave all but one out.",
+             column=column)
+        for column in sorted({column for column in targets if targets.count(column) > 1})
+    ]  # fmt: skip
     way = stated.options.get(_TIME, "")
     if wrong := way_problem(way):
         problems.append(Text("option {name}: {wrong}", name=_TIME, wrong=wrong))

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from planner.core import Text
 from planner.importers.formats.given import Given, SourceError, json_of
-from planner.importers.formats.source import Row, Source, Stated, number
+from planner.importers.formats.source import Row, Source, Stated, cell, finite, number, whole
 
 _HIGHER: Final = ("acc", "f1", "auc", "bleu", "rouge", "precision", "recall")
 
@@ -17,11 +17,13 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
     history = body.get("log_history") if isinstance(body, dict) else None
     if not isinstance(history, list) or not all(isinstance(e, dict) for e in history):
         raise SourceError(given.first, ["it has no list log_history. Give trainer_state.json."])
-    steps = number(body.get("global_step"))
+    steps = whole(body.get("global_step"))
     epochs = number(body.get("epoch"))
-    end = next((e for e in reversed(history) if "train_runtime" in e), None)
+    ends = [e for e in history if "train_runtime" in e]
+    end = ends[-1] if ends else None
+    total_s = number(end["train_runtime"]) if end else None
     problems: list[str] = []
-    if not steps or steps < 1:
+    if not steps:
         problems.append(
             Text(
                 "global_step is {global_step!r}; it must be above 0.",
@@ -32,11 +34,16 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
         problems.append(
             "it has no train_runtime: this is a checkpoint. Give the file of the end of training."
         )
-    if problems or end is None or not steps:
-        raise SourceError(given.first, problems)
+    elif not (total_s and total_s > 0.0):
+        problems.append(
+            Text("train_runtime is {runtime!r}; it must be above 0.", runtime=end["train_runtime"])
+        )
+    elif len(ends) > 1:
+        problems.append("it has several train_runtime: the training was resumed. Give one whole.")
     metric = stated.options.get("metric") or _first_metric(history)
-    evaluations = _evaluations(history, metric)
-    total_s = number(end["train_runtime"])
+    evaluations = _evaluations(history, metric, problems)
+    if problems or not steps or not total_s:
+        raise SourceError(given.first, problems)
     batch = stated.facts.get("global_batch_size")
     row: dict[str, Any] = {
         "framework": "PyTorch",
@@ -45,15 +52,16 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
         "steps_per_epoch": round(steps / epochs) if epochs and epochs >= 1 else None,
         "samples_per_epoch": round(steps / epochs * batch) if epochs and epochs >= 1 and batch
         else None,
-        "throughput": steps * batch / total_s if batch and total_s else None,
-        "step_s": total_s / steps if total_s else None,
-        "evaluations": evaluations or None,
+        "throughput": steps * batch / total_s if batch else None,
+        "step_s": total_s / steps,
+        "evaluations": [e for e in evaluations if finite(e["value"])] or None,
         "note": "Step and samples/s are of the whole training, with evaluations and checkpoints.",
     }  # fmt: skip
     if evaluations and metric:
         row["evaluation_metric"] = metric
         row["evaluation_higher_is_better"] = any(word in metric.lower() for word in _HIGHER)
-        row["final_metric"] = evaluations[-1]["value"]
+        last = evaluations[-1]["value"]
+        row["final_metric"] = last if finite(last) else None
     return [row]
 
 
@@ -63,20 +71,27 @@ def _first_metric(history: Sequence[Mapping[str, Any]]) -> str | None:
     return next((n for n in names if n != "eval_loss"), next(iter(names), None))
 
 
-def _evaluations(history: Sequence[Mapping[str, Any]], metric: str | None) -> list[dict[str, Any]]:
-    return [
-        {
-            "step": int(step),
-            "samples": None,
-            "elapsed_s": None,
-            "value": value,
-            "loss": number(entry.get("eval_loss")),
-        }
-        for entry in history
-        if metric
-        and (value := number(entry.get(metric))) is not None
-        and (step := number(entry.get("step"))) is not None
-    ]
+def _evaluations(
+    history: Sequence[Mapping[str, Any]], metric: str | None, problems: list[str]
+) -> list[dict[str, Any]]:
+    """Return the metric by step, NaN where it is; entries without a number are problems."""
+    found = []
+    for at, entry in enumerate(history, 1):
+        if not metric or metric not in entry or number(entry.get("step")) == 0.0:
+            continue  # before the first step there is no training
+        value = cell(entry[metric], f"item {at}, {metric}", problems)
+        step = whole(entry.get("step"))
+        if step is None:
+            problems.append(
+                Text("item {at}, step: is {step!r}; it must be a whole number above 0.",
+                     at=at, step=str(entry.get("step"))[:40])
+            )  # fmt: skip
+        elif value is not None:
+            loss = number(entry.get("eval_loss"))
+            found.append(
+                {"step": step, "samples": None, "elapsed_s": None, "value": value, "loss": loss}
+            )
+    return found
 
 
 SOURCE: Final = Source(
