@@ -76,3 +76,8 @@ def draw(
             "Tax added (%)", *limits(_BY_NAME["tax"]), value=tax, format="%g",
             placeholder="0" if tax is None else None, key=link.key("tax"), on_change=on_rate,
         )  # fmt: skip
+    if currency.strip().upper() != "USD" and rate is not None and not link.held("rate"):
+        st.caption(
+            Text("1 USD = {rate:g} {currency} as of {as_of}, {source}. Enter another rate above.",
+                 rate=rate, currency=currency.strip().upper(), as_of=reference.as_of, source=SOURCE)
+        )  # fmt: skip

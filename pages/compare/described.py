@@ -107,6 +107,9 @@ _SAMPLES: Final[Mapping[str, tuple[float, str]]] = MappingProxyType(
     }
 )  # fmt: skip
 """Default samples of an epoch for a network without tokens, with their unit and origin."""
+_SMALL_IMAGES: Final = (50_000.0, "images, the size of CIFAR-100")
+"""The same for a network of images of at most `_SMALL_PX`."""
+_SMALL_PX: Final = 32
 _NO_ADAPTERS: Final = frozenset({"cnn", "detection", "segmentation", "recommender"})
 """Families without adapters: LoRA adapts the matrices of transformers."""
 
@@ -326,7 +329,7 @@ def _fill(link: Link) -> None:
 def _fill_amount(link: Link, network: Network) -> None:
     """Fill in amount, precision and optimiser where the form has no amount of this kind."""
     samples_text, family = str(link.held("samples") or ""), network.family
-    usual = {number_text(samples) for samples, _ in _SAMPLES.values()}
+    usual = {number_text(samples) for samples, _ in (*_SAMPLES.values(), _SMALL_IMAGES)}
     counted = bool(samples_text) and samples_text not in usual
     if network.of_tokens:
         if not counted:
@@ -337,7 +340,7 @@ def _fill_amount(link: Link, network: Network) -> None:
             link.put("network_optimizer", "AdamW")
         return
     if not counted:
-        link.put("samples", number_text(_SAMPLES[family][0]))
+        link.put("samples", number_text(_usual_samples(network)[0]))
         link.put("epochs", 1)
     link.put("total_tokens", "")
     link.put("precision", "" if family == "recommender" else "bfloat16")
@@ -367,13 +370,19 @@ def _usual_batch(link: Link) -> str:
     return f"{usual_batch(str(link.held('family') or own)):,.0f}"
 
 
+def _usual_samples(network: Network) -> tuple[float, str]:
+    """Return the default samples of an epoch of a network without tokens, with their unit."""
+    is_small = network.image_px is not None and network.image_px <= _SMALL_PX
+    return _SMALL_IMAGES if is_small else _SAMPLES[network.family]
+
+
 def _assumed_amount(link: Link) -> str:
     """Return a note on the default samples of an epoch; "" where others are given."""
-    family, samples = str(link.held("family") or ""), str(link.held("samples") or "")
-    if not link.held("network") or family not in _SAMPLES:
+    network = network_named(str(link.held("network") or ""))
+    if isinstance(network, Refusal) or network.family not in _SAMPLES:
         return ""
-    number, words = _SAMPLES[family]
-    if samples != number_text(number):
+    number, words = _usual_samples(network)
+    if str(link.held("samples") or "") != number_text(number):
         return ""
     return Text(
         "Samples an epoch: assumed {number:,.0f} {words}. Change any field.",

@@ -238,8 +238,8 @@ def _row(
             if name not in NEEDED_BY_ONE:
                 return str(error)
             left_out.append(f"{file}, line {line}: {error} {NEEDED_BY_ONE[name]}")
-    if values.get("model") is None:
-        return "has no model."
+    if reason := _unusable(values):
+        return reason
     lines += left_out
     if _BATCHES_IN_K.search(values["model"]):
         for name in ("global_batch", "micro_batch"):
@@ -247,6 +247,18 @@ def _row(
                 values[name] *= 1024
     odd = tuple((name, cell) for name, cell in stated if cell and values.get(name) is None)
     return PublishedRow(file=file, line=line, odd=odd, **values)
+
+
+def _unusable(values: Mapping[str, Any]) -> str:
+    """Return why a row of these values is skipped; "" where it is not."""
+    if values.get("model") is None:
+        return "has no model."
+    devices, nodes = values.get("n_accelerators"), values.get("nodes")
+    if devices and nodes and nodes > devices:
+        return Text(
+            "has {nodes:,} nodes for {devices:,} accelerators.", nodes=nodes, devices=devices
+        )
+    return ""
 
 
 def _value(name: str, cell: str) -> Any:  # noqa: ANN401 - text, whole or number by its column

@@ -23,6 +23,7 @@ from planner.compare.rent_or_buy import rent_or_buy
 from planner.compare.undecided import undecided
 from planner.core import Estimate, interval, rounded_ends
 from planner.core.slugs import slugs
+from planner.cost import reference_rates
 from planner.epochs import INFERENCE
 from planner.job import Candidate, Hardware
 from planner.store import Store
@@ -306,6 +307,14 @@ def test_another_currency_changes_amounts_and_no_order(store: Store) -> None:
     assert euros[0]["cost"] == pytest.approx(0.6 * dollars[0]["cost"], rel=0.06)
     said = texts(show("compare", **euro, tab="table"))
     assert "1 USD = 0.5 EUR as of 2026-11-20, 20 % tax included" in said
+
+
+def test_the_rate_of_a_chosen_currency_stands_beside_it_with_its_date() -> None:
+    rates = reference_rates()
+    said = texts(unfold(show("compare", **LINK | {"currency": "CZK"}), "compare.box"))
+    rate = f"1 USD = {rates.per_usd['CZK']:g} CZK as of {rates.as_of}, European Central Bank."
+    assert rate in said
+    assert "1 USD =" not in texts(unfold(show("compare", **LINK), "compare.box"))
 
 
 def test_the_charts_hold_the_options_and_the_question() -> None:

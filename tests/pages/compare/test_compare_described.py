@@ -69,6 +69,15 @@ def test_choosing_a_network_fills_the_form_and_every_field_stays_editable() -> N
 
 
 @pytest.mark.usefixtures("folders")
+def test_a_network_of_small_images_is_asked_about_as_many_as_cifar_has() -> None:
+    shown = unfold(show("compare", workload="described"), MORE)
+    shown.selectbox(key="compare.network").set_value("wideresnet-103m")
+    sound(shown.run())
+    assert address_of(shown)["samples"] == ["50000"]
+    assert "assumed 50,000 images, the size of CIFAR-100" in texts(shown)
+
+
+@pytest.mark.usefixtures("folders")
 def test_a_network_of_a_link_may_be_written_as_people_do() -> None:
     shown = show("compare", workload="described", network="Meta-Llama-3-8B", total_tokens="1B",
                  precision="bfloat16")  # fmt: skip

@@ -95,6 +95,14 @@ def test_an_odd_count_is_named_where_a_usual_server_is_assumed() -> None:
     assert line.endswith("'4 to 8', no single number. 8 accelerators are assumed.")
 
 
+def test_a_row_of_more_nodes_than_accelerators_is_skipped_by_name() -> None:
+    rows, skipped = rows_of(_table(LLAMA, {**LLAMA, "nodes": "999999"}), "made.tsv")
+    assert len(rows) == 1
+    assert len(skipped) == 1
+    assert "line 3" in skipped[0]
+    assert "has 999,999 nodes for 8 accelerators" in skipped[0]
+
+
 def test_equal_reasons_share_a_line_with_every_row_after_three() -> None:
     bad = {**LLAMA, "n_accelerators": "", "samples_per_s_total": "17"}
     lines = faults(rows_of(_table(*[bad] * 9), "made.tsv")[0], CATALOG)
