@@ -430,7 +430,7 @@ GROWS = """
 title = "A network that grows"
 [limits]
 max_batch = 65536
-timeout_s = 60
+timeout_s = 600
 [[runs]]
 workload = "transformer"
 options = { layers = 1, width = 16, heads = 2 }
