@@ -27,6 +27,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from backtest.questions.figure import rounded
 from backtest.questions.what_if import KINDS, Check
 from planner.catalog import Catalog
 from planner.core import Record, percent, plain
@@ -374,9 +375,10 @@ def page(
 
 
 def figures(checks: Sequence[Check], splits: Mapping[str, float | int]) -> str:
-    """Return the figures as JSON."""
+    """Return the figures as JSON, with six significant digits: later ones depend on the machine."""
     body = {"checks": [asdict(c) for c in checks], "scores": scores(checks), "splits": dict(splits)}
-    return f"{json.dumps(body, indent=1, allow_nan=False)}\n"
+    short = json.loads(json.dumps(body), parse_float=lambda digits: rounded(float(digits)))
+    return f"{json.dumps(short, indent=1, allow_nan=False)}\n"
 
 
 @functools.cache

@@ -379,7 +379,7 @@ def _usual_samples(network: Network) -> tuple[float, str]:
 def _assumed_amount(link: Link) -> str:
     """Return a note on the default samples of an epoch; "" where others are given."""
     network = network_named(str(link.held("network") or ""))
-    if isinstance(network, Refusal) or network.family not in _SAMPLES:
+    if isinstance(network, Refusal) or link.held("family") not in _SAMPLES:
         return ""
     number, words = _usual_samples(network)
     if str(link.held("samples") or "") != number_text(number):
