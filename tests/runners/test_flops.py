@@ -29,7 +29,7 @@ from dataclasses import asdict, replace
 import keras
 from runners.child.forms import flops
 from runners.workloads import DATASETS, build
-told, kinds, hands = {{}}, [], {{}}
+counts, kinds, hands = {{}}, [], {{}}
 of_graph = flops.flops_by_type
 def watched(graph):
     found = of_graph(graph)
@@ -41,15 +41,15 @@ for name, (data, options) in {NETWORKS!r}.items():
     data = replace(DATASETS[data], shape=({TOKENS},)) if name == "lstm" else DATASETS[data]
     model = build(name, data, options)
     if name == "lstm":
-        told["loop"] = asdict(flops.count(model, data, batch=8, optimizer="sgd"))
+        counts["loop"] = asdict(flops.count(model, data, batch=8, optimizer="sgd"))
         for layer in model.layers:
             layer.unroll = True
         kinds.clear()
     counted = flops.count(model, data, batch=8, optimizer="adam")
     matrix = [sum(v for k, v in f.items() if k in {MATRIX!r}) / 8 for f in kinds]
-    told[name] = asdict(counted) | dict(zip(["matrix_forward", "matrix_train"], matrix))
-    told[name]["normalising"] = flops.normalising(model)
-    told[name]["learning"] = sum(w.shape.num_elements() for w in model.trainable_variables)
+    counts[name] = asdict(counted) | dict(zip(["matrix_forward", "matrix_train"], matrix))
+    counts[name]["normalising"] = flops.normalising(model)
+    counts[name]["learning"] = sum(w.shape.num_elements() for w in model.trainable_variables)
 """
 
 
@@ -58,7 +58,7 @@ keras.initializers.VarianceScaling.__call__ = drawn
 from runners.child import gemm
 formats = ("float32", "mixed_bfloat16", "mixed_float16")
 speeds = [gemm.measure(keras.config.backend(), p, budget_s=0.02) for p in formats]
-print(json.dumps([told, speeds]))
+print(json.dumps([counts, speeds]))
 """
 
 
@@ -169,7 +169,7 @@ wrapped = keras.Sequential([keras.Input((20, 8)), keras.Sequential([keras.Input(
 loops = {"lstm": recurrent(L, False), "gru": recurrent(G, False), "simple": recurrent(S, False),
          "later": recurrent(L, True), "frozen": recurrent(L, False, False),
          "inside": flops.by_hand(wrapped)}
-told = [counted, parts, flops.by_hand(inner), flops.by_hand(outer)[0], loops]
+counts = [counted, parts, flops.by_hand(inner), flops.by_hand(outer)[0], loops]
 """
 
 
