@@ -41,7 +41,9 @@ TOTALS: Final = (
         query="""
     SELECT workload, count(*) AS runs, bool_or(mode = 'training') AS trained,
         bool_and(repository IS NOT NULL) AS published,
-        count(DISTINCT accelerator_model_name) AS accelerators, count(DISTINCT system) AS systems
+        count(DISTINCT coalesce(accelerator_model_name, system_name))
+            FILTER (device_kind IS DISTINCT FROM 'cpu') AS accelerators,
+        count(DISTINCT system) AS systems
     FROM @runs
     WHERE status = 'ok' AND (steps_to_target IS NULL AND target_reached IS NULL
         OR coalesce(samples_per_s, first_epoch_s) IS NOT NULL)

@@ -33,9 +33,11 @@ from planner.throughput.crossover import crossover_batch
 from planner.throughput.fit import ThroughputCurve, fit_throughput, published_curve
 
 GRID: Final = 81
+"""Points of a drawn curve."""
+LOCATED: Final = 100.0
+"""A crossover is located if the ends of its interval are at most this ratio apart."""
 ROUNDING_OF_A_FIT: Final = 1e-9
 """Relative residuals below it are rounding: a fit in doubles leaves some 1e-15 to 1e-12."""
-"""Points of a drawn curve."""
 NOTHING_LEFT: Final = Refusal(
     reason="Every run of it is suspect, and suspect runs are left out.",
     measure_next="Measure these batches again, or keep the suspect runs in the fit.",
@@ -150,10 +152,11 @@ def crossover_sentence(a: SystemCurve, b: SystemCurve) -> str:
     if isinstance(a.curve, Refusal) or isinstance(b.curve, Refusal):
         return "No crossover without both curves."
     crossing = crossover_batch(a.curve, b.curve, names=(a.label, b.label))
+    if text := _faster_at_each(crossing, a, b):
+        return text
     if isinstance(crossing, Refusal):
         return paragraph(crossing.reason, crossing.measure_next)
-    v0 = [float(c.asymptotic_throughput.value) for c in (a.curve, b.curve)]
-    fast, slow = (a, b) if v0[0] > v0[1] else (b, a)
+    fast, slow = sorted((a, b), key=_limit, reverse=True)
     text = Text(
         "{fast} is faster than {slow} above batch {crossing}",
         fast=fast.label,
@@ -173,6 +176,8 @@ def crossover_line(a: SystemCurve, b: SystemCurve) -> str:
     if isinstance(a.curve, Refusal) or isinstance(b.curve, Refusal):
         return ""
     crossing = crossover_batch(a.curve, b.curve, names=(a.label, b.label))
+    if text := _faster_at_each(crossing, a, b):
+        return text
     if isinstance(crossing, Refusal):
         return ""
     fast, slow = sorted((a, b), key=_limit, reverse=True)
@@ -184,6 +189,37 @@ def crossover_line(a: SystemCurve, b: SystemCurve) -> str:
         slow=slow.label,
         value=plain(value),
     )
+
+
+def _faster_at_each(crossing: Estimate | Refusal, a: SystemCurve, b: SystemCurve) -> str:
+    """Return which system was faster at each batch measured on both, and by how much.
+
+    "" where the crossover is located, there are fewer than two such batches, or neither system was
+    the faster one at all of them.
+    """
+    if isinstance(crossing, Estimate) and float(crossing.high) <= LOCATED * float(crossing.low):
+        return ""
+    both = np.intersect1d(a.batch, b.batch)
+    ratio = np.array([_mean_step_s(b, at) / _mean_step_s(a, at) for at in both])  # of a to b
+    if both.size < 2 or not (np.all(ratio > 1.0) or np.all(ratio < 1.0)):
+        return ""
+    fast, slow, ratio = (a, b, ratio) if ratio[0] > 1.0 else (b, a, 1.0 / ratio)
+    ends = float(ratio.min()), float(ratio.max())
+    twice = ends[1] >= 2.0
+    low, high = (plain(r, 2) if twice else percent(r - 1.0) for r in ends)
+    by = low if low == high else Text("{low} to {high}", low=low, high=high)
+    return Text(
+        "{fast} is {faster} {slow} at every batch measured on both, {smallest} to {largest}.",
+        fast=fast.label,
+        faster=Text("{by} times as fast as", by=by) if twice else Text("{by} faster than", by=by),
+        slow=slow.label,
+        smallest=size(both[0]),
+        largest=size(both[-1]),
+    )
+
+
+def _mean_step_s(curve: SystemCurve, batch: float) -> float:
+    return float(curve.step_s[curve.batch == batch].mean())
 
 
 def _limit(curve: SystemCurve) -> float:

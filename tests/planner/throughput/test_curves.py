@@ -11,9 +11,15 @@ from hypothesis import strategies as st
 
 from planner.core import Refusal
 from planner.runs import Run
-from planner.throughput import crossover_sentence, curve_rows, curve_sentence, curves_of
+from planner.throughput import (
+    crossover_batch,
+    crossover_sentence,
+    curve_rows,
+    curve_sentence,
+    curves_of,
+)
 from planner.throughput import point_rows as points_of
-from planner.throughput.curves import grid_of, left_over, passes_through
+from planner.throughput.curves import crossover_line, grid_of, left_over, passes_through
 from tests.planner.epochs.test_how_long import RUN
 
 
@@ -85,8 +91,32 @@ def test_the_crossing_names_the_faster_system() -> None:
 def test_systems_that_do_not_cross_are_named() -> None:
     a, b = curves_of([*_sweep(100, 0.5), *_sweep(400, 0.5, system="TPU")])
     result = crossover_sentence(a, b)
+    assert result == (
+        "TPU is 1.4 to 3.2 times as fast as GPU at every batch measured on both, 32 to 512."
+    )
+    assert crossover_line(a, b) == result
+    other = [_run(b, 0.5 + b / 400, system="TPU") for b in (48, 96, 192)]
+    apart = curves_of([*_sweep(100, 0.5), *other])
+    result = crossover_sentence(*apart)
     assert "do not cross at a batch above 0: TPU is at least as fast at every batch." in result
     assert "system" not in result
+
+
+def test_cards_whose_crossover_is_anywhere_are_compared_at_what_both_measured() -> None:
+    """The Transformer of one-gpu: the interval of the crossover is 2e-11 to 3e11."""
+    speeds = {"H200": (2907.0, 3792.0, 4117.0), "H100": (2686.0, 3394.0, 3661.0)}
+    runs = [
+        _run(batch, batch / speed, system=system)
+        for system, by_batch in speeds.items()
+        for batch, speed in zip((32, 128, 512), by_batch, strict=True)
+    ]
+    a, b = curves_of(runs)
+    assert not isinstance(crossover_batch(a.curve, b.curve), Refusal)
+    result = crossover_sentence(a, b)
+    text = "H200 is 8 % to 12 % faster than H100 at every batch measured on both, 32 to 512."
+    assert result == text == crossover_line(a, b) == crossover_sentence(b, a)
+    mixed = curves_of([*runs[:-1], _run(512, 512 / 4130, system="H100")])
+    assert "every batch measured" not in crossover_sentence(*mixed), "H100 is faster at 512"
 
 
 def test_published_parameters_draw_a_curve_without_interval() -> None:
