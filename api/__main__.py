@@ -8,7 +8,7 @@ from typing import Final
 from api.openapi import ADDRESSES, PATH, PUSH, Address, table_of
 from api.push import BURST, PER_SECOND
 from api.routes import AT_ONCE, MOST_WAITING
-from planner.core import LONGEST_QUERY, LONGEST_VALUE, MOST_GIVEN, Text
+from planner.core import LONGEST_QUERY, LONGEST_VALUE, MOST_QUERY_VALUES, Text
 from planner.store.pushed import MOST_BYTES, MOST_RUNS
 
 _BEGINNING: Final = f"""# The HTTP interface
@@ -33,9 +33,9 @@ curl 'http://127.0.0.1:8501/api/v1/results?basis=measured&limit=100'
   refused (400) with all its problems in `errors`; nothing is guessed.
 - **Read-only**: GET and HEAD, but for `POST /api/v1/runs`. Every answer has an `ETag`; sent back as
   `If-None-Match` it returns 304 while nothing has changed.
-- **Limits**: {LONGEST_QUERY:,} bytes a query (414), {MOST_GIVEN} values, {LONGEST_VALUE} letters a
-  value, {AT_ONCE} questions at a time, {MOST_WAITING} more wait; further ones get 503 with
-  `Retry-After`. Cached answers are sent immediately.
+- **Limits**: {LONGEST_QUERY:,} bytes a query (414), {MOST_QUERY_VALUES} values,
+  {LONGEST_VALUE} letters a value, {AT_ONCE} questions at a time, {MOST_WAITING} more wait; further
+  ones get 503 with `Retry-After`. Cached answers are sent immediately.
 - **Access**: as for the pages, under `localhost` or the names of `server.allowedHosts`
   ([settings](settings.md)); others get 403. Scripts of other web sites have no access: no answer
   allows other origins. Paths of the machine are never shown.

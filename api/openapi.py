@@ -42,13 +42,13 @@ RECORDS: Final = (
 
 def schemas() -> dict[str, Schema]:
     """Return the JSON schemas of all records, by name."""
-    found: dict[str, Schema] = schema_components(
+    by_name: dict[str, Schema] = schema_components(
         RECORDS, ref_template="#/components/schemas/{name}"
     )[1]
-    assumed = found[Assumptions.__name__]
+    assumed = by_name[Assumptions.__name__]
     for name, text in ASSUMPTION_TEXTS.items():
         assumed["properties"][name]["description"] = f"{text.words} [{text.unit}]: {text.why}"
-    return found
+    return by_name
 
 
 PATH: Final = "/api/v1/openapi.json"

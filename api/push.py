@@ -30,7 +30,7 @@ from planner.core import Problem, Text, plain_text
 from planner.store.disk.audit import AuditError, record
 from planner.store.disk.secrets import TOKENS, Token
 from planner.store.pushed import MOST_BYTES, PushError, keep, read_body
-from planner.store.pushed import Pushed as Asked
+from planner.store.pushed import Pushed as PushedRuns
 from planner.store.sealed.commit import CommitError, ContradictionError
 from planner.store.visibility import access_of
 
@@ -95,22 +95,22 @@ class Push:
 
     async def __call__(self, request: Request) -> Response:
         """Return 200 with the run ids, or the problem."""
-        given = _given(request)
-        if refused := self._refused(request, given):
+        secret = _given(request)
+        if refused := self._refused(request, secret):
             return refused
         body = await _body(request)
         if isinstance(body, Response):
             return body
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._work, self._kept, given, body)
+        return await loop.run_in_executor(self._work, self._kept, secret, body)
 
-    def _usable(self, given: str) -> Token | None:
+    def _usable(self, secret: str) -> Token | None:
         """Return the token as it is now; None if it is wrong, revoked, expired or blocked."""
-        token = TOKENS.checked(self.inbox.tokens, given)
+        token = TOKENS.checked(self.inbox.tokens, secret)
         return None if token is None or self.inbox.blocked(token.owner) else token
 
-    def _refused(self, request: Request, given: str) -> Response | None:
-        token = self._usable(given)
+    def _refused(self, request: Request, secret: str) -> Response | None:
+        token = self._usable(secret)
         if token is None:
             client = request.client.host if request.client else ""
             wait = self._of_strangers.wait_s(client, self.now_s())
@@ -118,16 +118,16 @@ class Push:
         wait = self._of_tokens.wait_s(token.id, self.now_s())
         return _too_many(wait) if wait else None
 
-    def _kept(self, given: str, body: bytes) -> Response:
+    def _kept(self, secret: str, body: bytes) -> Response:
         try:
-            asked = read_body(body)
+            pushed = read_body(body)
             # The body may have taken minutes: a token that was revoked meanwhile writes nothing.
-            token = self._usable(given)
-            refused = self._not_allowed(token, asked) if token else _no_token()
+            token = self._usable(secret)
+            refused = self._not_allowed(token, pushed) if token else _no_token()
             if token is None or refused:
                 return refused or _no_token()
-            self._record(token, asked)
-            done = keep(self.inbox.results, asked)
+            self._record(token, pushed)
+            done = keep(self.inbox.results, pushed)
         except PushError as error:
             return _wrong(error.problems)
         except AuditError as error:
@@ -140,7 +140,7 @@ class Push:
             detail = self._without_path(error)
             return problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, headers=headers)
         answer = Pushed(
-            set=asked.slug,
+            set=pushed.slug,
             stored=sum(c.new for c in done),
             already=sum(not c.new for c in done),
             run_ids=tuple(c.run_id for c in done),
@@ -150,23 +150,23 @@ class Push:
             encode(answer, enc_hook=plain_text), headers=sent, media_type="application/json"
         )
 
-    def _record(self, token: Token, asked: Asked) -> None:
+    def _record(self, token: Token, pushed: PushedRuns) -> None:
         if self.inbox.audit is not None:
             record(
                 self.inbox.audit, who=f"token {token.id} {token.name}", role="token", via="api",
-                what="push runs", about=f"{asked.slug}: {len(asked.rows):,} runs",
+                what="push runs", about=f"{pushed.slug}: {len(pushed.rows):,} runs",
             )  # fmt: skip
 
-    def _not_allowed(self, token: Token, asked: Asked) -> Response | None:
-        access = access_of(self.inbox.results / asked.slug)
-        if not token.may_push(asked.slug, access, time.time()):
-            detail = Text("This token may not add runs to {slug}. Its sets: ", slug=asked.slug)
+    def _not_allowed(self, token: Token, pushed: PushedRuns) -> Response | None:
+        access = access_of(self.inbox.results / pushed.slug)
+        if not token.may_push(pushed.slug, access, time.time()):
+            detail = Text("This token may not add runs to {slug}. Its sets: ", slug=pushed.slug)
             return problem(
                 HTTPStatus.FORBIDDEN,
                 Text("{detail}{sets}.", detail=detail, sets=", ".join(token.sets)),
             )
-        if (self.inbox.shipped / asked.slug).exists():
-            detail = Text("{slug} is a shipped set. Choose another name.", slug=asked.slug)
+        if (self.inbox.shipped / pushed.slug).exists():
+            detail = Text("{slug} is a shipped set. Choose another name.", slug=pushed.slug)
             return problem(HTTPStatus.CONFLICT, detail)
         return None
 

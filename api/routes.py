@@ -60,7 +60,15 @@ from planner.answers.records import (
     rows_of,
 )
 from planner.catalog import TABLE_NAMES, Catalog
-from planner.core import LONGEST_QUERY, MOST_GIVEN, Given, Problem, Text, message_of, plain_text
+from planner.core import (
+    LONGEST_QUERY,
+    MOST_QUERY_VALUES,
+    Problem,
+    QueryTexts,
+    Text,
+    message_of,
+    plain_text,
+)
 from planner.core.slugs import slugs
 from planner.store import LimitError, Store, queries
 from planner.store.catalog import read_catalog
@@ -77,10 +85,10 @@ class Sources:
 
 Answer = tuple[Struct | None, Sequence[Problem]]
 """The record, None where the question has a problem; and the problems."""
-AnswerFunction = Callable[[Sources, Given], Answer]
+AnswerFunction = Callable[[Sources, QueryTexts], Answer]
 
 
-def index(sources: Sources, query: Given) -> Answer:
+def index(sources: Sources, query: QueryTexts) -> Answer:
     """Return every workload with its patterns, by slug and name."""
     problems = [Problem(parameter=n, message="This address takes no parameters.") for n in query]
     slugs_to_names = slugs(queries.workloads(sources.store))
@@ -98,7 +106,7 @@ def index(sources: Sources, query: Given) -> Answer:
     return Index(openapi="/api/v1/openapi.json", workloads=workloads), problems
 
 
-def results(sources: Sources, query: Given) -> Answer:
+def results(sources: Sources, query: QueryTexts) -> Answer:
     """Return filtered runs."""
     answer = results_answered(sources.store, query)
     record = Results(
@@ -110,7 +118,7 @@ def results(sources: Sources, query: Given) -> Answer:
     return record, answer.problems
 
 
-def projection(sources: Sources, query: Given) -> Answer:
+def projection(sources: Sources, query: QueryTexts) -> Answer:
     """Return the times of N epochs on each system."""
     answer = how_long_answered(sources.store, query)
     if answer.problems or answer.result is None:
@@ -119,7 +127,7 @@ def projection(sources: Sources, query: Given) -> Answer:
     return projected(answer.result, answer.suspect, sets, answer.query, note=answer.note), ()
 
 
-def curve(sources: Sources, query: Given) -> Answer:
+def curve(sources: Sources, query: QueryTexts) -> Answer:
     """Return throughput against batch size."""
     answer = curve_answered(sources.store, query)
     if answer.problems:
@@ -128,7 +136,7 @@ def curve(sources: Sources, query: Given) -> Answer:
     return curves(answer.chosen, answer.batches, sets, answer.query, answer.notes), ()
 
 
-def scaling(sources: Sources, query: Given) -> Answer:
+def scaling(sources: Sources, query: QueryTexts) -> Answer:
     """Return whether more devices pay."""
     answer = scaling_out_answered(sources.store, query, sources.catalog)
     if answer.problems or answer.answer is None:
@@ -136,7 +144,7 @@ def scaling(sources: Sources, query: Given) -> Answer:
     return scaling_out(answer, sources.store.sets), ()
 
 
-def compare(sources: Sources, query: Given) -> Answer:
+def compare(sources: Sources, query: QueryTexts) -> Answer:
     """Return the comparison of hardware."""
     answer = compare_answered(sources.store, sources.catalog, query, sources.today)
     comparison = answer.answered.comparison
@@ -145,7 +153,7 @@ def compare(sources: Sources, query: Given) -> Answer:
     return hardware_comparison(comparison, answer.display, answer.query, answer.by), ()
 
 
-def options(sources: Sources, query: Given) -> Answer:
+def options(sources: Sources, query: QueryTexts) -> Answer:
     """Return every option of a comparison."""
     answer = compare_answered(sources.store, sources.catalog, query, sources.today)
     rows = tuple(
@@ -156,7 +164,7 @@ def options(sources: Sources, query: Given) -> Answer:
     return Options(query=answer.query, rows=rows), answer.problems
 
 
-def explore(sources: Sources, query: Given) -> Answer:
+def explore(sources: Sources, query: QueryTexts) -> Answer:
     """Return a chart's points, a pivot table, or runs side by side."""
     answer = explore_answered(sources.store, sources.catalog, query)
     if answer.problems:
@@ -164,13 +172,13 @@ def explore(sources: Sources, query: Given) -> Answer:
     return explored(answer), ()
 
 
-def select(sources: Sources, query: Given) -> Answer:
+def select(sources: Sources, query: QueryTexts) -> Answer:
     """Return the rows of a SELECT statement."""
     answer = sql_answered(sources.store, query)
     return (None if answer.problems else sql_result(answer)), answer.problems
 
 
-def capacity(sources: Sources, query: Given) -> Answer:
+def capacity(sources: Sources, query: QueryTexts) -> Answer:
     """Return the machines for a month of jobs."""
     answer = capacity_answered(sources.store, sources.catalog, query, sources.today)
     return (None if answer.problems else capacity_plan(answer)), answer.problems
@@ -391,11 +399,13 @@ async def _answer(desk: _Desk, path: str, request: Request) -> Response:
         return problem(HTTPStatus.REQUEST_URI_TOO_LONG, detail)
     try:
         text = query.decode("ascii")
-        values = parse_qs(text, keep_blank_values=True, max_num_fields=MOST_GIVEN, errors="strict")
+        values = parse_qs(
+            text, keep_blank_values=True, max_num_fields=MOST_QUERY_VALUES, errors="strict"
+        )
     except ValueError:
         limit = Text(
-            "It must be UTF-8, percent-encoded, with {most_given} values at most.",
-            most_given=MOST_GIVEN,
+            "It must be UTF-8, percent-encoded, with {most} values at most.",
+            most=MOST_QUERY_VALUES,
         )
         return of_parameters(
             [Problem(parameter="", message=Text("The query cannot be read. {limit}", limit=limit))]

@@ -58,8 +58,8 @@ def folders(environment: os._Environ[str] | dict[str, str], here: Path) -> dict[
         for name, default in _FOLDERS.items()
     }
     for name in _LISTS:
-        if given := environment.get(name):
-            parts = (_placed(p, here) for p in re.split(_BETWEEN, given) if p)
+        if text := environment.get(name):
+            parts = (_placed(p, here) for p in re.split(_BETWEEN, text) if p)
             made[name] = os.pathsep.join(parts)
     return made
 
@@ -87,11 +87,18 @@ def _serve(arguments: Sequence[str]) -> NoReturn:
     parser = argparse.ArgumentParser(prog=f"{PROGRAM} {_APP}", description="Open the app.")
     parser.add_argument("--port", type=int, default=8501, help="(8501)")
     parser.add_argument("--address", default="127.0.0.1", help="(127.0.0.1: this machine only)")
-    given = parser.parse_args(arguments)
-    print(f"Epochwise: http://{given.address}:{given.port}", flush=True)  # noqa: T201
+    options = parser.parse_args(arguments)
+    print(f"Epochwise: http://{options.address}:{options.port}", flush=True)  # noqa: T201
     os.chdir(HOME)
     os.environ["STREAMLIT_BROWSER_GATHER_USAGE_STATS"] = "false"
-    words = ["run", "app.py", "--server.port", str(given.port), "--server.address", given.address]
+    words = [
+        "run",
+        "app.py",
+        "--server.port",
+        str(options.port),
+        "--server.address",
+        options.address,
+    ]
     os.execv(sys.executable, [sys.executable, "-m", "streamlit", *words])  # noqa: S606
 
 

@@ -136,7 +136,7 @@ def __getattr__(name: str) -> object:
         return import_module("planner.compare")
     if name in __all__:
         for home in _HOMES:
-            found = vars(import_module(f"planner.{home}")).get(name)
-            if found is not None and not isinstance(found, ModuleType):
-                return found
+            value = vars(import_module(f"planner.{home}")).get(name)
+            if value is not None and not isinstance(value, ModuleType):
+                return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

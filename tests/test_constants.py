@@ -113,7 +113,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         answers.comparison._parameters:MOST_HOURS epochs.how_long:MOST_NAMED
         epochs.how_long:EPOCHS epochs.how_long:MOST_EPOCHS
         runs._records:SLACK runs._records:OUTSIDE_STEPS
-        core.parameters:LONGEST_VALUE core.parameters:MOST_VALUES core.parameters:MOST_GIVEN
+        core.parameters:LONGEST_VALUE core.parameters:MOST_VALUES
+        core.parameters:MOST_QUERY_VALUES
         core.parameters:LONGEST_QUERY epochs.projection:MOST_EPOCHS scaling._terms:MOST
         epochs.how_long:MOST_LINES epochs.how_long:MOST_CHOSEN epochs.how_long:PREFERRED
         core.points:SMALLEST core.points:LARGEST
@@ -138,11 +139,11 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         apart._process:_PAGE importers._apart:MOST_ANSWER importers._apart:START_S
         importers._apart:WAIT_S importers._apart:WALL_S importers._child:MEMORY_BYTES
         importers._child:SECONDS importers._child:_IDLE_S importers._disk:MOST_FILES
-        importers._disk:MOST_FOLDER_BYTES importers.formats.given:MOST_BYTES
+        importers._disk:MOST_FOLDER_BYTES importers.formats.source_files:MOST_BYTES
         importers.formats.source:_EXACT
-        importers.formats.given:MOST_CHARACTERS importers.formats.given:MOST_COLUMNS
-        importers.formats.given:MOST_DEPTH importers.formats.given:MOST_PROBLEMS
-        importers.formats.given:MOST_ROWS
+        importers.formats.source_files:MOST_CHARACTERS importers.formats.source_files:MOST_COLUMNS
+        importers.formats.source_files:MOST_DEPTH importers.formats.source_files:MOST_PROBLEMS
+        importers.formats.source_files:MOST_ROWS
         importers.formats.logs.template:_BATCH importers.formats.logs.template:_MOST_UNPACKED
         importers.formats.logs.tensorboard_events:MOST_BYTES
         published._rows:MOST_DEVICES published._rows:SMALLEST

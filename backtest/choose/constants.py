@@ -91,6 +91,10 @@ scaling._terms:CROSSED_SD | relative sd | of a link between nodes that no run cr
 throughput.crossover:VISIBLE | share | step times that differ by more are drawn separately
     | none: a round number
     | none
+throughput.curves:LOCATED | factor
+    | upper over lower end of an interval up to which a crossover is stated
+    | none: a round number
+    | none
 convergence.fit:PRIOR.sd | relative sd
     | prior scatter of samples to target
     | three | again

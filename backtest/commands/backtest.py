@@ -64,9 +64,9 @@ def write_what_if(into: Path | None) -> int:
     checks = what_if_checks(ROOT / "data" / "results")
     rows, _ = read_rows(ROOT / "data" / "tables" / "published")
     cases, left_out = split_cases(rows, read_catalog(ROOT / "data" / "catalog").catalog)
-    found, none = advised(cases)
-    scored = split_scores(cases, errors_of(cases), found, none)
-    write_whole(place / "docs" / f"{NAME}.md", page(checks, scored, found, left_out))
+    groups, none = advised(cases)
+    scored = split_scores(cases, errors_of(cases), groups, none)
+    write_whole(place / "docs" / f"{NAME}.md", page(checks, scored, groups, left_out))
     write_whole(place / "data" / f"{NAME}.json", figures(checks, scored))
     sys.stdout.write(
         f"{len(checks)} checks against runs, {len(cases)} published splits: docs/{NAME}.md and "

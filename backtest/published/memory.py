@@ -176,7 +176,7 @@ def image_memory(rows: Iterable[PublishedRow]) -> list[tuple[str, float, float]]
 
     Rows of image networks with stated memory, of which activations are the larger part.
     """
-    found = []
+    rows_kept = []
     for row in rows:
         work = workload_of(row) if row.memory_gb and row.n_accelerators else None
         samples = _samples(row)
@@ -188,8 +188,8 @@ def image_memory(rows: Iterable[PublishedRow]) -> list[tuple[str, float, float]]
         kept = (stated - FRAMEWORK_BYTES - state) / (1.0 if half else 2.0)
         if kept > 0.5 * stated / (1.0 if half else 2.0):
             adds = work.train_flops_per_sample / OPERATIONS
-            found.append((row.source_id or row.file, adds, kept / samples))
-    return found
+            rows_kept.append((row.source_id or row.file, adds, kept / samples))
+    return rows_kept
 
 
 def _stage(layout: str) -> Stage:

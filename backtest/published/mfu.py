@@ -636,7 +636,7 @@ def chosen_constants(
     ]  # fmt: skip
     kept = [Point(*row) for row in image_memory(rows)]
     jobs = _image_jobs(rows, catalog)
-    found = [
+    choices = [
         _chosen("job.efficiency.LINKED_LOSS", linked, _loss),
         _chosen("job.efficiency.LINKED_SD", linked, _loss_sd),
         _chosen("mfu._model.REPEAT_SD", repeats, _repeat_sd),
@@ -646,7 +646,7 @@ def chosen_constants(
         _chosen("networks._memory.IMAGE_POWER", kept, _image_power),
         _chosen(IMAGE_JOBS, jobs, _job_sd),
     ]
-    return [choice for choice in found if choice is not None]
+    return [choice for choice in choices if choice is not None]
 
 
 def _shipped(name: str) -> float:

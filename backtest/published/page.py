@@ -193,10 +193,12 @@ def notes(tasks: Tasks) -> list[str]:
     for task, title in TITLES.items():
         refused = [answer for answer in tasks.answers.get(task, ()) if not answer.answered]
         if refused and task not in _PARTS_OF_OTHERS:
-            asked = len(tasks.answers[task])
+            questions = len(tasks.answers[task])
             reasons = Counter(_short(answer.why) for answer in refused).most_common(MOST_REASONS)
             why = "; ".join(f"{reason} ({count:,})" for reason, count in reasons)
-            lines.append(f"Not answered of {title}: {len(refused):,} of {asked:,}. Reasons: {why}.")
+            lines.append(
+                f"Not answered of {title}: {len(refused):,} of {questions:,}. Reasons: {why}."
+            )
     ran = tasks.answers.get("memory_fits", ())
     if ran:
         refused = [answer for answer in ran if not answer.answered]
@@ -370,8 +372,8 @@ def title_of(task: str) -> str:
 def unseen_tasks(scores: Mapping[str, Score | PairScore]) -> dict[str, Score]:
     """Return the scores of described workloads that the fit has not seen, kind by kind."""
     names = [f"{start}_{kind}" for kind in KINDS for start in LEFT_OUT.values()]
-    found = {name: scores.get(name) for name in names}
-    return {n: score for n, score in found.items() if isinstance(score, Score) and score.answered}
+    by_name = {name: scores.get(name) for name in names}
+    return {n: score for n, score in by_name.items() if isinstance(score, Score) and score.answered}
 
 
 def _unseen_section(scores: Mapping[str, Score | PairScore], heading: str) -> list[str]:
@@ -392,8 +394,8 @@ def _unseen_section(scores: Mapping[str, Score | PairScore], heading: str) -> li
             ),
             "",
         ]
-    found = results({task: asdict(score) for task, score in scores.items()})
-    if found:
+    figures = results({task: asdict(score) for task, score in scores.items()})
+    if figures:
         lines += [
             f"{heading} Targets",
             "",
@@ -404,7 +406,7 @@ def _unseen_section(scores: Mapping[str, Score | PairScore], heading: str) -> li
             *(
                 f"| {r.what} | {r.target} | {r.measured} | "
                 f"{'reached' if r.reached else '**missed**'} |"
-                for r in found
+                for r in figures
             ),
             "",
         ]

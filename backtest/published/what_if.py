@@ -91,11 +91,11 @@ def split_cases(
 
 
 def _case(row: PublishedRow, catalog: Catalog, sizes: Counter[str]) -> SplitCase | str:
-    found, _ = configurations([row], catalog)
-    reason = _unusable(row, found)
+    runs, _ = configurations([row], catalog)
+    reason = _unusable(row, runs)
     if reason:
         return reason
-    run = found[0]
+    run = runs[0]
     cut = _cut(row, run)
     if cut is None or run.global_batch is None:
         return "no batch, or cuts that do not divide the count"
@@ -108,13 +108,13 @@ def _case(row: PublishedRow, catalog: Catalog, sizes: Counter[str]) -> SplitCase
     return SplitCase(row=row, run=run, job=job, split=split, memory_stated=stated)
 
 
-def _unusable(row: PublishedRow, found: Sequence[Configuration]) -> str:
+def _unusable(row: PublishedRow, runs: Sequence[Configuration]) -> str:
     """Return why a row is no case, "" where it is one."""
     if _OTHER.search(row.parallelism or ""):
         return "context, expert or sharded parallelism"
-    if not found:
+    if not runs:
         return "no speed, count or known accelerator"
-    return "" if found[0].family == "dense" else f"not a dense decoder ({found[0].family})"
+    return "" if runs[0].family == "dense" else f"not a dense decoder ({runs[0].family})"
 
 
 def _cut(row: PublishedRow, run: Configuration) -> Cut | None:
@@ -154,11 +154,11 @@ def efficiency_without(cases: Sequence[SplitCase], source: str) -> float:
 
 def errors_of(cases: Sequence[SplitCase]) -> list[float]:
     """Return |predicted/published - 1| of the step of each row, its own source left out."""
-    found = []
+    errors = []
     for case in cases:
         split = _again(case, case.split.cut, efficiency_without(cases, case.run.source))
-        found.append(abs(case.run.samples_per_s / split.samples_per_s - 1.0))
-    return found
+        errors.append(abs(case.run.samples_per_s / split.samples_per_s - 1.0))
+    return errors
 
 
 def _again(case: SplitCase, cut: Cut, efficiency: float) -> Split:
@@ -176,7 +176,7 @@ def advised(cases: Sequence[SplitCase]) -> tuple[list[Advised], int]:
         if case.memory_stated:
             run = case.run
             groups[run.model, run.accelerator.id, run.precision, run.devices].append(case)
-    found, none = [], 0
+    advices, none = [], 0
     for group in groups.values():
         best = max(group, key=lambda c: c.run.samples_per_s)
         run = best.run
@@ -187,7 +187,7 @@ def advised(cases: Sequence[SplitCase]) -> tuple[list[Advised], int]:
             none += 1
             continue
         split = _again(best, chosen.cut, efficiency_without(cases, run.source))
-        found.append(
+        advices.append(
             Advised(
                 name=f"{run.model}, {run.devices} x {run.accelerator.name}, {run.precision}",
                 published=best.split.cut.words,
@@ -197,7 +197,7 @@ def advised(cases: Sequence[SplitCase]) -> tuple[list[Advised], int]:
                 relative=split.samples_per_s / run.samples_per_s,
             )
         )
-    return found, none
+    return advices, none
 
 
 def _number(name: str, layout: str) -> int | None:
@@ -292,19 +292,19 @@ other work ran beside these runs.
 
 def scores(checks: Sequence[Check]) -> dict[str, dict[str, float | int | None]]:
     """Return cases, median and largest error by kind; of crossovers the share inside the runs."""
-    found: dict[str, dict[str, float | int | None]] = {}
+    by_check: dict[str, dict[str, float | int | None]] = {}
     for kind in KINDS:
         of = [c for c in checks if c.kind == kind]
         errors = [c.error for c in of if c.error is not None]
         judged = [c.right for c in of if c.right is not None]
         if of:
-            found[kind] = {
+            by_check[kind] = {
                 "cases": len(of),
                 "median": float(np.median(errors)) if errors else None,
                 "largest": max(errors) if errors else None,
                 "right": sum(judged) if judged else None,
             }
-    return found
+    return by_check
 
 
 def model_rows() -> list[Record]:
@@ -317,13 +317,13 @@ def model_rows() -> list[Record]:
 
 def _shown(check: str) -> Record:
     """Return cases and errors of a check for a table; in words where it is no check of runs."""
-    found, splits = shipped_what_if()["scores"].get(check), shipped_what_if()["splits"]
-    if found is not None:
-        reached = f"interval reaches {found['right']}"
+    figures, splits = shipped_what_if()["scores"].get(check), shipped_what_if()["splits"]
+    if figures is not None:
+        reached = f"interval reaches {figures['right']}"
         return {
-            "Cases": found["cases"],
-            "Median error": reached if found["median"] is None else percent(found["median"], 1),
-            "Largest error": None if found["largest"] is None else percent(found["largest"], 1),
+            "Cases": figures["cases"],
+            "Median error": reached if figures["median"] is None else percent(figures["median"], 1),
+            "Largest error": None if figures["largest"] is None else percent(figures["largest"], 1),
         }
     if check == _STEPS:
         shown = {"Cases": splits["rows"], "Median error": percent(splits["median_error"], 1)}
@@ -342,13 +342,13 @@ def split_scores(
     none: int,
 ) -> dict[str, float | int]:
     """Return the figures of published splits and of our advice."""
-    known = [c for c in cases if c.memory_stated]
+    with_memory = [c for c in cases if c.memory_stated]
     relative = np.array([a.relative for a in advised] or [np.nan])
     low, high = np.percentile(relative, [10, 90])
     return {
         "rows": len(cases),
-        "rows_with_memory": len(known),
-        "rows_that_fit": sum(c.split.fits for c in known),
+        "rows_with_memory": len(with_memory),
+        "rows_that_fit": sum(c.split.fits for c in with_memory),
         "median_error": float(np.median(errors)),
         "mean_error": float(np.mean(errors)),
         "advised": len(advised),

@@ -149,12 +149,12 @@ def _even_series(
     for name, run, _ in every:
         if not STOPPED.search(name):
             groups[name, run.pattern, run.software].append(run)
-    found = {}
+    by_key = {}
     for key, runs in groups.items():
         made = series_of(key[1], runs, queries.placements(store, workload, key[1]))
         if made is not None and len(made.counts) > 1:
-            found[key] = made
-    return found
+            by_key[key] = made
+    return by_key
 
 
 def _crossovers(answer: Answer) -> Iterator[Check]:
@@ -270,16 +270,16 @@ def _links(store: Store, timed: Iterable[_Timed]) -> Iterator[Check]:
     Two namespaces name their link in the system: "... with a link of 100 Mbit/s". Steps are
     medians, as those of the command `links`: a mean has the waits for a busy processor.
     """
-    found: dict[float, tuple[Run, int, dict[str, Any]]] = {}
+    by_rate: dict[float, tuple[Run, int, dict[str, Any]]] = {}
     for name, run, devices in timed:
         match = LINK.search(name)
         if match and run.step_time_s:
             rate = np.inf if match[1] is None else float(match[1]) * UNITS[match[2]]
-            found[rate] = run, devices, _stated(store, run)
-    if np.inf not in found:
+            by_rate[rate] = run, devices, _stated(store, run)
+    if np.inf not in by_rate:
         return
-    free, _, facts_free = found.pop(np.inf)
-    for rate, (run, devices, stated) in sorted(found.items(), reverse=True):
+    free, _, facts_free = by_rate.pop(np.inf)
+    for rate, (run, devices, stated) in sorted(by_rate.items(), reverse=True):
         later_s = stated["link_latency_s"] - facts_free["link_latency_s"]
         yield Check(
             kind=KINDS[8],
@@ -302,13 +302,13 @@ def _median_step_s(store: Store, run: Run) -> float:
 
 def _waiting(timed: Iterable[_Timed]) -> Iterator[Check]:
     """Yield the step of workers that wait at random, from that of workers that wait alike."""
-    found: dict[tuple[str, str, int, int | None], dict[float, float]] = defaultdict(dict)
+    by_wait: dict[tuple[str, str, int, int | None], dict[float, float]] = defaultdict(dict)
     for name, run, devices in timed:
         match = WAITING.search(name)
         if match and run.step_time_s:
             key = name.removesuffix(match[0]), match[1], devices, run.global_batch_size
-            found[key][float(match[2]) / 1e3] = run.step_time_s
-    for (_, mean, devices, batch), steps in sorted(found.items(), key=lambda item: item[0][2]):
+            by_wait[key][float(match[2]) / 1e3] = run.step_time_s
+    for (_, mean, devices, batch), steps in sorted(by_wait.items(), key=lambda item: item[0][2]):
         alike_s = steps.pop(0.0, None)
         for sd_s, step_s in sorted(steps.items()) if alike_s else ():
             alike = workers(devices, batch=float(batch or 1) / devices, step_s=alike_s or 1.0,
@@ -324,13 +324,13 @@ def _waiting(timed: Iterable[_Timed]) -> Iterator[Check]:
 
 def _served(store: Store, timed: Iterable[_Timed]) -> Iterator[Check]:
     """Yield the updates over each limited link, from those of the same workers without a limit."""
-    found: dict[int, dict[float, Run]] = defaultdict(dict)
+    by_count: dict[int, dict[float, Run]] = defaultdict(dict)
     for name, run, devices in timed:
         match = SERVED.search(name)
         if match:
             rate = np.inf if match[1] is None else float(match[1]) * UNITS[match[2]]
-            found[devices][rate] = run
-    for devices, runs in sorted(found.items()):
+            by_count[devices][rate] = run
+    for devices, runs in sorted(by_count.items()):
         free = runs.pop(np.inf, None)
         for rate, run in sorted(runs.items(), reverse=True) if free else ():
             size, bytes_per_s = int(_stated(store, run)["gradient_bytes"]), rate / 8.0
@@ -381,11 +381,11 @@ def _tuned(store: Store, of: TrialSet, target: float) -> tuple[dict[float, float
     """Return steps to a target by batch at the best learning rates, and their law."""
     trials = queries.trials(store, of)
     every = np.arange(trials.batch.size)
-    found = best_learning_rates(
+    tuned = best_learning_rates(
         trials.batch, trials.learning_rate, every, steps_of(trials, target).steps
     )
-    steps = dict(zip(found.tuned_batch.tolist(), found.median_steps.tolist(), strict=True))
-    return steps, fit_convergence(found.batch, found.samples_to_target)
+    steps = dict(zip(tuned.tuned_batch.tolist(), tuned.median_steps.tolist(), strict=True))
+    return steps, fit_convergence(tuned.batch, tuned.samples_to_target)
 
 
 def _pipelines(store: Store, workload: str) -> Iterator[Check]:

@@ -69,15 +69,15 @@ def draw(shared: Store) -> None:
 
 
 def _sets(shared: Store) -> None:
-    found = {s.slug: s for s in visible_sets(shared.folders)}
+    by_slug = {s.slug: s for s in visible_sets(shared.folders)}
     now_s = time.time()
     widgets.table(
-        [{"Set": s.slug, "Seen by": seen_by(s.access, now_s)} for s in found.values()],
+        [{"Set": s.slug, "Seen by": seen_by(s.access, now_s)} for s in by_slug.values()],
         key=f"{_KEY}.sets", alt="Sets, and who sees each",
     )  # fmt: skip
-    chosen = st.selectbox("Set", list(found), index=None, key=f"{_KEY}.set", placeholder="–")
+    chosen = st.selectbox("Set", list(by_slug), index=None, key=f"{_KEY}.set", placeholder="–")
     if chosen is not None:
-        _change(shared, found[chosen])
+        _change(shared, by_slug[chosen])
 
 
 def _change(shared: Store, of: Visible) -> None:
@@ -131,14 +131,14 @@ def _save(shared: Store, slug: str, seen: Seen, named: str, until: object) -> No
 
 
 def _links(shared: Store) -> None:
-    found, now_s = SHARES.all(_links_folder()), time.time()
+    links, now_s = SHARES.all(_links_folder()), time.time()
     widgets.table(
         [
             {
                 "Id": s.id, "Set": s.slug, "Made": stamp_text(s.created_at)[:10],
                 "State": s.state(now_s),
             }
-            for s in found
+            for s in links
         ],
         key=f"{_KEY}.links", alt="Share links",
     )  # fmt: skip
@@ -160,7 +160,7 @@ def _links(shared: Store) -> None:
             "Make a link", key=f"{_KEY}.make", icon=":material/add_link:", disabled=slug is None,
             on_click=lambda: _share(shared, str(slug), float(days)),
         )  # fmt: skip
-    usable = [s.id for s in found if s.usable(now_s)]
+    usable = [s.id for s in links if s.usable(now_s)]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         gone = st.selectbox(
             "Link to revoke", usable, index=None, key=f"{_KEY}.link", placeholder="–", width=320
@@ -212,11 +212,11 @@ def _tokens() -> None:
 
 
 def _log() -> None:
-    found = list(entries(audit_folder(team_folder(os.environ)), MOST_ENTRIES))
-    if changed := [name for name in found if isinstance(name, str)]:
+    logged = list(entries(audit_folder(team_folder(os.environ)), MOST_ENTRIES))
+    if changed := [name for name in logged if isinstance(name, str)]:
         text = Text("Changed after they were written: {names}.", names=", ".join(changed))
         st.warning(as_text(text), icon=":material/warning:")
-    rows = [_line(each) for each in reversed(found) if isinstance(each, Entry)]
+    rows = [_line(each) for each in reversed(logged) if isinstance(each, Entry)]
     widgets.table(rows, key=f"{_KEY}.log", alt="The newest entries of the audit log")
     st.caption(Text("The newest {most:,}. `python -m planner audit` has all.", most=MOST_ENTRIES))
     widgets.download(

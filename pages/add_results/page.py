@@ -54,14 +54,14 @@ def show() -> None:
     own = next(f.path for f in shared.folders if f.kind == "own")
     if reason := _read_only(own):
         st.warning(reason, icon=":material/lock:")
-    asked = question.draw()
-    if asked is not None:
+    added = question.draw()
+    if added is not None:
         above = st.container()
         with st.container(border=True):
-            target = terms.draw(shared, asked)
-            preview = question.previewed(shared, asked, target)
+            target = terms.draw(shared, added)
+            preview = question.previewed(shared, added, target)
             if not preview.problems:
-                terms.add(own, asked, target, preview)
+                terms.add(own, added, target, preview)
         with above:
             (_problems if preview.problems else _preview)(preview)
     sets.draw(shared, own)
@@ -114,7 +114,7 @@ def _problems(preview: Preview) -> None:
 
 def _preview(preview: Preview) -> None:
     flags = preview.flags or {}
-    known = f", {len(preview.known):,} duplicates" if preview.known else ""
+    already = f", {len(preview.duplicates):,} duplicates" if preview.duplicates else ""
     suspect = f", {len(flags):,} suspect" if flags else ""
     with st.container(border=True):
         widgets.heading(
@@ -122,14 +122,14 @@ def _preview(preview: Preview) -> None:
                 preview.new,
                 "{count:,} new run{stated}{suspect}",
                 "{count:,} new runs{stated}{suspect}",
-                stated=known,
+                stated=already,
                 suspect=suspect,
             )
         )
         rows = []
         shown = [n for n in _COLUMNS if any(r.get(n) is not None for r in preview.rows)]
         for at, run in enumerate(preview.rows[:MOST_ROWS]):
-            state = "duplicate" if at in preview.known else "new"
+            state = "duplicate" if at in preview.duplicates else "new"
             row = {"State": f"{state}, suspect" if at in flags else state}
             rows.append(row | {_COLUMNS[name]: run.get(name) for name in shown})
         widgets.table(rows, key="add_results.preview", alt="Runs of the file")

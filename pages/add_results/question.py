@@ -14,10 +14,10 @@ from planner.core import Text
 from planner.importers import (
     MOST_BYTES,
     SOURCES,
-    Given,
     Preview,
     Source,
     SourceError,
+    SourceFiles,
     Stated,
     fact,
     guess,
@@ -61,11 +61,11 @@ _WORDS: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class AddedFiles:
     """Files, their source and what the user says of them; `key` changes with any of it."""
 
     source: Source
-    given: Given
+    files: SourceFiles
     stated: Stated
     problems: tuple[str, ...]
     key: tuple[object, ...]
@@ -96,7 +96,7 @@ def begin_again() -> None:
     st.session_state[_ROUND] = st.session_state.get(_ROUND, 0) + 1
 
 
-def draw() -> Asked | None:
+def draw() -> AddedFiles | None:
     """Draw the files and what they do not say; None without a file."""
     with st.container(border=True):
         files = st.file_uploader(
@@ -111,9 +111,11 @@ def draw() -> Asked | None:
         if not files:
             _formats()
             return None
-        given = Given(name=files[0].name, files={f.name: f.getvalue() for f in files[:MOST_FILES]})
+        uploaded = SourceFiles(
+            name=files[0].name, data={f.name: f.getvalue() for f in files[:MOST_FILES]}
+        )
         listed = [s for s in SOURCES.values() if s.on_page]
-        usual = guess(list(given.files)) or "template"
+        usual = guess(list(uploaded.data)) or "template"
         name = st.selectbox(
             "Format", [s.name for s in listed], format_func=lambda n: SOURCES[n].title,
             index=[s.name for s in listed].index(usual), key=key(f"source.{files[0].file_id}"),
@@ -130,9 +132,9 @@ def draw() -> Asked | None:
     ids = tuple(f.file_id for f in files)
     facts = tuple(sorted(stated.facts.items()))
     options = tuple(sorted(stated.options.items()))
-    return Asked(
+    return AddedFiles(
         source=source,
-        given=given,
+        files=uploaded,
         stated=stated,
         problems=problems,
         key=(ids, name, facts, options, problems),
@@ -173,8 +175,8 @@ def _stated(source: Source) -> tuple[Stated, tuple[str, ...]]:
         )
         problems += [problem] if problem else []
         facts |= {} if problem else {name: value}
-    known = {name: value for name, value in facts.items() if value is not None}
-    return Stated(facts=known, options=options), tuple(problems)
+    stated = {name: value for name, value in facts.items() if value is not None}
+    return Stated(facts=stated, options=options), tuple(problems)
 
 
 def _field(name: str) -> str:
@@ -212,39 +214,39 @@ def _mapped() -> str:
     return ",".join(pairs)
 
 
-def previewed(shared: Store, asked: Asked, target: Target) -> Preview:
+def previewed(shared: Store, added: AddedFiles, target: Target) -> Preview:
     """Return what an import would change, cached until files, fields, set or runs change."""
-    if asked.problems:
-        return Preview(problems=tuple(located(text) for text in asked.problems))
-    found = rows_of(asked)
-    if isinstance(found, SourceError):
-        _note_unknown(found)
-        return refused(found)
+    if added.problems:
+        return Preview(problems=tuple(located(text) for text in added.problems))
+    rows = rows_of(added)
+    if isinstance(rows, SourceError):
+        _note_unknown(rows)
+        return refused(rows)
     own = next(f.path for f in shared.folders if f.kind == "own")
     # A new name may be that of a set that the visitor may not see: its runs are not looked at.
     place = own / (_NOWHERE if target.is_new else target.slug)
     at = (
-        asked.key, place, target.slug, tuple(sorted(target.terms.items())), shared.generation,
+        added.key, place, target.slug, tuple(sorted(target.terms.items())), shared.generation,
         shared.serial,
     )  # fmt: skip
     beside = partial(_runs_of, shared)
-    return _PREVIEWS.once(at, lambda: preview(place, with_terms(found, target), beside))
+    return _PREVIEWS.once(at, lambda: preview(place, with_terms(rows, target), beside))
 
 
 def _runs_of(shared: Store, workload: str) -> list[Any]:
     return queries.checked_runs(shared, workload=workload)
 
 
-def rows_of(asked: Asked) -> list[dict[str, Any]] | SourceError:
+def rows_of(added: AddedFiles) -> list[dict[str, Any]] | SourceError:
     """Return the rows of the files, read in a process apart; or why they are not taken."""
 
     def reading() -> list[dict[str, Any]] | SourceError:
         try:
-            return read(asked.source.name, asked.given, asked.stated, UNNAMED)
+            return read(added.source.name, added.files, added.stated, UNNAMED)
         except SourceError as error:
             return error
 
-    return _READ.once(asked.key, reading)
+    return _READ.once(added.key, reading)
 
 
 def with_terms(rows: Sequence[Mapping[str, Any]], target: Target) -> list[dict[str, Any]]:

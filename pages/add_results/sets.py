@@ -47,8 +47,8 @@ def unofficial(shared: Store) -> list[ResultSet]:
 
 def draw(shared: Store, own: Path) -> None:
     """Draw the sets that were brought in, and the buttons to withdraw and restore one."""
-    found = unofficial(shared)
-    if not found:
+    listed = unofficial(shared)
+    if not listed:
         return
     with st.container(border=True):
         widgets.heading("Imported sets")
@@ -61,12 +61,12 @@ def draw(shared: Store, own: Path) -> None:
                     "Licence": s.licence,
                     "Source": s.citation or s.source_url or s.source,
                 }
-                for s in found
+                for s in listed
             ],
             key="add_results.sets",
             alt="Sets that were brought in",
         )
-        by_slug = {s.slug: s for s in found}
+        by_slug = {s.slug: s for s in listed}
         if not (may := permission(Action.WITHDRAW)).allowed:
             st.caption(Text("Sets cannot be withdrawn or restored from here. {why}", why=may.why))
             return

@@ -9,7 +9,7 @@ from typing import Final
 import streamlit as st
 
 from pages.add_results import question, sets
-from pages.add_results.question import Asked, Target, key
+from pages.add_results.question import AddedFiles, Target, key
 from pages.common import widgets
 from pages.common.kept import store
 from pages.common.link import as_text, plain
@@ -28,7 +28,7 @@ MOST_NAME: Final = 60
 MOST_TEXT: Final = 300
 
 
-def draw(shared: Store, asked: Asked) -> Target:
+def draw(shared: Store, added: AddedFiles) -> Target:
     """Draw the set and the provenance of the numbers."""
     open_sets = {s.slug: s for s in sets.unofficial(shared) if not s.withdrawn}
     widgets.heading("Result set")
@@ -46,12 +46,12 @@ def draw(shared: Store, asked: Asked) -> Target:
         address = st.text_input("Address of the source", key=key("url"), max_chars=MOST_TEXT)
     about = {
         "title": plain(name),
-        "basis": asked.source.basis,
+        "basis": added.source.basis,
         "licence": plain(licence),
         "source": Text(
             "Imported from {given} ({title})",
-            given=plain(asked.given.name),
-            title=asked.source.title,
+            given=plain(added.files.name),
+            title=added.source.title,
         ),
         "source_url": plain(address),
         "citation": plain(citation),
@@ -65,7 +65,7 @@ def draw(shared: Store, asked: Asked) -> Target:
     )
 
 
-def add(own: Path, asked: Asked, target: Target, preview: Preview) -> None:
+def add(own: Path, added: AddedFiles, target: Target, preview: Preview) -> None:
     """Draw what is missing, or the button that adds the runs."""
     missing = []
     if not target.slug:
@@ -87,7 +87,7 @@ def add(own: Path, asked: Asked, target: Target, preview: Preview) -> None:
         type="primary",
         icon=":material/add:",
         disabled=bool(missing) or not preview.new,
-        on_click=lambda: _added(own, asked, target),
+        on_click=lambda: _added(own, added, target),
     )
 
 
@@ -111,17 +111,17 @@ def _not_open(own: Path, target: Target) -> str:
     """Return why the set of a click may not be added to, as the sets are now; "" if it may."""
     if target.is_new:
         return _taken(target) if _is_taken(own / target.slug) else ""
-    known = {s.slug for s in sets.unofficial(store()) if not s.withdrawn}
-    return "" if target.slug in known else Text("There is no set {slug}.", slug=target.slug)
+    listed = {s.slug for s in sets.unofficial(store()) if not s.withdrawn}
+    return "" if target.slug in listed else Text("There is no set {slug}.", slug=target.slug)
 
 
-def _added(own: Path, asked: Asked, target: Target) -> None:
+def _added(own: Path, added: AddedFiles, target: Target) -> None:
     """Write the runs as one file, or nothing."""
     allowed = allow(Action.ADD, target.slug)
     if not allowed.allowed:
         sets.say(allowed.why, wrong=True)
         return
-    rows = question.rows_of(asked)
+    rows = question.rows_of(added)
     if reason := _not_open(own, target):
         sets.say(reason, wrong=True)
         return
@@ -133,13 +133,17 @@ def _added(own: Path, asked: Asked, target: Target) -> None:
         sets.say(message_of(error), wrong=True)
         return
     question.begin_again()
-    known = Text(" {stated:,} duplicates are left out.", stated=done.known) if done.known else ""
+    left_out = (
+        Text(" {stated:,} duplicates are left out.", stated=done.duplicates)
+        if done.duplicates
+        else ""
+    )
     sets.say(
         Text(
             "{new:,} runs are added to {target}.{stated}",
             new=done.new,
             target=target.name,
-            stated=known,
+            stated=left_out,
         ),
         opens=target.slug,
     )

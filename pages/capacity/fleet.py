@@ -189,11 +189,11 @@ _PRICES: Final = (
 
 def edited_lines(texts: Sequence[str], edits: Mapping[str, Any]) -> list[str]:
     """Return the lines of a fleet after edits of its table, as texts; unfinished ones left out."""
-    found = list(texts)
+    edited = list(texts)
     for place, cells in edits.get("edited_rows", {}).items():
-        found[int(place)] = line_text(line_of(texts[int(place)]).cells() | cells)
+        edited[int(place)] = line_text(line_of(texts[int(place)]).cells() | cells)
     gone = {int(n) for n in edits.get("deleted_rows", [])}
-    kept = [text for n, text in enumerate(found) if n not in gone]
+    kept = [text for n, text in enumerate(edited) if n not in gone]
     return [text for text in [*kept, *map(line_text, edits.get("added_rows", []))] if text]
 
 

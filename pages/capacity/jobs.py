@@ -73,11 +73,11 @@ def draw(link: Link) -> list[str]:
     return [text for text in texts if text not in wrong]
 
 
-def others(given: Parameters) -> list[Parameters]:
+def others(values: Parameters) -> list[Parameters]:
     """Return the questions of the presets while they are shown: a click asks one of them."""
     if not st.session_state.get(_PRESETS):
         return []
-    return [{**given, "jobs": [job_text(j) for j in jobs]} for jobs in presets().values()]
+    return [{**values, "jobs": [job_text(j) for j in jobs]} for jobs in presets().values()]
 
 
 def _buttons(link: Link, names: Sequence[str], texts: Sequence[str]) -> None:
@@ -167,14 +167,14 @@ def _preset(link: Link, name: str) -> None:
 
 def _problems(texts: Sequence[str]) -> set[str]:
     """Draw what unfinished rows lack; return their texts."""
-    found = {text: job_of_text(text, n).problems for n, text in enumerate(texts, start=1)}
-    problems = [p for wrong in found.values() for p in wrong]
+    by_text = {text: job_of_text(text, n).problems for n, text in enumerate(texts, start=1)}
+    problems = [p for wrong in by_text.values() for p in wrong]
     if problems:
         lines = [f"- {as_text(str(p))}" for p in problems[:MOST_PROBLEMS]]
         left = len(problems) - MOST_PROBLEMS
         lines += [Text("- and {left} more", left=left)] if left > 0 else []
         st.warning("Rows that are left out:\n" + "\n".join(lines), icon=":material/edit:")
-    return {text for text, wrong in found.items() if wrong}
+    return {text for text, wrong in by_text.items() if wrong}
 
 
 # -- the table -----------------------------------------------------------------------------------
@@ -199,8 +199,8 @@ def _editor(link: Link, texts: Sequence[str]) -> None:
     key = f"capacity.jobs.{begun['number']}"
 
     def edited() -> None:
-        found = edited_rows(rows, st.session_state[key])
-        now = [_text(cells) for cells in found if any(cells.values())]
+        written = edited_rows(rows, st.session_state[key])
+        now = [_text(cells) for cells in written if any(cells.values())]
         begun["texts"] = now
         link.put("jobs", now)
 
@@ -238,11 +238,11 @@ def edited_rows(
         rows: as the table began.
         edits: edited_rows, added_rows and deleted_rows, as `st.data_editor` keeps them.
     """
-    found = [dict(row) for row in rows]
+    edited = [dict(row) for row in rows]
     for place, cells in edits.get("edited_rows", {}).items():
-        _set(found[int(place)], cells)
+        _set(edited[int(place)], cells)
     gone = {int(n) for n in edits.get("deleted_rows", [])}
-    kept = [row for n, row in enumerate(found) if n not in gone]
+    kept = [row for n, row in enumerate(edited) if n not in gone]
     for cells in edits.get("added_rows", []):
         row: dict[str, str] = {}
         _set(row, cells)

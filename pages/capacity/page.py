@@ -27,20 +27,20 @@ def show() -> None:
     answer.declare(link)
     link.write()
     link.warn()
-    asked = link.parameters() | {"jobs": texts}
-    asked = {name: list(values) for name, values in asked.items() if name not in _VIEW}
+    of_link = link.parameters() | {"jobs": texts}
+    of_link = {name: list(values) for name, values in of_link.items() if name not in _VIEW}
     if not texts:
         widgets.nothing("There is no job.", "Add a row, paste a table, or take a preset.",
                         "Take the first preset", lambda: link.forget("jobs", "preset"),
                         key="capacity.none")  # fmt: skip
         return
-    question = state.question_of(asked)
+    question = state.question_of(of_link)
     folded.summary(*_summary(question))
     if question.problems:
         _problems(CapacityAnswer(sentence="", keeps=False, problems=question.problems))
         return
-    reply = state.reply(shared, asked, question)
-    if presets := jobs.others(asked):
+    reply = state.reply(shared, of_link, question)
+    if presets := jobs.others(of_link):
         state.prepare(shared, presets)
     if reply.answer.problems:
         _problems(reply.answer)

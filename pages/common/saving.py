@@ -48,8 +48,8 @@ def prepared() -> Path:
 def folder(which: str = "") -> Path:
     """Return the folder that has the saved view `which`; the one to write for another."""
     for place in layers():
-        found = views.read_all(place / "views") if which else Views()
-        if any(v.id == which for v in (*found.views, *found.removed)):
+        kept = views.read_all(place / "views") if which else Views()
+        if any(v.id == which for v in (*kept.views, *kept.removed)):
             return place / "views"
     return prepared() / "views"
 
@@ -69,28 +69,30 @@ def all_views() -> Views:
     now = [(views.stamp(place / "views"), views.stamp(place)) for place in places]
     before = _READ.get(places)
     if before is None or before[0] != now:
-        found = [_with_comparisons(views.read_all(place / "views"), place) for place in places]
-        before = now, _together(found)
+        layers_of_views = [
+            _with_comparisons(views.read_all(place / "views"), place) for place in places
+        ]
+        before = now, _together(layers_of_views)
         if len(_READ) >= _MOST_READ:
             _READ.clear()
         _READ[places] = before
     return before[1]
 
 
-def _together(found: list[Views]) -> Views:
+def _together(layers_of_views: list[Views]) -> Views:
     """Return the views of several folders; of two with one name the first one's."""
-    if len(found) == 1:
-        return found[0]
-    every = {v.id: v for each in reversed(found) for v in each.views}
-    removed = {v.id: v for each in reversed(found) for v in each.removed}
+    if len(layers_of_views) == 1:
+        return layers_of_views[0]
+    every = {v.id: v for each in reversed(layers_of_views) for v in each.views}
+    removed = {v.id: v for each in reversed(layers_of_views) for v in each.removed}
     return Views(
         views=tuple(sorted(every.values(), key=lambda v: v.saved_at, reverse=True)),
         removed=tuple(removed.values()),
-        problems=tuple(p for each in found for p in each.problems),
+        problems=tuple(p for each in layers_of_views for p in each.problems),
     )
 
 
-def _with_comparisons(found: Views, place: Path) -> Views:
+def _with_comparisons(kept: Views, place: Path) -> Views:
     comparisons, problems = saved.read_all(place)
     also = [
         View(
@@ -99,8 +101,8 @@ def _with_comparisons(found: Views, place: Path) -> Views:
         )
         for c in comparisons
     ]  # fmt: skip
-    every = sorted([*found.views, *also], key=lambda v: v.saved_at, reverse=True)
-    return replace(found, views=tuple(every), problems=(*found.problems, *problems))
+    every = sorted([*kept.views, *also], key=lambda v: v.saved_at, reverse=True)
+    return replace(kept, views=tuple(every), problems=(*kept.problems, *problems))
 
 
 def is_comparison(view: View) -> bool:

@@ -37,8 +37,8 @@ def show() -> None:
     saved.begin(link)
     if link.key("workload") not in st.session_state:
         _begin(link)
-    asked = narrow.question(link.page)
-    with asked.inputs:
+    values = narrow.question(link.page)
+    with values.inputs:
         inputs.declare(link)  # money is entered in the currency shown
         places = inputs.draw(link, shared, begins)
         if not asks(link.parameters()):  # an empty address means the opening question
@@ -54,7 +54,7 @@ def show() -> None:
             inputs.draw_in_short(link)
     saved.made(link)
     reply = _reply(link, shared, chosen, begins)
-    asked.summary(*tiles.summary(reply))
+    values.summary(*tiles.summary(reply))
     if reply is None or reply.answered.comparison is None or reply.wrong_step:
         _empty(link, shared, reply, chosen)
     else:

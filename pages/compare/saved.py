@@ -43,9 +43,9 @@ def read(which: str) -> Saved | str:
 
 def read_all() -> tuple[list[Saved], list[str]]:
     """Return the comparisons that the viewer may see, newest first, and sentences of problems."""
-    found = [saved.read_all(place) for place in reversed(saving.layers())]
-    every = {c.id: c for comparisons, _ in found for c in comparisons}
-    problems = [p for _, sentences in found for p in sentences]
+    layers = [saved.read_all(place) for place in reversed(saving.layers())]
+    every = {c.id: c for comparisons, _ in layers for c in comparisons}
+    problems = [p for _, sentences in layers for p in sentences]
     return sorted(every.values(), key=lambda c: c.saved_at, reverse=True), problems
 
 

@@ -48,8 +48,8 @@ def summary(reply: Reply | None) -> list[str]:
     comparison = None if reply is None else reply.answered.comparison
     if reply is None or comparison is None:
         return ["The question"]
-    asked = comparison.question
-    return [asked.job.name, asked.goal.words, limits_words(asked.limits, reply.display)]
+    of = comparison.question
+    return [of.job.name, of.goal.words, limits_words(of.limits, reply.display)]
 
 
 def _tiles(reply: Reply, comparison: Comparison, row: Row) -> list[figures.Tile]:

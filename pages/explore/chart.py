@@ -110,11 +110,11 @@ def _first_marks(link: Link, answer: state.Reply) -> Question:
     drawn with the area of the link, and with the present one once anything else changes.
     """
     memory = state.session()
-    asked = answer.answer.question
+    question = answer.answer.question
     base = {n: v for n, v in link.parameters().items() if n not in state.MARKED}
     now = (base, widgets.theme().text)
     if memory.get("chart") != now:
-        memory["chart"], memory["marks"] = now, asked
+        memory["chart"], memory["marks"] = now, question
     drawn: Question = memory["marks"]  # type: ignore[assignment]
     return drawn
 
@@ -275,8 +275,8 @@ def _few(runs: pa.Table, rows: Indices) -> list[dict[str, Any]]:
     """Return the columns that other pages need of the marked runs."""
     names = ("run_id", "workload", "system", "pattern", "accelerator", "status", "mode",
              "step_time_s", "later_epoch_mean_s")  # fmt: skip
-    found: list[dict[str, Any]] = runs.select(names).take(pa.array(rows, pa.int64())).to_pylist()
-    return found
+    few: list[dict[str, Any]] = runs.select(names).take(pa.array(rows, pa.int64())).to_pylist()
+    return few
 
 
 def _records(answer: state.Reply, marked: Indices) -> list[dict[str, Any]]:
@@ -313,16 +313,16 @@ def _side_by_side(link: Link, runs: pa.Table, listed: Indices) -> None:
 def _columns(runs: pa.Table, rows: Indices, points: Points, marked: Indices) -> pa.Table:
     """Return the table: system, the axes, then the usual columns."""
     part = runs.take(pa.array(rows, pa.int64()))
-    asked = points.question
+    question = points.question
     columns: dict[str, pa.Array] = {"System": part["system"]}
-    for text, values, title in ((asked.x, points.x, points.x_title),
-                                (asked.y, points.y, points.y_title)):  # fmt: skip
+    for text, values, title in ((question.x, points.x, points.x_title),
+                                (question.y, points.y, points.y_title)):  # fmt: skip
         if text in CATEGORIES and text not in NUMBERS:
             columns[title] = part[text]
         else:
             columns[title] = pa.array(values[marked])
     for name, title in _SHOWN.items():
-        if name in (asked.x, asked.y) or title in columns:
+        if name in (question.x, question.y) or title in columns:
             continue
         values = part[name]
         if values.null_count == len(values):

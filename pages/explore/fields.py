@@ -13,7 +13,7 @@ from pages.common.link import Link, Parameters
 from pages.explore import state
 from planner.answers.parameters import EXPLORE, NONE_CHOSEN
 from planner.core import Parameter, Text, query_of, sentence_case
-from planner.core.parameters import given_of_link
+from planner.core.parameters import texts_of_link
 from planner.explore import (
     CATEGORIES,
     FUNCTIONS,
@@ -86,10 +86,10 @@ def presets(link: Link, shared: Store) -> None:
 def preset(shared: Store, name: str) -> Parameters:
     """Return the parameters of a preset, with the workload that shows most."""
     chosen = PRESETS[name]
-    asked = chosen.question
-    values = {n: getattr(asked, n) or NONE_CHOSEN for n in (*MEASURED, *LOOKS)}
-    values |= {"marks": asked.marks, "log_x": asked.log_x, "log_y": asked.log_y}
-    parameters: Parameters = dict(given_of_link(query_of(EXPLORE, values, MEASURED))[1])
+    question = chosen.question
+    values = {n: getattr(question, n) or NONE_CHOSEN for n in (*MEASURED, *LOOKS)}
+    values |= {"marks": question.marks, "log_x": question.log_x, "log_y": question.log_y}
+    parameters: Parameters = dict(texts_of_link(query_of(EXPLORE, values, MEASURED))[1])
     workload = state.usual_workload(shared, name) if chosen.one_workload else ""
     if workload:
         parameters["workload"] = [state.slug_of(shared, workload)]
@@ -100,27 +100,27 @@ def _lit(link: Link) -> str | None:
     """Return the preset whose columns and marks the chart has."""
     now = {name: st.session_state[link.key(name)] for name in (*MEASURED, *LOOKS, "marks")}
     for name, chosen in PRESETS.items():
-        asked = chosen.question
-        if all((getattr(asked, n) or NONE_CHOSEN) == value for n, value in now.items()):
+        question = chosen.question
+        if all((getattr(question, n) or NONE_CHOSEN) == value for n, value in now.items()):
             return name
     return None
 
 
 def draw(link: Link, shared: Store) -> None:
     """Draw the fields of the chart."""
-    known = state.counts(shared)
+    counts = state.counts(shared)
     grouped = link.held("marks") in GROUPED
     unmark = lambda: _other_axes(link)  # noqa: E731
     with st.grid(6, min_column_width=132):
         if grouped:
             field(link, "x", "Groups (x)", list(CATEGORIES), {}, changed=unmark)
         else:
-            field(link, "x", "x", numbers(known), known, changed=unmark)
-        field(link, "y", "y", numbers(known), known, changed=unmark)
-        field(link, "colour", "Colour", [NONE_CHOSEN, *CATEGORIES, *_others(known)], known)
+            field(link, "x", "x", numbers(counts), counts, changed=unmark)
+        field(link, "y", "y", numbers(counts), counts, changed=unmark)
+        field(link, "colour", "Colour", [NONE_CHOSEN, *CATEGORIES, *_others(counts)], counts)
         field(link, "symbol", "Symbol", [NONE_CHOSEN, *CATEGORIES], {},
               changed=lambda: link.put("hidden_symbols", []))  # fmt: skip
-        field(link, "size", "Size", [NONE_CHOSEN, *numbers(known)], known)
+        field(link, "size", "Size", [NONE_CHOSEN, *numbers(counts)], counts)
         field(link, "facet", "Panels", [NONE_CHOSEN, *CATEGORIES], {}, changed=unmark)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.segmented_control(
@@ -139,13 +139,13 @@ def draw(link: Link, shared: Store) -> None:
         st.toggle("Log y", key=link.key("log_y"))
 
 
-def numbers(known: Mapping[str, int]) -> list[str]:
+def numbers(counts: Mapping[str, int]) -> list[str]:
     """Return the numbers, those that most runs state first."""
-    return sorted(NUMBERS, key=lambda name: -known[name])
+    return sorted(NUMBERS, key=lambda name: -counts[name])
 
 
-def _others(known: Mapping[str, int]) -> list[str]:
-    return [name for name in numbers(known) if name not in CATEGORIES]
+def _others(counts: Mapping[str, int]) -> list[str]:
+    return [name for name in numbers(counts) if name not in CATEGORIES]
 
 
 def field(
@@ -153,7 +153,7 @@ def field(
     name: str,
     label: str,
     options: Sequence[str],
-    known: Mapping[str, int],
+    counts: Mapping[str, int],
     *,
     changed: Callable[[], None] | None = None,
 ) -> None:
@@ -165,22 +165,22 @@ def field(
         options,
         options.index(held),
         key=link.key(name),
-        format_func=lambda text: title(text, known),
-        accept_new_options=bool(known),
+        format_func=lambda text: title(text, counts),
+        accept_new_options=bool(counts),
         help=_FORMULA if name == "y" else None,
         on_change=changed,
     )
 
 
-def title(text: str, known: Mapping[str, int]) -> str:
+def title(text: str, counts: Mapping[str, int]) -> str:
     """Return a column's title, with a note where no run states it; a formula as it is."""
     if text == NONE_CHOSEN:
         return _NONE
-    column = CATEGORIES.get(text) if text not in known else NUMBERS.get(text)
+    column = CATEGORIES.get(text) if text not in counts else NUMBERS.get(text)
     column = column or CATEGORIES.get(text) or NUMBERS.get(text)
     if column is None:
         return text
-    return column.title if known.get(text, 1) else f"{column.title} ({_EMPTY})"
+    return column.title if counts.get(text, 1) else f"{column.title} ({_EMPTY})"
 
 
 def _marks_changed(link: Link) -> None:
@@ -208,11 +208,11 @@ def _other_axes(link: Link) -> None:
 
 def columns(shared: Store) -> None:
     """Draw the list of columns with their units, for formulas."""
-    known = state.counts(shared)
+    counts = state.counts(shared)
     rows = [
         {"Column": name, "Title": sentence_case(c.title), "Unit in formulas": c.stored_unit or "–",
-         "Runs": known[name], "Meaning": c.meaning}
-        for name, c in sorted(NUMBERS.items(), key=lambda pair: -known[pair[0]])
+         "Runs": counts[name], "Meaning": c.meaning}
+        for name, c in sorted(NUMBERS.items(), key=lambda pair: -counts[pair[0]])
     ]  # fmt: skip
     table, alt = pa.Table.from_pylist(rows), "Columns for axes and formulas"
     st.dataframe(table, hide_index=True, key="explore.columns", alt=alt)

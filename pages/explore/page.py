@@ -68,17 +68,17 @@ def _answered(link: Link, shared: Store, view: str) -> None:
         link.warn()
         widgets.no_run("explore")
         return
-    asked = None if view == SIDE else narrow.question(link.page)
-    if asked is None:
+    values = None if view == SIDE else narrow.question(link.page)
+    if values is None:
         side.declare(link)
     else:
-        with asked.inputs:
+        with values.inputs:
             _fields(link, shared, view)
     link.write()
     link.warn()
     answer = state.reply(shared, _question(link, view))
-    if asked is not None:
-        asked.summary(_summary(answer.answer))
+    if values is not None:
+        values.summary(_summary(answer.answer))
     for problem in answer.answer.problems:
         st.warning(as_text(str(problem)), icon=":material/error:")
     if view == CHART:

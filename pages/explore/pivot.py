@@ -32,11 +32,11 @@ def declare(link: Link) -> None:
 
 def draw_fields(link: Link, shared: Store) -> None:
     """Draw rows, columns, measure and statistic."""
-    known = state.counts(shared)
+    counts = state.counts(shared)
     with st.grid(4, min_column_width=180):
         fields.field(link, "rows", "Rows", list(CATEGORIES), {})
         fields.field(link, "columns", "Columns", [NONE_CHOSEN, *CATEGORIES], {})
-        fields.field(link, "measure", "Measure", fields.numbers(known), known)
+        fields.field(link, "measure", "Measure", fields.numbers(counts), counts)
         st.selectbox(
             "Statistic",
             list(STATISTICS),

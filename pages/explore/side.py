@@ -35,8 +35,8 @@ def declare(link: Link) -> None:
 def draw(link: Link, shared: Store, answer: state.Reply) -> None:
     """Draw what the chosen runs or pairs differ in."""
     _choice(link, shared)
-    found = answer.answer
-    if len(found.names) < LEAST:
+    compared = answer.answer
+    if len(compared.names) < LEAST:
         with st.container(border=True):
             widgets.heading(Text("Choose {least} to {most} runs.", least=LEAST, most=MOST))
             st.caption("Tick runs in the table below the chart, or add pairs above.")
@@ -51,22 +51,22 @@ def draw(link: Link, shared: Store, answer: state.Reply) -> None:
         with st.container(
             horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
         ):
-            widgets.heading(f"{widgets.answer_text(found.sentence)}", width="content")
+            widgets.heading(f"{widgets.answer_text(compared.sentence)}", width="content")
             st.toggle("Only differences", key=link.key("only_differences"))
         only = bool(st.session_state[link.key("only_differences")])
-        facts = [fact for fact in found.facts if fact.differs or not only]
-        st.table(_marked(found.names, facts))
+        facts = [fact for fact in compared.facts if fact.differs or not only]
+        st.table(_marked(compared.names, facts))
         widgets.download(
-            "CSV", lambda: csv_text(fact_rows(found.names, found.facts)), "epochwise-runs.csv",
-            key="explore.side.csv", width="content",
+            "CSV", lambda: csv_text(fact_rows(compared.names, compared.facts)),
+            "epochwise-runs.csv", key="explore.side.csv", width="content",
         )  # fmt: skip
     if st.session_state[link.key(PAIR)]:
         st.caption("Below: the run of each pair with the highest throughput.")
-    runs = next((fact.texts for fact in found.provenance if fact.title == RUN), ())
-    _pictures(shared, runs, found.names, _systems_of(found.facts, found.names))
+    runs = next((fact.texts for fact in compared.provenance if fact.title == RUN), ())
+    _pictures(shared, runs, compared.names, _systems_of(compared.facts, compared.names))
     with st.container(border=True):
         widgets.heading("Where they come from")
-        rows = fact_rows(found.names, found.provenance)
+        rows = fact_rows(compared.names, compared.provenance)
         without_unit = [{k: v for k, v in row.items() if k != "Unit"} for row in rows]
         widgets.table(without_unit, "explore.provenance", "Provenance of each run")
 
@@ -100,11 +100,11 @@ def _choice(link: Link, shared: Store) -> None:
 
 def _named(shared: Store, pairs: Sequence[str]) -> dict[str, str]:
     """Return the chosen pairs in words, by their link texts; a text without a match as it is."""
-    known = facet_names(shared)
+    names = facet_names(shared)
     named = {}
     for text in pairs:
         workload, _, system = text.partition("|")
-        parts = known["workload"].get(workload), known["system"].get(system)
+        parts = names["workload"].get(workload), names["system"].get(system)
         named[text] = f"{parts[0]} · {parts[1]}" if all(parts) else text
     return named
 

@@ -56,10 +56,10 @@ def runs_key(shared: Store) -> Hashable:
 
 def usual_workload(shared: Store, preset: str) -> str:
     """Return the workload that shows most under a preset."""
-    asked = PRESETS[preset].question
-    work = lambda: usual_workload_of(runs_of(shared), asked)  # noqa: E731
-    found: str = _ANSWERS.once(("usual workload", runs_key(shared), preset), work)
-    return found
+    question = PRESETS[preset].question
+    work = lambda: usual_workload_of(runs_of(shared), question)  # noqa: E731
+    name: str = _ANSWERS.once(("usual workload", runs_key(shared), preset), work)
+    return name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +76,9 @@ def reply(shared: Store, question: Mapping[str, Sequence[str]]) -> Reply:
     texts = tuple(sorted((name, tuple(values)) for name, values in question.items()))
     key = (runs_key(shared), texts)
     catalog = hardware.catalog().catalog
-    found = _ANSWERS.once(key, lambda: explore_answered(shared, catalog, question))
+    kept = _ANSWERS.once(key, lambda: explore_answered(shared, catalog, question))
     base = (key[0], tuple(t for t in texts if t[0] not in MARKED))
-    return Reply(answer=found, key=key, base=base)
+    return Reply(answer=kept, key=key, base=base)
 
 
 def once(name: str, of: Reply, make: Callable[[], Made]) -> Made:
@@ -90,8 +90,8 @@ def once(name: str, of: Reply, make: Callable[[], Made]) -> Made:
 def counts(shared: Store) -> dict[str, int]:
     """Return how many runs state each number."""
     key = ("counts", runs_key(shared))
-    found: dict[str, int] = _ANSWERS.once(key, lambda: stated_counts(runs_of(shared)))
-    return found
+    by_column: dict[str, int] = _ANSWERS.once(key, lambda: stated_counts(runs_of(shared)))
+    return by_column
 
 
 def chart(of: Reply, marks: Question) -> tuple[figures.ChartSpec, figures.Markup]:
@@ -103,18 +103,18 @@ def chart(of: Reply, marks: Question) -> tuple[figures.ChartSpec, figures.Markup
         spec = figures.explore(*_drawn(of.answer, marks), theme)
         return spec, figures.chart_text(spec, of.answer.sentence)
 
-    found: tuple[figures.ChartSpec, figures.Markup] = _ANSWERS.once(key, made)
-    return found
+    drawn: tuple[figures.ChartSpec, figures.Markup] = _ANSWERS.once(key, made)
+    return drawn
 
 
 def _drawn(
     answer: ExploreAnswer, marks: Question
 ) -> tuple[figures.Cloud, list[figures.CloudCurve], figures.CloudAxes]:
-    points, asked, runs = answer.points, answer.question, answer.runs
+    points, question, runs = answer.points, answer.question, answer.runs
     assert points is not None  # noqa: S101 - a chart is drawn of points only
     nowhere = np.full(points.n, -1, dtype=np.int64)
     hues = () if points.colour is None else points.colour.labels
-    everything = _by_frequency(runs, asked.colour) if asked.colour in CATEGORIES else []
+    everything = _by_frequency(runs, question.colour) if question.colour in CATEGORIES else []
     panels = () if points.facet is None else points.facet.labels
     panel = nowhere if points.facet is None else points.facet.codes
     cloud = figures.Cloud(
@@ -124,7 +124,7 @@ def _drawn(
         hover=_hover(runs, points, answer),
         hue=nowhere if points.colour is None else points.colour.codes,
         hues=hues,
-        slots=_slots(hues, everything, of_systems=asked.colour in SYSTEMS),
+        slots=_slots(hues, everything, of_systems=question.colour in SYSTEMS),
         symbol=nowhere if points.symbol is None else points.symbol.codes,
         symbols=() if points.symbol is None else points.symbol.labels,
         panel=panel,
@@ -152,12 +152,12 @@ def _drawn(
     axes = figures.CloudAxes(
         x_title=points.x_title,
         y_title=points.y_title,
-        log_x=asked.log_x and not is_grouped(asked),
-        log_y=asked.log_y,
-        marks=asked.marks,
+        log_x=question.log_x and not is_grouped(question),
+        log_y=question.log_y,
+        marks=question.marks,
         brush=marks.brush,
         brush_panel=panels.index(marks.brush_in) if marks.brush_in in panels else 0,
-        within=asked.within,
+        within=question.within,
     )
     return cloud, curves, axes
 
@@ -185,30 +185,30 @@ def _slots(names: Sequence[str], everything: Sequence[str], *, of_systems: bool)
         own = figures.option_slots([(name, name) for name in names if name in everything])
         return tuple(own.get(name, -1) for name in names)
     usual, taken = slots(names, everything), set[int]()
-    found = []
+    places = []
     for name in names:
         if name not in everything:
-            found.append(-1)
+            places.append(-1)
             continue
         slot = usual[name]
         while slot in taken and len(taken) < len(LIGHT):
             slot = (slot + 1) % len(LIGHT)
         taken.add(slot)
-        found.append(slot)
-    return tuple(found)
+        places.append(slot)
+    return tuple(places)
 
 
 def _hover(runs: pa.Table, points: Points, answer: ExploreAnswer) -> dict[int, str]:
     """Return the facts of each drawn run, as lines of HTML."""
-    asked, rows = answer.question, points.rows[points.drawn]
+    question, rows = answer.question, points.rows[points.drawn]
     systems, workloads, suspects, standings, batches, dates = (
         runs[name].take(rows).to_pylist()
         for name in ("system", "workload", "suspect", "standing", "global_batch_size",
                      "published_on")
     )  # fmt: skip
-    shown = [(_name(asked.y, points.y_title), points.y)]
-    if not is_grouped(asked) and asked.x != "global_batch_size":
-        shown.insert(0, (_name(asked.x, points.x_title), points.x))
+    shown = [(_name(question.y, points.y_title), points.y)]
+    if not is_grouped(question) and question.x != "global_batch_size":
+        shown.insert(0, (_name(question.x, points.x_title), points.x))
     shown += [(escape(m.axis), m.shown) for m in (points.shade, points.size) if m is not None]
     lines = {}
     for i, place in enumerate(points.drawn.tolist()):

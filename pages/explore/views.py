@@ -25,13 +25,13 @@ _FILE: Final = "epochwise-views.json"
 def show(link: Link, shared: Store) -> None:
     """Draw the view."""
     del shared
-    found = saving.all_views()
-    chosen = _chosen(link, found.views)
+    all_views = saving.all_views()
+    chosen = _chosen(link, all_views.views)
     link.write()
     link.warn()
     saving.said()
-    if found.views:
-        _table(link, found.views)
+    if all_views.views:
+        _table(link, all_views.views)
     else:
         widgets.heading("No view is saved yet.")
         st.caption("Save view, beside Share on every page, keeps a page under a name.")
@@ -39,13 +39,13 @@ def show(link: Link, shared: Store) -> None:
         _card(link, chosen)
     with widgets.actions():
         _load(link)
-        if own := [v for v in found.views if not saving.is_comparison(v)]:
+        if own := [v for v in all_views.views if not saving.is_comparison(v)]:
             widgets.download(
                 "Download all", lambda: views.file_of(own), _FILE, key="explore.views.all",
                 width="content",
             )  # fmt: skip
-        _removed(found.removed)
-    for problem in found.problems:
+        _removed(all_views.removed)
+    for problem in all_views.problems:
         st.caption(as_text(problem))
     if not (allowed := permission(Action.SAVE)).allowed:
         st.caption(paragraph(saving.NOT_HERE, allowed.why))

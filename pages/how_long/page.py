@@ -42,8 +42,8 @@ def show() -> None:
     shared = store()
     st.title("How long?")
     left_out = suspect_switch.left_out(link, shared)
-    asked = narrow.question(link.page, folds=bool(kept.workload_names(shared)))
-    with asked.inputs:
+    values = narrow.question(link.page, folds=bool(kept.workload_names(shared)))
+    with values.inputs:
         chosen = option_choice.draw(link, shared, left_out)
     link.choice("scale", ["log", "linear"], "log")
     widgets.declare_tab(link)
@@ -53,7 +53,7 @@ def show() -> None:
     link.write()
     if chosen is None:
         return
-    asked.summary(chosen.baseline.run.model, epochs_in_words(chosen.epochs))
+    values.summary(chosen.baseline.run.model, epochs_in_words(chosen.epochs))
     link.warn()
     if not chosen.ranked:
         widgets.nothing(

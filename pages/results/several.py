@@ -71,8 +71,8 @@ def facts_of(values: Mapping[str, Any]) -> list[Record]:
     if devices < 2:
         return []
     extra = json.loads(str(values.get("extra") or "{}"))
-    found = [(label, show(values[name])) for name, label, show in COLUMNS
+    facts = [(label, show(values[name])) for name, label, show in COLUMNS
              if values.get(name) is not None]  # fmt: skip
-    found += [(label, show(extra[name])) for name, label, show in FACTS
+    facts += [(label, show(extra[name])) for name, label, show in FACTS
               if isinstance(extra.get(name), int | float)]  # fmt: skip
-    return [{"": label, "Value": text} for label, text in found]
+    return [{"": label, "Value": text} for label, text in facts]

@@ -119,8 +119,8 @@ def language_models() -> dict[str, str]:
 
 def accelerators() -> dict[str, str]:
     """Return the names of accelerators with a stated memory, by id."""
-    known = hardware.catalog().catalog.accelerators
-    return {a.id: a.name for a in known if a.memory_bytes and a.kind != "cpu"}
+    every = hardware.catalog().catalog.accelerators
+    return {a.id: a.name for a in every if a.memory_bytes and a.kind != "cpu"}
 
 
 def headed(link: Link, title: str, name: str, *fields: str) -> PopoverContainer | None:

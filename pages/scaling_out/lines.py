@@ -164,9 +164,9 @@ def by_batch(answer: Answer) -> list[figures.StepLine]:
 def _grid(answer: Answer) -> Floats:
     """Return global batches [samples] that cover measured ones and the crossovers."""
     every = [p.batch for s in (answer.series, answer.driver) if s for p in s.points]
-    found = [float(c.batch.value) for c in answer.crossings if isinstance(c.batch, Estimate)]
+    batches = [float(c.batch.value) for c in answer.crossings if isinstance(c.batch, Estimate)]
     low, high = min(every, default=8.0), max([*every, *answer.batches], default=1024.0)
-    top = max(high, *(2.0 * b for b in found if b < 8.0 * high)) if found else high
+    top = max(high, *(2.0 * b for b in batches if b < 8.0 * high)) if batches else high
     return np.geomspace(low, max(top, 2.0 * low), GRID)
 
 
@@ -192,9 +192,9 @@ def uneven(answer: Answer, row: UnevenAnswer) -> tuple[Floats, Floats, Floats]:
     """Return stopped shares of the slow worker's time, and samples/s with and without waiting."""
     slow = np.linspace(0.0, 0.9, GRID)
     count = next(r for r in answer.shown if r.devices == row.devices)
-    found = [slow_answer(count, replace(answer.question, slow=float(s))) for s in slow]
+    answers = [slow_answer(count, replace(answer.question, slow=float(s))) for s in slow]
     return (
         slow,
-        np.array([f.synchronous_samples_per_s for f in found]),
-        np.array([f.free.samples_per_s for f in found]),
+        np.array([f.synchronous_samples_per_s for f in answers]),
+        np.array([f.free.samples_per_s for f in answers]),
     )

@@ -51,19 +51,19 @@ def show() -> None:
     suspect_switch.left_out(link, shared)
     link.state("workload", "series", "driver")
     widgets.declare_tab(link, _TABS)
-    asked = narrow.question(link.page, folds=bool(scaling_out_workloads(shared)))
-    with asked.inputs:
+    values = narrow.question(link.page, folds=bool(scaling_out_workloads(shared)))
+    with values.inputs:
         chosen = choice.draw(link, shared)
     link.write()
     link.warn()
     if chosen is None:
-        asked.summary("The question")
+        values.summary("The question")
         return
-    given = link.parameters("workload", "series", "driver")
-    question = {name: texts for name, texts in given.items() if name != widgets.TAB}
+    of_link = link.parameters("workload", "series", "driver")
+    question = {name: texts for name, texts in of_link.items() if name != widgets.TAB}
     catalog = hardware.catalog().catalog
     result = kept.scaling_out_of(shared, question, catalog, hardware.stamps())
-    asked.summary(chosen.workload.split(" · ")[0], chosen.label)
+    values.summary(chosen.workload.split(" · ")[0], chosen.label)
     if result.answer is None:
         widgets.nothing(
             "No run was timed on several device counts.",
@@ -287,10 +287,10 @@ def _crossovers(answer: Answer, record: ScalingOut, drawn: Drawn) -> None:
 
 def _by_batch(answer: Answer, theme: Theme) -> figures.ChartSpec | None:
     """Return the chart of steps against the batch, with the crossover; None without a line."""
-    known = [c for c in answer.crossings if isinstance(c.batch, Estimate)
+    located = [c for c in answer.crossings if isinstance(c.batch, Estimate)
              and c.is_driver == (answer.driver is not None)
              and c.devices in answer.series.counts]  # fmt: skip
-    mark = float(known[-1].batch.value) if known else None  # type: ignore[union-attr]
+    mark = float(located[-1].batch.value) if located else None  # type: ignore[union-attr]
     drawn = lines.by_batch(answer)
     return figures.step_by_batch(drawn, theme, mark) if drawn else None
 
@@ -347,11 +347,11 @@ def _uneven(link: Link, answer: Answer, drawn: Drawn) -> None:
     with st.container(border=True):
         title = "Synchronous or asynchronous, with a slow worker"
         choice.slow_worker(link, choice.headed(link, title, "server", *choice.OF_SERVER))
-        known = [u for u in answer.uneven if u.devices in answer.series.counts]
-        if not known:
+        measured = [u for u in answer.uneven if u.devices in answer.series.counts]
+        if not measured:
             st.caption("No step time is known on several devices, which workers need.")
             return
-        row = known[-1]
+        row = measured[-1]
         st.markdown(widgets.answer_text(uneven_sentence(row)))
         tab = widgets.chart_or_table("scaling-out.uneven_tabs")
         with tab.place:

@@ -61,8 +61,8 @@ def _tiles(answer: Answer, best: CountAnswer) -> list[figures.Tile]:
 
 
 def _crossing(answer: Answer, best: CountAnswer) -> Estimate | None:
-    found = (c.batch for c in answer.crossings if c.devices == best.devices and not c.is_driver)
-    batch = next(found, None)
+    batches = (c.batch for c in answer.crossings if c.devices == best.devices and not c.is_driver)
+    batch = next(batches, None)
     return batch if isinstance(batch, Estimate) and answer.hold == "global" else None
 
 

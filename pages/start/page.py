@@ -131,23 +131,26 @@ def _results(shared: Store) -> None:
         recent = kept.recent_sets(shared, SETS)
         if not recent:
             st.caption("No result folder holds a run yet.")
-        for found in recent:
+        for result_set in recent:
             with st.container(gap=None):
                 page_link(
-                    PAGE, address.script, as_text(_shortened(found.title, _TITLE)), address.symbol,
-                    {"result_set": [found.slug]},
+                    PAGE, address.script, as_text(_shortened(result_set.title, _TITLE)),
+                    address.symbol,
+                    {"result_set": [result_set.slug]},
                 )  # fmt: skip
-                st.caption(as_text(_about(found)))
+                st.caption(as_text(_about(result_set)))
         page_link(PAGE, address.script, "All results", ":material/arrow_forward:", {})
 
 
-def _about(found: RecentSet) -> str:
+def _about(result_set: RecentSet) -> str:
     """Return basis, runs, accelerators and date of a result set on one line."""
-    first = _shortened(found.accelerators[0], _NAME) if found.accelerators else ""
-    more = found.accelerator_count - 1
+    first = _shortened(result_set.accelerators[0], _NAME) if result_set.accelerators else ""
+    more = result_set.accelerator_count - 1
     where = Text("{first} and {more:,} more", first=first, more=more) if more > 0 else first
-    runs = f"{found.runs:,} run{'' if found.runs == 1 else 's'}"
-    return " · ".join(filter(None, (found.basis, runs, where, f"{found.newest:%-d %b %Y}")))
+    runs = f"{result_set.runs:,} run{'' if result_set.runs == 1 else 's'}"
+    return " · ".join(
+        filter(None, (result_set.basis, runs, where, f"{result_set.newest:%-d %b %Y}"))
+    )
 
 
 def _shortened(text: str, most: int) -> str:
@@ -155,18 +158,18 @@ def _shortened(text: str, most: int) -> str:
 
 
 def _views() -> None:
-    found = saving.all_views()
+    views = saving.all_views()
     with st.container(border=True):
         widgets.heading("Saved views")
-        if not found.views:
+        if not views.views:
             st.caption("None yet. Save view is beside Share on every page.")
-        for view in found.views[:VIEWS]:
+        for view in views.views[:VIEWS]:
             page = ADDRESSES[view.page].title if view.page in ADDRESSES else view.page
             note = f" · {view.note}" if view.note else ""
             with st.container(gap=None):
                 saving.open_link(PAGE, view)
                 st.caption(as_text(f"{page} · {view.saved_at[:10]}{note}"))
-        for problem in found.problems[:VIEWS]:
+        for problem in views.problems[:VIEWS]:
             st.caption(as_text(problem))
         page_link(
             PAGE, ADDRESSES["explore"].script, "Manage and open a file", ":material/folder_open:",

@@ -39,14 +39,14 @@ def offer(link: Link, shared: Store, of: TrialSet, target: float, goal: Goal) ->
     if len(kept.alike_sets(shared, of)) < 2 or not optimizers:
         return None
     chosen = link.choice(NAME, optimizers, next(iter(optimizers)))
-    found = kept.families(shared, of, target, goal, optimizers[chosen])
+    families = kept.families(shared, of, target, goal, optimizers[chosen])
     easier = easiest_target(kept.alike_sets(shared, of))
-    if easier is None or easier == target or (found and len(found.fitted) > 1):
-        return found
+    if easier is None or easier == target or (families and len(families.fitted) > 1):
+        return families
     eased = goal_of(of, kept.trials(shared, of), easier)
     other = kept.families(shared, of, easier, eased, optimizers[chosen])
     if other is None or len(other.fitted) < 2:
-        return found
+        return families
     return replace(other, instead_of=goal.target)
 
 

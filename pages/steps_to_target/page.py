@@ -49,11 +49,11 @@ def show() -> None:
     link.state("workload", "optimizers", "target", "round", "times", "system", "devices", "pattern",
                families.NAME)  # fmt: skip
     widgets.declare_tab(link)
-    asked = narrow.question(link.page, folds=question.has_choice(shared))
-    with asked.inputs:
+    values = narrow.question(link.page, folds=question.has_choice(shared))
+    with values.inputs:
         view = question.view_of(link, shared, left_out)
     if view is not None:
-        asked.summary(view.goal.trained, view.goal.target)
+        values.summary(view.goal.trained, view.goal.target)
     link.write()
     link.warn()
     if view is None:

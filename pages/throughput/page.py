@@ -35,8 +35,8 @@ def show() -> None:
     st.title("Throughput")
     left_out = suspect_switch.left_out(link, shared)
     link.state("workload", "patterns", "systems")
-    asked = narrow.question(link.page, folds=bool(kept.workload_names(shared)))
-    with asked.inputs:
+    values = narrow.question(link.page, folds=bool(kept.workload_names(shared)))
+    with values.inputs:
         choice = curve_choice.draw(link, shared, left_out)
     link.choice("scale", ["log", "linear"], "log")
     widgets.declare_tab(link)
@@ -45,7 +45,7 @@ def show() -> None:
         link.warn()
         return
     chosen, workload = choice.chosen, choice.workload
-    asked.summary(workload.split(" · ")[0], *dict.fromkeys(c.runs[0].system for c in chosen))
+    values.summary(workload.split(" · ")[0], *dict.fromkeys(c.runs[0].system for c in chosen))
     effects = factor.offer(link, shared, workload, left_out)
     batches, wrong = link.numbers(BATCH)
     link.write()

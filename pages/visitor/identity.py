@@ -78,13 +78,13 @@ def take_share() -> None:
 
     So no further link, and no other site, gets it.
     """
-    given = st.query_params.get(PARAMETER)
-    if given is None:
+    secret = st.query_params.get(PARAMETER)
+    if secret is None:
         return
     del st.query_params[PARAMETER]
-    kept = [s for s in st.session_state.get(_SHARES, ()) if s != given]
-    if len(given) <= LONGEST:
-        st.session_state[_SHARES] = [*kept, given][-_MOST_SHARES:]
+    kept = [s for s in st.session_state.get(_SHARES, ()) if s != secret]
+    if len(secret) <= LONGEST:
+        st.session_state[_SHARES] = [*kept, secret][-_MOST_SHARES:]
 
 
 def viewer_of(request: Request) -> Viewer:

@@ -77,8 +77,8 @@ from planner.compare.undecided import undecided
 from planner.convergence import goal_text, targets_of, usual_target
 from planner.core import (
     Estimate,
-    Given,
     Problem,
+    QueryTexts,
     Refusal,
     Text,
     looked_up,
@@ -215,7 +215,7 @@ class CompareAnswer:
     by: datetime | None = None
 
 
-def how_long_answered(store: Store, question: Given, *, flagged: bool = True) -> HowLongAnswer:
+def how_long_answered(store: Store, question: QueryTexts, *, flagged: bool = True) -> HowLongAnswer:
     """Return the times of N epochs on each system, as on the page How long?.
 
     Without `flagged` the answer names no suspect runs, which depend on all runs of the store.
@@ -278,7 +278,7 @@ def target_note(store: Store, workload: str, result: HowLong) -> str:
     )
 
 
-def curve_answered(store: Store, question: Given) -> CurveAnswer:
+def curve_answered(store: Store, question: QueryTexts) -> CurveAnswer:
     """Return throughput curves of a workload's systems, as on the page Throughput."""
     parsed = read(parameters.CURVE, question, parameters.FOR_THE_EYE)
     values, problems = parsed.values, list(parsed.problems)
@@ -306,7 +306,11 @@ def curve_answered(store: Store, question: Given) -> CurveAnswer:
 
 
 def compare_answered(
-    store: Store, catalog: Catalog, question: Given, today: date, begins: datetime | None = None
+    store: Store,
+    catalog: Catalog,
+    question: QueryTexts,
+    today: date,
+    begins: datetime | None = None,
 ) -> CompareAnswer:
     """Return the comparison of hardware, as on the page Compare hardware.
 

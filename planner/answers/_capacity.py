@@ -52,8 +52,8 @@ from planner.compare.comparison import Question, Row
 from planner.compare.evaluation import row_of
 from planner.core import (
     Estimate,
-    Given,
     Problem,
+    QueryTexts,
     Refusal,
     Text,
     or_refusal,
@@ -95,7 +95,7 @@ class CapacityQuestion:
     jobs: tuple[Job, ...]
     fleet: Fleet
     horizon: Horizon
-    assumed: Given
+    assumed: QueryTexts
     display: Display
     values: Mapping[str, Any]
     problems: tuple[Problem, ...] = ()
@@ -109,7 +109,7 @@ class CapacityQuestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class _PricedJob:
     """A job as a question to Compare hardware, with its options by id."""
 
     job: Job
@@ -123,45 +123,45 @@ class _Asked:
     """Whether machines that were looked at before have room, by id of the option."""
 
 
-def capacity_prepared(store: Store, catalog: Catalog, question: Given, today: date) -> None:
+def capacity_prepared(store: Store, catalog: Catalog, question: QueryTexts, today: date) -> None:
     """Estimate the times and prices of a question, so that its answer comes sooner."""
-    asked = capacity_question(question, today)
-    if asked.jobs and not asked.problems:
-        of = (_with_catalogue(asked.fleet, catalog), asked.horizon, asked.assumed)
-        _case(_Shop(store, catalog, today), asked.jobs, of, [])
+    parameters = capacity_question(question, today)
+    if parameters.jobs and not parameters.problems:
+        of = (_with_catalogue(parameters.fleet, catalog), parameters.horizon, parameters.assumed)
+        _case(_Shop(store, catalog, today), parameters.jobs, of, [])
 
 
 def capacity_answered(
-    store: Store, catalog: Catalog, question: Given, today: date, tell: Tell = silent
+    store: Store, catalog: Catalog, question: QueryTexts, today: date, tell: Tell = silent
 ) -> CapacityAnswer:
     """Return the answer to texts by name, as the page, the command and the HTTP interface ask.
 
     `tell` takes what is being done, for those who wait.
     """
-    asked = capacity_question(question, today)
-    if asked.problems or not asked.jobs:
-        problems = asked.problems or (Problem(parameter="jobs", message=_NO_JOB),)
-        return CapacityAnswer(sentence="", keeps=False, problems=problems, query=asked.query,
-                              horizon=asked.horizon)  # fmt: skip
+    parameters = capacity_question(question, today)
+    if parameters.problems or not parameters.jobs:
+        problems = parameters.problems or (Problem(parameter="jobs", message=_NO_JOB),)
+        return CapacityAnswer(sentence="", keeps=False, problems=problems, query=parameters.query,
+                              horizon=parameters.horizon)  # fmt: skip
     answer = capacity(
-        store, catalog, asked.jobs, asked.fleet, asked.horizon, today=today, assumed=asked.assumed,
-        display=asked.display, tell=tell,
+        store, catalog, parameters.jobs, parameters.fleet, parameters.horizon, today=today,
+        assumed=parameters.assumed, display=parameters.display, tell=tell,
     )  # fmt: skip
-    return replace(answer, query=asked.query)
+    return replace(answer, query=parameters.query)
 
 
-def capacity_question(question: Given, today: date) -> CapacityQuestion:
+def capacity_question(question: QueryTexts, today: date) -> CapacityQuestion:
     """Return a question with its jobs, fleet and horizon, and all of its problems."""
     parsed = read(parameters.CAPACITY, question, VIEW_ONLY)
     values, problems = parsed.values, list(parsed.problems)
     jobs, wrong = jobs_of_texts(values["jobs"])
     problems += wrong
     if values["preset"] and not values["jobs"]:
-        found = presets().get(values["preset"])
-        if found is None:
+        preset = presets().get(values["preset"])
+        if preset is None:
             message = missing("preset", values["preset"], list(presets()))
             problems.append(Problem(parameter="preset", message=message))
-        jobs = found or ()
+        jobs = preset or ()
     display, strange = display_of(values, today)
     problems += strange
     stocks = [_owned_stock(text, problems) for text in values["owned"]]
@@ -236,7 +236,7 @@ def capacity(
     horizon: Horizon,
     *,
     today: date,
-    assumed: Given | None = None,
+    assumed: QueryTexts | None = None,
     display: Display = DOLLARS,
     tell: Tell = silent,
 ) -> CapacityAnswer:
@@ -301,25 +301,25 @@ def case_of(
 
 
 def _case(
-    shop: _Shop, jobs: Sequence[Job], of: tuple[Fleet, Horizon, Given], problems: list[Problem]
+    shop: _Shop, jobs: Sequence[Job], of: tuple[Fleet, Horizon, QueryTexts], problems: list[Problem]
 ) -> Case | None:
     """Return what is simulated; None with a problem, which is added."""
     fleet, horizon, assumed = of
     texts = tuple(dict.fromkeys(s.machine for s in fleet.stocks))
-    found = [_asked(shop, j, texts, assumed, problems) for j in jobs]
-    asked = [a for a in found if a is not None]
-    if problems or not asked:
+    every = [_priced(shop, j, texts, assumed, problems) for j in jobs]
+    priced = [a for a in every if a is not None]
+    if problems or not priced:
         problems += [] if problems else [Problem(parameter="jobs", message=_NO_JOB)]
         return None
     if fleet.find and all(s.machine.startswith("own|") for s in fleet.stocks):
-        texts = (*texts, *_choice(asked))
-    machines = _machines(asked, texts, problems)
+        texts = (*texts, *_choice(priced))
+    machines = _machines(priced, texts, problems)
     if problems:
         return None
     return Case(
         jobs=tuple(jobs),
         machines=tuple(machines),
-        times={(a.job.name, m.id): _time(a, m) for a in asked for m in machines},
+        times={(a.job.name, m.id): _time(a, m) for a in priced for m in machines},
         months=horizon.months,
         variation=horizon.variation,
         seed=horizon.seed,
@@ -414,16 +414,16 @@ def _lines_record(lines: CostLines | None) -> records.CapacityLines | None:
     )  # fmt: skip
 
 
-def question_texts(job: Job, assumed: Given) -> dict[str, list[str]]:
+def question_texts(job: Job, assumed: QueryTexts) -> dict[str, list[str]]:
     """Return a job as a question to Compare hardware."""
     named = {
         "workload": job.workload, "network": job.network, "epochs": job.epochs,
         "total_tokens": job.total_tokens, "target": job.target,
     }  # fmt: skip
-    given = {k: [text_of(v)] for k, v in named.items() if v not in (None, "")}
+    texts = {k: [text_of(v)] for k, v in named.items() if v not in (None, "")}
     if job.target is not None:
-        given["goal"] = ["target"]
-    return {**{k: list(v) for k, v in assumed.items()}, **given, **{k: [v] for k, v in job.more}}
+        texts["goal"] = ["target"]
+    return {**{k: list(v) for k, v in assumed.items()}, **texts, **{k: [v] for k, v in job.more}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,30 +433,31 @@ class _Shop:
     today: date
 
 
-def _asked(
-    shop: _Shop, job: Job, texts: Sequence[str], assumed: Given, problems: list[Problem]
-) -> _Asked | None:
+def _priced(
+    shop: _Shop, job: Job, texts: Sequence[str], assumed: QueryTexts, problems: list[Problem]
+) -> _PricedJob | None:
     """Return a job as a question to Compare hardware; None with a problem, which is added.
 
     It is kept with its times, until a run or the catalogue changes: the options of a job and its
     times on them take longer than a simulation.
     """
-    asked = question_texts(job, assumed)
+    texts_of_job = question_texts(job, assumed)
     key = (
         "capacity", shop.store.generation, id(shop.catalog), shop.today, job.accelerators,
-        tuple(sorted((n, tuple(v)) for n, v in asked.items())), tuple(t for t in texts if "|" in t),
+        tuple(sorted((n, tuple(v)) for n, v in texts_of_job.items())),
+        tuple(t for t in texts if "|" in t),
     )  # fmt: skip
-    found, here, _ = shop.store.kept.once(
+    priced, here, _ = shop.store.kept.once(
         key,
-        lambda: (*_asked_anew(shop, job, texts, asked), shop.catalog),  # which keeps its id
+        lambda: (*_priced_anew(shop, job, texts, texts_of_job), shop.catalog),  # which keeps its id
     )
     problems += [Problem(parameter="jobs", message=f"{job.name}: {p}") for p in here]
-    return None if found is None else replace(found, job=job)
+    return None if priced is None else replace(priced, job=job)
 
 
-def _asked_anew(
-    shop: _Shop, job: Job, texts: Sequence[str], question: Given
-) -> tuple[_Asked | None, tuple[Problem, ...]]:
+def _priced_anew(
+    shop: _Shop, job: Job, texts: Sequence[str], question: QueryTexts
+) -> tuple[_PricedJob | None, tuple[Problem, ...]]:
     """Return a job as a question to Compare hardware, or its problems."""
     asking, wrong = compare_parameters(question)
     here = list(wrong)
@@ -473,9 +474,9 @@ def _asked_anew(
     for part in parts:
         request = replace(asking.request, entries=tuple(dict.fromkeys(part)))
         options |= {c.id: c for c in offered(request, facts, shop.today).candidates}
-    asked = _Asked(job=job, request=request, facts=facts, options=options, times={}, rooms={},
+    priced = _PricedJob(job=job, request=request, facts=facts, options=options, times={}, rooms={},
                    question=question_of(request, facts, shop.today))  # fmt: skip
-    return asked, ()
+    return priced, ()
 
 
 def _entry_text(text: str) -> str:
@@ -487,44 +488,44 @@ def _entry_text(text: str) -> str:
     return f"{way}|{match[2]}|{match[3]}{match[4]}"
 
 
-def _option_id(text: str, asked: _Asked) -> str:
+def _option_id(text: str, priced: _PricedJob) -> str:
     """Return the id of the option that a text of a fleet means; the text where it is one."""
     if "|" not in text:
         return text
-    entry = entry_of(_entry_text(text), asked.facts.catalog, dict(asked.request.usd_per))
+    entry = entry_of(_entry_text(text), priced.facts.catalog, dict(priced.request.usd_per))
     return text if isinstance(entry, str) else entry_id(entry)
 
 
 def _machines(
-    asked: Sequence[_Asked], texts: Sequence[str], problems: list[Problem]
+    priced: Sequence[_PricedJob], texts: Sequence[str], problems: list[Problem]
 ) -> list[Machine]:
     machines = []
     for text in texts:
         if "|" in text:
-            parsed = entry_of(_entry_text(text), asked[0].facts.catalog,
-                              dict(asked[0].request.usd_per))  # fmt: skip
+            parsed = entry_of(_entry_text(text), priced[0].facts.catalog,
+                              dict(priced[0].request.usd_per))  # fmt: skip
             if isinstance(parsed, str):
                 problems.append(Problem(parameter="fleet", message=parsed))
                 continue
-        name = _option_id(text, asked[0])
-        option = next((a.options[name] for a in asked if name in a.options), None)
+        name = _option_id(text, priced[0])
+        option = next((a.options[name] for a in priced if name in a.options), None)
         if option is None:
-            message = missing("option", text, list(asked[0].options))
+            message = missing("option", text, list(priced[0].options))
             problems.append(Problem(parameter="fleet", message=message))
             continue
-        machines.append(_machine(option, text, asked[0].question))
+        machines.append(_machine(option, text, priced[0].question))
     return machines
 
 
-def _choice(asked: Sequence[_Asked]) -> list[str]:
+def _choice(priced: Sequence[_PricedJob]) -> list[str]:
     """Return the options to choose a fleet from, by id.
 
     Of the `MOST_HARDWARE` accelerators with the cheapest peak whose machines have room for every
     job, and of the `MOST_SERVERS` cheapest with `SERVER` accelerators or more: a purchase, and the
     cheapest current offer of each term and size.
     """
-    options = [c for c in asked[0].options.values() if _on_offer(c, asked)]
-    precision = asked[0].question.job.precision
+    options = [c for c in priced[0].options.values() if _on_offer(c, priced)]
+    precision = priced[0].question.job.precision
 
     def place(option: Candidate) -> tuple[bool, float]:
         return option.stale, price_of_peak(option, precision)
@@ -549,29 +550,29 @@ def _hardware_name(option: Candidate) -> tuple[str, int]:
     return ("" if card is None else card.id), option.hardware.count
 
 
-def _on_offer(option: Candidate, asked: Sequence[_Asked]) -> bool:
+def _on_offer(option: Candidate, priced: Sequence[_PricedJob]) -> bool:
     """Return whether an option is one whole machine, on the market, with room for every job."""
     card = option.hardware.accelerator
     if card is None or card.kind == "cpu" or option.way == "own" or option.hardware.nodes > 1:
         return False
     if option.source == OWN_ENTRY:
         return False
-    return all(_has_room(option, a) for a in asked)
+    return all(_has_room(option, a) for a in priced)
 
 
-def _has_room(option: Candidate, asked: _Asked) -> bool:
+def _has_room(option: Candidate, priced: _PricedJob) -> bool:
     """Return whether a machine has room for a job, looked up once: `rooms` is kept with the job."""
-    if option.id not in asked.rooms:
-        asked.rooms[option.id] = _fits(option, asked)
-    return asked.rooms[option.id]
+    if option.id not in priced.rooms:
+        priced.rooms[option.id] = _fits(option, priced)
+    return priced.rooms[option.id]
 
 
-def _fits(option: Candidate, asked: _Asked) -> bool:
-    part = asked.job.accelerators
+def _fits(option: Candidate, priced: _PricedJob) -> bool:
+    part = priced.job.accelerators
     if part is not None and part > option.hardware.count:
         return False
-    whole = option if part is None else part_of(option, asked.question.job, part)
-    return fit_of(asked.question.job, whole.hardware, asked.question.job.batch).fits is not False
+    whole = option if part is None else part_of(option, priced.question.job, part)
+    return fit_of(priced.question.job, whole.hardware, priced.question.job.batch).fits is not False
 
 
 def _machine(option: Candidate, text: str, question: Question) -> Machine:
@@ -613,17 +614,17 @@ def _on_terms(rental: Rental, term: Term, question: Question) -> Rental:
     return rental
 
 
-def _time(asked: _Asked, machine: Machine) -> RunTime:
+def _time(priced: _PricedJob, machine: Machine) -> RunTime:
     """Return a job's time on a machine, or on the part of it that a run uses; it is kept."""
-    known = asked.times.get(machine.id)
-    if known is None:
-        known = asked.times[machine.id] = _time_anew(asked, machine)
-    return known
+    hours = priced.times.get(machine.id)
+    if hours is None:
+        hours = priced.times[machine.id] = _time_anew(priced, machine)
+    return hours
 
 
-def _time_anew(asked: _Asked, machine: Machine) -> RunTime:
-    part = asked.job.accelerators
-    name = _option_id(machine.id, asked)
+def _time_anew(priced: _PricedJob, machine: Machine) -> RunTime:
+    part = priced.job.accelerators
+    name = _option_id(machine.id, priced)
     if part is not None and part > machine.accelerators:
         reason = Text(
             "It needs {part} accelerators; {machine} has {accelerators}.",
@@ -632,13 +633,13 @@ def _time_anew(asked: _Asked, machine: Machine) -> RunTime:
             accelerators=machine.accelerators,
         )
         return RunTime(time=Refusal(reason=reason, measure_next="Choose a larger machine."))
-    option = asked.options.get(name)
+    option = priced.options.get(name)
     if option is not None and part is not None and part < machine.accelerators:
-        option = part_of(option, asked.question.job, part, asked.question.goal)
+        option = part_of(option, priced.question.job, part, priced.question.goal)
     if option is None:
         reason = Text("{machine} is no option for it.", machine=machine.label)
         return RunTime(time=Refusal(reason=reason, measure_next="Choose another machine."))
-    row = or_refusal(machine.label, lambda: row_of(asked.question, option))
+    row = or_refusal(machine.label, lambda: row_of(priced.question, option))
     if isinstance(row, Refusal):
         return RunTime(time=row)
     return _run_time(row, part or machine.accelerators)

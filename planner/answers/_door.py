@@ -94,8 +94,8 @@ def compare(
     Raises:
         TypeError: a value has another type.
     """
-    given = {"network": network, **question}
-    texts = {name: _texts(name, value) for name, value in given.items() if value is not None}
+    values = {"network": network, **question}
+    texts = {name: _texts(name, value) for name, value in values.items() if value is not None}
     environment: dict[str, str] = dict(os.environ)
     if results is not None:
         environment[OWN] = str(Path(results).absolute())

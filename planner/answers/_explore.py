@@ -26,8 +26,8 @@ from planner.catalog import Catalog
 from planner.core import (
     Cell,
     Floats,
-    Given,
     Problem,
+    QueryTexts,
     Text,
     listed_words,
     looked_up,
@@ -126,7 +126,7 @@ def explore_runs(
     A store with a summary file returns the filtered runs only, or a sample of them.
     """
     suspect, by_set = suspects_of(store), tuple(sorted(standings(store).items()))
-    asked = _key(filters or {}) if store.in_file else ()
+    chosen = _key(filters or {}) if store.in_file else ()
 
     def made() -> pa.Table:
         runs = (
@@ -134,7 +134,7 @@ def explore_runs(
         )
         return with_standing(store, with_derived(runs, catalog, suspect.names))
 
-    return store.once(("explored runs", asked, by_set, _stamp(catalog)), made)
+    return store.once(("explored runs", chosen, by_set, _stamp(catalog)), made)
 
 
 def _key(filters: queries.Filters) -> Hashable:
@@ -162,13 +162,13 @@ def _stamp(catalog: Catalog) -> Hashable:
     return hash((peaks, catalog.offers))
 
 
-def explore_answered(store: Store, catalog: Catalog, question: Given) -> ExploreAnswer:
+def explore_answered(store: Store, catalog: Catalog, question: QueryTexts) -> ExploreAnswer:
     """Return the answer of a link of the page Explore."""
     parsed = read(EXPLORE, question)
     values, problems = dict(parsed.values), list(parsed.problems)
     if not queries.totals(store).runs:
         problems.append(NO_RUN)
-    asked = question_of(values, problems)
+    of = question_of(values, problems)
     filters = filters_of(store, values, problems)
     query = query_of(EXPLORE, values)
     if values["view"] == SIDE:
@@ -176,7 +176,7 @@ def explore_answered(store: Store, catalog: Catalog, question: Given) -> Explore
         runs = explore_runs(store, catalog, _compared(values, pairs))
     else:
         pairs, runs = None, explore_runs(store, catalog, filters)
-    answer = _Parts(view=values["view"], runs=runs, question=asked, query=query)
+    answer = _Parts(view=values["view"], runs=runs, question=of, query=query)
     if values["view"] == SIDE:
         names, facts, provenance = _side(runs, values, pairs, problems)
         return answer.with_facts(names, facts, provenance, problems)
@@ -185,12 +185,12 @@ def explore_answered(store: Store, catalog: Catalog, question: Given) -> Explore
         wrong = _pivot_problems(values)
         pivot = None if wrong else _pivot(runs, values, chosen)
         return answer.with_pivot(pivot, _sample_note(store, runs, filters), [*problems, *wrong])
-    wrong = check(asked)
+    wrong = check(of)
     if wrong:
         return answer.with_points(None, None, (), [*problems, *wrong])
-    points = points_of(runs, asked, chosen)
-    fits = fits_of(runs, points) if values["fit"] and has_law(asked) else None
-    empty = without_values(runs, asked)
+    points = points_of(runs, of, chosen)
+    fits = fits_of(runs, points) if values["fit"] and has_law(of) else None
+    empty = without_values(runs, of)
     notes = (*_sample_note(store, runs, filters), *_notes(points, fits, empty))
     return answer.with_points(points, fits, notes, problems)
 
@@ -480,16 +480,16 @@ def _pairs(
             )
             problems.append(Problem(parameter="pair", message=message))
             continue
-        found = []
+        pair = []
         for kind, part in zip(names, parts, strict=True):
             meant = looked_up(part, names[kind])
             if isinstance(meant, str):
-                found.append(names[kind][meant])
+                pair.append(names[kind][meant])
             else:
                 wrong = not_found(kind, part, names[kind])
                 problems.append(Problem(parameter="pair", message=wrong))
-        if len(found) == 2:
-            pairs.append((found[0], found[1]))
+        if len(pair) == 2:
+            pairs.append((pair[0], pair[1]))
     return pairs
 
 

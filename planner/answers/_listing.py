@@ -17,8 +17,8 @@ from planner.answers.runs import suspects_of
 from planner.catalog import Accelerator
 from planner.core import (
     Cell,
-    Given,
     Problem,
+    QueryTexts,
     Record,
     Text,
     looked_up,
@@ -55,7 +55,7 @@ class ResultsAnswer:
     problems: tuple[Problem, ...]
 
 
-def results_answered(store: Store, question: Given) -> ResultsAnswer:
+def results_answered(store: Store, question: QueryTexts) -> ResultsAnswer:
     """Return filtered runs, each with its suspect flags."""
     parsed = read(parameters.RESULTS, question, parameters.VIEW_OF_RESULTS)
     values, problems = parsed.values, list(parsed.problems)
@@ -94,7 +94,7 @@ def filters_of(
 
 
 def mfu_shares(
-    store: Store, question: Given, accelerators: Sequence[Accelerator]
+    store: Store, question: QueryTexts, accelerators: Sequence[Accelerator]
 ) -> tuple[float, ...]:
     """Return the MFU of filtered runs in ascending order [share of the half-precision peak].
 
@@ -275,7 +275,7 @@ class SqlAnswer:
         )
 
 
-def sql_answered(store: Store, question: Given) -> SqlAnswer:
+def sql_answered(store: Store, question: QueryTexts) -> SqlAnswer:
     """Return the rows of the statement in a question; cached until a run changes."""
     parsed = read(parameters.SQL, question)
     statement = str(parsed.values["sql"] or "")

@@ -36,8 +36,8 @@ from planner.catalog import Accelerator, Catalog, accelerator_named
 from planner.core import (
     HOUR_S,
     Estimate,
-    Given,
     Problem,
+    QueryTexts,
     Record,
     Refusal,
     Text,
@@ -111,7 +111,7 @@ def scaling_out_workloads(store: Store) -> dict[str, str]:
     return store.once("scaling-out workloads", query)
 
 
-def scaling_out_answered(store: Store, question: Given, catalog: Catalog) -> ScalingOutAnswer:
+def scaling_out_answered(store: Store, question: QueryTexts, catalog: Catalog) -> ScalingOutAnswer:
     """Return whether more devices pay, as on the page Scaling out."""
     parsed = read(parameters.SCALING_OUT, question, parameters.FOR_THE_EYE)
     values, problems = parsed.values, list(parsed.problems)
@@ -206,16 +206,16 @@ def _series_by_slug(store: Store, workload: str, left_out: frozenset[str]) -> di
     groups = _on_scaled_systems(groups)
     patterns = pattern_labels([pattern for _, pattern, _ in groups])
     several = len({software for _, _, software in groups}) > 1
-    found = [
+    every = [
         x
         for (system, pattern, software), (runs, placements) in groups.items()
         for label in [_label(system, patterns[pattern], software if several else "")]
         for x in [series_of(label, runs, placements, left_out)]
         if x is not None
     ]
-    drivers = {_machine(x) for x in found if x.launch in ALONE}
+    drivers = {_machine(x) for x in every if x.launch in ALONE}
     ordered = sorted(
-        found, key=lambda x: (x.launch in ALONE, _machine(x) not in drivers, -len(x.counts))
+        every, key=lambda x: (x.launch in ALONE, _machine(x) not in drivers, -len(x.counts))
     )
     return dict(zip(slugs([x.label for x in ordered]), ordered, strict=True))
 
@@ -226,7 +226,7 @@ def _on_scaled_systems(groups: _Groups) -> _Groups:
         key: {placements[r.run_id].devices for r in runs if r.run_id in placements}
         for key, (runs, placements) in groups.items()
     }
-    scaled = {key[0] for key, found in counts.items() if len(found) > 1}
+    scaled = {key[0] for key, devices in counts.items() if len(devices) > 1}
     return {key: group for key, group in groups.items() if key[0] in scaled}
 
 
@@ -331,13 +331,13 @@ def scaling_sources(answer: Answer, sets: Sequence[ResultSet]) -> list[Record]:
     rows: dict[tuple[str, str], Record] = {}
     for series in (answer.series, *([answer.driver] if answer.driver else [])):
         for run in series.runs:
-            found = titles.get((run.folder, run.set_folder))
+            result_set = titles.get((run.folder, run.set_folder))
             rows[series.label, run.result_set] = {
                 "Series": series.label,
-                "Result set": found.title if found else run.result_set,
+                "Result set": result_set.title if result_set else run.result_set,
                 "Folder": run.folder,
                 "Basis": run.basis,
-                "Source": (found.citation or found.source) if found else run.source,
+                "Source": (result_set.citation or result_set.source) if result_set else run.source,
                 "Licence": run.licence,
             }
     return list(rows.values())
@@ -410,7 +410,7 @@ def _profiled_row(shares: ProfiledShares) -> Record:
         "global_batch_size": cell(shares.batch),
         "compute_share": cell(shares.compute),
         "communication_share": cell(shares.communication),
-        "input_share": cell(shares.given),
+        "input_share": cell(shares.input),
         "host_share": cell(shares.host),
         "runs": shares.runs,
     }
@@ -456,13 +456,13 @@ class ProfiledShares:
     batch: int
     compute: float
     communication: float
-    given: float
+    input: float
     runs: int
 
     @property
     def host(self) -> float:
         """Rest of the step."""
-        return max(1.0 - self.compute - self.communication - self.given, 0.0)
+        return max(1.0 - self.compute - self.communication - self.input, 0.0)
 
 
 def profiled_shares(store: Store, series: Series) -> tuple[ProfiledShares, ...]:
@@ -473,7 +473,7 @@ def profiled_shares(store: Store, series: Series) -> tuple[ProfiledShares, ...]:
     largest: dict[int, int] = defaultdict(int)
     for point in series.points:
         largest[point.devices] = max(largest[point.devices], point.batch)
-    found = []
+    shares_by_count = []
     for devices, batch in sorted(largest.items()):
         if devices < 2:
             continue
@@ -485,27 +485,27 @@ def profiled_shares(store: Store, series: Series) -> tuple[ProfiledShares, ...]:
             if shares is not None
         ]
         if stated:
-            compute, communication, given = (median(part) for part in zip(*stated, strict=True))
-            found.append(
+            compute, communication, input_ = (median(part) for part in zip(*stated, strict=True))
+            shares_by_count.append(
                 ProfiledShares(
                     devices=devices,
                     batch=batch,
                     compute=compute,
                     communication=communication,
-                    given=given,
+                    input=input_,
                     runs=len(stated),
                 )
             )
-    return tuple(found)
+    return tuple(shares_by_count)
 
 
 def _shares_of(extra: object) -> tuple[float, float, float] | None:
     """Return the three shares of a run; None where one is missing or is no share."""
     with suppress(ValueError, TypeError, KeyError):
         entries = json.loads(str(extra or "{}"))
-        compute, communication, given = (float(entries[name]) for name in PROFILED)
-        if all(0.0 <= s <= 1.0 for s in (compute, communication, given)):
-            return compute, communication, given
+        compute, communication, input_ = (float(entries[name]) for name in PROFILED)
+        if all(0.0 <= s <= 1.0 for s in (compute, communication, input_)):
+            return compute, communication, input_
     return None
 
 
@@ -517,7 +517,7 @@ class SplitAnswer:
     accelerator: Accelerator
     count: int
     batch: float
-    found: tuple[Split, ...]
+    splits: tuple[Split, ...]
     chosen: Split | None
 
 
@@ -561,7 +561,7 @@ def split_answered(
         name = "micro_batch" if micro > batch else "count"
         problems.append(Problem(parameter=name, message=message))
         return None
-    found = tuple(
+    options = tuple(
         splits(
             job,
             accelerator,
@@ -571,7 +571,7 @@ def split_answered(
             layers=network.layers,
         )
     )
-    if not found:
+    if not options:
         message = Text(
             "{accelerator} has no stated memory or peak for {precision}.",
             accelerator=accelerator.name,
@@ -589,8 +589,8 @@ def split_answered(
         accelerator=accelerator,
         count=count,
         batch=batch,
-        found=found,
-        chosen=advice(found),
+        splits=options,
+        chosen=advice(options),
     )
 
 
@@ -623,9 +623,9 @@ def split_out(answer: SplitAnswer) -> SplitOut:
         sequence=answer.job.tokens_per_sample or 0.0,
         global_batch_size=answer.batch,
         sentences=tuple(
-            split_sentences(answer.job, answer.accelerator, answer.count, answer.found)
+            split_sentences(answer.job, answer.accelerator, answer.count, answer.splits)
         ),
-        rows=rows_of(SplitRow, [_row(s, s is answer.chosen) for s in answer.found]),
+        rows=rows_of(SplitRow, [_row(s, s is answer.chosen) for s in answer.splits]),
     )
 
 

@@ -110,8 +110,8 @@ def read_jobs(text: str) -> JobTable:
             for n, line in rows[:MOST_JOBS]]  # fmt: skip
     if not rows:
         problems.append(_problem(0, "", "The table has a head but no job.", "Add a row for each."))
-    found = tuple(j for j in jobs if j is not None)
-    twice = [name for name, n in Counter(j.name for j in found).items() if n > 1]
+    read = tuple(j for j in jobs if j is not None)
+    twice = [name for name, n in Counter(j.name for j in read).items() if n > 1]
     for name in twice:
         at = [n for (n, _), j in zip(rows, jobs, strict=False) if j is not None and j.name == name]
         problems.append(
@@ -123,7 +123,7 @@ def read_jobs(text: str) -> JobTable:
             )
         )
     problems.sort(key=lambda p: p.row)
-    return JobTable(jobs=() if twice else found, problems=tuple(problems))
+    return JobTable(jobs=() if twice else read, problems=tuple(problems))
 
 
 def text_cells(text: str) -> dict[str, str]:

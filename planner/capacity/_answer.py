@@ -21,7 +21,7 @@ from planner.capacity._months import Case, Simulated, simulate
 from planner.capacity._queue import NONE, Ints
 from planner.capacity._search import (
     COMPARING,
-    Found,
+    ChosenFleet,
     alternative,
     cheapest,
     compared_in,
@@ -143,11 +143,11 @@ def plan(
     if fleet.find:
         tell(Progress(words="Comparing fleets", share=0.05,
                       first=_first(case, fleet, horizon, display)))  # fmt: skip
-        found = cheapest(case, fleet, horizon, fast)
+        chosen = cheapest(case, fleet, horizon, fast)
     else:
-        found = Found(stocks=merged(fleet.stocks), keeps=True, compared=1)
+        chosen = ChosenFleet(stocks=merged(fleet.stocks), keeps=True, compared=1)
         fast.say("Simulating the fleet", COMPARING)
-    simulated = found.simulated or simulate(case, found.stocks)
+    simulated = chosen.simulated or simulate(case, chosen.stocks)
     result = _result(simulated, horizon, display, sought=fleet.find)
     course = course_of(simulated, result.spent, keeps=result.keeps)
     lines = [line_of("This fleet", "fleet", course, "" if result.keeps else _LATE)]
@@ -182,7 +182,9 @@ def plan(
         stocks=_stocks(result),
         months=_months(result),
         waiting=_waiting(simulated),
-        breaks=breaks_first(case, found.stocks, horizon, keeps=result.keeps) if case.jobs else None,
+        breaks=breaks_first(case, chosen.stocks, horizon, keeps=result.keeps)
+        if case.jobs
+        else None,
         rent_or_buy=by_use(case.machines, by_machine, use, display),
         costs=compared_lines(course, lines, against, display),
         side_by_side=side_by_side(
@@ -190,7 +192,7 @@ def plan(
         ),
         sensitivity=influences(model),
         measure_next=measure_next(case, model, simulated.stocks, display),
-        compared=found.compared,
+        compared=chosen.compared,
         notes=_notes(result),
         horizon=horizon,
         sources=_sources(result),
@@ -210,7 +212,7 @@ def _first(case: Case, fleet: Fleet, horizon: Horizon, display: Display) -> Firs
     )
 
 
-def _problem(case: Case, fleet: Fleet, buy: Found) -> str:
+def _problem(case: Case, fleet: Fleet, buy: ChosenFleet) -> str:
     """Return why buying only is no answer; "" where it is one."""
     limit = fleet.purchases_usd
     if not buy.keeps:
@@ -504,8 +506,8 @@ def _jobs(result: _Result) -> tuple[JobRow, ...]:
 
 def _any_machine(case: Case, job: int) -> str | None:
     """Return the first machine with an answer for a job; the first one without any."""
-    known = [m.id for k, m in enumerate(case.machines) if np.isfinite(case.hours[k, job]).all()]
-    return next(iter(known or [m.id for m in case.machines]), None)
+    answered = [m.id for k, m in enumerate(case.machines) if np.isfinite(case.hours[k, job]).all()]
+    return next(iter(answered or [m.id for m in case.machines]), None)
 
 
 def _label(case: Case, name: str) -> str:

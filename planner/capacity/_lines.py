@@ -15,7 +15,7 @@ from typing import Final, Literal
 import numpy as np
 
 from planner.capacity._months import HOUR_S, Case, Simulated, simulate
-from planner.capacity._search import FEW_RUNS, Found
+from planner.capacity._search import FEW_RUNS, ChosenFleet
 from planner.capacity._spend import (
     MONTHS_PER_YEAR,
     Spend,
@@ -92,12 +92,12 @@ def course_of(simulated: Simulated, spent: Spend, *, keeps: bool) -> Course:
                   total=every.sum(axis=1), energy_kwh=kwh, co2_kg=carbon, keeps=keeps)  # fmt: skip
 
 
-def rough_course(case: Case, found: Found) -> Course:
+def rough_course(case: Case, chosen: ChosenFleet) -> Course:
     """Return the money of another fleet, simulated in every third month."""
     some = tuple(range(min(1, case.months - 1), case.months, STEP))
     part = replace(case, only=some, columns=1, least_scenarios=case.scenarios, most_runs=FEW_RUNS)
-    simulated = simulate(part, found.stocks)
-    return course_of(simulated, spend(simulated), keeps=found.keeps)
+    simulated = simulate(part, chosen.stocks)
+    return course_of(simulated, spend(simulated), keeps=chosen.keeps)
 
 
 def line_of(name: str, kind: Line | Literal["machine"], course: Course, problem: str) -> CostLine:
@@ -128,15 +128,15 @@ def crossing(first: Floats, other: Floats) -> Estimate | Refusal:
     above = first > other * (1.0 + 1e-12)
     months = len(first) - 1
     last = months - np.argmax(above[::-1], axis=0)
-    found = np.where(above.any(axis=0), last + 1.0, 0.0)
-    found = np.where(above[-1], np.inf, found)
+    month = np.where(above.any(axis=0), last + 1.0, 0.0)
+    month = np.where(above[-1], np.inf, month)
     # between two months both lines are straight
     at = np.clip(last, 0, months - 1)
     rows = np.arange(first.shape[1])
     gap, next_gap = (first - other)[at, rows], (first - other)[at + 1, rows]
     part = np.divide(gap, gap - next_gap, out=np.ones(len(rows)), where=gap > next_gap)
-    found = np.where(above.any(axis=0) & ~above[-1], at + part, found)
-    estimate = quantiles(found)
+    month = np.where(above.any(axis=0) & ~above[-1], at + part, month)
+    estimate = quantiles(month)
     if np.isfinite(float(estimate.value)):
         return estimate
     return Refusal(

@@ -325,7 +325,7 @@ def simulate_all(case: Case, fleets: Sequence[tuple[Sequence[Stock], float]]) ->
     load = _beside([a.load for a in arrived])
     served = _served(case, yards, local, most, load)
     columns = len(case.at) * case.scenarios
-    found = []
+    simulated = []
     for n, ((stocks, _), of, yard) in enumerate(zip(fleets, arrived, yards, strict=True)):
         runs, part = len(of.load.job), slice(n * columns, (n + 1) * columns)
         here = Served(
@@ -333,14 +333,14 @@ def simulate_all(case: Case, fleets: Sequence[tuple[Sequence[Stock], float]]) ->
             used_h=served.used_h[:runs, part], machine=served.machine[:runs, part],
             late=served.late[:runs, part],
         )  # fmt: skip
-        found.append(Simulated(
+        simulated.append(Simulated(
             case=case, stocks=tuple(s for s in stocks if s.count > 0), load=of.load, served=here,
             counted=of.load.real & (of.load.arrival_h >= of.warm_up),
             kind=_padded([np.full(len(p.stock), p.kind) for p in yard], most, 0),
             stock=_padded([p.stock for p in yard], most, NONE),
             scale=(HOURS_PER_MONTH / of.window).reshape(len(case.at), case.scenarios), index=index,
         ))  # fmt: skip
-    return found
+    return simulated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -398,7 +398,7 @@ def _served(
     case: Case, yards: Sequence[Sequence[_Row]], local: Ints, most: Sequence[int], load: Load
 ) -> Served:
     """Return what became of every run, for fleets side by side."""
-    months, one = len(case.at), len(case.at) * case.scenarios
+    months, width = len(case.at), len(case.at) * case.scenarios
     kinds = np.array([[r.kind for r in y] + [0] * (len(most) - len(y)) for y in yards],
                      dtype=np.intp).reshape(len(yards), len(most)).T  # fmt: skip
     there = np.array([[True] * len(y) + [False] * (len(most) - len(y)) for y in yards],
@@ -408,19 +408,19 @@ def _served(
     month = np.repeat(case.at, case.scenarios)
     begins = np.array([_padded([r.begins for r in y], most, case.months + 1) for y in yards])
     opens = np.where(month[:, None, None] >= begins - 1, 0.0, np.inf)  # columns, fleets, machines
-    opens = np.ascontiguousarray(opens.transpose(2, 1, 0)).reshape(len(local), len(yards) * one)
+    opens = np.ascontiguousarray(opens.transpose(2, 1, 0)).reshape(len(local), len(yards) * width)
     hours = np.where(there[:, :, None, None], case.hours[kinds], np.inf)
     plan = np.repeat(hours.transpose(0, 2, 1, 3)[:, :, :, None, :], months, axis=3)
     often = [m.rental.interruptions_per_hour if m.rental else 0.0 for m in case.machines]
 
     def by_column(table: Floats | Ints) -> Floats:
         """Return a table of all kinds as one of these fleets; columns are the last axis."""
-        return np.repeat(np.moveaxis(table[kinds], 1, -1), one, axis=-1)
+        return np.repeat(np.moveaxis(table[kinds], 1, -1), width, axis=-1)
 
     size = np.ones(len(case.machines), dtype=np.intp)
     size[used] = slots
     work = Work(
-        plan_h=plan.reshape(len(most), len(case.jobs), len(yards) * one),
+        plan_h=plan.reshape(len(most), len(case.jobs), len(yards) * width),
         need=by_column(need).astype(np.intp),
         rank=by_column(case.rank),
         within_h=np.array([np.inf if j.within_h is None else j.within_h for j in case.jobs]),

@@ -188,8 +188,8 @@ def _by_column(work: Work, yard: Yard) -> tuple[Work, Yard]:
     kinds, _, columns = work.plan_h.shape
 
     def filled(part: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-        given = part if part.ndim == len(shape) else part[..., None]
-        return np.ascontiguousarray(np.broadcast_to(given, shape))
+        whole = part if part.ndim == len(shape) else part[..., None]
+        return np.ascontiguousarray(np.broadcast_to(whole, shape))
 
     return replace(
         work,

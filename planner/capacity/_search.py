@@ -94,7 +94,7 @@ GAP: Final = 0.005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ChosenFleet:
     """A fleet, whether it keeps every deadline, and how many fleets were simulated.
 
     simulated: in full; None where it was only compared.
@@ -122,7 +122,7 @@ class Compared:
 
     case: Case
     full: Case
-    known: dict[tuple[Stock, ...], tuple[float, float]]
+    results: dict[tuple[Stock, ...], tuple[float, float]]
     tell: Tell = silent
 
     def say(self, what: str, share: float) -> None:
@@ -135,7 +135,7 @@ class Compared:
         `limit` is the share of runs that may be late.
         """
         keys = [_in_order(stocks) for stocks in fleets]
-        unknown = [k for k in dict.fromkeys(keys) if k not in self.known]
+        unknown = [k for k in dict.fromkeys(keys) if k not in self.results]
         for begin in range(0, len(unknown), AT_ONCE):
             part = unknown[begin : begin + AT_ONCE]
             for key, simulated in zip(
@@ -143,9 +143,9 @@ class Compared:
             ):
                 # the last month judges lateness only
                 cost = float(spend(simulated).total[:-1].mean())
-                self.known[key] = float(late_in_full(self.full, simulated).max(initial=0.0)), cost
+                self.results[key] = float(late_in_full(self.full, simulated).max(initial=0.0)), cost
         return [(max(late - limit - 1e-12, 0.0), float(f"{cost:.{_DIGITS}g}"), len(k))
-                for k in keys for late, cost in (self.known[k],)]  # fmt: skip
+                for k in keys for late, cost in (self.results[k],)]  # fmt: skip
 
     def best_of(self, fleets: Sequence[tuple[Stock, ...]], limit: float) -> _Best:
         """Return the cheapest fleet in time, else the least late one."""
@@ -200,7 +200,9 @@ def compared_in(case: Case, tell: Tell = silent) -> Compared:
     return Compared(few(case), case, {}, tell)
 
 
-def cheapest(case: Case, fleet: Fleet, horizon: Horizon, fast: Compared | None = None) -> Found:
+def cheapest(
+    case: Case, fleet: Fleet, horizon: Horizon, fast: Compared | None = None
+) -> ChosenFleet:
     """Return the cheapest fleet that keeps every deadline.
 
     Args:
@@ -229,7 +231,7 @@ def first_guess(case: Case, fleet: Fleet, horizon: Horizon) -> tuple[Stock, ...]
 def alternative(
     case: Case, fleet: Fleet, horizon: Horizon, terms: Collection[Term],
     fast: Compared | None = None,
-) -> Found:  # fmt: skip
+) -> ChosenFleet:  # fmt: skip
     """Return the cheapest fleet of owned machines and these terms, whatever the fleet's limits.
 
     It is checked on few months and scenarios only: it is compared with, not advised.
@@ -244,7 +246,7 @@ def alternative(
 
 def _cheapest(
     fleet: Fleet, horizon: Horizon, limits: dict[str, int], fast: Compared, exact: Case
-) -> Found:
+) -> ChosenFleet:
     """Return the cheapest fleet with these limits, confirmed on `exact`."""
     case = fast.full
     there = tuple(s for s in fleet.stocks if _machine(case, s.machine).term == "owned")
@@ -276,7 +278,7 @@ def _cheapest(
             break
         best = larger
     # machines that did not help are not bought
-    return Found(stocks=best if kept else first, keeps=kept, compared=len(fast.known) + n,
+    return ChosenFleet(stocks=best if kept else first, keeps=kept, compared=len(fast.results) + n,
                  simulated=simulated if kept and exact is case else None)  # fmt: skip
 
 
@@ -525,7 +527,7 @@ def _improved(
     allowed = [s for s in begin if _allowed(case, s, limits, fleet)] or [begin[0]]
     now, best = fast.best_of(allowed, late)
     for rounds in range(MOST_ROUNDS):
-        fast.say(_so_far(len(fast.known), now), COMPARING - 0.4 * 0.7**rounds)
+        fast.say(_so_far(len(fast.results), now), COMPARING - 0.4 * 0.7**rounds)
         tried = [s for s in _neighbours(case, best, limits, fleet)
                  if now[0] > 0.0 or _least_cost(case, s) <= now[1]]  # fmt: skip
         then, other = now, best

@@ -36,9 +36,9 @@ from planner.core import (
     Text,
     ahead_of,
     between,
-    given_of_link,
     paragraph,
     percent,
+    texts_of_link,
     with_ends,
 )
 from planner.core.slugs import slugs
@@ -98,7 +98,7 @@ def run_how_long(arguments: argparse.Namespace) -> int:
     if arguments.list:
         words.refuse(arguments.strange)
         return run(arguments.list, store, None, {})
-    question = words.given_of(arguments, [p.name for p in parameters.HOW_LONG])
+    question = words.texts_of(arguments, [p.name for p in parameters.HOW_LONG])
     answer = how_long_answered(store, question)
     words.refuse((*arguments.strange, *answer.problems))
     if answer.result is None:
@@ -123,7 +123,7 @@ def run_curve(arguments: argparse.Namespace) -> int:
     if arguments.list:
         words.refuse(arguments.strange)
         return run(arguments.list, store, None, {})
-    answer = curve_answered(store, words.given_of(arguments, [p.name for p in parameters.CURVE]))
+    answer = curve_answered(store, words.texts_of(arguments, [p.name for p in parameters.CURVE]))
     words.refuse((*arguments.strange, *answer.problems))
     if arguments.json:
         record = curves(answer.chosen, answer.batches, store.sets, answer.query, answer.notes)
@@ -165,7 +165,7 @@ def compare_answer(
         WrongWordsError: names all problems of the question.
     """
     store, catalog = words.open_store(arguments), words.open_catalog(arguments)
-    question = words.given_of(arguments, [p.name for p in COMPARE])
+    question = words.texts_of(arguments, [p.name for p in COMPARE])
     if getattr(arguments, "list", None):
         words.refuse(arguments.strange)
         return run(arguments.list, store, catalog, question)
@@ -200,7 +200,7 @@ def _print_how_long(result: HowLong, target: str) -> None:
 
 def _target_line(note: str, query: str) -> str:
     """Return the note on times to a target, and the command that ranks by them; "" without it."""
-    workload = shlex.quote(given_of_link(query)[1]["workload"][0])
+    workload = shlex.quote(texts_of_link(query)[1]["workload"][0])
     command = Text(
         "python -m planner compare --workload {workload} --goal target", workload=workload
     )

@@ -30,7 +30,7 @@ def run_capacity(arguments: argparse.Namespace) -> int:
     if arguments.list:
         words.refuse(arguments.strange)
         return _list()
-    question = words.given_of(arguments, [p.name for p in parameters.CAPACITY])
+    question = words.texts_of(arguments, [p.name for p in parameters.CAPACITY])
     question["jobs"], wrong = _jobs(question.get("jobs", []))
     words.refuse((*arguments.strange, *wrong))
     store, catalog = words.open_store(arguments), words.open_catalog(arguments)

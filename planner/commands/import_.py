@@ -19,7 +19,7 @@ from planner.importers import (
     Stated,
     commit,
     fact,
-    given_from,
+    files_from,
     header,
     read,
 )
@@ -78,8 +78,8 @@ def run_import(options: argparse.Namespace) -> int:
         return words.WRONG_WORDS
     try:
         source = SOURCES.get(options.source, SOURCES["template"])
-        given = given_from(options.path, source)
-        rows = read(options.source, given, Stated(facts=facts, options=options_of), options.set)
+        files = files_from(options.path, source)
+        rows = read(options.source, files, Stated(facts=facts, options=options_of), options.set)
         terms = {"licence": options.licence}
         address = options.source_url or source.url
         terms |= {"source_url": address} if address else {}
@@ -137,13 +137,17 @@ def _commit(options: argparse.Namespace, rows: Sequence[dict[str, Any]]) -> int:
     }
     recorded("import a set", folder_slug(options.set))
     done = commit(results / folder_slug(options.set), rows, {k: v for k, v in about.items() if v})
-    known = Text(" {stated:,} duplicates are left out.", stated=done.known) if done.known else ""
+    left_out = (
+        Text(" {stated:,} duplicates are left out.", stated=done.duplicates)
+        if done.duplicates
+        else ""
+    )
     sys.stdout.write(
         Text(
             "{new:,} runs are new in {results}.{stated}\n",
             new=done.new,
             results=named(results / folder_slug(options.set)),
-            stated=known,
+            stated=left_out,
         )
     )
     return words.ANSWERED

@@ -40,7 +40,7 @@ def run_explore(arguments: argparse.Namespace) -> int:
     if arguments.list:
         words.refuse(arguments.strange)
         return _list(store, explore_runs(store, catalog))
-    question = words.given_of(arguments, [p.name for p in parameters.EXPLORE])
+    question = words.texts_of(arguments, [p.name for p in parameters.EXPLORE])
     answer = explore_answered(store, catalog, question)
     words.refuse((*arguments.strange, *answer.problems))
     record = explored(answer)
@@ -117,7 +117,7 @@ def add_sql(parser: argparse.ArgumentParser) -> None:
 def run_sql(arguments: argparse.Namespace) -> int:
     """Print the rows of a statement; return the exit code."""
     store = words.open_store(arguments)
-    question = words.given_of(arguments, [p.name for p in parameters.SQL])
+    question = words.texts_of(arguments, [p.name for p in parameters.SQL])
     if arguments.statement is not None:
         question["sql"] = [*question.get("sql", []), arguments.statement]
     question = {"sql": question.get("sql", [])}  # a link of Explore has its chart as well
@@ -166,14 +166,14 @@ def run_export(options: argparse.Namespace) -> int:
         environment["EPOCHWISE_RESULTS"] = str(options.results)
     store = Store(folders_from_environment(words.ROOT, environment))
     store.refresh()
-    found = [s for s in store.sets if s.slug == options.set and not s.withdrawn]
-    if not found:
+    sets = [s for s in store.sets if s.slug == options.set and not s.withdrawn]
+    if not sets:
         names = ", ".join(sorted({s.slug for s in store.sets})[:40])
         words.note(
             Text("There is no result set {set}. Sets: {names}.", set=options.set, names=names)
         )
         return words.REFUSED
-    data = (mllog_zip if options.form == "mllog" else set_zip)(store, found[-1])
+    data = (mllog_zip if options.form == "mllog" else set_zip)(store, sets[-1])
     try:
         written = write_new(options.out, data)
     except OSError as error:
@@ -188,7 +188,7 @@ def run_export(options: argparse.Namespace) -> int:
         [
             Text(
                 "{title} is in {out} ({data:,} bytes).",
-                title=found[-1].title,
+                title=sets[-1].title,
                 out=options.out,
                 data=len(data),
             )

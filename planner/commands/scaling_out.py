@@ -38,7 +38,7 @@ def run_scaling_out(arguments: argparse.Namespace) -> int:
     if arguments.list:
         words.refuse(arguments.strange)
         return _list(store)
-    question = words.given_of(arguments, [p.name for p in parameters.SCALING_OUT])
+    question = words.texts_of(arguments, [p.name for p in parameters.SCALING_OUT])
     answer = scaling_out_answered(store, question, words.open_catalog(arguments))
     words.refuse((*arguments.strange, *answer.problems))
     if answer.answer is None:

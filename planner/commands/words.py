@@ -23,12 +23,12 @@ from planner.core import (
     Parameter,
     Problem,
     Text,
-    given_of_link,
     paragraph,
     plain,
     printable,
     program,
     shown,
+    texts_of_link,
 )
 from planner.store import Store, folders_from_environment
 from planner.store.catalog import own_folder, read_catalog
@@ -136,7 +136,7 @@ def help_of(parameter: Parameter) -> str:
     return " ".join(parts).replace("%", "%%")
 
 
-def given_of(arguments: argparse.Namespace, names: Collection[str]) -> dict[str, list[str]]:
+def texts_of(arguments: argparse.Namespace, names: Collection[str]) -> dict[str, list[str]]:
     """Return the question as texts by name: from --link, then from the options.
 
     Raises:
@@ -145,7 +145,7 @@ def given_of(arguments: argparse.Namespace, names: Collection[str]) -> dict[str,
     question: dict[str, list[str]] = {}
     if arguments.link:
         try:
-            question = given_of_link(arguments.link)[1]
+            question = texts_of_link(arguments.link)[1]
         except ValueError as error:
             raise WrongWordsError(f"--link: {error}") from None
     own = {n: v for n in names if (v := getattr(arguments, f"ask.{n}", None)) is not None}

@@ -209,10 +209,10 @@ def subject(row: Row, display: Display = DOLLARS) -> str:
     if row.machines > 1:
         option = Text("{machines} with {option}", machines=machines(row.machines), option=option)
     if way == "own":
-        one = row.machines == 1
+        is_one = row.machines == 1
         return (
             Text("Using the {option}", option=option)
-            if one
+            if is_one
             else Text("Using {option}", option=option)
         )
     paid = _price(row, display)

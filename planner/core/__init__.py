@@ -86,13 +86,12 @@ from planner.core.limits import (
 from planner.core.parameters import (
     LONGEST_QUERY,
     LONGEST_VALUE,
-    MOST_GIVEN,
+    MOST_QUERY_VALUES,
     MOST_VALUES,
     NEXT_TO_NOTHING,
-    Given,
     Parameter,
     Problem,
-    given_of_link,
+    QueryTexts,
     number_of,
     number_text,
     parsed,
@@ -101,6 +100,7 @@ from planner.core.parameters import (
     read,
     shown,
     text_of,
+    texts_of_link,
     value_of,
     with_current_names,
 )

@@ -19,7 +19,7 @@ from urllib.parse import parse_qs, quote, urlencode, urlsplit
 from planner.core._text import Text
 
 Kind = Literal["text", "whole", "number", "choice", "flag", "date"]
-Given = Mapping[str, Sequence[str]]
+QueryTexts = Mapping[str, Sequence[str]]
 Texts = TypeVar("Texts", bound=Sequence[str])
 
 NEXT_TO_NOTHING: Final = 1e-15
@@ -30,7 +30,7 @@ LEAST_BEGUN: Final = 3
 """Letters and digits that the beginning of a name must have to find it."""
 MOST_VALUES: Final = 60
 """Values of one parameter, as pages read them."""
-MOST_GIVEN: Final = 200
+MOST_QUERY_VALUES: Final = 200
 """Values of all parameters together."""
 LONGEST_QUERY: Final = 8192
 """Letters of a whole query string."""
@@ -110,7 +110,7 @@ def with_current_names(request: Mapping[str, Texts]) -> dict[str, Texts]:
     return former | {n: texts for n, texts in request.items() if n not in FORMER_NAMES}
 
 
-def read(table: Sequence[Parameter], request: Given, ignored: Collection[str] = ()) -> Read:
+def read(table: Sequence[Parameter], request: QueryTexts, ignored: Collection[str] = ()) -> Read:
     """Return values of a table's parameters.
 
     Args:
@@ -159,7 +159,7 @@ def query_of(
     return urlencode(pairs, quote_via=quote)
 
 
-def given_of_link(link: str) -> tuple[str, dict[str, list[str]]]:
+def texts_of_link(link: str) -> tuple[str, dict[str, list[str]]]:
     """Return the last part of a link's path and its parameters; a bare query string is one too.
 
     Raises:
@@ -175,7 +175,7 @@ def given_of_link(link: str) -> tuple[str, dict[str, list[str]]]:
         )
     try:
         parts = urlsplit(link if "?" in link or "://" in link else f"?{link}")
-        texts = parse_qs(parts.query, keep_blank_values=True, max_num_fields=MOST_GIVEN)
+        texts = parse_qs(parts.query, keep_blank_values=True, max_num_fields=MOST_QUERY_VALUES)
     except ValueError as error:
         raise ValueError(
             Text("This is not a readable link ({error}). Copy it again.", error=error)
@@ -409,15 +409,15 @@ def _unknown(name: str, names: Collection[str]) -> Problem:
     return Problem(parameter=name[:80], message=Text("Unknown parameter. {ask}", ask=ask))
 
 
-def _too_much(request: Given) -> list[Problem]:
+def _too_much(request: QueryTexts) -> list[Problem]:
     count = sum(len(texts) for texts in request.values())
-    if count <= MOST_GIVEN:
+    if count <= MOST_QUERY_VALUES:
         return []
     return [
         Problem(
             parameter="",
             message=Text(
-                "{count:,} values. Give {most_given} at most.", count=count, most_given=MOST_GIVEN
+                "{count:,} values. Give {most} at most.", count=count, most=MOST_QUERY_VALUES
             ),
         )
     ]

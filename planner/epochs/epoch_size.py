@@ -127,35 +127,37 @@ def timed_samples(run: Run, data_set: float | None = None) -> float | None:
 
 
 def epoch_size(
-    runs: Sequence[Run], given: float | None = None, stated: Collection[int] | None = None
+    runs: Sequence[Run], entered: float | None = None, stated: Collection[int] | None = None
 ) -> EpochSize:
     """Return the size of an epoch of these runs.
 
     Args:
         runs: runs of one workload; failed ones are ignored.
-        given: the size that the user entered [samples], above 0.
+        entered: the size that the user entered [samples], above 0.
         stated: every `train_samples` of the workload, of any input pattern, so that the size does
             not change with the pattern; default: those of `runs`.
 
     Raises:
-        ValueError: `given` is not a number above 0.
+        ValueError: `entered` is not a number above 0.
     """
     good = [r for r in runs if r.status == "ok"]
     some_state = any(
         timed_samples(r) is not None or (is_speed_only(r) and not r.epochs_measured) for r in good
     )
-    size = _decided(good, given, stated)
+    size = _decided(good, entered, stated)
     speeds = bool(good) and all(map(is_speed_only, good))
-    if given is not None and not some_state and not speeds:
+    if entered is not None and not some_state and not speeds:
         size = replace(size, sentence=paragraph(size.sentence, UNSTATED))
     return replace(size, some_state=some_state)
 
 
-def _decided(good: Sequence[Run], given: float | None, stated: Collection[int] | None) -> EpochSize:
+def _decided(
+    good: Sequence[Run], entered: float | None, stated: Collection[int] | None
+) -> EpochSize:
     public = dataset_size(next((r.dataset for r in good if r.dataset), None))
     checked = None if public is None else public.validation_samples
-    if given is not None:
-        return _given(given, checked)
+    if entered is not None:
+        return _given(entered, checked)
     numbers = {r.train_samples for r in good} if stated is None else set(stated)
     numbers -= {None}
     stand_in = public is not None and any(is_stand_in(r.dataset) for r in good)

@@ -180,12 +180,12 @@ def _check_exponent(node: ast.expr) -> None:
 def _check_call(node: ast.Call) -> None:
     name = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
     if not isinstance(node.func, ast.Name) or name not in FUNCTIONS:
-        known = ", ".join(FUNCTIONS)
+        names = ", ".join(FUNCTIONS)
         raise FormulaError(
             Text(
                 "There is no function {name}. Choose one of {stated}.",
                 name=shown(name),
-                stated=known,
+                stated=names,
             )
         )
     needed = 2 if name in _OF_TWO else 1

@@ -69,15 +69,15 @@ def fits_of(runs: pa.Table, points: Points) -> Fits:
     enough = [g for g, n in zip(groups, sizes, strict=True) if n >= LEAST_BATCHES]
     enough.sort(key=lambda group: -np.unique(points.x[group]).size)
     labels = _labels(runs, points, enough[:MOST_CURVES])
-    found = [
+    fits = [
         _fitted(points, group, label, is_speed=is_speed)
         for group, label in zip(enough[:MOST_CURVES], labels, strict=True)
     ]
-    curves = tuple(f for f in found if isinstance(f, Fitted))
+    curves = tuple(f for f in fits if isinstance(f, Fitted))
     return Fits(
         curves=curves,
         few=len(groups) - len(enough),
-        refused=len(found) - len(curves),
+        refused=len(fits) - len(curves),
         beyond=max(len(enough) - MOST_CURVES, 0),
     )
 

@@ -97,10 +97,10 @@ def pivot_of(
 
 
 def _over(codes: Indices, values: Floats, size: int, compute: Callable[[Floats], float]) -> Floats:
-    found = np.full(size, np.nan)
+    values_of = np.full(size, np.nan)
     for place, group in _grouped(codes, values):
-        found[place] = compute(group)
-    return found
+        values_of[place] = compute(group)
+    return values_of
 
 
 def _grouped(codes: Indices, values: Floats) -> list[tuple[int, Floats]]:

@@ -336,22 +336,22 @@ def _brushed(
 ) -> Mask:
     if not question.brush:
         return np.zeros(x.shape, dtype=np.bool_)
-    found = _inside(question, question.brush, x, y)
+    inside = _inside(question, question.brush, x, y)
     if facet is not None and question.brush_in:
-        found &= facet.codes == _place(facet.labels, question.brush_in)
+        inside &= facet.codes == _place(facet.labels, question.brush_in)
     if colour is not None:
         for name in question.hidden:
-            found &= colour.codes != (-1 if name == NOT_STATED else _place(colour.labels, name))
-    return found
+            inside &= colour.codes != (-1 if name == NOT_STATED else _place(colour.labels, name))
+    return inside
 
 
 def _hidden(symbol: Category | None, names: Sequence[str], drawn: Mask) -> Mask:
     """Return which runs have one of these symbols."""
-    found = np.zeros(drawn.shape, dtype=np.bool_)
+    hidden = np.zeros(drawn.shape, dtype=np.bool_)
     if symbol is not None:
         for name in names:
-            found |= symbol.codes == (-1 if name == NOT_STATED else _place(symbol.labels, name))
-    return found
+            hidden |= symbol.codes == (-1 if name == NOT_STATED else _place(symbol.labels, name))
+    return hidden
 
 
 def _place(labels: Sequence[str], name: str) -> int:
@@ -509,5 +509,5 @@ def chosen_runs(runs: pa.Table, filters: Filters) -> Mask:
 
 def _among(column: pa.ChunkedArray, values: Sequence[str]) -> Mask:
     texts = pa.compute.cast(column, pa.string())
-    found = pa.compute.is_in(texts, value_set=pa.array(list(values), pa.string()))
-    return np.asarray(found.to_numpy(), dtype=np.bool_)
+    is_in = pa.compute.is_in(texts, value_set=pa.array(list(values), pa.string()))
+    return np.asarray(is_in.to_numpy(), dtype=np.bool_)

@@ -95,8 +95,8 @@ def facts_of(rows: Sequence[Mapping[str, Any]]) -> tuple[Fact, ...]:
 
 def provenance_of(rows: Sequence[Mapping[str, Any]]) -> tuple[Fact, ...]:
     """Return the provenance of some runs."""
-    found = ((title, tuple(row.get(name) for row in rows)) for title, name in PROVENANCE)
-    return tuple(_fact(title, "", cells) for title, cells in found if any(cells))
+    facts = ((title, tuple(row.get(name) for row in rows)) for title, name in PROVENANCE)
+    return tuple(_fact(title, "", cells) for title, cells in facts if any(cells))
 
 
 _OF_PAIRS: Final = (
@@ -139,17 +139,17 @@ def fastest_runs(runs: pa.Table, pairs: Sequence[tuple[str, str]]) -> list[dict[
     Where no run of a pair states it, the one with the shortest step counts, else its first.
     """
     speed, step = numbers_of(runs, "samples_per_s"), numbers_of(runs, "step_time_s")
-    found: list[dict[str, Any]] = []
+    fastest: list[dict[str, Any]] = []
     for workload, system in pairs:
         mask = chosen_runs(runs, {"workload": [workload], "system": [system], "status": ["ok"]})
         rows = np.flatnonzero(mask)
         if not rows.size:
-            found.append({})
+            fastest.append({})
             continue
         order = np.lexsort((np.nan_to_num(step[rows], nan=np.inf),
                             -np.nan_to_num(speed[rows], nan=-np.inf)))  # fmt: skip
-        found.append(runs.slice(int(rows[order[0]]), 1).to_pylist()[0])
-    return found
+        fastest.append(runs.slice(int(rows[order[0]]), 1).to_pylist()[0])
+    return fastest
 
 
 def _end(values: Floats, end: str) -> float | None:

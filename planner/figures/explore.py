@@ -648,8 +648,8 @@ def selected(
         log: logarithmic axes where all values are above 0; never for bars' heights or names.
     """
     drawing = Drawing(theme)
-    for one in series:
-        _draw(drawing, one, form, titles)
+    for each in series:
+        _draw(drawing, each, form, titles)
     names = any(not isinstance(s.x, np.ndarray) for s in series)
     drawing.x = {"title": escape(titles[0])}
     if names:
@@ -665,17 +665,22 @@ def selected(
     return drawing.figure()
 
 
-def _draw(drawing: Drawing, one: Series, form: Form, titles: tuple[str, str]) -> None:
+def _draw(drawing: Drawing, series: Series, form: Form, titles: tuple[str, str]) -> None:
     x = (
-        one.x
-        if isinstance(one.x, np.ndarray)
-        else [escape(_short(name, _LONGEST_PLACE)) for name in one.x]
+        series.x
+        if isinstance(series.x, np.ndarray)
+        else [escape(_short(name, _LONGEST_PLACE)) for name in series.x]
     )
-    colour = drawing.theme.colour(one.slot)
-    hover = f"%{{x}}<br>{escape(titles[1])}: %{{y:,.4~g}}<extra>{escape(one.label)}</extra>"
-    trace: dict[str, Any] = {"x": x, "y": one.y, "name": escape(one.label), "hovertemplate": hover}
+    colour = drawing.theme.colour(series.slot)
+    hover = f"%{{x}}<br>{escape(titles[1])}: %{{y:,.4~g}}<extra>{escape(series.label)}</extra>"
+    trace: dict[str, Any] = {
+        "x": x,
+        "y": series.y,
+        "name": escape(series.label),
+        "hovertemplate": hover,
+    }
     if form == "bars":
-        drawing.bars(trace.pop("x"), trace.pop("y"), slot=one.slot, **trace)
+        drawing.bars(trace.pop("x"), trace.pop("y"), slot=series.slot, **trace)
         return
     marker = {"color": colour, "size": 7, "opacity": 0.8}
     mode = "lines+markers" if form == "lines" else "markers"

@@ -589,9 +589,9 @@ def shaded(hue: str, shade: int, text: str, background: str) -> str:
     return mixed(hue, text, _DARKER * shade * 0.75)
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(first: str, other: str) -> float:
     """Return the contrast of two colours by WCAG 2.2, from 1 to 21."""
-    dark, light = sorted((_luminance(one), _luminance(other)))
+    dark, light = sorted((_luminance(first), _luminance(other)))
     return (light + 0.05) / (dark + 0.05)
 
 

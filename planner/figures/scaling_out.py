@@ -277,7 +277,7 @@ def _devices_axis(lines: Sequence[CountLine]) -> dict[str, Any]:
 
 def _seconds(values: Sequence[Floats]) -> dict[str, Any]:
     """Return a logarithmic axis of seconds with ticks of its own."""
-    known = np.concatenate([v[np.isfinite(v) & (v > 0)] for v in values] or [np.ones(1)])
-    known = known if known.size else np.ones(1)
+    shown = np.concatenate([v[np.isfinite(v) & (v > 0)] for v in values] or [np.ones(1)])
+    shown = shown if shown.size else np.ones(1)
     axis = {"title": "step time (s)", "type": "log"}
-    return axis | log_ticks(float(known.min()), float(known.max()))
+    return axis | log_ticks(float(shown.min()), float(shown.max()))

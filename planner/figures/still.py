@@ -102,18 +102,18 @@ def svg(chart: ChartSpec, alt: str) -> Markup:
 # -- axes ------------------------------------------------------------------------------------------
 
 
-def _axis(given: dict[str, Any], traces: Sequence[dict[str, Any]], name: str,
+def _axis(stated: dict[str, Any], traces: Sequence[dict[str, Any]], name: str,
           ends: tuple[float, float]) -> _Axis:  # fmt: skip
     values = [v for t in traces for v in t.get(name, ()) if v is not None]
     names: tuple[str, ...] = ()
-    if given.get("type") == "category" or any(isinstance(v, str) for v in values):
+    if stated.get("type") == "category" or any(isinstance(v, str) for v in values):
         names = tuple(dict.fromkeys(map(str, values)))
-    log = given.get("type") == "log"
-    title = given.get("title") or ""
+    log = stated.get("type") == "log"
+    title = stated.get("title") or ""
     bare = _Axis(low=0.0, high=1.0, begin=ends[0], end=ends[1], log=log, names=names)
-    low, high = _range(given, bare, traces, name)
-    form, suffix = str(given.get("tickformat", "")), str(given.get("ticksuffix", ""))
-    ticks = _ticks(given, (low, high), bare, form)
+    low, high = _range(stated, bare, traces, name)
+    form, suffix = str(stated.get("tickformat", "")), str(stated.get("ticksuffix", ""))
+    ticks = _ticks(stated, (low, high), bare, form)
     return _Axis(
         low=low, high=high, begin=ends[0], end=ends[1], log=log, names=names, form=form,
         suffix=suffix, ticks=tuple((at, f"{text}{suffix}") for at, text in ticks),
@@ -122,11 +122,11 @@ def _axis(given: dict[str, Any], traces: Sequence[dict[str, Any]], name: str,
 
 
 def _range(
-    given: dict[str, Any], axis: _Axis, traces: Sequence[dict[str, Any]], name: str
+    stated: dict[str, Any], axis: _Axis, traces: Sequence[dict[str, Any]], name: str
 ) -> tuple[float, float]:
     """Return both ends of an axis: as given, or around its values with some room."""
-    if given.get("range"):
-        low, high = (float(end) for end in given["range"])
+    if stated.get("range"):
+        low, high = (float(end) for end in stated["range"])
         return low, high if high != low else low + 1.0
     if axis.names:
         return -0.5, len(axis.names) - 0.5
@@ -136,7 +136,7 @@ def _range(
         high = max([high, *_stacked(traces)])
         low = min(low, 0.0)
     room = 0.05 * (high - low) or 0.5
-    if given.get("rangemode") == "tozero" and low >= 0.0 and not axis.log:
+    if stated.get("rangemode") == "tozero" and low >= 0.0 and not axis.log:
         return 0.0, high + room
     return (low if low == 0.0 and not axis.log else low - room), high + room
 
@@ -163,13 +163,13 @@ def _reached(trace: dict[str, Any], axis: _Axis, name: str) -> Iterator[float]:
 
 
 def _ticks(
-    given: dict[str, Any], ends: tuple[float, float], axis: _Axis, form: str
+    stated: dict[str, Any], ends: tuple[float, float], axis: _Axis, form: str
 ) -> list[tuple[float, str]]:
     """Return place and label of each tick."""
     if axis.names:
         return list(enumerate(axis.names))
     low, high = min(ends), max(ends)
-    values = given.get("tickvals")
+    values = stated.get("tickvals")
     if values is None and axis.log:
         made = log_ticks(10.0**low, 10.0**high)
         values, texts = made["tickvals"], made["ticktext"]
@@ -177,10 +177,10 @@ def _ticks(
         values = _even(low, high)
         texts = [_number(v, form) for v in values]
     else:
-        texts = given.get("ticktext") or [_number(float(v), form) for v in values]
+        texts = stated.get("ticktext") or [_number(float(v), form) for v in values]
     placed = [(axis.number(v), _words(str(t))) for v, t in zip(values, texts, strict=True)]
     inside = [(at, text) for at, text in placed if low - 1e-9 <= at <= high + 1e-9]
-    every = 1 if given.get("ticktext") else max(1, math.ceil(len(inside) / (2 * _MOST_TICKS)))
+    every = 1 if stated.get("ticktext") else max(1, math.ceil(len(inside) / (2 * _MOST_TICKS)))
     return inside[::every]
 
 

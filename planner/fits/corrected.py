@@ -84,7 +84,7 @@ STEP_TIMES: Final = Process()
 class CorrectedLines:
     """Lines and the process of their residuals, for g groups of at most n different x.
 
-    `known` (g, n) marks places that hold an x, the rest is padding; `log_x` (g, n) are their
+    `is_point` (g, n) marks places that hold an x, the rest is padding; `log_x` (g, n) are their
     logarithms. `inverse` (g, n, n) is that of their covariance, `weight` (g, n) its product with
     the logarithms of measured over line, and `scale` (g,) how much larger than expected these are
     (a variance; the prior says 1). `bends` (g,) marks groups that are corrected at all, `above`
@@ -92,7 +92,7 @@ class CorrectedLines:
     """
 
     lines: Lines
-    known: NDArray[np.bool_]
+    is_point: NDArray[np.bool_]
     log_x: Floats
     inverse: Floats
     weight: Floats
@@ -132,17 +132,17 @@ def corrected(
     where = _distinct(numbers, xs, np.nan_to_num(residual))
     sizes = np.bincount(where.group, minlength=lines.n.size)
     bends = (sizes >= LEAST) & (sizes <= MOST) & lines.determined
-    known, log_x, log_ratio, nugget = _padded(where, bends, process.nugget)
+    is_point, log_x, log_ratio, nugget = _padded(where, bends, process.nugget)
     covariance = process.covariance(log_x[:, :, None] - log_x[:, None, :])
-    covariance *= known[:, :, None] & known[:, None, :]
-    covariance += np.eye(known.shape[1]) * nugget[:, None, :]
+    covariance *= is_point[:, :, None] & is_point[:, None, :]
+    covariance += np.eye(is_point.shape[1]) * nugget[:, None, :]
     inverse: Floats = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
     weight = np.einsum("gij,gj->gi", inverse, log_ratio)
     repeats = np.bincount(where.group, where.squares, minlength=lines.n.size) / process.nugget**2
     misfit = np.einsum("gi,gi->g", weight, log_ratio) + repeats
     return CorrectedLines(
         lines=lines,
-        known=known,
+        is_point=is_point,
         log_x=log_x,
         inverse=inverse,
         weight=weight,
@@ -159,7 +159,7 @@ def never_corrected(lines: Lines) -> CorrectedLines:
     nothing = np.empty((groups, 0))
     return CorrectedLines(
         lines=lines,
-        known=nothing > 0.0,
+        is_point=nothing > 0.0,
         log_x=nothing,
         inverse=np.empty((groups, 0, 0)),
         weight=nothing,
@@ -206,7 +206,9 @@ def predict_corrected(
     line, plain = log_half_width(lines, xs, level, name=name)
     share = np.clip(gone - octaves_outside(lines, xs), 0.0, 1.0)
     share = np.where(fit.bends[numbers], share, 0.0)
-    toward = fit.process.covariance(np.log(xs)[:, None] - fit.log_x[numbers]) * fit.known[numbers]
+    toward = (
+        fit.process.covariance(np.log(xs)[:, None] - fit.log_x[numbers]) * fit.is_point[numbers]
+    )
     mid = line * np.exp(share * (toward * fit.weight[numbers]).sum(axis=1))
     explained = np.einsum("ai,aij,aj->a", toward, fit.inverse[numbers], toward)
     bent = _half_width(fit.process, lines, xs, (explained, fit.scale[numbers]), level)
@@ -234,13 +236,13 @@ def _last_above(
 
 
 def _half_width(
-    process: Process, lines: Lines, x: Floats, known: tuple[Floats, Floats], level: float
+    process: Process, lines: Lines, x: Floats, scaled: tuple[Floats, Floats], level: float
 ) -> Floats:
     """Return half-width of the corrected interval in the logarithm.
 
-    `known` is explained and scale.
+    `scaled` is explained and scale.
     """
-    explained, scale = known
+    explained, scale = scaled
     of_line = lines.var_intercept + x * (2.0 * lines.cov + x * lines.var_slope)
     relative = np.maximum(of_line, 0.0) / (lines.intercept + lines.slope * x) ** 2
     unit = process.amplitude**2 - explained + process.nugget**2 * (1.0 + relative)
@@ -287,10 +289,10 @@ def _padded(
     count = np.bincount(group, minlength=bends.size)
     place = np.arange(group.size) - np.repeat(np.cumsum(count) - count, count)
     shape = bends.size, int(count.max())
-    known = np.zeros(shape, dtype=np.bool_)
+    is_point = np.zeros(shape, dtype=np.bool_)
     log_x, values, nugget = np.zeros(shape), np.zeros(shape), np.ones(shape)
-    known[group, place] = True
+    is_point[group, place] = True
     log_x[group, place] = np.log(points.x[used])
     values[group, place] = points.mean[used]
     nugget[group, place] = one_nugget**2 / points.count[used]
-    return known, log_x, values, nugget
+    return is_point, log_x, values, nugget

@@ -18,7 +18,7 @@ from typing import Any, Final
 from planner.apart import Pipes, ended, started
 from planner.core import Text
 from planner.importers import _child as child
-from planner.importers.formats import Given, SourceError, Stated
+from planner.importers.formats import SourceError, SourceFiles, Stated
 from planner.runs import BY_NAME, TIME
 
 WALL_S: Final = 30.0
@@ -45,7 +45,7 @@ class Reader:
         self._process: subprocess.Popen[bytes] | None = None
 
     def read(
-        self, source: str, given: Given, stated: Stated, result_set: str
+        self, source: str, files: SourceFiles, stated: Stated, result_set: str
     ) -> list[dict[str, Any]]:
         """Return the rows of a file.
 
@@ -53,18 +53,18 @@ class Reader:
             SourceError: it is not taken, or reading it took too much time or memory.
         """
         if not self._lock.acquire(timeout=WAIT_S):
-            raise SourceError(given.name, [_BUSY])
+            raise SourceError(files.name, [_BUSY])
         try:
-            head = self._ask(source, given, stated, result_set)
+            head = self._ask(source, files, stated, result_set)
         except (OSError, EOFError, ValueError):
             ended(self._process)
             self._process = None
-            raise SourceError(given.name, [_ENDED]) from None
+            raise SourceError(files.name, [_ENDED]) from None
         finally:
             self._lock.release()
         if problems := head.get("problems"):
             unknown = [str(name) for name in head.get("unknown", ())]
-            raise SourceError(given.name, [str(p) for p in problems], unknown)
+            raise SourceError(files.name, [str(p) for p in problems], unknown)
         return list(head["rows"])
 
     def end(self) -> None:
@@ -73,13 +73,15 @@ class Reader:
             ended(self._process)
             self._process = None
 
-    def _ask(self, source: str, given: Given, stated: Stated, result_set: str) -> Mapping[str, Any]:
+    def _ask(
+        self, source: str, files: SourceFiles, stated: Stated, result_set: str
+    ) -> Mapping[str, Any]:
         question = {
-            "source": source, "name": given.name, "files": list(given.files),
+            "source": source, "name": files.name, "files": list(files.data),
             "facts": dict(stated.facts), "options": dict(stated.options), "set": result_set,
         }  # fmt: skip
         pipes = self._ready()
-        pipes.send(json.dumps(question).encode(), *given.files.values())
+        pipes.send(json.dumps(question).encode(), *files.data.values())
         head = json.loads(pipes.receive(WALL_S))
         if not isinstance(head, dict) or not ("rows" in head or "problems" in head):
             raise ValueError("no answer of ours")
@@ -108,10 +110,10 @@ def _with_times(row: Mapping[str, Any]) -> dict[str, Any]:
 _READER: Final = Reader()
 
 
-def read(source: str, given: Given, stated: Stated, result_set: str) -> list[dict[str, Any]]:
+def read(source: str, files: SourceFiles, stated: Stated, result_set: str) -> list[dict[str, Any]]:
     """Return the rows of a file, complete but for what the store adds, read in a process apart.
 
     Raises:
         SourceError: the source is unknown, the file is wrong, or a fact is missing; all problems.
     """
-    return _READER.read(source, given, stated, result_set)
+    return _READER.read(source, files, stated, result_set)

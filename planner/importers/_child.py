@@ -53,7 +53,7 @@ def _warm() -> None:
 
     import pyarrow as pa
 
-    from planner.importers.formats import Given, Stated
+    from planner.importers.formats import SourceFiles, Stated
     from planner.importers.formats.benchmarks.published_table import warm
     from planner.store.sealed.commit import write_parquet
 
@@ -61,26 +61,26 @@ def _warm() -> None:
     sink = io.BytesIO()
     write_parquet(sink, pa.table({"a": ["b"], "n": [1]}), "{}")
     for name, data in (("a.parquet", sink.getvalue()), ("a.csv", b"a\nb\n"), ("a.csv", b"\xff")):
-        _rows("template", Given(name=name, files={name: data}), Stated(), "a")
+        _rows("template", SourceFiles(name=name, data={name: data}), Stated(), "a")
 
 
 def _answered(question: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
     from planner.apart import no_more_than
-    from planner.importers.formats import Given, Stated
+    from planner.importers.formats import SourceFiles, Stated
 
-    given = Given(name=question["name"], files=files)
+    source_files = SourceFiles(name=question["name"], data=files)
     stated = Stated(facts=question["facts"], options=question["options"])
     no_more_than(seconds=SECONDS, memory_bytes=MEMORY_BYTES)
-    return json.dumps(_rows(question["source"], given, stated, question["set"])).encode()
+    return json.dumps(_rows(question["source"], source_files, stated, question["set"])).encode()
 
 
-def _rows(source: str, given: Any, stated: Any, result_set: str) -> dict[str, Any]:  # noqa: ANN401
+def _rows(source: str, files: Any, stated: Any, result_set: str) -> dict[str, Any]:  # noqa: ANN401
     from planner.core import Text
     from planner.importers._sources import rows_of
     from planner.importers.formats import SourceError
 
     try:
-        return {"rows": rows_of(source, given, stated, result_set)}
+        return {"rows": rows_of(source, files, stated, result_set)}
     except SourceError as error:
         return {"problems": error.problems, "unknown": error.unknown}
     except MemoryError:

@@ -15,11 +15,11 @@ from planner.store.sealed.result_set import NAME, UNOFFICIAL, set_text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """What a commit did: `known` runs were there with the same numbers."""
+    """What a commit did: `duplicates` runs were there with the same numbers."""
 
     path: Path | None
     new: int
-    known: int
+    duplicates: int
 
 
 def commit(folder: Path, rows: Sequence[Mapping[str, Any]], about: Mapping[str, str]) -> Imported:
@@ -40,4 +40,4 @@ def commit(folder: Path, rows: Sequence[Mapping[str, Any]], about: Mapping[str, 
     if fresh:
         path = commit_table(folder, compact_name([ids[at] for at in fresh]), table.take(fresh))
         write_once(folder / NAME, set_text({**about, "standing": UNOFFICIAL}))
-    return Imported(path=path, new=len(fresh), known=len(ids) - len(fresh))
+    return Imported(path=path, new=len(fresh), duplicates=len(ids) - len(fresh))

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Final
 
 from planner.core import Text
-from planner.importers.formats import Given, Source, SourceError
+from planner.importers.formats import Source, SourceError, SourceFiles
 
 MOST_FILES: Final = 5_000
 """Files of a folder that are read together."""
 MOST_FOLDER_BYTES: Final = 200_000_000
 
 
-def given_from(path: Path, source: Source) -> Given:
+def files_from(path: Path, source: Source) -> SourceFiles:
     """Return the file, with those that belong to it, or the files of a folder.
 
     Raises:
@@ -23,14 +23,16 @@ def given_from(path: Path, source: Source) -> Given:
     if not path.is_dir():
         beside = [path.with_suffix(ending) for ending in source.beside]
         paths = [path, *(p for p in beside if p != path and p.is_file())]
-        return Given(name=path.name, files={p.name: _bytes(p, source.most_bytes) for p in paths})
+        return SourceFiles(
+            name=path.name, data={p.name: _bytes(p, source.most_bytes) for p in paths}
+        )
     if not source.endings:
         raise SourceError(path.name, ["it is a folder. Give a file."])
-    found = sorted(
+    all_paths = sorted(
         p for p in path.rglob("*") if p.name.lower().endswith(source.endings) and p.is_file()
     )
     files, size = dict[str, bytes](), 0
-    for each in found:
+    for each in all_paths:
         files[str(each.relative_to(path))] = data = _bytes(each, source.most_bytes)
         size += len(data)
         if len(files) > MOST_FILES or size > MOST_FOLDER_BYTES:
@@ -45,7 +47,7 @@ def given_from(path: Path, source: Source) -> Given:
         raise SourceError(
             path.name, [Text("it has no file that ends in {endings}.", endings=endings)]
         )
-    return Given(name=path.name, files=files)
+    return SourceFiles(name=path.name, data=files)
 
 
 def _bytes(path: Path, most: int) -> bytes:

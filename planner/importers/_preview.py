@@ -52,19 +52,19 @@ def located(problem: str) -> Located:
 class Preview:
     """Rows as they would be written, and what they change in a set.
 
-    `known` runs are there with the same numbers. `flags` has a sentence per suspect run, by its
+    `duplicates` are there with the same numbers. `flags` has a sentence per suspect run, by its
     place in `rows`. With `problems`, nothing can be written.
     """
 
     rows: tuple[Mapping[str, Any], ...] = ()
-    known: frozenset[int] = frozenset()
+    duplicates: frozenset[int] = frozenset()
     flags: Mapping[int, str] | None = None
     problems: tuple[Located, ...] = ()
 
     @property
     def new(self) -> int:
         """Runs that would be added."""
-        return len(self.rows) - len(self.known)
+        return len(self.rows) - len(self.duplicates)
 
 
 def refused(error: SourceError | RecordError) -> Preview:
@@ -106,7 +106,7 @@ def preview(
     flags = by_run(suspects(_checked(table, beside)))
     return Preview(
         rows=tuple(complete(row) for row in rows),
-        known=frozenset(place[run] for run in there if run in place),
+        duplicates=frozenset(place[run] for run in there if run in place),
         flags={
             place[run]: "; ".join(f.evidence for f in own)
             for run, own in flags.items()

@@ -11,10 +11,10 @@ from typing import Any, Final
 from planner.core import Text
 from planner.core.slugs import folder_slug
 from planner.importers.formats import (
-    Given,
     Row,
     Source,
     SourceError,
+    SourceFiles,
     Stated,
 )
 from planner.importers.formats.benchmarks import (
@@ -68,22 +68,24 @@ _CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 def guess(names: Sequence[str]) -> str | None:
     """Return the source whose files have such names; None where none or several have."""
-    found = [
+    names_of = [
         source.name
         for source in SOURCES.values()
         if source.named and any(re.fullmatch(source.named, name) for name in names)
     ]
-    return found[0] if len(found) == 1 else None
+    return names_of[0] if len(names_of) == 1 else None
 
 
-def rows_of(source: str, given: Given, stated: Stated, result_set: str) -> list[dict[str, Any]]:
+def rows_of(
+    source: str, files: SourceFiles, stated: Stated, result_set: str
+) -> list[dict[str, Any]]:
     """Return the rows of a file, complete but for what the store adds.
 
     Raises:
         SourceError: the source is unknown, the file is wrong, or a fact is missing; all problems.
     """
-    known = SOURCES.get(source)
-    if known is None:
+    registered = SOURCES.get(source)
+    if registered is None:
         close = difflib.get_close_matches(source, SOURCES, 1)
         hint = (
             Text("Did you mean {close}?", close=close[0])
@@ -91,22 +93,22 @@ def rows_of(source: str, given: Given, stated: Stated, result_set: str) -> list[
             else Text("Choose from: {sources}.", sources=", ".join(SOURCES))
         )
         raise SourceError(
-            given.name, [Text("source {source}: is unknown. {hint}", source=source, hint=hint)]
+            files.name, [Text("source {source}: is unknown. {hint}", source=source, hint=hint)]
         )
     problems: list[str] = [
         Text(
             "option {name}: is unknown. {stated} has: {options}.",
             name=name,
-            stated=known.name,
-            options=", ".join(known.options) or "none",
+            stated=registered.name,
+            options=", ".join(registered.options) or "none",
         )
         for name in stated.options
-        if name not in known.options
+        if name not in registered.options
     ]
     rows: list[Row] = []
     unknown: tuple[str, ...] = ()
     try:
-        rows = list(known.read(given, stated))
+        rows = list(registered.read(files, stated))
     except SourceError as error:
         problems += error.problems
         unknown = error.unknown
@@ -120,10 +122,10 @@ def rows_of(source: str, given: Given, stated: Stated, result_set: str) -> list[
                 "run {number}, {name}: has the control character U+{code:04X}. Remove it.",
                 number=number,
                 name=name,
-                code=ord(found[0]),
+                code=ord(match[0]),
             )
             for name, value in in_file.items()
-            if isinstance(value, str) and (found := _CONTROL.search(value))
+            if isinstance(value, str) and (match := _CONTROL.search(value))
         ]
         problems += [
             Text(
@@ -138,20 +140,20 @@ def rows_of(source: str, given: Given, stated: Stated, result_set: str) -> list[
             if name in in_file and in_file[name] != value
         ]
         merged = {
-            "basis": known.basis, "mode": "training", "status": "ok",
+            "basis": registered.basis, "mode": "training", "status": "ok",
             **stated.facts, **in_file, "result_set": folder_slug(result_set),
         }  # fmt: skip
         counts = ["number_of_nodes"]
-        counts += ["accelerators_per_node"] if known.basis == "measured" else []
+        counts += ["accelerators_per_node"] if registered.basis == "measured" else []
         for name in counts:
-            if name not in known.needs:
+            if name not in registered.needs:
                 merged.setdefault(name, 1)
         whole.append(merged)
-    missing = [n for n in known.needs if rows and any(n not in row for row in whole)]
+    missing = [n for n in registered.needs if rows and any(n not in row for row in whole)]
     problems += [
         Text("{name}: is not in the file. State it: --fact {name}=...", name=name)
         for name in missing
     ]
     if problems:
-        raise SourceError(given.name, problems, unknown)
+        raise SourceError(files.name, problems, unknown)
     return whole

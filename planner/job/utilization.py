@@ -84,7 +84,7 @@ def shares(rows: Iterable[Mapping[str, Any]], catalog: Catalog) -> list[float | 
     None where neither is known. Arguments as `utilizations`, with `stated_mfu`.
     """
     peaks: dict[tuple[Any, ...], float | None] = {}
-    found: list[float | None] = []
+    values: list[float | None] = []
     for row in rows:
         share, speed = row.get("stated_mfu"), _flops_per_s(row)
         if share is None and speed:
@@ -93,8 +93,8 @@ def shares(rows: Iterable[Mapping[str, Any]], catalog: Catalog) -> list[float | 
                 peaks[card] = _sold(row, catalog)[1]
             peak = peaks[card]
             share = speed / peak if peak and speed <= peak else None
-        found.append(share)
-    return found
+        values.append(share)
+    return values
 
 
 def _flops_per_s(row: Mapping[str, Any]) -> float | None:

@@ -487,10 +487,10 @@ def _clean(text: str) -> str:
 def _variant(alike: Sequence[Accelerator], words: Words, memory_gb: float | None) -> Accelerator:
     """Return the variant of the stated form and memory."""
 
-    def rank(known: Accelerator) -> tuple[bool, bool, int, float]:
-        name = words_of(known.id) | words_of(known.name)
+    def rank(variant: Accelerator) -> tuple[bool, bool, int, float]:
+        name = words_of(variant.id) | words_of(variant.name)
         stated = [form for form in FORMS if form in words][-1:]
-        size = (known.memory_bytes or 0.0) / 1e9
+        size = (variant.memory_bytes or 0.0) / 1e9
         other = memory_gb is None or abs(size / memory_gb - 1.0) > CLOSE
         form = next((i for i, form in enumerate(FORMS) if form in name), 0)
         return not any(form in name for form in stated), other, form, size

@@ -272,8 +272,8 @@ def _figure(chart: Chart) -> str:
     return section(chart.title, f"<figure>{picture}</figure>")
 
 
-def _table(one: Table) -> str:
-    return section(one.title, _rows(one.rows, one.caption))
+def _table(table: Table) -> str:
+    return section(table.title, _rows(table.rows, table.caption))
 
 
 def _rows(records: Sequence[Mapping[str, object]], caption: str) -> str:

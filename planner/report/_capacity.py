@@ -239,10 +239,10 @@ def short(name: str) -> str:
 def months(answer: CapacityAnswer, theme: Theme) -> ChartSpec:
     """Return the work of each month, by machine."""
     labels = list(dict.fromkeys(label for m in answer.months for label in m.busy))
-    known = {s.machine.label: s.machine for s in answer.stocks}
-    labels.sort(key=lambda label: _place(known.get(label)))
+    by_label = {s.machine.label: s.machine for s in answer.stocks}
+    labels.sort(key=lambda label: _place(by_label.get(label)))
     parts = [
-        (_named(label, known.get(label)),
+        (_named(label, by_label.get(label)),
          np.array([m.busy.get(label, 0.0) for m in answer.months]), n % len(LIGHT))
         for n, label in enumerate(labels)
         if any(m.busy.get(label, 0.0) > 0.0 for m in answer.months)

@@ -78,10 +78,10 @@ def crossover(driver: Law, workers: Law) -> Estimate | Refusal:
         The batch with its interval, or a `Refusal`: they are faster or slower at every batch, the
         interval is too wide, or the runs determine no straight line.
     """
-    found = _crossover(driver, workers)
-    if isinstance(found, Refusal) or not np.isfinite(float(found.low)):
-        return found  # a published law has no interval
-    return TOO_WIDE if float(found.high) > WIDE * float(found.low) else found
+    batch = _crossover(driver, workers)
+    if isinstance(batch, Refusal) or not np.isfinite(float(batch.low)):
+        return batch  # a published law has no interval
+    return TOO_WIDE if float(batch.high) > WIDE * float(batch.low) else batch
 
 
 def _crossover(driver: Law, workers: Law) -> Estimate | Refusal:

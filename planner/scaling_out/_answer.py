@@ -273,8 +273,8 @@ def _batches(series: Series, hold: Hold) -> tuple[float, ...]:
     counts: dict[float, set[int]] = {}
     for point in series.points:
         counts.setdefault(point.batch / point.devices, set()).add(point.devices)
-    most = max(len(found) for found in counts.values())
-    return tuple(sorted(b for b, found in counts.items() if len(found) == most)[-MOST_BATCHES:])
+    most = max(len(devices) for devices in counts.values())
+    return tuple(sorted(b for b, devices in counts.items() if len(devices) == most)[-MOST_BATCHES:])
 
 
 def _counts(series: Series, question: Question) -> tuple[int, ...]:
@@ -377,12 +377,12 @@ def _missed_by(
 
 def outside(answer: Answer) -> tuple[Outside, ...]:
     """Return the measured steps that their fit misses, the farthest first."""
-    found = [
+    missed = [
         Outside(row=row, seen_s=median(row.measured_s), fit=fit)
         for row in answer.rows
         if (fit := _missed_by(answer.series, row.batch, row.devices, row.measured_s)) is not None
     ]
-    return tuple(sorted(found, key=lambda o: -o.factor))
+    return tuple(sorted(missed, key=lambda o: -o.factor))
 
 
 def _measured(steps_s: tuple[float, ...]) -> Estimate:
@@ -491,14 +491,14 @@ def _crossings(
 ) -> list[Crossing]:
     """Return the crossover of every larger count with the smallest, then with the driver."""
     base = series.base
-    found = [
+    crossings = [
         _crossing(series, series, n, base, (law_at(n), law_at(base))) for n in counts if n > base
     ]
     if driver is not None:
         most = driver.counts[-1]
         theirs = driver.at(most)
-        found += [_crossing(series, driver, n, most, (law_at(n), theirs)) for n in counts]
-    return found
+        crossings += [_crossing(series, driver, n, most, (law_at(n), theirs)) for n in counts]
+    return crossings
 
 
 def _crossing(

@@ -33,12 +33,12 @@ def sentences(answer: Answer) -> list[str]:
 
 def best_of(answer: Answer) -> CountAnswer | None:
     """Return the fastest measured count at the headline's batch; None without an answer."""
-    known = [
+    estimated = [
         r
         for r in answer.shown
         if isinstance(r.speed, Estimate) and r.devices in answer.series.counts
     ]
-    return max(known, key=lambda r: float(r.speed.value), default=None)  # type: ignore[union-attr]
+    return max(estimated, key=lambda r: float(r.speed.value), default=None)  # type: ignore[union-attr]
 
 
 def host_share(answer: Answer) -> float | None:

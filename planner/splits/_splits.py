@@ -216,29 +216,29 @@ def splits(
 
     Among cuts with as many shards the fastest is first. Arguments as `cut_of`.
     """
-    found = [
+    every = [
         cut_of(job, accelerator, cut, batch=batch, micro_batch=micro_batch, node_link=node_link)
         for cut in batched_cuts(
             count, batch=batch, micro_batch=micro_batch, node=node, layers=layers
         )
     ]
-    known = [s for s in found if isinstance(s, Split)]
-    return sorted(known, key=lambda s: (s.cut.shards, -s.samples_per_s))
+    valid = [s for s in every if isinstance(s, Split)]
+    return sorted(valid, key=lambda s: (s.cut.shards, -s.samples_per_s))
 
 
-def advice(found: Sequence[Split]) -> Split | None:
+def advice(options: Sequence[Split]) -> Split | None:
     """Return the smallest cut that fits: fewest shards, of these the fastest; None if none fits."""
-    return next((s for s in found if s.fits), None)
+    return next((s for s in options if s.fits), None)
 
 
 def split_sentences(
-    job: Job, accelerator: Accelerator, count: int, found: Sequence[Split]
+    job: Job, accelerator: Accelerator, count: int, options: Sequence[Split]
 ) -> list[str]:
     """Return whether the job fits, over how many stages, and what that costs."""
     where = f"on {count:,} x {accelerator.name}"
-    chosen = advice(found)
+    chosen = advice(options)
     if chosen is None:
-        least = min(found, key=lambda s: s.need_bytes, default=None)
+        least = min(options, key=lambda s: s.need_bytes, default=None)
         need = (
             ""
             if least is None
@@ -295,7 +295,7 @@ def split_sentences(
                 tensor_share=percent(chosen.tensor_share, 1),
             )
         )
-    fastest = max((s for s in found if s.fits), key=lambda s: s.samples_per_s)
+    fastest = max((s for s in options if s.fits), key=lambda s: s.samples_per_s)
     if fastest.samples_per_s > 1.02 * chosen.samples_per_s:
         gain = plain(fastest.samples_per_s / chosen.samples_per_s, 3)
         texts.append(

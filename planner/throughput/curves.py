@@ -34,7 +34,7 @@ from planner.throughput.fit import ThroughputCurve, fit_throughput, published_cu
 
 GRID: Final = 81
 """Points of a drawn curve."""
-LOCATED: Final = 100.0
+LOCATED: Final = 1_000.0
 """A crossover is located if the ends of its interval are at most this ratio apart."""
 ROUNDING_OF_A_FIT: Final = 1e-9
 """Relative residuals below it are rounding: a fit in doubles leaves some 1e-15 to 1e-12."""

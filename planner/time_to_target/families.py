@@ -68,16 +68,16 @@ def alike(of: TrialSet, sets: Iterable[TrialSet]) -> list[TrialSet]:
             other.dataset, other.metric, other.higher_is_better, other.precision, other.basis
         )  # fmt: skip
 
-    found: dict[str, TrialSet] = {}
+    by_network: dict[str, TrialSet] = {}
     for other in sets:
         if not of.dataset or of_set(other) != of_set(of):
             continue
         if other != of and _STALE.search(other.network):
             continue
-        known = found.get(other.network)
-        if known is None or other == of or (known != of and other.trials > known.trials):
-            found[other.network] = other
-    return list(found.values())
+        earlier = by_network.get(other.network)
+        if earlier is None or other == of or (earlier != of and other.trials > earlier.trials):
+            by_network[other.network] = other
+    return list(by_network.values())
 
 
 def easiest_target(sets: Iterable[TrialSet]) -> float | None:
@@ -109,7 +109,7 @@ def families_of(
     ]
     if len(compared) < 2:
         return None
-    found = Families(
+    result = Families(
         dataset=compared[0][0].dataset or "",
         goal=goal,
         optimizer=optimizer,
@@ -118,7 +118,7 @@ def families_of(
         easiest=easiest,
         unshown=max(0, len(families) - MOST_FAMILIES),
     )
-    return found if found.fitted else None
+    return result if result.fitted else None
 
 
 def family_sentences(of: Families) -> list[str]:

@@ -191,9 +191,9 @@ def _of_shape(model: Any, shape: list[int]) -> Any:  # noqa: ANN401 - keras.Mode
         ):
             stated = " x ".join("open" if n is None else str(n) for n in own)
             raise UnclearError(f"A sample of the model is {stated}, not {words}. Change --shape.")
-    given = keras.Input(tuple(shape), dtype=inputs[0].dtype if inputs else None)
+    tensor = keras.Input(tuple(shape), dtype=inputs[0].dtype if inputs else None)
     try:
-        return keras.models.clone_model(model, input_tensors=given)
+        return keras.models.clone_model(model, input_tensors=tensor)
     except (ValueError, TypeError) as error:
         text = " ".join(str(error).split())
         raise UnclearError(f"A sample of {words} does not fit the model: {text[:300]}") from error

@@ -79,9 +79,9 @@ class Cluster:
         ready, _ = self._ray.wait([self._asked], timeout=0)
         if not ready:
             return {}
-        asked, self._asked = self._asked, None
+        request, self._asked = self._asked, None
         try:
-            return dict(self._ray.get(asked))
+            return dict(self._ray.get(request))
         except self._ray.exceptions.RayError:
             self._board = None
             return {}

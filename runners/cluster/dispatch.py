@@ -117,15 +117,15 @@ class Roster:
             self.suspended[node.node_id] = node
 
     def _list(self, living: Mapping[str, Node], on_node: Callable[[str], None]) -> None:
-        for known in (self.ready, self.suspended):
-            for node_id in known.keys() - living.keys():
-                self.lost[node_id] = known.pop(node_id)
+        for group in (self.ready, self.suspended):
+            for node_id in group.keys() - living.keys():
+                self.lost[node_id] = group.pop(node_id)
                 on_node(f"{self.lost[node_id].name} is lost.")
         for node_id in self.unusable.keys() - living.keys():
             self.lost[node_id], _ = self.unusable.pop(node_id)
-        asked = {node.node_id for node in self.reports.values()}
+        reporting = {node.node_id for node in self.reports.values()}
         for node in living.values():
-            if node.node_id not in {*self.ready, *self.unusable, *asked}:
+            if node.node_id not in {*self.ready, *self.unusable, *reporting}:
                 ref = self.cluster.submit(
                     node.node_id, cluster_nodes.report, [dict(self.pythons)], {}
                 )
@@ -368,9 +368,9 @@ class _Course:
             runs.setdefault(flight.node.node_id, []).append(self._words(flight.case))
         roster = self.roster
         reasons = {node_id: reason for node_id, (_, reason) in roster.unusable.items()}
-        known = {**roster.ready, **roster.suspended, **roster.lost}
-        known |= {node_id: node for node_id, (node, _) in roster.unusable.items()}
-        for node in sorted(known.values(), key=lambda node: node.name):
+        nodes = {**roster.ready, **roster.suspended, **roster.lost}
+        nodes |= {node_id: node for node_id, (node, _) in roster.unusable.items()}
+        for node in sorted(nodes.values(), key=lambda node: node.name):
             now = tuple(sorted(runs.get(node.node_id, ())))
             reason = reasons.get(node.node_id)
             gone = node.node_id in roster.lost or node.node_id in roster.suspended

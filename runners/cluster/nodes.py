@@ -65,14 +65,14 @@ class Node:
     @property
     def accelerators(self) -> dict[str, int]:
         """Accelerators by type in lower case; those that Ray detects unless others are declared."""
-        found = {
+        counts = {
             name.removeprefix(DECLARED).lower(): int(count)
             for name, count in self.resources.items()
             if name.startswith(DECLARED) and count >= 1.0
         }
         gpus = int(self.resources.get("GPU", 0.0))
         detected = [n for n in self.resources if n.startswith(DETECTED)]
-        return found or {n.removeprefix(DETECTED).lower(): gpus for n in detected if gpus}
+        return counts or {n.removeprefix(DETECTED).lower(): gpus for n in detected if gpus}
 
     @property
     def device(self) -> Device:
@@ -105,7 +105,7 @@ def nodes_of(bodies: Iterable[Mapping[str, Any]]) -> dict[str, Node]:
     living = [b for b in bodies if b["Alive"]]
     names = {b["NodeID"]: _name(b) for b in living}
     uses = Counter(names.values())
-    found = (
+    nodes = (
         Node(
             node_id=b["NodeID"],
             name=name if uses[name] == 1 else f"{name} ({b['NodeID'][:4]})",
@@ -114,13 +114,13 @@ def nodes_of(bodies: Iterable[Mapping[str, Any]]) -> dict[str, Node]:
         for b in living
         for name in (names[b["NodeID"]],)
     )
-    return {node.node_id: node for node in found if node.measures}
+    return {node.node_id: node for node in nodes if node.measures}
 
 
 def _name(body: Mapping[str, Any]) -> str:
-    given = body.get("NodeName") or ""
-    named = given and given != body["NodeManagerAddress"]
-    return str(given if named else body["NodeManagerHostname"])
+    stated = body.get("NodeName") or ""
+    named = stated and stated != body["NodeManagerAddress"]
+    return str(stated if named else body["NodeManagerHostname"])
 
 
 # -- what the cluster can measure ------------------------------------------------------------------

@@ -95,9 +95,9 @@ def pushing(args: argparse.Namespace, folder: Path, stop: Stop) -> Iterator[None
 
 
 def _folder(args: argparse.Namespace) -> Path:
-    given = Path(args.spec).expanduser()
+    path = Path(args.spec).expanduser()
     results = (ROOT / Path(args.results).expanduser()).resolve()
-    return given.resolve() if given.is_dir() and "/" in args.spec else results / args.spec
+    return path.resolve() if path.is_dir() and "/" in args.spec else results / args.spec
 
 
 LOCAL: Final = "local"

@@ -120,10 +120,10 @@ def _make(made: Pair) -> None:
 
 
 def _program(name: str) -> str:
-    found = shutil.which(name) or shutil.which(name, path=_FOLDERS)
-    if not found:
+    path = shutil.which(name) or shutil.which(name, path=_FOLDERS)
+    if not path:
         raise NotPossibleError(f"The program {name} is missing. Install iproute2.")
-    return found
+    return path
 
 
 def _call(program: str, *arguments: str) -> None:
@@ -210,29 +210,29 @@ def links_command(args: argparse.Namespace, stop: Stop) -> int:
         return refuse(args, [text := "Not run: TensorFlow is not installed here."], text)
     rows: list[Row] = []
     served: list[Served] = []
-    found: list[Measured] = []
+    measured: list[Measured] = []
     try:
         with pair() as namespaces:
             if args.server:
                 served = served_over(namespaces, python, RATES[1:], stop=stop, keep=rows.append)
             else:
-                found = compared(namespaces, python, RATES, stop=stop, keep=rows.append)
+                measured = compared(namespaces, python, RATES, stop=stop, keep=rows.append)
     except NotPossibleError as error:
         text = f"Not run: this machine has no network namespaces for you. {error}"
         return refuse(args, [text], text)
     except FailedRunError as error:
         refuse(args, [str(error)], str(error))
         return FAILED
-    missed = any(one.misses_bar for one in found)
+    missed = any(link.misses_bar for link in measured)
     if args.results:
         _store(args, rows)
     if args.json:
-        body = {"links": [_as_json(one) for one in found], "within_bar": not missed}
-        say(json.dumps({"served": [_as_json(one) for one in served]} if args.server else body))
+        body = {"links": [_as_json(link) for link in measured], "within_bar": not missed}
+        say(json.dumps({"served": [_as_json(link) for link in served]} if args.server else body))
     elif args.server:
         _print_served(served)
     else:
-        _print(found, missed=missed)
+        _print(measured, missed=missed)
     return FAILED if missed else OK
 
 
@@ -252,13 +252,13 @@ def compared(
     namespaces.unlimit()
     free = _measured(launcher, python, steps, stop)
     keep(_named(free, None))
-    found = [_compared(free, None, free)]
+    links = [_compared(free, None, free)]
     for rate in rates:
         namespaces.shape(rate)
         row = _measured(launcher, python, steps, stop)
         keep(_named(row, rate))
-        found.append(_compared(row, rate, free))
-    return found
+        links.append(_compared(row, rate, free))
+    return links
 
 
 def served_over(
@@ -273,18 +273,18 @@ def served_over(
     server, workers = namespaces.hosts
     launcher = Launcher(launcher="command", hosts=(workers,), server_host=server,
                         prefix=namespaces.prefix)  # fmt: skip
-    found = []
+    links = []
     for count in counts:
         namespaces.unlimit()
         free = _run(_served_case(count, updates), launcher, python, stop)
         keep(_named(free, None, of=SERVER_LINK))
-        found.append(_served(free, None, free, count))
+        links.append(_served(free, None, free, count))
         for rate in rates:
             namespaces.shape(rate)
             row = _run(_served_case(count, updates), launcher, python, stop)
             keep(_named(row, rate, of=SERVER_LINK))
-            found.append(_served(row, rate, free, count))
-    return found
+            links.append(_served(row, rate, free, count))
+    return links
 
 
 def _served(row: Row, rate: float | None, free: Row, workers: int) -> Served:
@@ -323,10 +323,10 @@ def _named(row: Row, rate: float | None, of: str = "two namespaces with") -> Row
     """
     link = UNLIMITED if rate is None else f"a link of {_rate(rate)}"
     extra = {**extra_of(row), "network_bits_per_s": rate}
-    known = {name: value for name, value in extra.items() if value is not None}
+    stated = {name: value for name, value in extra.items() if value is not None}
     return {**row, "system_name": f"{row['system_name']}, {of} {link}",
             "host_networking": rate and f"{_rate(rate)}, limited by tc",
-            "extra": json.dumps(known, sort_keys=True)}  # fmt: skip
+            "extra": json.dumps(stated, sort_keys=True)}  # fmt: skip
 
 
 _SET: Final = (
@@ -410,37 +410,37 @@ def _compared(row: Mapping[str, Any], rate: float | None, free: Mapping[str, Any
     )
 
 
-def _as_json(one: Measured | Served) -> dict[str, Any]:
-    return {**asdict(one), "error": one.error}
+def _as_json(link: Measured | Served) -> dict[str, Any]:
+    return {**asdict(link), "error": link.error}
 
 
-def _print(found: Sequence[Measured], *, missed: bool) -> None:
-    size = found[0].gradient_bytes / 1e6
+def _print(links: Sequence[Measured], *, missed: bool) -> None:
+    size = links[0].gradient_bytes / 1e6
     say(f"Two workers, {size:.2f} MB of gradients a step. Median step times, and the prediction "
         "from the unlimited link:")  # fmt: skip
     say(f"{'link':>13} {'measured':>10} {'predicted':>10} {'error':>7} {'latency':>9} "
         f"{'all-reduce':>13}")  # fmt: skip
-    for one in found:
-        rate = "unlimited" if one.rate_bits_per_s is None else _rate(one.rate_bits_per_s)
-        predicted = "" if one.predicted_s is None else f"{1e3 * one.predicted_s:.1f} ms"
-        error = "" if one.error is None else f"{100 * one.error:+.0f} %"
-        say(f"{rate:>13} {1e3 * one.step_s:>7.1f} ms {predicted:>10} {error:>7} "
-            f"{1e3 * one.latency_s:>6.1f} ms {_rate(one.all_reduce_bits_per_s):>13}")  # fmt: skip
+    for link in links:
+        rate = "unlimited" if link.rate_bits_per_s is None else _rate(link.rate_bits_per_s)
+        predicted = "" if link.predicted_s is None else f"{1e3 * link.predicted_s:.1f} ms"
+        error = "" if link.error is None else f"{100 * link.error:+.0f} %"
+        say(f"{rate:>13} {1e3 * link.step_s:>7.1f} ms {predicted:>10} {error:>7} "
+            f"{1e3 * link.latency_s:>6.1f} ms {_rate(link.all_reduce_bits_per_s):>13}")  # fmt: skip
     judged = "above" if missed else "within"
     say(f"At {_rate(BAR_RATE)} the error is {judged} {100 * BAR:.0f} %.")
 
 
-def _print_served(found: Sequence[Served]) -> None:
-    size = found[0].parameter_bytes / 1e6
+def _print_served(links: Sequence[Served]) -> None:
+    size = links[0].parameter_bytes / 1e6
     say(f"Asynchronous workers and their parameter server, {size:.2f} MB of weights. Updates in a "
         "second, and the prediction from the unlimited link:")  # fmt: skip
     say(f"{'link':>13} {'workers':>8} {'measured':>10} {'predicted':>10} {'error':>7}  limit")
-    for one in found:
-        rate = "unlimited" if one.rate_bits_per_s is None else _rate(one.rate_bits_per_s)
-        predicted = "" if one.predicted_per_s is None else f"{one.predicted_per_s:.1f}"
-        error = "" if one.error is None else f"{100 * one.error:+.0f} %"
-        limit = "server" if one.server_limits else ""
-        say(f"{rate:>13} {one.workers:>8} {one.updates_per_s:>10.1f} {predicted:>10} {error:>7}  "
+    for link in links:
+        rate = "unlimited" if link.rate_bits_per_s is None else _rate(link.rate_bits_per_s)
+        predicted = "" if link.predicted_per_s is None else f"{link.predicted_per_s:.1f}"
+        error = "" if link.error is None else f"{100 * link.error:+.0f} %"
+        limit = "server" if link.server_limits else ""
+        say(f"{rate:>13} {link.workers:>8} {link.updates_per_s:>10.1f} {predicted:>10} {error:>7}  "
             f"{limit}")  # fmt: skip
 
 

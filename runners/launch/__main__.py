@@ -80,19 +80,19 @@ class Launch:
         events = tempfile.TemporaryFile() if self.tasks else None  # noqa: SIM115 - read at its end
         number = os.environ.get(FD) if events is None else str(events.fileno())
         config = {"cluster": self.cluster, "task": {"type": kind, "index": index}}
-        given = {"TF_CONFIG": json.dumps(config)}
+        variables = {"TF_CONFIG": json.dumps(config)}
         start = self._behind_prefix if self.launcher.hosts else self._here
-        process = start(host_of(self.launcher, kind, index), given, number)
+        process = start(host_of(self.launcher, kind, index), variables, number)
         return Task(kind=kind, index=index, process=process, events=events)
 
     def _here(
-        self, _host: str, given: Mapping[str, str], number: str | None
+        self, _host: str, variables: Mapping[str, str], number: str | None
     ) -> subprocess.Popen[bytes]:
         """Start a process on this machine."""
         process = subprocess.Popen(
             [sys.executable, *self.command],
             stdin=subprocess.PIPE,
-            env={**os.environ, **given, **({FD: number} if number else {})},
+            env={**os.environ, **variables, **({FD: number} if number else {})},
             pass_fds=[int(number)] if number else [],
         )
         with contextlib.suppress(BrokenPipeError):  # a dead process is noticed while waiting
@@ -102,10 +102,10 @@ class Launch:
         return process
 
     def _behind_prefix(
-        self, host: str, given: Mapping[str, str], number: str | None
+        self, host: str, variables: Mapping[str, str], number: str | None
     ) -> subprocess.Popen[bytes]:
         """Start a process on a host; its standard output has its events and nothing else."""
-        environment = {**settings(os.environ), **given, PLACE: self._place()}
+        environment = {**settings(os.environ), **variables, PLACE: self._place()}
         process = subprocess.Popen(
             prefixed(self.launcher, host),
             stdin=subprocess.PIPE,
@@ -187,22 +187,22 @@ def prefixed(launcher: Launcher, host: str) -> list[str]:
 def addresses_on(launcher: Launcher, kinds: Sequence[str], start: int) -> list[str]:
     """Return an address on its host for each process; ports follow each other from `start` on."""
     ports = port_range(launcher.ports) or range(1)
-    found = []
+    addresses = []
     for place, kind in enumerate(kinds):
         host = host_of(launcher, kind, list(kinds[:place]).count(kind))
         name, _, address = host.partition("=")
         number = ports[(start + place) % len(ports)]
-        found.append(f"{address or name.rpartition('@')[2]}:{number}")
-    return found
+        addresses.append(f"{address or name.rpartition('@')[2]}:{number}")
+    return addresses
 
 
 def addresses(count: int) -> list[str]:
     """Return free addresses of this machine; another program may take one before its use."""
     with contextlib.ExitStack() as stack:
         held = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in held:
-            one.bind(("127.0.0.1", 0))
-        return [f"127.0.0.1:{one.getsockname()[1]}" for one in held]
+        for each in held:
+            each.bind(("127.0.0.1", 0))
+        return [f"127.0.0.1:{each.getsockname()[1]}" for each in held]
 
 
 def launched(
@@ -218,7 +218,7 @@ def launched(
     behind = launcher.hosts  # two runs after each other take different ports
     free = addresses_on(launcher, kinds, os.getpid()) if behind else addresses(len(kinds))
     cluster = {
-        kind: [free[i] for i, one in enumerate(kinds) if one == kind]
+        kind: [free[i] for i, each in enumerate(kinds) if each == kind]
         for kind in dict.fromkeys(kinds)
     }
     launch = Launch(command=command, request=request, cluster=cluster, launcher=launcher)
@@ -279,13 +279,13 @@ def main() -> int:
         parser.add_argument(f"--{name}")
     parser.add_argument("workers", type=int)
     parser.add_argument("command", nargs=argparse.REMAINDER)
-    given = parser.parse_args()
-    table = {name: value for name in FIELDS[1:] if (value := getattr(given, name))}
+    options = parser.parse_args()
+    table = {name: value for name in FIELDS[1:] if (value := getattr(options, name))}
     launcher, problems = from_table({**table, **({"launcher": "command"} if table else {})})
     if problems:
         parser.error(" ".join(problems))
-    server, request = bool(given.server), sys.stdin.buffer.read()
-    launch = launched(given.command, request, given.workers, server=server, launcher=launcher)
+    server, request = bool(options.server), sys.stdin.buffer.read()
+    launch = launched(options.command, request, options.workers, server=server, launcher=launcher)
     return wait_for_chief(launch) if server else wait_together(launch)
 
 

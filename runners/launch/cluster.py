@@ -64,7 +64,7 @@ def variables(launch: str, addresses: Sequence[str], index: int) -> dict[str, st
     return {"TF_CONFIG": json.dumps(config), PLACE: json.dumps(place)}
 
 
-def events_of(command: Sequence[str], given: Mapping[str, str], request: str) -> bytes:
+def events_of(command: Sequence[str], variables: Mapping[str, str], request: str) -> bytes:
     """Run a worker on this host and return its events once it has ended.
 
     It ends with this process, whose end closes its standard input.
@@ -78,14 +78,14 @@ def events_of(command: Sequence[str], given: Mapping[str, str], request: str) ->
         if process.stdin is None or process.stdout is None:
             raise WorkerError("crashed", "the worker has no pipes")
         try:
-            process.stdin.write(start_line(list(command), given, request))
+            process.stdin.write(start_line(list(command), variables, request))
             process.stdin.flush()
             events = process.stdout.read()
             code = process.wait()
         finally:
             process.kill()
     if code:
-        raise _error(code, events, json.loads(given["TF_CONFIG"]))
+        raise _error(code, events, json.loads(variables["TF_CONFIG"]))
     return events
 
 

@@ -38,12 +38,14 @@ class Worker:
 
         return f"{ray.util.get_node_ip_address()}:{free_port()}"
 
-    def events(self, command: Sequence[str], given: Mapping[str, str], request: str) -> bytes:
+    def events(self, command: Sequence[str], variables: Mapping[str, str], request: str) -> bytes:
         """Run the worker and return its events."""
-        return events_of(command, given, request)
+        return events_of(command, variables, request)
 
 
-def placed(command: Sequence[str], request: str, given: Mapping[str, str], workers: int) -> bytes:
+def placed(
+    command: Sequence[str], request: str, of_worker: Mapping[str, str], workers: int
+) -> bytes:
     """Run the workers on the cluster and return the events of the first one."""
     import ray
 
@@ -64,7 +66,7 @@ def placed(command: Sequence[str], request: str, given: Mapping[str, str], worke
         addresses = ray.get([actor.address.remote() for actor in actors])
         report_start(time.perf_counter() - began_s)
         running = [
-            actor.events.remote(command, {**given, **variables("ray", addresses, i)}, request)
+            actor.events.remote(command, {**of_worker, **variables("ray", addresses, i)}, request)
             for i, actor in enumerate(actors)
         ]
         return _first(running)

@@ -123,7 +123,7 @@ def become_worker(command: Sequence[str]) -> NoReturn:
     """Replace this process by the worker; its request is on a file as standard input."""
     began_s = time.perf_counter()
     first = os.environ["SLURM_PROCID"] == "0"
-    given = {**settings(os.environ), **variables(os.environ)}
+    every = {**settings(os.environ), **variables(os.environ)}
     with tempfile.TemporaryFile() as request:
         request.write(started_here(sys.stdin.read() or "{}", began_s).encode())
         request.seek(0)
@@ -131,8 +131,8 @@ def become_worker(command: Sequence[str]) -> NoReturn:
     events = os.dup(1) if first else os.open(os.devnull, os.O_WRONLY)
     os.set_inheritable(events, True)
     os.dup2(2, 1)  # all other output
-    given[FD] = str(events)
-    os.execve(sys.executable, [sys.executable, *command], environment(os.environ, given))  # noqa: S606
+    every[FD] = str(events)
+    os.execve(sys.executable, [sys.executable, *command], environment(os.environ, every))  # noqa: S606
 
 
 def start_step(workers: str, command: Sequence[str]) -> NoReturn:

@@ -55,7 +55,9 @@ SETTINGS: Final = {
 }
 
 
-def stage(command: Sequence[str], request: str, given: Mapping[str, str], workers: int) -> bytes:
+def stage(
+    command: Sequence[str], request: str, variables: Mapping[str, str], workers: int
+) -> bytes:
     """Run the workers as a barrier stage and return the events of the first one."""
     from pyspark import SparkConf, SparkContext
 
@@ -69,7 +71,7 @@ def stage(command: Sequence[str], request: str, given: Mapping[str, str], worker
         report_start(time.perf_counter() - began_s)
 
         def work(_: Iterable[Any]) -> Iterator[bytes]:
-            yield from worked(list(command), request, dict(given))
+            yield from worked(list(command), request, dict(variables))
 
         places = context.parallelize(range(workers), workers)
         return b"".join(places.barrier().mapPartitions(work).collect())
@@ -82,7 +84,7 @@ def has_java(environ: Mapping[str, str]) -> bool:
     return shutil.which(java, path=environ.get("PATH", "")) is not None
 
 
-def worked(command: Sequence[str], request: str, given: Mapping[str, str]) -> Iterator[bytes]:
+def worked(command: Sequence[str], request: str, of_worker: Mapping[str, str]) -> Iterator[bytes]:
     """Run this task's worker; yield its events if it is the first one."""
     from pyspark import BarrierTaskContext
 
@@ -90,7 +92,7 @@ def worked(command: Sequence[str], request: str, given: Mapping[str, str]) -> It
     index = task.partitionId()
     host = task.getTaskInfos()[index].address.rpartition(":")[0]
     addresses = task.allGather(f"{host}:{free_port()}")
-    events = events_of(command, {**given, **variables("spark", addresses, index)}, request)
+    events = events_of(command, {**of_worker, **variables("spark", addresses, index)}, request)
     if index == 0:
         yield events
 

@@ -50,10 +50,10 @@ def started_here(request: str, began_s: float) -> str:
     return json.dumps({**json.loads(request), "spawned_at_s": began_s})
 
 
-def environment(environ: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
+def environment(environ: Mapping[str, str], variables: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of the worker on this host."""
     own = {name: value for name, value in environ.items() if name.startswith(PLACES)}
-    return {**own, **given, "PYTHONPATH": str(ROOT)}
+    return {**own, **variables, "PYTHONPATH": str(ROOT)}
 
 
 def main() -> int:
@@ -121,9 +121,9 @@ def _kill_rest() -> None:
                 os.waitpid(pid, 0)
 
 
-def start_line(command: list[str], given: Mapping[str, Any], request: str) -> bytes:
+def start_line(command: list[str], variables: Mapping[str, Any], request: str) -> bytes:
     """Return the first line that `main` reads."""
-    start = {"command": command, "environment": dict(given), "request": request}
+    start = {"command": command, "environment": dict(variables), "request": request}
     return json.dumps(start).encode() + b"\n"
 
 

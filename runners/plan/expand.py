@@ -51,10 +51,10 @@ def name_problems(factors: Table, host: Host) -> list[str]:
     messages += _option_problems(workload, factors["options"])
     if "batch" not in factors:
         messages.append('batch is missing. Give a list of batch sizes, or "auto".')
-    found = (_variant_problem(factors), _accelerator_problem(factors, host))
+    problems = (_variant_problem(factors), _accelerator_problem(factors, host))
     return (
         messages
-        + [text for text in found if text]
+        + [text for text in problems if text]
         + _not_yet(factors)
         + _backend_problems(factors, host_of(factors, host))
     )
@@ -91,9 +91,9 @@ def _accelerator_problem(factors: Table, host: Host) -> str | None:
             "out to measure on this machine."
         )
     if name.lower() not in host.accelerators:
-        known = ", ".join(sorted(host.accelerators)) or "no declared accelerator"
+        names = ", ".join(sorted(host.accelerators)) or "no declared accelerator"
         return (
-            f"no node has the accelerator {name!r}. The nodes have: {known}. Change the sweep, or "
+            f"no node has the accelerator {name!r}. The nodes have: {names}. Change the sweep, or "
             "start a node that has it."
         )
     return None

@@ -265,8 +265,8 @@ def settings_of_start(args: argparse.Namespace, context: Context) -> dict[str, A
     if context.host.accelerators is None:
         decided = {"backend": context.host.backends[0], "device": context.host.device}
     else:
-        given = {name: value for name in _OF_CLUSTER if (value := getattr(args, name, None))}
-        decided = {**given, "of_nodes": asdict(context.host)}
+        options = {name: value for name in _OF_CLUSTER if (value := getattr(args, name, None))}
+        decided = {**options, "of_nodes": asdict(context.host)}
     return {**kept, **decided, "name": context.folder.name}
 
 

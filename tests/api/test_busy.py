@@ -20,7 +20,7 @@ from starlette.routing import Route
 
 from api import routes as rooms
 from api.routes import ANSWERS, Answer, Sources
-from planner.core import Given
+from planner.core import QueryTexts
 from tests.api.served import CATALOG
 from tests.browser.server import free_port, served
 from tests.shipped import store
@@ -45,7 +45,7 @@ class Held:
         self._now = 0
         self._lock = threading.Lock()
 
-    def ask(self, _: Sources, given: Given) -> Answer:
+    def ask(self, _: Sources, given: QueryTexts) -> Answer:
         """What is asked, once the gate is open."""
         with self._lock:
             self._now += 1

@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 
 from api import routes as rooms
 from api.routes import ANSWERS
-from planner.core import LONGEST_QUERY, MOST_GIVEN
+from planner.core import LONGEST_QUERY, MOST_QUERY_VALUES
 from planner.store import Store, commit_runs, folders_from_environment
 from planner.store.disk.folders import FURTHER, OWN
 from tests.api.served import Answered, app, ask
@@ -103,7 +103,7 @@ def test_all_problems_are_told_at_once_with_their_parameters() -> None:
     "query",
     ["workload=%FF", "%FF=1", "workload=" + "x" * 2000, "workload=%00", "epochs=1&epochs=2",
      "workload=<script>", "systems=..%2F..%2Fetc%2Fpasswd", "workload='%20OR%201=1--",
-     "&".join(["a=1"] * (MOST_GIVEN + 1))],
+     "&".join(["a=1"] * (MOST_QUERY_VALUES + 1))],
 )  # fmt: skip
 def test_hostile_questions_are_refused_in_words(path: str, query: str) -> None:
     reply = ask(APP, f"{path}?{query}")

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from planner.core.slugs import folder_slug
-from planner.importers import Given, SourceError, Stated, commit, preview, read, rows_of
+from planner.importers import SourceError, SourceFiles, Stated, commit, preview, read, rows_of
 from planner.importers.formats.logs.tensorboard_events import _checksum
 from planner.runs import RecordError
 from planner.store import CommitError
@@ -112,7 +112,7 @@ def test_a_damaged_file_is_refused_or_read_as_it_stands(tmp_path: Path) -> None:
     outcome = Outcome(name="damaged uploads")
     sound = {}
     for name, (source, make, options) in FILES.items():
-        given = Given(name=name, files={name: make()})
+        given = SourceFiles(name=name, data={name: make()})
         sound[name] = _numbers(read(source, given, _stated(options, source), "mine"))
         assert sound[name], name
     folder = tmp_path / "mine"
@@ -121,7 +121,7 @@ def test_a_damaged_file_is_refused_or_read_as_it_stands(tmp_path: Path) -> None:
         name = draw.choice(tuple(FILES))
         source, make, options = FILES[name]
         kind, data = unsealed(draw, make())
-        given = Given(name=name, files={name: data})
+        given = SourceFiles(name=name, data={name: data})
         with outcome.case(f"{name} {number} {kind}"):
             try:
                 rows = read(source, given, _stated(options, source), "mine")
@@ -158,7 +158,7 @@ def _whole_or_nothing(outcome: Outcome, folder: Path, rows: list[dict[str, Any]]
         if {p.name for p in folder.glob("*")} != before or not shown.problems:
             outcome.differs("a refused file left something, or was previewed as sound")
         return
-    if shown.problems or (shown.new, len(shown.known)) != (done.new, done.known):
+    if shown.problems or (shown.new, len(shown.duplicates)) != (done.new, done.duplicates):
         outcome.differs(f"the preview says {shown.new}, the commit {done.new}")
 
 
@@ -181,7 +181,7 @@ def test_no_name_leads_outside_the_folder_of_results(tmp_path: Path) -> None:
         draw = drawn(outcome.name, number)
         file, named = _name(draw), _name(draw)
         with outcome.case(f"{file[:60]!r} {named[:60]!r}"):
-            given = Given(name=file, files={file: _csv()})
+            given = SourceFiles(name=file, data={file: _csv()})
             try:
                 rows = read("template", given, Stated(), named)
                 folder = own / folder_slug(named)
@@ -254,7 +254,7 @@ def test_no_pickle_runs_anything(tmp_path: Path) -> None:
     for number in range(GADGETS):
         draw = drawn(outcome.name, number)
         mark = tmp_path / f"mark-{number}"
-        given = Given(name="a.dat", files={"a.dat": _gadget(draw, mark)})
+        given = SourceFiles(name="a.dat", data={"a.dat": _gadget(draw, mark)})
         with outcome.case(f"gadget {number}"):
             for reading in (rows_of, read):  # without and with the limits of the system
                 with pytest.raises(SourceError):

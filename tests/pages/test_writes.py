@@ -18,7 +18,7 @@ from typing import Any, Final, cast
 import pytest
 
 from pages.add_results import access, question, sets, terms
-from pages.add_results.question import Asked, Target
+from pages.add_results.question import AddedFiles, Target
 from pages.common import saving
 from pages.common.kept import ROOT, store
 from pages.common.link import Link
@@ -30,7 +30,7 @@ from pages.visitor import identity, permission
 from pages.visitor.permission import NEEDED, Action
 from planner.answers.comparison._snapshot import Snapshot
 from planner.catalog import Catalog, Offer
-from planner.importers import SOURCES, Given, Stated
+from planner.importers import SOURCES, SourceFiles, Stated
 from planner.people import RANK
 from planner.store import catalog as rows_on_disk
 from planner.store.disk import sweeps, views
@@ -76,8 +76,8 @@ def _own(place: Path) -> Path:
 
 
 def _add(place: Path, slug: str = "mine", *, is_new: bool = True) -> None:
-    asked = Asked(
-        source=SOURCES["template"], given=Given(name="t.csv", files={"t.csv": CSV}),
+    asked = AddedFiles(
+        source=SOURCES["template"], files=SourceFiles(name="t.csv", data={"t.csv": CSV}),
         stated=Stated(), problems=(), key=("t", slug),
     )  # fmt: skip
     about = {"title": "Mine", "licence": "CC0", "citation": "Me"}
@@ -331,8 +331,8 @@ def test_a_preview_of_a_new_name_looks_at_no_set_of_that_name(
     signed_in(monkeypatch, "contributor")
     shared, looked = store(), list[Path]()
     monkeypatch.setattr(question, "preview", lambda place, *_: looked.append(place))
-    asked = Asked(
-        source=SOURCES["template"], given=Given(name="t.csv", files={"t.csv": CSV}),
+    asked = AddedFiles(
+        source=SOURCES["template"], files=SourceFiles(name="t.csv", data={"t.csv": CSV}),
         stated=Stated(), problems=(), key=("preview", SLUG),
     )  # fmt: skip
     for is_new, slug in itertools.product((True, False), (SLUG, "open-set")):

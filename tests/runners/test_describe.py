@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 from planner.answers.comparison import compare_parameters
-from planner.core import given_of_link
+from planner.core import texts_of_link
 from tests.faults.outcomes import FULL
 from tests.fork_server import JAX, executable
 
@@ -160,7 +160,7 @@ def test_a_file_is_described_with_operations_parameters_memory_and_a_link(place:
     assert sizes == sorted(sizes)
     each = (sizes[1] - sizes[0]) / 7
     assert each == pytest.approx(4 * (3 * 32 * 32 * 16 + 16 + 10), rel=0.01)
-    page, given = given_of_link(body["compare"])
+    page, given = texts_of_link(body["compare"])
     asking, problems = compare_parameters(given)
     assert page == "compare"
     assert problems == ()
@@ -186,7 +186,7 @@ def test_a_function_of_ones_own_and_the_lines_for_people(place: Path) -> None:
     assert "batch  512" in done.stdout
     link = re.search(r"Compare hardware: (\S+)", done.stdout)
     assert link is not None
-    asking, problems = compare_parameters(given_of_link(link[1])[1])
+    asking, problems = compare_parameters(texts_of_link(link[1])[1])
     assert problems == ()
     assert asking.described is not None
     assert (asking.described.name, asking.described.samples_per_epoch) == ("mine", 1e6)
@@ -318,6 +318,6 @@ def test_a_shape_or_number_that_contradicts_is_refused(
 
 def test_a_link_has_no_number_that_compare_refuses(place: Path) -> None:
     body = as_json(place, "mymodels:without_weights", "--samples", "1.28M")
-    _, given = given_of_link(body["compare"])
+    _, given = texts_of_link(body["compare"])
     assert (given.get("params"), given.get("flops")) == (None, None)
     assert given["samples"] == ["1280000"]

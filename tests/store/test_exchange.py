@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from planner.__main__ import main
-from planner.importers import Given, Stated, read
+from planner.importers import SourceFiles, Stated, read
 from planner.store.exchange import mllog_zip, set_zip, table_of
 from planner.store.sealed.result_set import WITHDRAWN, restore, withdraw
 from tests.store.build import a_set, full_row, ids, opened, row, rows, together
@@ -68,7 +68,9 @@ def test_log_lines_come_back_through_the_importer(tmp_path: Path) -> None:
     store = opened(tmp_path)
     with zipfile.ZipFile(io.BytesIO(mllog_zip(store, store.sets[0]))) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
-    [back] = read("mlperf", Given(name="z", files=files), Stated(facts={"device_kind": "gpu"}), "z")
+    [back] = read(
+        "mlperf", SourceFiles(name="z", data=files), Stated(facts={"device_kind": "gpu"}), "z"
+    )
     assert {n: back[n] for n in times} == pytest.approx(times)
     assert back["pre_train_s"] == pytest.approx(5.0)
     assert (back["global_batch_size"], back["seed"], back["model"]) == (64, 7, "ResNet-50")

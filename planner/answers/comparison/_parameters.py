@@ -27,9 +27,9 @@ from planner.catalog import PRECISIONS, is_stale
 from planner.compare import ASSUMPTION_TEXTS, MOST_COUNT, Assumptions
 from planner.compare.evaluation import Limits
 from planner.core import (
-    Given,
     Parameter,
     Problem,
+    QueryTexts,
     Refusal,
     Text,
     message_of,
@@ -84,7 +84,7 @@ _ROUNDED: Final = 0.01
 """Parameters this close to a named network's are its own, rounded [share]."""
 DESCRIBED: Final = "described"
 """Slug of the workload that a user describes, without measurements."""
-OPENING: Final[Given] = MappingProxyType(
+OPENING: Final[QueryTexts] = MappingProxyType(
     {
         "workload": [DESCRIBED], "network": ["llama-3-8b"], "total_tokens": ["100M"],
         "precision": ["bfloat16"], "network_optimizer": ["AdamW"],
@@ -154,7 +154,7 @@ DESCRIPTION: Final = (
 )  # fmt: skip
 
 
-def with_int8_reason(problem: Problem, question: Given) -> Problem:
+def with_int8_reason(problem: Problem, question: QueryTexts) -> Problem:
     """Return the problem; for int8 with its reason as message."""
     if problem.parameter == "precision" and "int8" in question.get("precision", ()):
         return replace(problem, message=_INT8)
@@ -630,7 +630,7 @@ class CompareParameters:
         return query_of(COMPARE, {**self.values, **epochs, **rate, **defaults}, stated)
 
 
-def asks(question: Given) -> bool:
+def asks(question: QueryTexts) -> bool:
     """Return whether a question says what is trained, or on what; if not, the job is `OPENING`.
 
     Options, money, limits, own machines and assumptions keep the job of the opening question, as do
@@ -639,7 +639,7 @@ def asks(question: Given) -> bool:
     return bool((BY_NAME.keys() - _OF_ANY_JOB - _MODIFIES) & question.keys())
 
 
-def with_job(question: Given) -> Given:
+def with_job(question: QueryTexts) -> QueryTexts:
     """Return a question with its job: `OPENING`, or `described` for a description without a name.
 
     A question about a measured job stays as it is.
@@ -671,7 +671,7 @@ def misfits(values: Mapping[str, Any]) -> tuple[Problem, ...]:
 
 
 def compare_parameters(
-    question: Given, ignored: Collection[str] = VIEW_ONLY, begins: datetime | None = None
+    question: QueryTexts, ignored: Collection[str] = VIEW_ONLY, begins: datetime | None = None
 ) -> tuple[CompareParameters, tuple[Problem, ...]]:
     """Return the parsed question and its problems; an invalid value becomes the default.
 

@@ -4,5 +4,5 @@
 The list of them is in `planner.importers`. A module opens no file.
 """
 
-from planner.importers.formats.given import MOST_BYTES, Given, SourceError
 from planner.importers.formats.source import Row, Source, Stated, typed
+from planner.importers.formats.source_files import MOST_BYTES, SourceError, SourceFiles

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeGuard
 
 from planner.core import Text
-from planner.importers.formats.given import MOST_BYTES, Given
+from planner.importers.formats.source_files import MOST_BYTES, SourceFiles
 from planner.importers.formats.times import moment
 from planner.runs import BY_NAME, REAL, TIME, WHOLE
 
@@ -28,7 +28,7 @@ class Stated:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
-Read = Callable[[Given, Stated], Sequence[Row]]
+Read = Callable[[SourceFiles, Stated], Sequence[Row]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,8 +141,8 @@ def typed(name: str, text: str, time_way: str = "") -> tuple[Any, str | None]:
         if column.type == WHOLE:
             value, wanted = _integer(text), "a whole number"
     elif str(column.type) == "bool":
-        known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-        value, wanted = known.get(text.lower()), "true or false"
+        words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+        value, wanted = words.get(text.lower()), "true or false"
     return value, None if value is not None else Text(
         "{name}: is {text!r}; it must be {target}.", name=name, text=text, target=wanted
     )

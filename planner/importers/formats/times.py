@@ -94,11 +94,11 @@ def _written(text: str, zone: str) -> datetime | str:
 
 
 def _zone(name: str) -> timezone:
-    found = _OFFSET.fullmatch(name)
-    if not found:
+    match = _OFFSET.fullmatch(name)
+    if not match:
         return UTC
-    offset = timedelta(hours=int(found[2]), minutes=int(found[3]))
-    return timezone(-offset if found[1] == "-" else offset)
+    offset = timedelta(hours=int(match[2]), minutes=int(match[3]))
+    return timezone(-offset if match[1] == "-" else offset)
 
 
 def _shown(when: datetime) -> str:

@@ -219,13 +219,13 @@ def _devices(case: Case) -> list[str]:
     if case.device == "cpu":
         parts = [tf.config.LogicalDeviceConfiguration()] * case.devices
         tf.config.set_logical_device_configuration(tf.config.list_physical_devices(kind)[0], parts)
-    found = tf.config.list_logical_devices(kind)
-    if len(found) < case.devices:
+    devices = tf.config.list_logical_devices(kind)
+    if len(devices) < case.devices:
         raise RuntimeError(
-            f"the case is for {case.devices} {kind} devices, but TensorFlow sees {len(found)}. "
+            f"the case is for {case.devices} {kind} devices, but TensorFlow sees {len(devices)}. "
             "Plan the sweep for fewer."
         )
-    return [device.name for device in found[: case.devices]]
+    return [device.name for device in devices[: case.devices]]
 
 
 def place_to_build(case: Case) -> AbstractContextManager[Any]:

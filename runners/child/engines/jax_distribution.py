@@ -41,14 +41,14 @@ def prepare(case: Case, place_on_host: int) -> float | None:
     import keras
 
     startup_s = _join(case, place_on_host) if case.strategy == "multi-worker mirrored" else None
-    found = keras.distribution.list_devices()
-    if len(found) < case.devices:
+    visible = keras.distribution.list_devices()
+    if len(visible) < case.devices:
         raise RuntimeError(
             f"the case is for {case.devices} {case.device.upper()} devices, but JAX sees "
-            f"{len(found)}. Plan the sweep for fewer."
+            f"{len(visible)}. Plan the sweep for fewer."
         )
     several = startup_s is not None
-    devices = found if several else found[: case.devices]
+    devices = visible if several else visible[: case.devices]
     made = _tensor(devices) if case.strategy == "tensor" else keras.distribution.DataParallel(
         devices=devices, auto_shard_dataset=False)  # fmt: skip
     keras.distribution.set_distribution(made)

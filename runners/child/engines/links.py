@@ -81,6 +81,6 @@ def _sum_on_jax(own: np.ndarray) -> Callable[[], float]:
     mesh = jax.make_mesh((jax.process_count(),), ("workers",))
     rows = NamedSharding(mesh, PartitionSpec("workers"))
     whole = NamedSharding(mesh, PartitionSpec())
-    given = jax.make_array_from_process_local_data(rows, own[None])
+    values = jax.make_array_from_process_local_data(rows, own[None])
     add = jax.jit(lambda array: array.sum(0), out_shardings=whole)
-    return lambda: float(add(given)[0])
+    return lambda: float(add(values)[0])

@@ -51,10 +51,10 @@ def measured(
 
 
 def shares_of(
-    compute: Iterable[Interval], communication: Iterable[Interval], given: Iterable[Interval]
+    compute: Iterable[Interval], communication: Iterable[Interval], input_: Iterable[Interval]
 ) -> dict[str, float]:
     """Return the shares of the time between the first beginning and the last end."""
-    kinds = [list(compute), list(communication), list(given)]
+    kinds = [list(compute), list(communication), list(input_)]
     every = [interval for kind in kinds for interval in kind]
     if not every:
         return {}

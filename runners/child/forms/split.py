@@ -116,11 +116,11 @@ def part_seconds(case: Case, split: Split, data: Data) -> list[float]:
     outputs: list[Any] = []
     for place, part in enumerate(split.parts):
         last = place == len(split.parts) - 1
-        given = outputs if split.parallel and last else x
-        work = _alone(part, given)
+        fed = outputs if split.parallel and last else x
+        work = _alone(part, fed)
         laps = [lap(work, float).seconds for _ in range(TIMED + 1)]
         seconds.append(statistics.median(laps[1:]))
-        out = _on(part, given)
+        out = _on(part, fed)
         outputs.append(out)
         x = x if split.parallel else out
     return seconds
@@ -238,15 +238,15 @@ def _step(case: Case, split: Split) -> Callable[[Any, Any], tf.Tensor]:
     return step
 
 
-def _alone(part: Part, given: Any) -> Callable[[], tf.Tensor]:  # noqa: ANN401 - tensors
+def _alone(part: Part, fed: Any) -> Callable[[], tf.Tensor]:  # noqa: ANN401 - tensors
     """Return the forward and backward pass of a part, with any gradient of its output."""
-    into = [x for x in tf.nest.flatten(given) if x.dtype.is_floating]  # samples have no gradient
+    into = [x for x in tf.nest.flatten(fed) if x.dtype.is_floating]  # samples have no gradient
 
     @tf.function  # type: ignore[untyped-decorator]
     def work() -> tf.Tensor:
         with tf.GradientTape() as tape:
             tape.watch(into)
-            out = tf.reduce_sum(_on(part, given))
+            out = tf.reduce_sum(_on(part, fed))
         gradients = tape.gradient(out, [*part.model.trainable_variables, *into])
         return tf.add_n([tf.reduce_sum(tf.convert_to_tensor(g)) for g in gradients])
 

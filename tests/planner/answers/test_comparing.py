@@ -16,7 +16,7 @@ import planner
 from planner.answers import compare_answered
 from planner.answers._door import ComparisonAnswer
 from planner.answers.comparison import option_rows
-from planner.core import Estimate, Refusal, given_of_link
+from planner.core import Estimate, Refusal, texts_of_link
 from planner.store.catalog import read_catalog
 from planner.store.disk.folders import folders_from_environment
 from planner.store.reader import Store
@@ -74,7 +74,7 @@ def test_it_gives_the_numbers_of_every_other_edge() -> None:
     store = Store(folders_from_environment(ROOT, {}))
     store.refresh()
     catalog = read_catalog(ROOT / "data" / "catalog", []).catalog
-    given = given_of_link(found.query)[1]
+    given = texts_of_link(found.query)[1]
     result = compare_answered(store, catalog, given, BEGINS.date(), BEGINS)
     assert result.answered.comparison is not None
     records = option_rows(result.answered.comparison, result.display, BEGINS)

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from planner.core import (
     LONGEST_QUERY,
     LONGEST_VALUE,
-    MOST_GIVEN,
+    MOST_QUERY_VALUES,
     Parameter,
-    given_of_link,
     number_of,
     number_text,
     query_of,
     read,
+    texts_of_link,
 )
 from planner.core.parameters import missing
 from tests.each import each
@@ -92,9 +92,9 @@ def test_names_that_mean_nothing_here_are_let_through_only_where_they_are_known(
 
 
 def test_too_many_values_are_refused_before_any_is_read() -> None:
-    result = read(TABLE, {"many": ["a"] * (MOST_GIVEN + 1)})
+    result = read(TABLE, {"many": ["a"] * (MOST_QUERY_VALUES + 1)})
     assert len(result.problems) == 1
-    assert str(MOST_GIVEN) in str(result.problems[0])
+    assert str(MOST_QUERY_VALUES) in str(result.problems[0])
     four = read(TABLE, {"many": ["a", "b", "c", "d"]})
     assert four.values["many"] == ("a", "b", "c")
     assert "3 at most" in str(four.problems[0])
@@ -127,15 +127,15 @@ def test_a_query_is_read_back_as_what_it_was_made_of(
 def test_a_link_is_taken_apart_and_a_bare_query_too() -> None:
     link = "http://127.0.0.1:8501/compare?epochs=10&own=rent%7Ct4%7C1%7C0.5&own=&x"
     wanted = {"epochs": ["10"], "own": ["rent|t4|1|0.5", ""], "x": [""]}
-    assert given_of_link(link) == ("compare", wanted)
-    assert given_of_link("epochs=10") == ("", {"epochs": ["10"]})
-    assert given_of_link("http://h/compare") == ("compare", {})
+    assert texts_of_link(link) == ("compare", wanted)
+    assert texts_of_link("epochs=10") == ("", {"epochs": ["10"]})
+    assert texts_of_link("http://h/compare") == ("compare", {})
 
 
 @pytest.mark.parametrize("link", ["x=" + "a" * LONGEST_QUERY, "http://[bad?x=1", "&a=1" * 300])
 def test_a_link_that_cannot_be_read_says_so(link: str) -> None:
     with pytest.raises(ValueError, match="link"):
-        given_of_link(link)
+        texts_of_link(link)
 
 
 def test_what_is_missing_is_told_with_what_is_like_it() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from planner.__main__ import main
-from planner.importers import SOURCES, SourceError, Stated, commit, given_from, read
+from planner.importers import SOURCES, SourceError, Stated, commit, files_from, read
 from planner.importers.formats.logs.tensorboard_events import _checksum
 from planner.runs import RecordError
 from planner.store.summaries import summaries
@@ -24,7 +24,7 @@ FACTS: dict[str, Any] = {
 
 def rows_of(name: str, path: Path, facts: dict[str, Any], **options: str) -> list[dict[str, Any]]:
     """The rows of a file as they would be committed."""
-    return read(name, given_from(path, SOURCES[name]), Stated(facts=facts, options=options), "Mine")
+    return read(name, files_from(path, SOURCES[name]), Stated(facts=facts, options=options), "Mine")
 
 
 def refused(name: str, path: Path, facts: dict[str, Any], **options: str) -> str:
@@ -220,7 +220,7 @@ def test_missing_facts_are_named_together_and_facts_of_the_file_are_kept(tmp_pat
 def test_the_same_file_twice_adds_nothing(tmp_path: Path) -> None:
     rows = rows_of("template", written(tmp_path / "t.csv", TABLE.replace("net", "model")), {})
     first, again = (commit(tmp_path / "mine", rows, {"title": "Mine"}) for _ in range(2))
-    assert (first.new, first.known, again.new, again.known) == (1, 0, 0, 1)
+    assert (first.new, first.duplicates, again.new, again.duplicates) == (1, 0, 0, 1)
     assert len(list(summaries(tmp_path / "mine"))) == 1
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from planner.importers import Given, SourceError, Stated, rows_of
+from planner.importers import SourceError, SourceFiles, Stated, rows_of
 from tests.each import each
 
 GPU: Final = {"system_name": "S", "device_kind": "gpu"}
@@ -23,7 +23,7 @@ def read(
 ) -> list[dict[str, Any]]:
     """The rows of files, read in this process."""
     data = {name: text.encode() for name, text in files.items()}
-    given = Given(name=next(iter(files)), files=data)
+    given = SourceFiles(name=next(iter(files)), data=data)
     return rows_of(source, given, Stated(facts=facts, options=options), "x")
 
 

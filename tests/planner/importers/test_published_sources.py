@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from planner.importers import SOURCES, Given, SourceError, Stated, commit, given_from, read
+from planner.importers import SOURCES, SourceError, SourceFiles, Stated, commit, files_from, read
 from planner.store.summaries import summaries
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -31,7 +31,7 @@ def rows_of(
 ) -> list[dict[str, Any]]:
     """The rows of files as they would be committed."""
     data = {n: t.encode() if isinstance(t, str) else t for n, t in files.items()}
-    given = Given(name=next(iter(data)), files=data)
+    given = SourceFiles(name=next(iter(data)), data=data)
     return read(source, given, Stated(facts=facts, options=options), "Mine")
 
 
@@ -54,7 +54,7 @@ def test_a_table_of_the_library_gives_the_runs_that_are_shipped(table: str, ship
     path = ROOT / "data" / "tables" / "published" / f"{table}.tsv"
     source = SOURCES["published-table"]
     options = {"incomplete": "skip"}
-    rows = read(source.name, given_from(path, source), Stated(options=options), shipped)
+    rows = read(source.name, files_from(path, source), Stated(options=options), shipped)
     ours = {r["run_id"]: r for r in summaries(ROOT / "data" / "results" / shipped)}
     assert len(rows) == len(ours)
     speeds = sorted(r.get("throughput", 0.0) for r in rows)
@@ -731,7 +731,7 @@ def checkout_of(folder: Path, place: Path) -> list[dict[str, str]]:
 def imported(place: Path) -> list[dict[str, Any]]:
     """The runs of a checkout, as the command reads them."""
     source = SOURCES["koshian2"]
-    return read(source.name, given_from(place / "raw_result" / "main", source), Stated(), "Mine")
+    return read(source.name, files_from(place / "raw_result" / "main", source), Stated(), "Mine")
 
 
 def differences(rows: list[dict[str, Any]], text: str, within_s: float = 0.0501) -> list[str]:

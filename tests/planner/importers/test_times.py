@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from planner.__main__ import main
-from planner.importers import Given, SourceError, Stated, commit, fact, header, read
+from planner.importers import SourceError, SourceFiles, Stated, commit, fact, header, read
 from planner.importers.formats.times import AHEAD, FIRST, moment, way_problem
 from planner.store.summaries import summaries
 
@@ -32,7 +32,7 @@ def parquet(**columns: Any) -> bytes:  # noqa: ANN401 - cells of any type
 def read_one(data: bytes, name: str = "a.csv", **options: str) -> dict[str, Any]:
     """The run of a file, read in the process apart."""
     stated = Stated(facts={"device_kind": "gpu"}, options=options)
-    [row] = read("template", Given(name=name, files={name: data}), stated, "mine")
+    [row] = read("template", SourceFiles(name=name, data={name: data}), stated, "mine")
     return row
 
 
@@ -131,7 +131,7 @@ def test_a_fact_states_the_time_of_all_runs_of_any_source(
 
 
 def test_a_fact_that_contradicts_the_column_is_refused() -> None:
-    given = Given(name="a.csv", files={"a.csv": table("2026-03-01T12:00Z")})
+    given = SourceFiles(name="a.csv", data={"a.csv": table("2026-03-01T12:00Z")})
     same, other = (
         fact("recorded_at", text)[0] for text in ("2026-03-01T21:00+09:00", "2026-03-02T00:00Z")
     )

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from planner.importers import Given, SourceError, Stated, read
+from planner.importers import SourceError, SourceFiles, Stated, read
 from planner.importers._apart import Reader
 from planner.importers._child import SECONDS
 from tests.each import each
@@ -75,9 +75,9 @@ def test_a_bomb_is_refused_soon_and_this_process_stays_small() -> None:
     outcome, most_mb = Outcome(name="bombs in uploads"), 0.0
     bombs = BOMBS if FULL else {name: BOMBS[name] for name in SAMPLE}
     files = {name: make() for name, (_, _, make) in bombs.items()}
-    read_one(Given(name="a.csv", files={"a.csv": b"model,system_name\nB,C\n"}))  # warm
+    read_one(SourceFiles(name="a.csv", data={"a.csv": b"model,system_name\nB,C\n"}))  # warm
     for name, (source, file, _) in bombs.items():
-        given = Given(name=file, files={file: files[name]})
+        given = SourceFiles(name=file, data={file: files[name]})
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         began_s = time.perf_counter()
         with outcome.case(name), pytest.raises(SourceError):
@@ -95,13 +95,13 @@ def test_a_bomb_is_refused_soon_and_this_process_stays_small() -> None:
     finish(outcome)
 
 
-def read_one(given: Given) -> list[dict[str, Any]]:
+def read_one(given: SourceFiles) -> list[dict[str, Any]]:
     return read("template", given, Stated(facts={"device_kind": "gpu"}), "mine")
 
 
 def test_a_reader_that_hangs_is_ended_and_the_next_file_is_read() -> None:
     reader = Reader()
-    given = Given(name="a.csv", files={"a.csv": b"model,system_name\nB,C\n"})
+    given = SourceFiles(name="a.csv", data={"a.csv": b"model,system_name\nB,C\n"})
     stated = Stated(facts={"device_kind": "gpu"})
     assert len(reader.read("template", given, stated, "mine")) == 1
     process = reader._process
@@ -120,7 +120,7 @@ def test_a_reader_that_hangs_is_ended_and_the_next_file_is_read() -> None:
 def test_a_whole_number_is_taken_to_its_last_digit_or_refused(cell: str) -> None:
     table = f"model,system_name,seed\nB,C,{cell}\n".encode()
     with pytest.raises(SourceError) as caught:
-        read_one(Given(name="a.csv", files={"a.csv": table}))
+        read_one(SourceFiles(name="a.csv", data={"a.csv": table}))
     assert caught.value.problems == (f"line 2, seed: is {cell!r}; it must be a whole number.",)
 
 
@@ -130,10 +130,10 @@ def test_a_whole_number_is_taken_to_its_last_digit_or_refused(cell: str) -> None
 )
 def test_a_whole_number_is_the_one_of_the_cell(cell: str, seed: int) -> None:
     table = f"model,system_name,seed\nB,C,{cell}\n".encode()
-    [row] = read_one(Given(name="a.csv", files={"a.csv": table}))
+    [row] = read_one(SourceFiles(name="a.csv", data={"a.csv": table}))
     assert row["seed"] == seed
     column = parquet(pa.table({"model": ["B"], "system_name": ["C"], "seed": [seed]}))
-    [row] = read_one(Given(name="a.parquet", files={"a.parquet": column}))
+    [row] = read_one(SourceFiles(name="a.parquet", data={"a.parquet": column}))
     assert row["seed"] == seed
 
 
@@ -141,14 +141,14 @@ def test_a_whole_number_is_the_one_of_the_cell(cell: str, seed: int) -> None:
 def test_a_number_that_a_float_cannot_hold_is_refused(cell: str) -> None:
     table = f'model,system_name,first_epoch_s\nB,C,"{cell}"\n'.encode()
     with pytest.raises(SourceError) as caught:
-        read_one(Given(name="a.csv", files={"a.csv": table}))
+        read_one(SourceFiles(name="a.csv", data={"a.csv": table}))
     assert caught.value.problems == (f"line 2, first_epoch_s: is {cell!r}; it must be a number.",)
 
 
 def test_a_parquet_file_with_two_columns_of_a_name_says_so() -> None:
     table = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], names=["model", "model"])
     with pytest.raises(SourceError) as caught:
-        read_one(Given(name="a.parquet", files={"a.parquet": parquet(table)}))
+        read_one(SourceFiles(name="a.parquet", data={"a.parquet": parquet(table)}))
     assert caught.value.problems == ("columns occur twice: model. Rename one.",)
 
 
@@ -170,7 +170,7 @@ def test_archives_whole_cut_or_bombs_are_named_and_never_unpacked(
     source: str, packed: str, data: bytes
 ) -> None:
     options = {"step-log": {"pattern": r"(?P<step_s>\d+)", "unit": "s"}}.get(source, {})
-    given = Given(name="a.csv", files={"a.csv": data})
+    given = SourceFiles(name="a.csv", data={"a.csv": data})
     with pytest.raises(SourceError) as caught:
         read(source, given, Stated(options=options), "mine")
     text = f"it is packed as {packed}. Unpack it and give its files."

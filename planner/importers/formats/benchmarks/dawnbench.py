@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from planner.core import Text
-from planner.importers.formats.given import Given, SourceError, json_of, table_of
 from planner.importers.formats.source import Row, Source, Stated, cell, finite, number
+from planner.importers.formats.source_files import SourceError, SourceFiles, json_of, table_of
 
 _TASKS: Final = {
     "top5Accuracy": ("ImageNet", 1_281_167),
@@ -21,25 +21,25 @@ _KINDS: Final = {"tpu": "tpu", "gpu": "gpu", "v100": "gpu", "p100": "gpu", "k80"
                  "gtx": "gpu", "titan": "gpu", "m60": "gpu", "xeon": "cpu"}  # fmt: skip
 
 
-def _read(given: Given, stated: Stated) -> Sequence[Row]:
-    entries = given.ending(".json")
+def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
+    entries = files.ending(".json")
     rows, problems = [], []
     for entry in entries:
         try:
-            rows.append(_entry(given, entry, stated))
+            rows.append(_entry(files, entry, stated))
         except SourceError as error:
             where = f"{entry}: " if len(entries) > 1 else ""
             problems += [f"{where}{text}" for text in error.problems]
     if problems:
-        raise SourceError(given.name, problems)
+        raise SourceError(files.name, problems)
     return rows
 
 
-def _entry(given: Given, entry: str, stated: Stated) -> Row:
-    body = json_of(given, entry)
+def _entry(files: SourceFiles, entry: str, stated: Stated) -> Row:
+    body = json_of(files, entry)
     if not isinstance(body, dict) or not body.get("model") or not body.get("hardware"):
         raise SourceError(entry, ["it has no model or hardware. Give an entry of DAWNBench."])
-    table = table_of(given, "\t", given.beside(entry, ".tsv") or entry.replace(".json", ".tsv"))
+    table = table_of(files, "\t", files.beside(entry, ".tsv") or entry.replace(".json", ".tsv"))
     metric = next((name for name in _TASKS if name in table[0]), None)
     hours = [number(line.get("hours")) for line in table]
     at = [number(line.get(_EPOCH)) for line in table]
@@ -65,7 +65,7 @@ def _entry(given: Given, entry: str, stated: Stated) -> Row:
         "device_kind": stated.facts.get("device_kind", kind),
         "submitted_by": str(body.get("author") or "") or None,
         "source": "DAWNBench",
-        "source_path": "/".join(f"{given.name}/{entry}".split("/")[-2:]),
+        "source_path": "/".join(f"{files.name}/{entry}".split("/")[-2:]),
         "published_on": str(body.get("timestamp") or "")[:7] or None,
         "total_s": seconds[-1] or None,
         "evaluation_metric": metric,

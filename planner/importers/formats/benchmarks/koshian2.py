@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from planner.core import Text
-from planner.importers.formats.given import Given, SourceError
 from planner.importers.formats.source import Row, Source, Stated, later, number, whole
+from planner.importers.formats.source_files import SourceError, SourceFiles
 
 URL: Final = "https://github.com/koshian2/TPU-Benchmark"
 MODEL: Final = "WideResNet 7x7 103M"
@@ -73,13 +73,13 @@ class _Reader(pickle.Unpickler):
         raise pickle.UnpicklingError(Text("it names an outside object {pid!r}", pid=str(pid)[:40]))
 
 
-def _read(given: Given, stated: Stated) -> Sequence[Row]:
+def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
     rows: list[dict[str, Any]] = []
     problems: list[str] = []
     repeats: Counter[tuple[object, ...]] = Counter()
-    for name in sorted(given.files):
+    for name in sorted(files.data):
         try:
-            trials = _trials(_loaded(given.files[name]), name)
+            trials = _trials(_loaded(files.data[name]), name)
             made = [_row(trial, name, stated) for trial in trials]
         except (pickle.UnpicklingError, SourceError) as error:
             problems.append(
@@ -101,7 +101,7 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
             repeats[case] += 1
         rows += made
     if problems:
-        raise SourceError(given.name, problems)
+        raise SourceError(files.name, problems)
     return rows
 
 

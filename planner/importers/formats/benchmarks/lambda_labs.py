@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from planner.core import Text
-from planner.importers.formats.given import Given, SourceError, table_of
 from planner.importers.formats.source import Row, Source, Stated, number
+from planner.importers.formats.source_files import SourceError, SourceFiles, table_of
 
 _NAME: Final = "name_gpu"
 _BESIDE: Final = frozenset({"name_gpu", "num_gpu", "watt", "price", "system"})
@@ -17,11 +17,11 @@ _PRECISIONS: Final = {"fp16": "mixed_float16", "amp": "mixed_float16", "bf16": "
                       "fp32": "float32", "tf32": "tf32"}  # fmt: skip
 
 
-def _read(given: Given, stated: Stated) -> Sequence[Row]:
-    table = table_of(given)
+def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
+    table = table_of(files)
     if _NAME not in table[0] or "num_gpu" not in table[0]:
         raise SourceError(
-            given.first, ["it has no columns name_gpu and num_gpu, as Lambda's table has."]
+            files.first, ["it has no columns name_gpu and num_gpu, as Lambda's table has."]
         )
     precision = stated.options.get("precision")
     rows: list[dict[str, Any]] = []
@@ -67,7 +67,7 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
                     }
                 )
     if problems:
-        raise SourceError(given.first, problems)
+        raise SourceError(files.first, problems)
     return rows
 
 

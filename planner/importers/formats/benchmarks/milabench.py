@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from planner.core import Text
-from planner.importers.formats.given import Given, SourceError, text_of
 from planner.importers.formats.source import Row, Source, Stated, number, whole
+from planner.importers.formats.source_files import SourceError, SourceFiles, text_of
 
 _BENCH: Final = re.compile(r"([A-Za-z0-9_.-]{1,80}):\s*")
 _ENTRY: Final = re.compile(r"\s+-\s*\{(.*)\}\s*")
@@ -24,7 +24,7 @@ _NAMES: Final = {"fp16": "mixed_float16", "fp32": "float32", "tf32": "tf32",
 _MIB: Final = 2**20
 
 
-def _read(given: Given, stated: Stated) -> Sequence[Row]:
+def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
     problems: list[str] = []
     if stated.options.get("items") != "samples":
         problems.append(
@@ -35,7 +35,7 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
     only = {name for name in stated.options.get("benches", "").split(",") if name}
     rows: list[dict[str, Any]] = []
     repeats: Counter[tuple[object, ...]] = Counter()
-    for at, bench, entry in _observations(given, problems):
+    for at, bench, entry in _observations(files, problems):
         if only and bench not in only:
             continue
         row, wrong = _row(bench, entry, several)
@@ -47,13 +47,15 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
         repeats[case] += 1
         rows.append(row)
     if problems:
-        raise SourceError(given.first, problems)
+        raise SourceError(files.first, problems)
     return rows
 
 
-def _observations(given: Given, problems: list[str]) -> Iterator[tuple[int, str, dict[str, str]]]:
+def _observations(
+    files: SourceFiles, problems: list[str]
+) -> Iterator[tuple[int, str, dict[str, str]]]:
     bench = ""
-    for at, line in enumerate(text_of(given).splitlines(), 1):
+    for at, line in enumerate(text_of(files).splitlines(), 1):
         text = line.split(" #")[0].rstrip()
         if not text or text.startswith("#") or text.strip() == "observations:":
             continue

@@ -11,15 +11,15 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from planner.core import Text
-from planner.importers.formats.given import (
+from planner.importers.formats.source import Row, Source, Stated, cell, finite, number, rises, whole
+from planner.importers.formats.source_files import (
     MOST_BYTES,
     MOST_ROWS,
-    Given,
     SourceError,
+    SourceFiles,
     json_of,
     json_value,
 )
-from planner.importers.formats.source import Row, Source, Stated, cell, finite, number, rises, whole
 
 _LINE: Final = re.compile(r":::MLLOG\s+(\{.*\})|:::MLL\s+(\d+\.\d+)\s+(\w+):\s+(\{.*\})")
 _MOST_EPOCHS: Final = 1_000
@@ -49,14 +49,14 @@ class _Log:
     events: list[tuple[float, str, Any, Mapping[str, Any]]] = field(default_factory=list)
 
 
-def _read(given: Given, stated: Stated) -> Sequence[Row]:
-    logs = [name for name in sorted(given.files) if not name.lower().endswith(".json")]
+def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
+    logs = [name for name in sorted(files.data) if not name.lower().endswith(".json")]
     rows: list[dict[str, Any]] = []
     problems: list[str] = []
     repeats: Counter[tuple[object, ...]] = Counter()
     for name in logs:
         try:
-            row = _row(_log(given, name), _system(given, name), stated)
+            row = _row(_log(files, name), _system(files, name), stated)
         except SourceError as error:
             where = f"{name}: " if len(logs) > 1 else ""
             problems += [f"{where}{text}" for text in error.problems]
@@ -69,13 +69,13 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
     if not logs:
         problems.append("there is no result file. Give result_*.txt beside the system's JSON.")
     if problems:
-        raise SourceError(given.name, problems)
+        raise SourceError(files.name, problems)
     return rows
 
 
-def _log(given: Given, name: str) -> _Log:
+def _log(files: SourceFiles, name: str) -> _Log:
     log = _Log()
-    for time_s, key, value, about in _events(given, name):
+    for time_s, key, value, about in _events(files, name):
         if len(log.events) > MOST_ROWS:
             raise SourceError(
                 name,
@@ -99,9 +99,9 @@ def _log(given: Given, name: str) -> _Log:
     return log
 
 
-def _events(given: Given, name: str) -> Iterator[tuple[float, str, Any, Mapping[str, Any]]]:
+def _events(files: SourceFiles, name: str) -> Iterator[tuple[float, str, Any, Mapping[str, Any]]]:
     """Yield the events of the first process that logs; others repeat them."""
-    text = given.files[name].decode("utf-8", "replace")
+    text = files.data[name].decode("utf-8", "replace")
     if len(text) > MOST_BYTES:
         raise SourceError(
             name, [Text("it is larger than {most_bytes:,} bytes. Split it.", most_bytes=MOST_BYTES)]
@@ -127,16 +127,16 @@ def _events(given: Given, name: str) -> Iterator[tuple[float, str, Any, Mapping[
         yield time_s, key, body.get("value"), about if isinstance(about, dict) else {}
 
 
-def _system(given: Given, name: str) -> Mapping[str, Any]:
+def _system(files: SourceFiles, name: str) -> Mapping[str, Any]:
     """Return the JSON of the system: named as the folder two above, or the only one."""
-    systems = given.ending(".json")
+    systems = files.ending(".json")
     parents = [part.name for part in PurePosixPath(name).parents]
     chosen = [s for s in systems if PurePosixPath(s).stem in parents]
     if not chosen and len(systems) == 1:
         chosen = systems
     if not chosen:
         return {}
-    body = json_of(given, chosen[0])
+    body = json_of(files, chosen[0])
     if not isinstance(body, dict):
         raise SourceError(chosen[0], ["it is no JSON object of a system."])
     return body
@@ -230,13 +230,13 @@ def _evaluations(
         )
         raise SourceError("", [text])
     unit = {"samples": 1.0, "steps": float(batch)}.get(counts, train_samples)
-    found: list[dict[str, Any]] = []
+    evaluations: list[dict[str, Any]] = []
     problems: list[str] = []
     for time_s, key, value, about in log.events:
         metric = cell(value, key, problems) if key == "eval_accuracy" else None
         samples = _samples(about, unit, problems, stated=bool(counts)) if metric is not None else 0
         if samples:
-            found.append(
+            evaluations.append(
                 {
                     "step": max(round(samples / batch), 1), "samples": round(samples),
                     "elapsed_s": time_s - start, "value": metric, "loss": None,
@@ -244,14 +244,14 @@ def _evaluations(
             )  # fmt: skip
     if problems:
         raise SourceError("", problems)
-    last = found[-1] if found else {"value": None}
-    found = [each for each in found if finite(each["value"])]
-    if not found or not rises(found):
+    last = evaluations[-1] if evaluations else {"value": None}
+    evaluations = [each for each in evaluations if finite(each["value"])]
+    if not evaluations or not rises(evaluations):
         return {}
     row: dict[str, Any] = {
-        "evaluations": found,
+        "evaluations": evaluations,
         "evaluation_metric": "eval_accuracy",
-        "evaluation_higher_is_better": found[-1]["value"] >= found[0]["value"],
+        "evaluation_higher_is_better": evaluations[-1]["value"] >= evaluations[0]["value"],
     }
     if finite(last["value"]):
         row["final_metric"] = last["value"]

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from planner.core import Text
-from planner.importers.formats.given import Given, SourceError, json_of
 from planner.importers.formats.source import Row, Source, Stated, cell, finite, number, whole
+from planner.importers.formats.source_files import SourceError, SourceFiles, json_of
 
 _UNITS: Final = ("epochs", "samples", "steps")
 
 
-def _read(given: Given, stated: Stated) -> Sequence[Row]:
-    body = json_of(given)
+def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
+    body = json_of(files)
     if not isinstance(body, dict) or not all(isinstance(v, dict) for v in body.values()):
-        raise SourceError(given.first, ["it is no JSON object of points, as rcps_*.json is."])
+        raise SourceError(files.first, ["it is no JSON object of points, as rcps_*.json is."])
     unit = stated.options.get("unit", "")
     samples = whole(stated.facts.get("train_samples"))
     target = number(stated.options.get("target"))
@@ -34,7 +34,7 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
         rows += made
         problems += wrong
     if problems:
-        raise SourceError(given.first, problems)
+        raise SourceError(files.first, problems)
     return rows
 
 

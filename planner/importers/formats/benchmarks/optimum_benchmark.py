@@ -6,20 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from planner.core import Text
-from planner.importers.formats.given import Given, SourceError, json_of
 from planner.importers.formats.source import Row, Source, Stated, cell, finite, whole
+from planner.importers.formats.source_files import SourceError, SourceFiles, json_of
 
 _MEMORY_UNITS: Final = {"MB": 1e6, "MiB": 2.0**20, "GB": 1e9, "GiB": 2.0**30}
 
 
-def _read(given: Given, stated: Stated) -> Sequence[Row]:
+def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
     merged: dict[str, Any] = {}
-    for name in given.ending(".json"):
-        body = json_of(given, name)
+    for name in files.ending(".json"):
+        body = json_of(files, name)
         if not isinstance(body, dict):
             raise SourceError(name, ["it is no JSON object."])
-        known = {"config": body} if "backend" in body else {"report": body}
-        merged |= body if "report" in body else known
+        reports = {"config": body} if "backend" in body else {"report": body}
+        merged |= body if "report" in body else reports
     report, config = _part(merged, "report"), _part(merged, "config")
     train = _part(report, "train")
     latency, speed = _part(train, "latency"), _part(train, "throughput")
@@ -55,7 +55,7 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
                  unit=unit, units=", ".join(_MEMORY_UNITS))
         )  # fmt: skip
     if problems:
-        raise SourceError(given.first, problems)
+        raise SourceError(files.first, problems)
     backend, here = _part(config, "backend"), _part(config, "environment")
     names = here.get("gpu")
     devices = [str(n) for n in names] if isinstance(names, list) and names else []

@@ -10,8 +10,8 @@ from typing import Final
 
 from planner.catalog import Catalog
 from planner.core import Text
-from planner.importers.formats.given import Given, SourceError, text_of
 from planner.importers.formats.source import Row, Source, Stated
+from planner.importers.formats.source_files import SourceError, SourceFiles, text_of
 from planner.published import rows_of, run_records
 from planner.store.catalog import read_catalog
 
@@ -20,8 +20,8 @@ _SKIP: Final = "skip"
 _NEVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def _read(given: Given, stated: Stated) -> Sequence[Row]:
-    rows, problems = rows_of(text_of(given), given.first)
+def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
+    rows, problems = rows_of(text_of(files), files.first)
     made = run_records(rows, catalog(), "set", _NEVER)
     if stated.options.get("incomplete") != _SKIP:
         problems += [
@@ -34,7 +34,7 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
             for why, count in made.left_out.items()
         ]
     if problems:
-        raise SourceError(given.first, problems)
+        raise SourceError(files.first, problems)
     return [{n: v for n, v in row.items() if n != "recorded_at"} for row in made.rows]
 
 

@@ -7,8 +7,8 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from planner.core import Text
-from planner.importers.formats.given import Given, SourceError, json_of, table_of
 from planner.importers.formats.source import Row, Source, Stated, cell, finite, number, rises, whole
+from planner.importers.formats.source_files import SourceError, SourceFiles, json_of, table_of
 
 URL: Final = "https://github.com/google-research/google-research/tree/master/batch_science"
 _STUDY: Final = "study.json"
@@ -20,33 +20,33 @@ _ENDED: Final = {
 _LOWER: Final = ("error", "loss", "entropy")
 
 
-def _read(given: Given, stated: Stated) -> Sequence[Row]:
+def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
     metric = stated.options.get("metric", "")
     rows: list[Row] = []
     problems = [] if metric else ["option metric: is missing. Name a column of measurements.csv."]
-    for name in sorted(n for n in given.files if PurePosixPath(n).name == "metadata.json"):
+    for name in sorted(n for n in files.data if PurePosixPath(n).name == "metadata.json"):
         try:
-            rows.append(_trial(given, name, metric))
+            rows.append(_trial(files, name, metric))
         except SourceError as error:
             problems += [f"{name}: {text}" for text in error.problems]
     if not rows and not problems:
         problems.append("it has no trial: a folder with metadata.json and measurements.csv.")
     if problems:
-        raise SourceError(given.name, problems)
+        raise SourceError(files.name, problems)
     return rows
 
 
-def _trial(given: Given, name: str, metric: str) -> Row:
+def _trial(files: SourceFiles, name: str, metric: str) -> Row:
     place = PurePosixPath(name).parent
-    study = _object(given, str(place.parent / _STUDY))
-    about = _object(given, name)
+    study = _object(files, str(place.parent / _STUDY))
+    about = _object(files, name)
     batch = whole(study.get("batch_size"))
     status = _ENDED.get(str(about.get("status")))
     if batch is None or status is None:
         raise SourceError(
             name, [Text("batch_size or status {status!r} is unknown.", status=about.get("status"))]
         )
-    table = table_of(given, name=str(place / "measurements.csv"))
+    table = table_of(files, name=str(place / "measurements.csv"))
     if metric not in table[0] or "step" not in table[0]:
         raise SourceError(
             name,
@@ -59,7 +59,7 @@ def _trial(given: Given, name: str, metric: str) -> Row:
             ],
         )
     problems: list[str] = []
-    found, value = [], None
+    evaluations, value = [], None
     for at, line in enumerate(table, 1):
         value = cell(line[metric], f"row {at}, {metric}", problems)
         step = whole(line["step"])
@@ -69,13 +69,13 @@ def _trial(given: Given, name: str, metric: str) -> Row:
                      at=at, step=line["step"])
             )  # fmt: skip
         if step is not None and finite(value):
-            found.append(
+            evaluations.append(
                 {"step": step, "samples": step * batch, "elapsed_s": None, "value": value,
                  "loss": None}
             )  # fmt: skip
     if problems:
         raise SourceError(name, problems)
-    if not rises(found):
+    if not rises(evaluations):
         raise SourceError(name, ["the steps of measurements.csv do not rise. Restore the file."])
     settings = about.get("parameters")
     rate = settings.get("learning_rate") if isinstance(settings, dict) else None
@@ -94,15 +94,15 @@ def _trial(given: Given, name: str, metric: str) -> Row:
         "evaluation_metric": metric,
         "evaluation_higher_is_better": not any(w in metric.lower() for w in _LOWER),
         "final_metric": value if finite(value) else None,
-        "evaluations": found or None,
+        "evaluations": evaluations or None,
         "source": "Shallue et al. 2019, measurements",
         "source_url": URL,
         "source_path": name,
     }
 
 
-def _object(given: Given, name: str) -> Mapping[str, Any]:
-    body = json_of(given, name)
+def _object(files: SourceFiles, name: str) -> Mapping[str, Any]:
+    body = json_of(files, name)
     if not isinstance(body, dict):
         raise SourceError(name, ["it is no JSON object."])
     return body

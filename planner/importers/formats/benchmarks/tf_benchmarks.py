@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from planner.core import Text
-from planner.importers.formats.given import Given, SourceError, json_of, text_of
 from planner.importers.formats.source import Row, Source, Stated, cell, finite, number, whole
+from planner.importers.formats.source_files import SourceError, SourceFiles, json_of, text_of
 from planner.importers.formats.times import moment
 
 _HEAD: Final = re.compile(
@@ -29,12 +29,12 @@ _OF_STEPS: Final = "examples_per_sec"
 """Speed of tf_cnn_benchmarks, whose wall time is the mean of a step."""
 
 
-def _read(given: Given, stated: Stated) -> Sequence[Row]:
-    return _perfzero(given, stated) if given.suffix == ".json" else [_log(given, stated)]
+def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
+    return _perfzero(files, stated) if files.suffix == ".json" else [_log(files, stated)]
 
 
-def _log(given: Given, stated: Stated) -> Row:
-    text = text_of(given)
+def _log(files: SourceFiles, stated: Stated) -> Row:
+    text = text_of(files)
     head: dict[str, str] = {}
     for match in _HEAD.finditer(text):
         head.setdefault(match["name"], match["value"])
@@ -60,7 +60,7 @@ def _log(given: Given, stated: Stated) -> Row:
     if "global" in size and not batch:
         problems.append(Text("batch size: is {size!r}; it must be a whole number.", size=size[:40]))
     if problems or not speed:
-        raise SourceError(given.first, problems)
+        raise SourceError(files.first, problems)
     listed = _DEVICE.findall(head.get("Devices", ""))
     stated_nodes = stated.facts.get("number_of_nodes")
     nodes = len({task for task, _ in listed if task}) or stated_nodes or 1
@@ -88,11 +88,11 @@ def _log(given: Given, stated: Stated) -> Row:
     }
 
 
-def _perfzero(given: Given, stated: Stated) -> list[Row]:
-    body = json_of(given)
+def _perfzero(files: SourceFiles, stated: Stated) -> list[Row]:
+    body = json_of(files)
     result = body.get("benchmark_result") if isinstance(body, dict) else None
     if not isinstance(result, dict):
-        raise SourceError(given.first, ["it has no benchmark_result. Give PerfZero's summary."])
+        raise SourceError(files.first, ["it has no benchmark_result. Give PerfZero's summary."])
     metrics = result.get("metrics")
     listed = [m for m in metrics if isinstance(m, dict)] if isinstance(metrics, list) else []
     problems: list[str] = []
@@ -131,7 +131,7 @@ def _perfzero(given: Given, stated: Stated) -> list[Row]:
     wall_s = wall_s if finite(wall_s) and wall_s > 0.0 else None
     framework = _part(body, "ml_framework_info")
     if problems:
-        raise SourceError(given.first, problems)
+        raise SourceError(files.first, problems)
     return [
         {
             "model": name or None,

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from planner.core import Text
-from planner.importers.formats.given import Given, SourceError, json_of, table_of, text_of
 from planner.importers.formats.source import (
     Row,
     Source,
@@ -18,6 +17,13 @@ from planner.importers.formats.source import (
     later,
     number,
 )
+from planner.importers.formats.source_files import (
+    SourceError,
+    SourceFiles,
+    json_of,
+    table_of,
+    text_of,
+)
 
 _HIGHER: Final = ("acc", "auc", "f1", "precision", "recall", "map", "iou")
 _STEP: Final = "step"
@@ -26,8 +32,8 @@ _SEVERAL: Final = "the epochs do not rise. It holds several trainings: split it 
 _SECONDS: Final = {"s": 1.0, "ms": 1e-3, "min": 60.0, "h": 3600.0}
 
 
-def _read(given: Given, stated: Stated) -> Sequence[Row]:
-    columns = _columns(given, stated.options.get("time", "").rpartition(":")[0])
+def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
+    columns = _columns(files, stated.options.get("time", "").rpartition(":")[0])
     problems: list[str] = []
     metric = stated.options.get("metric")
     if metric is None:
@@ -50,7 +56,7 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
         )
     losses = _numbers(columns, "loss", problems) if times else []
     if problems:
-        raise SourceError(given.first, problems)
+        raise SourceError(files.first, problems)
     epochs = [
         {"epoch": i, "epoch_s": t, "loss": loss if finite(loss) else None}
         for i, (t, loss) in enumerate(itertools.zip_longest(times, losses), 1)
@@ -81,56 +87,56 @@ def _numbers(
     return [cell(c, f"row {i}, {name}", problems) for i, c in enumerate(cells, 1)]
 
 
-def _columns(given: Given, time: str) -> dict[str, list[object]]:
+def _columns(files: SourceFiles, time: str) -> dict[str, list[object]]:
     """Return the columns by name, an entry an epoch."""
-    if given.suffix.lower() == ".json":
-        body = json_of(given)
+    if files.suffix.lower() == ".json":
+        body = json_of(files)
         if not isinstance(body, dict) or not body:
             raise SourceError(
-                given.first, ["it is no JSON object of lists, as History.history is."]
+                files.first, ["it is no JSON object of lists, as History.history is."]
             )
         wrong = [name for name, values in body.items() if not isinstance(values, list)]
         if wrong or len({len(v) for v in body.values()}) != 1:
             text = "its entries are not lists of one length, an entry an epoch."
-            raise SourceError(given.first, [text])
+            raise SourceError(files.first, [text])
         return {str(n): list(values) for n, values in body.items()}
-    rows = table_of(given, _delimiter(given))
-    by_epoch = _one_line_an_epoch(given, rows, time)
+    rows = table_of(files, _delimiter(files))
+    by_epoch = _one_line_an_epoch(files, rows, time)
     return {name: [row.get(name) for row in by_epoch] for name in rows[0]}
 
 
-def _delimiter(given: Given) -> str:
-    head = text_of(given).partition("\n")[0][:4_000]
+def _delimiter(files: SourceFiles) -> str:
+    head = text_of(files).partition("\n")[0][:4_000]
     return max(",;\t", key=head.count)
 
 
 def _one_line_an_epoch(
-    given: Given, rows: Sequence[Mapping[str, str]], time: str
+    files: SourceFiles, rows: Sequence[Mapping[str, str]], time: str
 ) -> list[dict[str, str]]:
     """Return one line an epoch: Lightning writes training and validation on lines of their own."""
     if "epoch" not in rows[0]:
         raise SourceError(
-            given.first, ["it has no column epoch, as CSVLogger and Lightning write."]
+            files.first, ["it has no column epoch, as CSVLogger and Lightning write."]
         )
     merged: list[dict[str, str]] = []
     for epoch, lines in itertools.groupby(rows, key=lambda row: row["epoch"]):
         if number(epoch) is None:
             raise SourceError(
-                given.first, [Text("epoch is {epoch!r}; it must be a number.", epoch=epoch)]
+                files.first, [Text("epoch is {epoch!r}; it must be a number.", epoch=epoch)]
             )
         line: dict[str, str] = {}
         for each in lines:
             if line and (_STEP not in each or (line.get(time) and each.get(time))):
-                raise SourceError(given.first, [_SEVERAL])
+                raise SourceError(files.first, [_SEVERAL])
             line |= {name: text for name, text in each.items() if text}
         merged.append(line)
     numbers = [float(line["epoch"]) for line in merged]
     rises = all(b > a for a, b in itertools.pairwise(numbers))
     if not rises:
-        raise SourceError(given.first, [_SEVERAL])
+        raise SourceError(files.first, [_SEVERAL])
     if _STEP not in rows[0] and numbers not in [_counted(first, numbers) for first in (0, 1)]:
         text = "the epochs do not count up by 1 from 0 or 1. Give the whole log."
-        raise SourceError(given.first, [text])
+        raise SourceError(files.first, [text])
     return merged
 
 
@@ -180,11 +186,11 @@ def _evaluations(
     lightning = _numbers(columns, _STEP, problems)
     if not (lightning or (samples and batch)):
         return None
-    found = []
+    evaluations = []
     for i, value in enumerate(values):
         step = (lightning[i] or 0.0) + 1.0 if lightning else (i + 1) * math.ceil(samples / batch)
         if finite(value) and math.isfinite(step):
-            found.append(
+            evaluations.append(
                 {
                     "step": int(step),
                     "samples": int(step * batch) if batch else None,
@@ -193,7 +199,7 @@ def _evaluations(
                     "loss": None,
                 }
             )
-    return found or None
+    return evaluations or None
 
 
 SOURCE: Final = Source(

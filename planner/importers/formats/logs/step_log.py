@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from planner.core import Text
-from planner.importers.formats.given import MOST_ROWS, Given, SourceError, text_of
 from planner.importers.formats.source import Row, Source, Stated, later, number, rises, whole
+from planner.importers.formats.source_files import MOST_ROWS, SourceError, SourceFiles, text_of
 
 GROUPS: Final = ("step", "step_s", "epoch", "epoch_s", "throughput", "loss", "value")
 """Groups an expression may have."""
@@ -31,26 +31,26 @@ _ABOVE_0: Final = _TIMES | {"throughput"}
 _LINE_GROUPS: Final = ("step_s", "epoch_s", "throughput", "value")
 
 
-def _read(given: Given, stated: Stated) -> Sequence[Row]:
-    pattern = _pattern(given, stated)
-    unit = _options(given, stated, set(pattern.groupindex))
-    skip = _skip(given, stated)
-    found, problems = _found(given, pattern, unit, stated.options.get("comma", ""))
-    if not found:
+def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
+    pattern = _pattern(files, stated)
+    unit = _options(files, stated, set(pattern.groupindex))
+    skip = _skip(files, stated)
+    lines, problems = _found(files, pattern, unit, stated.options.get("comma", ""))
+    if not lines:
         problems.append("option pattern: no line matches. Try it on one line of the log.")
-    elif len(found) <= skip:
+    elif len(lines) <= skip:
         problems.append(
-            Text("option skip: leaves out all {result} lines that match.", result=len(found))
+            Text("option skip: leaves out all {result} lines that match.", result=len(lines))
         )
-    steps = [{"step": f["step"]} for f in found if f.get("step") and f.get("value") is not None]
+    steps = [{"step": f["step"]} for f in lines if f.get("step") and f.get("value") is not None]
     if not rises(steps):
         problems.append("the steps do not rise. It holds several trainings: give one file each.")
     if problems:
-        raise SourceError(given.first, problems)
-    return [_row(found, skip, _SECONDS.get(unit, 1.0), stated)]
+        raise SourceError(files.first, problems)
+    return [_row(lines, skip, _SECONDS.get(unit, 1.0), stated)]
 
 
-def _options(given: Given, stated: Stated, groups: set[str]) -> str:
+def _options(files: SourceFiles, stated: Stated, groups: set[str]) -> str:
     """Return the unit of times; SourceError for options that groups need or that do not exist."""
     unit, comma = stated.options.get("unit", ""), stated.options.get("comma", "")
     problems: list[str] = []
@@ -73,17 +73,17 @@ def _options(given: Given, stated: Stated, groups: set[str]) -> str:
             )
         )
     if problems:
-        raise SourceError(given.first, problems)
+        raise SourceError(files.first, problems)
     return unit
 
 
 def _found(
-    given: Given, pattern: re.Pattern[str], unit: str, comma: str
+    files: SourceFiles, pattern: re.Pattern[str], unit: str, comma: str
 ) -> tuple[list[Mapping[str, float | None]], list[str]]:
     """Return the numbers of each line that matches, and the problems of all lines."""
-    found: list[Mapping[str, float | None]] = []
+    lines: list[Mapping[str, float | None]] = []
     problems: list[str] = []
-    for at, line in enumerate(text_of(given).splitlines(), 1):
+    for at, line in enumerate(text_of(files).splitlines(), 1):
         match = pattern.search(line, 0, MOST_LINE)
         if match is None:
             continue
@@ -92,18 +92,18 @@ def _found(
             numbers[name], wrong = _number(match, name, unit, comma)
             if wrong:
                 problems.append(Text("line {at}, {name}: {wrong}", at=at, name=name, wrong=wrong))
-        found.append(numbers)
-        if len(found) > MOST_ROWS:
+        lines.append(numbers)
+        if len(lines) > MOST_ROWS:
             text = Text("more than {most_rows:,} lines match. Split it.", most_rows=MOST_ROWS)
-            raise SourceError(given.first, [text])
-    return found, problems
+            raise SourceError(files.first, [text])
+    return lines, problems
 
 
-def _skip(given: Given, stated: Stated) -> int:
+def _skip(files: SourceFiles, stated: Stated) -> int:
     text = stated.options.get("skip") or "0"
     if not re.fullmatch(r"\d{1,6}", text, re.ASCII):
         why = Text("option skip: is {text!r}; it must be a whole number of lines.", text=text)
-        raise SourceError(given.first, [why])
+        raise SourceError(files.first, [why])
     return int(text)
 
 
@@ -147,19 +147,19 @@ def _number(  # noqa: PLR0911 - a way out for each problem
     return float(value), None
 
 
-def _pattern(given: Given, stated: Stated) -> re.Pattern[str]:
+def _pattern(files: SourceFiles, stated: Stated) -> re.Pattern[str]:
     text = stated.options.get("pattern", "")
     if not text or len(text) > MOST_PATTERN:
         words = Text(
             "option pattern: state an expression of at most {most_pattern} characters with ",
             most_pattern=MOST_PATTERN,
         )
-        raise SourceError(given.first, [f"{words}groups such as (?P<step_s>[0-9.]+)."])
+        raise SourceError(files.first, [f"{words}groups such as (?P<step_s>[0-9.]+)."])
     try:
         pattern = re.compile(text)
     except (re.error, RecursionError, OverflowError) as error:
         raise SourceError(
-            given.first, [Text("option pattern: {error}. Correct it.", error=error)]
+            files.first, [Text("option pattern: {error}. Correct it.", error=error)]
         ) from None
     unknown = sorted(set(pattern.groupindex) - set(GROUPS))
     if unknown or not set(pattern.groupindex) & set(_LINE_GROUPS):
@@ -169,7 +169,7 @@ def _pattern(given: Given, stated: Stated) -> re.Pattern[str]:
             else "none has a number of a run"
         )
         raise SourceError(
-            given.first,
+            files.first,
             [
                 Text(
                     "option pattern: {named}. Groups: {groups}.",
@@ -182,11 +182,11 @@ def _pattern(given: Given, stated: Stated) -> re.Pattern[str]:
 
 
 def _row(
-    found: Sequence[Mapping[str, float | None]], skip: int, scale: float, stated: Stated
+    lines: Sequence[Mapping[str, float | None]], skip: int, scale: float, stated: Stated
 ) -> dict[str, Any]:
     batch = whole(stated.facts.get("global_batch_size"))
     row: dict[str, Any] = {"engine": "step log"}
-    steps = sorted(scale * v for f in found[skip:] if (v := f.get("step_s")) is not None)
+    steps = sorted(scale * v for f in lines[skip:] if (v := f.get("step_s")) is not None)
     if steps:
         mean = math.fsum(steps) / len(steps)
         row |= {
@@ -199,7 +199,7 @@ def _row(
                 "{steps:,} steps of a log, the first {skip} left out.", steps=len(steps), skip=skip
             ),
         }
-    speeds = [v for f in found[skip:] if (v := f.get("throughput")) is not None]
+    speeds = [v for f in lines[skip:] if (v := f.get("throughput")) is not None]
     if speeds:
         row["throughput"] = math.fsum(speeds) / len(speeds)
         row["note"] = Text(
@@ -207,9 +207,9 @@ def _row(
             speeds=len(speeds),
             skip=skip,
         )
-    epochs = [scale * v for f in found if (v := f.get("epoch_s")) is not None]
+    epochs = [scale * v for f in lines if (v := f.get("epoch_s")) is not None]
     row |= later(epochs)
-    values = [(whole(f.get("step")), f.get("value")) for f in found]
+    values = [(whole(f.get("step")), f.get("value")) for f in lines]
     evaluations = [
         {"step": step, "samples": step * batch if batch else None, "elapsed_s": None,
          "value": value, "loss": None}

@@ -10,15 +10,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from planner.core import Text
-from planner.importers.formats.given import (
+from planner.importers.formats.source import Row, Source, Stated, typed
+from planner.importers.formats.source_files import (
     MOST_CHARACTERS,
     MOST_COLUMNS,
     MOST_ROWS,
-    Given,
     SourceError,
+    SourceFiles,
     table_of,
 )
-from planner.importers.formats.source import Row, Source, Stated, typed
 from planner.importers.formats.times import way_problem
 from planner.runs import BY_NAME
 
@@ -29,10 +29,10 @@ _BATCH: Final = 512
 """Rows of a parquet file in memory at once."""
 
 
-def _read(given: Given, stated: Stated) -> Sequence[Row]:
-    renamed = _renamed(given, stated)
+def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
+    renamed = _renamed(files, stated)
     left_out = {name for name, column in renamed.items() if not column}
-    cells = _parquet(given, left_out) if given.suffix == ".parquet" else table_of(given)
+    cells = _parquet(files, left_out) if files.suffix == ".parquet" else table_of(files)
     names = {name: renamed.get(name, name) for name in cells[0]}
     unknown = [name for name, column in names.items() if column and column not in BY_NAME]
     problems: list[str] = [
@@ -72,26 +72,26 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
                 problems.append(f"line {number}, {problem}")
         rows.append(row)
     if problems:
-        raise SourceError(given.first, problems, unknown)
+        raise SourceError(files.first, problems, unknown)
     return rows
 
 
-def _renamed(given: Given, stated: Stated) -> dict[str, str]:
+def _renamed(files: SourceFiles, stated: Stated) -> dict[str, str]:
     """Return the column of runs for a column of the file; "" leaves it out."""
     pairs = [p for p in stated.options.get(_MAP, "").split(",") if p]
     wrong = [p for p in pairs if ":" not in p]
     if wrong:
         raise SourceError(
-            given.first,
+            files.first,
             [Text("option columns: {part!r} is not NAME:COLUMN.", part=p) for p in wrong],
         )
     return dict(p.rsplit(":", 1) for p in pairs)
 
 
-def _parquet(given: Given, left_out: Collection[str]) -> list[dict[str, str]]:
+def _parquet(files: SourceFiles, left_out: Collection[str]) -> list[dict[str, str]]:
     """Return the cells as texts; columns of lists, and those of bytes, must be in `left_out`."""
     try:
-        whole = pa.BufferReader(given.files[given.first])
+        whole = pa.BufferReader(files.data[files.first])
         file = pq.ParquetFile(whole)
         fields = [f for f in file.schema_arrow if f.name not in left_out]
         if unread := [f for f in fields if _is_unread(f.type)]:
@@ -104,7 +104,7 @@ def _parquet(given: Given, left_out: Collection[str]) -> list[dict[str, str]]:
                 )
                 for f in unread
             ]
-            raise SourceError(given.first, wrong, [f.name for f in unread])
+            raise SourceError(files.first, wrong, [f.name for f in unread])
         flat = [f.name for f in fields]
         groups = (file.metadata.row_group(i) for i in range(file.metadata.num_row_groups))
         if sum(group.total_byte_size for group in groups) > _MOST_UNPACKED:
@@ -112,22 +112,22 @@ def _parquet(given: Given, left_out: Collection[str]) -> list[dict[str, str]]:
                 "it unpacks to more than {most_unpacked:,} bytes. Split it.",
                 most_unpacked=_MOST_UNPACKED,
             )
-            raise SourceError(given.first, [text])
+            raise SourceError(files.first, [text])
         if len(flat) > MOST_COLUMNS:
             text = Text(
                 "it has {flat} columns; at most {most_columns} are read. Split it.",
                 flat=len(flat),
                 most_columns=MOST_COLUMNS,
             )
-            raise SourceError(given.first, [text])
+            raise SourceError(files.first, [text])
         if twice := sorted({name for name in flat if flat.count(name) > 1}):
             text = Text("columns occur twice: {names}. Rename one.", names=", ".join(twice[:9]))
-            raise SourceError(given.first, [text])
+            raise SourceError(files.first, [text])
         if not flat:
-            raise SourceError(given.first, ["no column is left. Leave out fewer."])
+            raise SourceError(files.first, ["no column is left. Leave out fewer."])
         # dictionaries stay dictionaries: a repeated long text is measured once
         texts = _cells(
-            given,
+            files,
             pq.ParquetFile(whole, read_dictionary=flat, page_checksum_verification=True),
             flat,
         )
@@ -136,10 +136,10 @@ def _parquet(given: Given, left_out: Collection[str]) -> list[dict[str, str]]:
             raise
         why = str(error).partition("\n")[0][:MOST_CHARACTERS]
         raise SourceError(
-            given.first, [Text("it cannot be read as parquet: {why}. Export it again.", why=why)]
+            files.first, [Text("it cannot be read as parquet: {why}. Export it again.", why=why)]
         ) from error
     if not texts:
-        raise SourceError(given.first, ["it has no row. Give a file with rows."])
+        raise SourceError(files.first, ["it has no row. Give a file with rows."])
     gone = {f.name: "" for f in file.schema_arrow if f.name in left_out}
     return [{**row, **gone} for row in texts]
 
@@ -172,14 +172,14 @@ def _times_as_text(batch: pa.RecordBatch) -> dict[str, list[str | None]]:
     return times
 
 
-def _cells(given: Given, file: pq.ParquetFile, names: Sequence[str]) -> list[dict[str, str]]:
+def _cells(files: SourceFiles, file: pq.ParquetFile, names: Sequence[str]) -> list[dict[str, str]]:
     """Return the cells as texts; limits are checked while rows arrive, never by the footer."""
     texts: list[dict[str, str]] = []
     long: list[str] = []
     for batch in file.iter_batches(_BATCH, columns=list(names), use_threads=False):
         if len(texts) + batch.num_rows > MOST_ROWS:
             raise SourceError(
-                given.first,
+                files.first,
                 [Text("it has more than {most_rows:,} rows. Split it.", most_rows=MOST_ROWS)],
             )
         for name in names:
@@ -199,7 +199,7 @@ def _cells(given: Given, file: pq.ParquetFile, names: Sequence[str]) -> list[dic
                         )
                     )
         if long:
-            raise SourceError(given.first, long)
+            raise SourceError(files.first, long)
         times = _times_as_text(batch)
         lines = zip(*(times.get(n) or batch.column(n).to_pylist() for n in names), strict=True)
         texts += [

@@ -9,8 +9,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from planner.core import Text
-from planner.importers.formats.given import MOST_CHARACTERS, MOST_ROWS, Given, SourceError
 from planner.importers.formats.source import Row, Source, Stated
+from planner.importers.formats.source_files import (
+    MOST_CHARACTERS,
+    MOST_ROWS,
+    SourceError,
+    SourceFiles,
+)
 
 MOST_BYTES: Final = 50_000_000
 """Largest event file: images and graphs in it are skipped, but lie in it."""
@@ -34,20 +39,20 @@ class _Record:
     checksum: int
 
 
-def _read(given: Given, stated: Stated) -> Sequence[Row]:
-    data = given.files[given.first]
+def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
+    data = files.data[files.first]
     if len(data) > MOST_BYTES:
         raise SourceError(
-            given.first,
+            files.first,
             [Text("it is larger than {most_bytes:,} bytes. Split it.", most_bytes=MOST_BYTES)],
         )
     try:
-        opened_s, scalars = _scalars(given, data)
+        opened_s, scalars = _scalars(files, data)
     except (struct.error, IndexError, UnicodeDecodeError, ValueError) as error:
         if isinstance(error, SourceError):
             raise
         raise SourceError(
-            given.first, [Text("it is no whole event file: {error}.", error=error)]
+            files.first, [Text("it is no whole event file: {error}.", error=error)]
         ) from error
     tags = list(dict.fromkeys(s.tag for s in scalars))
     tag = stated.options.get("tag") or next((t for t in tags if t.startswith("epoch_")), None)
@@ -60,14 +65,14 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
             named=named,
             listed=listed,
         )
-        raise SourceError(given.first, [text])
+        raise SourceError(files.first, [text])
     chosen = [s for s in scalars if s.tag == tag]
     damaged = [s.step for s in chosen if _checksum(s.whole.data) != s.whole.checksum]
     if damaged:
         text = Text(
             "step {damaged}: its checksum does not match. Copy the file again.", damaged=damaged[0]
         )
-        raise SourceError(given.first, [text])
+        raise SourceError(files.first, [text])
     steps = [s.step for s in chosen]
     if len(chosen) < 2 or any(b - a != 1 for a, b in itertools.pairwise(steps)):
         text = Text(
@@ -76,12 +81,12 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
             tag=tag,
             steps=", ".join(map(str, steps[:6])),
         )
-        raise SourceError(given.first, [text])
+        raise SourceError(files.first, [text])
     later_s = [b.wall_s - a.wall_s for a, b in itertools.pairwise(chosen)]
     start_s = chosen[0].wall_s - opened_s
     if min(later_s) <= 0.0 or start_s <= 0.0:
         raise SourceError(
-            given.first,
+            files.first,
             [Text("the wall times of {tag} do not rise. The clock was set back.", tag=tag)],
         )
     mean = sum(later_s) / len(later_s)
@@ -97,10 +102,10 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
     ]
 
 
-def _scalars(given: Given, data: bytes) -> tuple[float, list[_Scalar]]:
+def _scalars(files: SourceFiles, data: bytes) -> tuple[float, list[_Scalar]]:
     """Return the time of the first event and all scalars."""
     opened_s: float | None = None
-    found: list[_Scalar] = []
+    scalars: list[_Scalar] = []
     for record in _records(data):
         wall_s, step, summary = 0.0, 0, b""
         for field, value in _fields(record.data):
@@ -117,14 +122,14 @@ def _scalars(given: Given, data: bytes) -> tuple[float, list[_Scalar]]:
                 and isinstance(value, bytes)
                 and (scalar := _scalar(value, step, wall_s, record))
             ):
-                found.append(scalar)
-        if len(found) > MOST_ROWS:
+                scalars.append(scalar)
+        if len(scalars) > MOST_ROWS:
             raise SourceError(
-                given.first, [Text("it has more than {most_rows:,} scalars.", most_rows=MOST_ROWS)]
+                files.first, [Text("it has more than {most_rows:,} scalars.", most_rows=MOST_ROWS)]
             )
     if opened_s is None:
-        raise SourceError(given.first, ["it is empty."])
-    return opened_s, found
+        raise SourceError(files.first, ["it is empty."])
+    return opened_s, scalars
 
 
 def _scalar(value: bytes, step: int, wall_s: float, whole: _Record) -> _Scalar | None:

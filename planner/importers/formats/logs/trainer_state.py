@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from planner.core import Text
-from planner.importers.formats.given import Given, SourceError, json_of
 from planner.importers.formats.source import Row, Source, Stated, cell, finite, number, whole
+from planner.importers.formats.source_files import SourceError, SourceFiles, json_of
 
 _HIGHER: Final = ("acc", "f1", "auc", "bleu", "rouge", "precision", "recall")
 
 
-def _read(given: Given, stated: Stated) -> Sequence[Row]:
-    body = json_of(given)
+def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
+    body = json_of(files)
     history = body.get("log_history") if isinstance(body, dict) else None
     if not isinstance(history, list) or not all(isinstance(e, dict) for e in history):
-        raise SourceError(given.first, ["it has no list log_history. Give trainer_state.json."])
+        raise SourceError(files.first, ["it has no list log_history. Give trainer_state.json."])
     steps = whole(body.get("global_step"))
     epochs = number(body.get("epoch"))
     ends = [e for e in history if "train_runtime" in e]
@@ -43,7 +43,7 @@ def _read(given: Given, stated: Stated) -> Sequence[Row]:
     metric = stated.options.get("metric") or _first_metric(history)
     evaluations = _evaluations(history, metric, problems)
     if problems or not steps or not total_s:
-        raise SourceError(given.first, problems)
+        raise SourceError(files.first, problems)
     batch = stated.facts.get("global_batch_size")
     row: dict[str, Any] = {
         "framework": "PyTorch",
@@ -75,7 +75,7 @@ def _evaluations(
     history: Sequence[Mapping[str, Any]], metric: str | None, problems: list[str]
 ) -> list[dict[str, Any]]:
     """Return the metric by step, NaN where it is; entries without a number are problems."""
-    found = []
+    evaluations = []
     for at, entry in enumerate(history, 1):
         if not metric or metric not in entry or number(entry.get("step")) == 0.0:
             continue  # before the first step there is no training
@@ -88,10 +88,10 @@ def _evaluations(
             )  # fmt: skip
         elif value is not None:
             loss = number(entry.get("eval_loss"))
-            found.append(
+            evaluations.append(
                 {"step": step, "samples": None, "elapsed_s": None, "value": value, "loss": loss}
             )
-    return found
+    return evaluations
 
 
 SOURCE: Final = Source(

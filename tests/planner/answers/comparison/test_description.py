@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.answers.comparison import CompareParameters, compare_parameters
-from planner.core import Problem, given_of_link
+from planner.core import Problem, texts_of_link
 from planner.job import Job, job_described
 from planner.networks import Network, networks, operations_of
 from tests.each import each
@@ -86,7 +86,7 @@ def test_total_tokens_are_the_whole_run_in_place_of_samples_and_epochs() -> None
     assert asking.described is not None
     assert asking.described.samples_per_epoch == pytest.approx(100e6 / 8192)
     assert asking.described.total_tokens == 100e6
-    given = given_of_link(asking.query)[1]
+    given = texts_of_link(asking.query)[1]
     assert compare_parameters(given)[0].described == asking.described
     _, (beside,) = asked(network="Llama 3 8B", total_tokens="100M", samples="5")
     instead = "total_tokens is given too; the total counts. Leave one of them out."

@@ -12,7 +12,7 @@ from planner.answers.comparison import COMPARE, TARIFF, compare_parameters, mome
 from planner.answers.comparison._parameters import VIEW_ONLY
 from planner.compare import Assumptions
 from planner.compare.evaluation import Limits
-from planner.core import Given, given_of_link
+from planner.core import QueryTexts, texts_of_link
 from planner.job import Described, GivenStep, job_described
 from tests.each import each
 
@@ -55,7 +55,7 @@ def test_money_limits_and_own_machines_keep_the_opening_job(name: str, text: str
       "step", GivenStep(accelerator="h100-sxm", count=8, batch=16.0, seconds=12.0))],
 )  # fmt: skip
 def test_parameters_of_its_training_keep_the_opening_job_and_count(
-    question: Given, field: str, value: object
+    question: QueryTexts, field: str, value: object
 ) -> None:
     asking, problems = compare_parameters(question)
     assert problems == ()
@@ -73,7 +73,7 @@ def test_a_part_of_a_description_alone_is_an_incomplete_description(name: str) -
 
 @pytest.mark.parametrize("workload", [{"workload": ["wideresnet-103m"]}, {"epochs": ["20"]}])
 def test_a_description_of_a_measured_workload_is_a_problem_of_each_parameter(
-    workload: Given,
+    workload: QueryTexts,
 ) -> None:
     beside = {"assumed_mfu": ["40"], "step_s": ["12"], "precision": ["bf16"], "batch": ["64"]}
     asking, problems = compare_parameters({**workload, **beside})
@@ -90,7 +90,7 @@ def test_a_described_job_has_one_epoch_unless_epochs_are_given(network: str) -> 
     asking, problems = compare_parameters(question)
     assert (asking.request.epochs, problems) == (1, ())
     assert compare_parameters({**question, "epochs": ["3"]})[0].request.epochs == 3
-    shared = given_of_link(asking.whole_query({}))[1]
+    shared = texts_of_link(asking.whole_query({}))[1]
     assert shared["epochs"] == ["1"]
     assert compare_parameters(shared)[0].request.epochs == 1
 

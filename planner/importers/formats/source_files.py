@@ -55,16 +55,16 @@ class SourceError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
-    """Files by their path within what a user named; `name` is the file or folder named."""
+class SourceFiles:
+    """Bytes of files by their path within what a user named; `name` is the file or folder named."""
 
     name: str
-    files: Mapping[str, bytes]
+    data: Mapping[str, bytes]
 
     @property
     def first(self) -> str:
         """The file named; in a folder, or of several, the first one."""
-        return self.name if self.name in self.files else next(iter(sorted(self.files)), self.name)
+        return self.name if self.name in self.data else next(iter(sorted(self.data)), self.name)
 
     @property
     def suffix(self) -> str:
@@ -73,18 +73,18 @@ class Given:
 
     def ending(self, *suffixes: str) -> list[str]:
         """Return the files with these endings, sorted."""
-        return sorted(n for n in self.files if n.lower().endswith(suffixes))
+        return sorted(n for n in self.data if n.lower().endswith(suffixes))
 
     def beside(self, name: str, suffix: str) -> str | None:
         """Return the file of the same name with another ending, if it is there."""
         other = str(PurePosixPath(name).with_suffix(suffix))
-        return other if other in self.files else None
+        return other if other in self.data else None
 
 
-def text_of(given: Given, name: str | None = None) -> str:
+def text_of(files: SourceFiles, name: str | None = None) -> str:
     """Return the text of a file up to `MOST_BYTES`; SourceError for others."""
-    name = name or given.first
-    data = given.files.get(name)
+    name = name or files.first
+    data = files.data.get(name)
     if data is None:
         raise SourceError(name, ["there is no such file. Give the path of a file."])
     if len(data) > MOST_BYTES:
@@ -103,10 +103,10 @@ def text_of(given: Given, name: str | None = None) -> str:
         ) from error
 
 
-def json_of(given: Given, name: str | None = None) -> Any:  # noqa: ANN401 - any JSON
+def json_of(files: SourceFiles, name: str | None = None) -> Any:  # noqa: ANN401 - any JSON
     """Return the JSON value of a file; SourceError if it is none."""
-    name = name or given.first
-    text = text_of(given, name)
+    name = name or files.first
+    text = text_of(files, name)
     if _is_deep(text):
         raise SourceError(
             name,
@@ -135,11 +135,11 @@ def json_value(text: str) -> Any:  # noqa: ANN401 - any JSON
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    by_name = dict(pairs)
+    if len(by_name) < len(pairs):
         twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
         raise ValueError(Text("{name!r} occurs twice in an object", name=twice[:80]))
-    return found
+    return by_name
 
 
 def _no_constant(text: str) -> float:
@@ -148,11 +148,14 @@ def _no_constant(text: str) -> float:
 
 
 def table_of(
-    given: Given, delimiter: str = ",", name: str | None = None, longest: int = MOST_CHARACTERS
+    files: SourceFiles,
+    delimiter: str = ",",
+    name: str | None = None,
+    longest: int = MOST_CHARACTERS,
 ) -> list[dict[str, str]]:
     """Return the rows of a CSV or TSV file with a header; SourceError with all problems."""
-    name = name or given.first
-    reader = csv.reader(io.StringIO(text_of(given, name)), delimiter=delimiter)
+    name = name or files.first
+    reader = csv.reader(io.StringIO(text_of(files, name)), delimiter=delimiter)
     try:
         header = [cell.strip() for cell in next(reader, [])]
         if problems := _header_problems(header):
