@@ -3,8 +3,11 @@
 An answer is an `Estimate` (value, 90 % interval, basis) or a `Refusal` (reason, next measurement).
 A sentence is a `Text`, a template with named parameters. Further: durations and numbers in words,
 labels and slugs of links, checked points, and tables as CSV. `limits` has the limits of stored
-values, `parameters` reads the parameters of a request.
+values, `parameters` reads the parameters of a request. What needs numpy is imported on first use:
+training scripts that record themselves have pyarrow only.
 """
+
+from typing import TYPE_CHECKING
 
 from planner.core._durations import (
     ENDLESS,
@@ -25,12 +28,11 @@ from planner.core._estimate import (
     LEVEL,
     Basis,
     Estimate,
-    Floats,
     Refusal,
     t_quantile,
 )
-from planner.core._guarded import LONGEST_S, or_refusal, or_too_long
 from planner.core._labels import program, sentence_case
+from planner.core._lazy import on_first_use
 from planner.core._numbers import (
     COST,
     SPEED,
@@ -104,19 +106,25 @@ from planner.core.parameters import (
     value_of,
     with_current_names,
 )
-from planner.core.points import (
-    LARGEST,
-    SMALLEST,
-    bad_seconds,
-    check_flat,
-    check_pairs,
-    listed,
-    positive,
-    speak_once,
-)
 from planner.core.slugs import (
     file_slug,
     looked_up,
     not_found,
     slug,
 )
+
+if TYPE_CHECKING:
+    from planner.core._guarded import LONGEST_S, or_refusal, or_too_long
+    from planner.core.points import (
+        LARGEST,
+        SMALLEST,
+        Floats,
+        bad_seconds,
+        check_flat,
+        check_pairs,
+        listed,
+        positive,
+        speak_once,
+    )
+else:
+    __getattr__ = on_first_use(__name__, "_guarded", "points")

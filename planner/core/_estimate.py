@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Literal
 
 from planner.core._text import Text
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from planner.core.points import Floats
+
 Basis = Literal[
     "measured",
     "interpolated",
@@ -70,6 +69,7 @@ def t_quantile(level: float, dof: Floats | float) -> Floats:
                 level=level,
             )
         )
-    from scipy.special import stdtrit  # here: recording in a training script needs no scipy
+    import numpy as np  # here: recording in a training script needs neither
+    from scipy.special import stdtrit
 
     return np.asarray(stdtrit(dof, 0.5 * (1.0 + level)), dtype=np.float64)

@@ -24,10 +24,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from planner.core._estimate import Estimate, Floats
+from planner.core._estimate import Estimate
 from planner.core._text import Text
+
+if TYPE_CHECKING:
+    from planner.core.points import Floats
 
 GROUPED_FROM: Final = 10_000
 """From here on the digits of a count are set apart by thousands."""

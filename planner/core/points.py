@@ -8,15 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from planner.core._estimate import Floats
 from planner.core._text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+Floats = NDArray[np.float64]
 SMALLEST: Final = 1e-100
 LARGEST: Final = 1e100
 """Values within these bounds, and ratios of them, can be squared without overflow."""

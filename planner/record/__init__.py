@@ -6,7 +6,7 @@
                        samples_per_epoch=50_000)
     model.fit(x, y, batch_size=256, epochs=5, callbacks=[times])
 
-The same object times any loop: `for epoch in times.epochs(5): ...`. It needs pyarrow and numpy; the
+The same object times any loop: `for epoch in times.epochs(5): ...`. It needs pyarrow only; the
 framework's name, version and device are read from the module that the script has imported.
 """
 

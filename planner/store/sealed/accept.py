@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -471,15 +470,18 @@ def contradictions(ours: pa.Table, theirs: pa.Table, paths: Sequence[Path]) -> l
 
 def unequal_rows(one: pa.Table, other: pa.Table) -> list[int]:
     """Return the positions at which two tables of equal length and columns hold other numbers."""
-    differs = np.zeros(one.num_rows, dtype=bool)
+    differs: set[int] = set()
     for name in (n for n in NUMBERS if n in one.column_names):
-        differs |= _unequal(one[name], other[name])
-    nested = [n for n in NESTED if n in one.column_names]
-    for at in np.flatnonzero(~differs) if nested else ():
-        differs[at] = any(
-            one[n].slice(at, 1).to_pylist() != other[n].slice(at, 1).to_pylist() for n in nested
-        )
-    return [int(at) for at in np.flatnonzero(differs)]
+        differs |= set(pc.indices_nonzero(_unequal(one[name], other[name])).to_pylist())
+    if nested := [n for n in NESTED if n in one.column_names]:
+        differs |= {
+            at
+            for at in set(range(one.num_rows)) - differs
+            if any(
+                one[n].slice(at, 1).to_pylist() != other[n].slice(at, 1).to_pylist() for n in nested
+            )
+        }
+    return sorted(differs)
 
 
 def rows_in(path: Path, runs: Sequence[str]) -> pa.Table:
@@ -509,11 +511,11 @@ def _short(value: object) -> str:
     return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}..."
 
 
-def _unequal(one: pa.ChunkedArray, other: pa.ChunkedArray) -> np.ndarray:
+def _unequal(one: pa.ChunkedArray, other: pa.ChunkedArray) -> pa.ChunkedArray:
     """Where two columns differ: nothing equals nothing, and NaN equals NaN, as in DuckDB."""
     equal = pc.fill_null(pc.equal(one, other), fill_value=False)
     equal = pc.or_(equal, pc.and_(pc.is_null(one), pc.is_null(other)))
     if pa.types.is_floating(one.type):
         nan = pc.and_(pc.is_nan(one), pc.is_nan(other))
         equal = pc.or_(equal, pc.fill_null(nan, fill_value=False))
-    return ~np.asarray(equal.to_numpy(), dtype=bool)
+    return pc.invert(equal)

@@ -1,0 +1,25 @@
+"""Names of a package that are imported on first use, for those who need only the others."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+
+from planner.core._text import Text
+
+
+def on_first_use(package: str, *modules: str) -> Callable[[str], object]:
+    """Return the `__getattr__` of a package, which imports public names from these modules."""
+
+    def get(name: str) -> object:
+        for module in () if name.startswith("_") else modules:
+            found = vars(import_module(f"{package}.{module}"))
+            if name in found:
+                setattr(sys.modules[package], name, found[name])
+                return found[name]
+        raise AttributeError(
+            Text("module {package!r} has no attribute {name!r}", package=package, name=name)
+        )
+
+    return get
