@@ -14,10 +14,10 @@ def on_first_use(package: str, *modules: str) -> Callable[[str], object]:
 
     def get(name: str) -> object:
         for module in () if name.startswith("_") else modules:
-            found = vars(import_module(f"{package}.{module}"))
-            if name in found:
-                setattr(sys.modules[package], name, found[name])
-                return found[name]
+            values = vars(import_module(f"{package}.{module}"))
+            if name in values:
+                setattr(sys.modules[package], name, values[name])
+                return values[name]
         raise AttributeError(
             Text("module {package!r} has no attribute {name!r}", package=package, name=name)
         )

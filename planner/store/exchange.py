@@ -129,11 +129,11 @@ def _lines(row: Row) -> Iterator[str]:
         yield _event(zero_ms + 1000.0 * end_s, "INTERVAL_START", "epoch_start", None, about)
         end_s += epoch["epoch_s"]
         yield _event(zero_ms + 1000.0 * end_s, "INTERVAL_END", "epoch_stop", None, about)
-    for found in row.get("evaluations") or ():
-        if found.get("elapsed_s") is not None:
-            at_ms = zero_ms + 1000.0 * (start_s + found["elapsed_s"])
-            about = {"samples_count": found.get("samples")}
-            yield _event(at_ms, "POINT_IN_TIME", "eval_accuracy", found["value"], about)
+    for evaluation in row.get("evaluations") or ():
+        if evaluation.get("elapsed_s") is not None:
+            at_ms = zero_ms + 1000.0 * (start_s + evaluation["elapsed_s"])
+            about = {"samples_count": evaluation.get("samples")}
+            yield _event(at_ms, "POINT_IN_TIME", "eval_accuracy", evaluation["value"], about)
     stop_s = row.get("time_to_target_s") or (end_s - start_s) or row.get("total_s")
     if stop_s:
         status = "success" if row["status"] == "ok" else "aborted"

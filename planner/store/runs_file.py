@@ -94,8 +94,8 @@ def keep_answer(root: Path, name: str, text: str) -> None:
     with contextlib.suppress(OSError, ValueError):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_whole(folder / name, f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}")
-        found = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime)
-        for path in found[:-_MOST_ANSWERS]:
+        answers = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime)
+        for path in answers[:-_MOST_ANSWERS]:
             path.unlink(missing_ok=True)
 
 

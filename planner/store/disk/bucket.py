@@ -119,12 +119,12 @@ class Bucket:
         """Return all objects whose key begins with the folder `below`."""
 
         def ask() -> dict[str, Object]:
-            found = {}
+            objects = {}
             for chunk in self._api.list(self._store, below or None):
                 for meta in chunk:
                     key = str(meta["path"])
-                    found[key] = Object(str(meta.get("e_tag") or ""), int(meta["size"]))
-            return found
+                    objects[key] = Object(str(meta.get("e_tag") or ""), int(meta["size"]))
+            return objects
 
         return self._again(ask, patience_s)
 

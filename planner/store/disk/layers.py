@@ -29,8 +29,8 @@ def layers(base: Path, restricted: Collection[str], shown: Collection[str]) -> t
         shown: all sets that the viewer sees.
     """
     seen = frozenset(shown)
-    found = ((p, _sets_of(p)) for p in sorted(base.glob("for-*")))
-    further = [p for p, sets in found if sets is not None and sets <= seen]
+    by_path = ((p, _sets_of(p)) for p in sorted(base.glob("for-*")))
+    further = [p for p, sets in by_path if sets is not None and sets <= seen]
     return tuple(dict.fromkeys((_layer(base, restricted), *further, base)))
 
 

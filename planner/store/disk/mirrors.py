@@ -194,26 +194,26 @@ class Mirror:
 
     def _here(self, folder: Path) -> set[str]:
         """Return the keys of the files below `folder` that a bucket may hold."""
-        found: set[str] = set()
+        here: set[str] = set()
         for place, folders, names in os.walk(folder):
             folders[:] = [name for name in folders if name[0] != "."]
             start = self._key(Path(place))
-            found |= {f"{start}/{name}" if start else name for name in names if _is_ours(name)}
-        return found
+            here |= {f"{start}/{name}" if start else name for name in names if _is_ours(name)}
+        return here
 
     def _listed(self, below: str, here: set[str], patience_s: float) -> dict[str, Object]:
         """Return a listing that misses no more of what is here than the one before it."""
-        found = self._list_once(below, patience_s)
-        if (here and here <= found.keys()) or not (here or found):
-            return found
-        known, missing = here | found.keys(), here - found.keys()
+        listed = self._list_once(below, patience_s)
+        if (here and here <= listed.keys()) or not (here or listed):
+            return listed
+        every, missing = here | listed.keys(), here - listed.keys()
         for _ in range(_TRIES):
-            found = self._list_once(below, patience_s)
-            gone = known - found.keys()
+            listed = self._list_once(below, patience_s)
+            gone = every - listed.keys()
             if gone <= missing:
                 break
-            known, missing = known | found.keys(), gone
-        return found
+            every, missing = every | listed.keys(), gone
+        return listed
 
     def _list_once(self, below: str, patience_s: float) -> dict[str, Object]:
         every = self.bucket.list(below, patience_s)
@@ -280,13 +280,13 @@ class Mirror:
 
     def _index(self) -> dict[str, Object]:
         """Return what the files here are copies of; a line torn by a kill costs a download."""
-        found: dict[str, Object] = {}
+        index: dict[str, Object] = {}
         with contextlib.suppress(FileNotFoundError):
             for line in (self.path / _INDEX).read_text(encoding="utf-8").splitlines():
                 with contextlib.suppress(ValueError, TypeError, KeyError):
                     body = json.loads(line)
-                    found[str(body["key"])] = Object(str(body["etag"]), int(body["size"]))
-        return found
+                    index[str(body["key"])] = Object(str(body["etag"]), int(body["size"]))
+        return index
 
     def _note(self, objects: Mapping[str, Object]) -> None:
         lines = "".join(_line(key, each) for key, each in objects.items())
@@ -311,8 +311,8 @@ _MAKING: Final = threading.Lock()
 def mirror_of(path: Path) -> Mirror | None:
     """Return the mirror that a file or folder belongs to; None for an ordinary folder."""
     for place in (path, *path.parents):
-        if known := _MIRRORS.get(place):
-            return known
+        if mirror := _MIRRORS.get(place):
+            return mirror
         try:
             body = json.loads((place / MARK).read_text(encoding="utf-8"))
             address = Address(
@@ -404,8 +404,8 @@ def _unlisted_access(runs: Sequence[str], there: Mapping[str, Object]) -> list[s
 
 
 def _is_ours(name: str) -> bool:
-    known = name in _ABOUT or _TEAM.fullmatch(name) is not None
-    return known or (name[0] != "." and name.lower().endswith(".parquet"))
+    ours = name in _ABOUT or _TEAM.fullmatch(name) is not None
+    return ours or (name[0] != "." and name.lower().endswith(".parquet"))
 
 
 def _is_ours_at(key: str) -> bool:

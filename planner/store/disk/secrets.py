@@ -128,8 +128,8 @@ class Secrets(Generic[Kind]):
     def all(self, folder: Path) -> list[Kind]:
         """Return all stored secrets, oldest first; damaged files are left out."""
         bring_folder(folder)
-        found = (self._read(path) for path in folder.glob("*.json"))
-        return sorted((s for s in found if s), key=lambda s: (s.created_at, s.id))
+        secrets = (self._read(path) for path in folder.glob("*.json"))
+        return sorted((s for s in secrets if s), key=lambda s: (s.created_at, s.id))
 
     def revoke(self, folder: Path, secret_id: str) -> bool:
         """Make a secret useless at once; return whether there is one of that id."""

@@ -158,8 +158,8 @@ def _write(state: Path, status: SweepStatus, name: str) -> None:
 def read_statuses(state: Path) -> list[SweepStatus]:
     """Return all sweeps in `state`, newest first; unreadable ones are left out."""
     tickets = {path.parent.name for path in state.glob("*/*.json")}
-    found = [read_status(state, t) for t in tickets if re.fullmatch(TICKET, t)]
-    return sorted((s for s in found if s), key=lambda s: (s.asked_at, s.ticket), reverse=True)
+    statuses = [read_status(state, t) for t in tickets if re.fullmatch(TICKET, t)]
+    return sorted((s for s in statuses if s), key=lambda s: (s.asked_at, s.ticket), reverse=True)
 
 
 def read_status(state: Path, ticket: str) -> SweepStatus | None:
@@ -173,10 +173,10 @@ def read_status(state: Path, ticket: str) -> SweepStatus | None:
 def _read(path: Path) -> SweepStatus | None:
     try:
         body: Any = json.loads(path.read_text(encoding="utf-8"))
-        known = {f.name for f in fields(SweepStatus)}
+        names = {f.name for f in fields(SweepStatus)}
         nodes = tuple(_node(n) for n in body.pop("nodes", ()))
         limits = tuple(body.pop("limits", ()))
-        kept = {k: v for k, v in body.items() if k in known}
+        kept = {k: v for k, v in body.items() if k in names}
         status = SweepStatus(**kept, nodes=nodes, limits=limits)
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return None
@@ -185,8 +185,8 @@ def _read(path: Path) -> SweepStatus | None:
 
 def _node(body: Mapping[str, Any]) -> NodeStatus:
     """Return a node of a status; ValueError where a field has another type."""
-    known = {f.name for f in fields(NodeStatus)}
-    node = NodeStatus(**{k: v for k, v in body.items() if k in known} | {"runs": ()})
+    names = {f.name for f in fields(NodeStatus)}
+    node = NodeStatus(**{k: v for k, v in body.items() if k in names} | {"runs": ()})
     runs = body.get("runs", ())
     texts = [node.name, node.accelerators, node.system, node.message or "", *runs]
     if (
@@ -287,7 +287,7 @@ def ask_to_stop(status: SweepStatus) -> bool:
 
 def launch(
     state: Path,
-    asked: SweepStatus,
+    status: SweepStatus,
     command: Sequence[str],
     cwd: Path,
     environment: Mapping[str, str],
@@ -297,7 +297,7 @@ def launch(
     Until the supervisor writes its first status, what is returned here stands for it. OSError
     where it cannot be started.
     """
-    folder = ticket_folder(state, asked.ticket)
+    folder = ticket_folder(state, status.ticket)
     folder.mkdir(parents=True, exist_ok=True)
     asked_at = time.time()  # before it starts, so that whatever it writes is newer
     with (folder / "log.txt").open("ab") as log:
@@ -310,16 +310,16 @@ def launch(
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    begun = _begun(asked, child.pid, asked_at)
+    begun = _begun(status, child.pid, asked_at)
     # Whoever starts a process has to bury it, or it looks alive for ever.
-    threading.Thread(target=child.wait, daemon=True, name=f"wait-{asked.ticket}").start()
+    threading.Thread(target=child.wait, daemon=True, name=f"wait-{status.ticket}").start()
     _write(state, begun, "launch.json")
     return begun
 
 
-def _begun(asked: SweepStatus, pid: int, asked_at: float) -> SweepStatus:
+def _begun(status: SweepStatus, pid: int, asked_at: float) -> SweepStatus:
     return replace(
-        asked,
+        status,
         phase="waiting",
         message="starting",
         current=None,

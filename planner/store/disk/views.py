@@ -294,11 +294,11 @@ def _names(folder: Path, ending: str) -> list[str]:
 
 
 def _read(folder: Path, ending: str, problems: list[str]) -> tuple[View, ...]:
-    found = []
+    read = []
     for name in _names(folder, ending):
         try:
             [body] = _listed(bounded_json(folder / f"{name}{ending}", MOST_BYTES))
-            found.append(_view(body, name))
+            read.append(_view(body, name))
         except (UnfitFileError, ValueError) as error:
             why = error if isinstance(error, UnfitFileError) else "holds several views"
             shown = name.encode("utf-8", "backslashreplace").decode()[:MOST_NAME]
@@ -309,7 +309,7 @@ def _read(folder: Path, ending: str, problems: list[str]) -> tuple[View, ...]:
                     why=why,
                 )
             )
-    by_name = sorted(found, key=lambda v: v.name)
+    by_name = sorted(read, key=lambda v: v.name)
     return tuple(sorted(by_name, key=lambda v: v.saved_at, reverse=True))
 
 

@@ -137,12 +137,12 @@ def _many_problem(file: object, seal: Seal) -> str | None:
     parquet = pq.ParquetFile(file)
     if reason := _rows_problem(parquet.metadata, seal.rows):
         return reason
-    known = {f.name: f.type for f in parquet.schema_arrow}
+    types = {f.name: f.type for f in parquet.schema_arrow}
     for column in COLUMNS:
-        if column.since > seal.schema_version and column.name not in known:
+        if column.since > seal.schema_version and column.name not in types:
             continue
-        if known.get(column.name) != column.type:
-            what = f"is {known[column.name]}" if column.name in known else "is missing"
+        if types.get(column.name) != column.type:
+            what = f"is {types[column.name]}" if column.name in types else "is missing"
             return Text(
                 "does not have the columns of a run ({column} {what}).",
                 column=column.name,
@@ -203,7 +203,7 @@ class Audience:
     restricted: dict[str, Access] = field(default_factory=dict)
     """Restricted sets by folder: those shown to this viewer and those not, without ended embargoes.
     """
-    _known: dict[str, tuple[Stamp, Access]] = field(default_factory=dict)
+    _access_of: dict[str, tuple[Stamp, Access]] = field(default_factory=dict)
 
     def access(self, place: str, inside: Listing) -> Access | None:
         """Return who sees the set in a folder; None if everyone does. Notes it."""
@@ -221,7 +221,7 @@ class Audience:
     def forget(self, but: set[str]) -> None:
         """Keep the sets of these folders only."""
         self.restricted = {p: a for p, a in self.restricted.items() if p in but}
-        self._known = {p: known for p, known in self._known.items() if p in but}
+        self._access_of = {p: access for p, access in self._access_of.items() if p in but}
 
     def _access(self, place: str, inside: Listing) -> Access | None:
         if place in inside:  # it cannot be listed, so its viewers are not known
@@ -229,17 +229,17 @@ class Audience:
         stamp = inside.get(f"{place}/{ACCESS}")
         if stamp is None:
             return None
-        known = self._known.get(place)
-        if known is None or known[0] != stamp:
+        kept = self._access_of.get(place)
+        if kept is None or kept[0] != stamp:
             try:
-                known = self._known[place] = (stamp, read_access(Path(place)))
+                kept = self._access_of[place] = (stamp, read_access(Path(place)))
             except OSError:
                 return Access()
-        return known[1]
+        return kept[1]
 
 
 def listing(
-    folders: tuple[Folder, ...], known: Listing | None = None, audience: Audience | None = None
+    folders: tuple[Folder, ...], before: Listing | None = None, audience: Audience | None = None
 ) -> Listing:
     """All parquet files, set.toml files and records of withdrawals, as path -> stamp.
 
@@ -253,13 +253,13 @@ def listing(
     """
     whose = audience or Audience()
     behind = _look(folders)
-    found = behind | _list_once(folders, whose)
-    if known is not None and known.keys() <= found.keys():
-        return found
+    now = behind | _list_once(folders, whose)
+    if before is not None and before.keys() <= now.keys():
+        return now
     with ExitStack() as locks:
         for folder in folders:
             locks.enter_context(locked(folder.path, shared=True))
-        return behind | _settled(folders, found if known is None else known, whose)
+        return behind | _settled(folders, now if before is None else before, whose)
 
 
 def fetch(folder: Path) -> None:
@@ -274,14 +274,14 @@ def fetch(folder: Path) -> None:
 
 def _look(folders: tuple[Folder, ...]) -> Listing:
     """Bring copies of buckets up to date; return the buckets that cannot be read."""
-    found: Listing = {}
+    listed: Listing = {}
     for folder in folders:
         if (mirror := mirror_of(folder.path)) is None:
             continue
         mirror.look(folder.path, _is_sealed)
         if (error := mirror.behind) is not None:
-            found[f"{folder.path}/{MARK}"] = Stamp(0, 0, 0, stat.S_IFREG, behind=str(error))
-    return found
+            listed[f"{folder.path}/{MARK}"] = Stamp(0, 0, 0, stat.S_IFREG, behind=str(error))
+    return listed
 
 
 def _is_sealed(path: Path) -> bool:
@@ -292,17 +292,17 @@ def _is_sealed(path: Path) -> bool:
     return True
 
 
-def _settled(folders: tuple[Folder, ...], known: Listing, audience: Audience) -> Listing:
+def _settled(folders: tuple[Folder, ...], before: Listing, audience: Audience) -> Listing:
     """A listing that misses no more files than the one before: for disks that know no locks."""
     missing: set[str] | None = None
-    found: Listing = {}
+    now: Listing = {}
     for _ in range(_TRIES):
-        found = _list_once(folders, audience)
-        gone = known.keys() - found.keys()
+        now = _list_once(folders, audience)
+        gone = before.keys() - now.keys()
         if gone <= (missing or set()):
             break
         missing = gone
-    return found
+    return now
 
 
 _ABOUT: Final = frozenset({NAME, WITHDRAWN, ACCESS})
@@ -310,17 +310,17 @@ _ABOUT: Final = frozenset({NAME, WITHDRAWN, ACCESS})
 
 
 def _list_once(folders: tuple[Folder, ...], audience: Audience) -> Listing:
-    found: Listing = {}
+    listed: Listing = {}
     places: set[str] = set()
     for folder in folders:
-        for entry in _entries(str(folder.path), found):
+        for entry in _entries(str(folder.path), listed):
             if _is_parquet(entry.name) or _is_linked_folder(entry):
-                found |= _stamp(entry)
+                listed |= _stamp(entry)
             elif entry.is_dir() and not entry.name.startswith("."):
                 places.add(entry.path)
-                found |= _list_set(entry.path, audience)
+                listed |= _list_set(entry.path, audience)
     audience.forget(places)
-    return found
+    return listed
 
 
 def _list_set(place: str, audience: Audience) -> Listing:
@@ -345,7 +345,7 @@ def _is_linked_folder(entry: os.DirEntry[str]) -> bool:
     return entry.is_symlink() and entry.is_dir() and not entry.name.startswith(".")
 
 
-def _entries(path: str, found: Listing) -> list[os.DirEntry[str]]:
+def _entries(path: str, listed: Listing) -> list[os.DirEntry[str]]:
     """The entries of a folder; none where it is absent or not a folder.
 
     One that cannot be read is `found` itself, so that it is refused and its runs are missed.
@@ -356,7 +356,7 @@ def _entries(path: str, found: Listing) -> list[os.DirEntry[str]]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        found[path] = Stamp(0, 0, 0, stat.S_IFDIR, error.strerror or str(error))
+        listed[path] = Stamp(0, 0, 0, stat.S_IFDIR, error.strerror or str(error))
         return []
 
 
@@ -449,14 +449,14 @@ def contradictions(ours: pa.Table, theirs: pa.Table, paths: Sequence[Path]) -> l
     Both have the columns of a run; row i of `theirs` lies in the file `paths[i]`. Epochs,
     evaluations and steps count too.
     """
-    found = []
+    problems = []
     for at in unequal_rows(ours, theirs):
         here, there = ours.slice(at, 1), theirs.slice(at, 1)
         columns = (
             n for n in (*NUMBERS, *NESTED) if unequal_rows(here.select([n]), there.select([n]))
         )
         column = next(columns)
-        found.append(
+        problems.append(
             Contradiction(
                 run_id=here["run_id"][0].as_py(),
                 path=paths[at],
@@ -465,20 +465,21 @@ def contradictions(ours: pa.Table, theirs: pa.Table, paths: Sequence[Path]) -> l
                 there=there[column][0].as_py(),
             )
         )
-    return found
+    return problems
 
 
-def unequal_rows(one: pa.Table, other: pa.Table) -> list[int]:
+def unequal_rows(first: pa.Table, other: pa.Table) -> list[int]:
     """Return the positions at which two tables of equal length and columns hold other numbers."""
     differs: set[int] = set()
-    for name in (n for n in NUMBERS if n in one.column_names):
-        differs |= set(pc.indices_nonzero(_unequal(one[name], other[name])).to_pylist())
-    if nested := [n for n in NESTED if n in one.column_names]:
+    for name in (n for n in NUMBERS if n in first.column_names):
+        differs |= set(pc.indices_nonzero(_unequal(first[name], other[name])).to_pylist())
+    if nested := [n for n in NESTED if n in first.column_names]:
         differs |= {
             at
-            for at in set(range(one.num_rows)) - differs
+            for at in set(range(first.num_rows)) - differs
             if any(
-                one[n].slice(at, 1).to_pylist() != other[n].slice(at, 1).to_pylist() for n in nested
+                first[n].slice(at, 1).to_pylist() != other[n].slice(at, 1).to_pylist()
+                for n in nested
             )
         }
     return sorted(differs)
@@ -511,11 +512,11 @@ def _short(value: object) -> str:
     return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}..."
 
 
-def _unequal(one: pa.ChunkedArray, other: pa.ChunkedArray) -> pa.ChunkedArray:
+def _unequal(first: pa.ChunkedArray, other: pa.ChunkedArray) -> pa.ChunkedArray:
     """Where two columns differ: nothing equals nothing, and NaN equals NaN, as in DuckDB."""
-    equal = pc.fill_null(pc.equal(one, other), fill_value=False)
-    equal = pc.or_(equal, pc.and_(pc.is_null(one), pc.is_null(other)))
-    if pa.types.is_floating(one.type):
-        nan = pc.and_(pc.is_nan(one), pc.is_nan(other))
+    equal = pc.fill_null(pc.equal(first, other), fill_value=False)
+    equal = pc.or_(equal, pc.and_(pc.is_null(first), pc.is_null(other)))
+    if pa.types.is_floating(first.type):
+        nan = pc.and_(pc.is_nan(first), pc.is_nan(other))
         equal = pc.or_(equal, pc.fill_null(nan, fill_value=False))
     return pc.invert(equal)

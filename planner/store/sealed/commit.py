@@ -90,18 +90,18 @@ def commit_runs(folder: Path, rows: Iterable[Row], *, first_wins: bool = False) 
     """
     table = table_from_rows(rows)
     done: list[Committed] = []
-    with _told(folder, done, table.num_rows):
+    with _in_words(folder, done, table.num_rows):
         folder.mkdir(parents=True, exist_ok=True)
         fetch(folder)
         sweep_temporaries(folder)
         kept = _kept_together(folder, table["run_id"])
         compared = set() if first_wins else _check_numbers(folder, table, kept, 0, table.num_rows)
         for i in range(table.num_rows):
-            one = table.slice(i, 1)
-            committed = _commit_one(folder, one, kept)
+            row = table.slice(i, 1)
+            committed = _commit_one(folder, row, kept)
             if not (committed.new or first_wins or committed.run_id in compared):
                 # another writer was faster
-                _check_numbers(folder, one, kept, len(done), table.num_rows)
+                _check_numbers(folder, row, kept, len(done), table.num_rows)
             done.append(committed)
     return done
 
@@ -114,16 +114,20 @@ def _check_numbers(
     Raises:
         ContradictionError: some have other numbers there.
     """
-    present, found = _compared(folder, table, kept)
-    if found:
-        names = "".join(f"\n  {f}" for f in found[:_MOST_NAMED])
+    present, contradicting = _compared(folder, table, kept)
+    if contradicting:
+        names = "".join(f"\n  {f}" for f in contradicting[:_MOST_NAMED])
         more = (
-            Text("\n  and {result} more", result=len(found) - _MOST_NAMED)
-            if len(found) > _MOST_NAMED
+            Text("\n  and {result} more", result=len(contradicting) - _MOST_NAMED)
+            if len(contradicting) > _MOST_NAMED
             else ""
         )
-        count = "1 run is" if len(found) == 1 else Text("{result} runs are", result=len(found))
-        files = list(dict.fromkeys(f.path.name for f in found))
+        count = (
+            "1 run is"
+            if len(contradicting) == 1
+            else Text("{result} runs are", result=len(contradicting))
+        )
+        files = list(dict.fromkeys(f.path.name for f in contradicting))
         remove = files[0] if len(files) == 1 else "those files"
         if any(name.startswith(COMPACT) for name in files):
             remove += " (a merged file holds other runs too: commit these again)"
@@ -171,7 +175,7 @@ def refuse_contradictions(folder: Path, table: pa.Table) -> set[str]:
         ContradictionError: some have other numbers there.
         CommitError: the results are in a bucket that cannot be read.
     """
-    with _told(folder, [], table.num_rows):
+    with _in_words(folder, [], table.num_rows):
         fetch(folder)
     return _check_numbers(folder, table, _kept_together(folder, table["run_id"]), 0, table.num_rows)
 
@@ -202,14 +206,16 @@ def _compared(
         rows += [row_of[run] for run in shared]
         paths += [path] * len(shared)
     present = {run for runs in places.values() for run in runs} - set(moved)
-    found = contradictions(table.take(pa.array(rows, pa.int64())), pa.concat_tables(theirs), paths)
+    contradicting = contradictions(
+        table.take(pa.array(rows, pa.int64())), pa.concat_tables(theirs), paths
+    )
     if moved:
         again = _kept_together(folder, pa.chunked_array([pa.array(moved, pa.string())]))
         kept |= again
         rest = table.take(pa.array([row_of[run] for run in moved if run in again], pa.int64()))
         more_present, more = _compared(folder, rest, again)
-        return present | more_present, found + more
-    return present, found
+        return present | more_present, contradicting + more
+    return present, contradicting
 
 
 def try_folder(folder: Path, planned: int) -> None:
@@ -219,7 +225,7 @@ def try_folder(folder: Path, planned: int) -> None:
     """
     name = uuid.uuid4().hex
     written, published = (folder / f".{name}.{os.getpid()}.{k}.tmp" for k in ("try", "name"))
-    with _told(folder, [], planned):
+    with _in_words(folder, [], planned):
         folder.mkdir(parents=True, exist_ok=True)
         try:
             written.write_bytes(b"PAR1")
@@ -245,7 +251,7 @@ def _kept_together(folder: Path, run_ids: pa.ChunkedArray) -> dict[str, Path]:
 
 def commit_table(folder: Path, name: str, table: pa.Table) -> Path:
     """Keep many runs as one file `name` by the same protocol; an equal name is left as it is."""
-    with _told(folder, [], table.num_rows):
+    with _in_words(folder, [], table.num_rows):
         folder.mkdir(parents=True, exist_ok=True)
         _publish(folder, folder / name, table, table.num_rows)
     return folder / name
@@ -270,15 +276,15 @@ def sweep_temporaries(folder: Path, now_s: float | None = None) -> int:
     return swept
 
 
-def _commit_one(folder: Path, one: pa.Table, kept: dict[str, Path]) -> Committed:
-    row = one.to_pylist()
+def _commit_one(folder: Path, run: pa.Table, kept: dict[str, Path]) -> Committed:
+    row = run.to_pylist()
     run_id = str(row[0]["run_id"])
     final = folder / f"{run_id}.parquet"  # 1
     if run_id in kept or final.exists():
         first = kept.get(run_id, final)
         _check_first(first)
         return Committed(run_id=run_id, path=first, new=False)
-    return Committed(run_id=run_id, path=final, new=_publish(folder, final, one, row))
+    return Committed(run_id=run_id, path=final, new=_publish(folder, final, run, row))
 
 
 def _check_first(path: Path) -> None:
@@ -353,7 +359,7 @@ def _unforeseen(error: Exception) -> str:
 
 
 @contextlib.contextmanager
-def _told(folder: Path, done: list[Committed], planned: int) -> Iterator[None]:
+def _in_words(folder: Path, done: list[Committed], planned: int) -> Iterator[None]:
     """Turn the disk's refusals into a sentence: what, where, how much is safe, what to do."""
     why = {
         errno.ENOSPC: ("disk full", "Free some space"),

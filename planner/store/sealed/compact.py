@@ -166,13 +166,13 @@ def _read(paths: list[Path]) -> tuple[tuple[list[Path], list[int], pa.Table], tu
     left: list[str] = []
     blocks, parts = [ARROW_SCHEMA.empty_table()], []
     with ThreadPoolExecutor(_READERS) as pool:
-        for path, found in zip(paths, pool.map(_read_one, paths), strict=True):
-            if isinstance(found, str):
-                left.append(f"{path.name} {found}")
+        for path, read in zip(paths, pool.map(_read_one, paths), strict=True):
+            if isinstance(read, str):
+                left.append(f"{path.name} {read}")
                 continue
             good.append(path)
-            runs.append(found.num_rows)
-            parts.append(found)
+            runs.append(read.num_rows)
+            parts.append(read)
             if len(parts) == _PARTS:  # many tables of one row take more room than one of many
                 blocks.append(pa.concat_tables(parts).combine_chunks())
                 parts = []
@@ -238,8 +238,8 @@ def _read_one(path: Path) -> pa.Table | str:
         table = pq.ParquetFile(path).read(use_threads=False)
     except Exception as error:  # noqa: BLE001 - one file must never stop the others
         return Text("cannot be read ({first_line}).", first_line=first_line(error))
-    known = as_current(table, seal.schema_version) if has_kinds(table) else None
-    return "does not have the columns of a run." if known is None else known
+    current = as_current(table, seal.schema_version) if has_kinds(table) else None
+    return "does not have the columns of a run." if current is None else current
 
 
 def _each_once(table: pa.Table) -> pa.Table:

@@ -133,10 +133,10 @@ class SetFiles:
 
     def read(self, path: Path, folder: str, stamp: Hashable) -> tuple[ResultSet, str | None]:
         """As `read_set`; `stamp` is that of its set.toml, None where there is none."""
-        known = self._known.get(path)
-        if known is None or known[0] != stamp or known[1].folder != folder:
-            known = self._known[path] = (stamp, *read_set(path, folder))
-        return known[1:]
+        kept = self._known.get(path)
+        if kept is None or kept[0] != stamp or kept[1].folder != folder:
+            kept = self._known[path] = (stamp, *read_set(path, folder))
+        return kept[1:]
 
     def forget(self, but: set[str]) -> None:
         """Keep the sets of these folders only."""

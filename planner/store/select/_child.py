@@ -243,8 +243,8 @@ class Desk:
             timer.cancel()
 
     def _answer(self, text: str) -> pa.Table:
-        found = self._base.execute(_TREE, [text]).fetchall()
-        check(text, json.loads(found[0][0]))
+        trees = self._base.execute(_TREE, [text]).fetchall()
+        check(text, json.loads(trees[0][0]))
         for statement in self._base.extract_statements(text):
             if statement.type != duckdb.StatementType.SELECT:
                 raise NotRunError("no select")
