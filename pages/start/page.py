@@ -14,6 +14,7 @@ from pages.common.link import Link, Parameters, as_text, page_link
 from planner import figures
 from planner.answers import PRESETS, Preset, PresetAnswer, parameters, preset_answer
 from planner.core import Text
+from planner.cost import amount_text
 from planner.store import Store
 from planner.store.queries import RecentSet
 
@@ -117,7 +118,7 @@ def _job(preset: Preset, answer: PresetAnswer) -> None:
         return
     shown = [figures.time_tile("Time", answer.time)]
     if answer.cost is not None:
-        shown.append(figures.number_tile("Cost", answer.cost, "USD"))
+        shown.append(figures.number_tile("Cost", answer.cost, "USD", write=amount_text))
     tiles.draw("", shown)
     tied = " · too close to call" if answer.tied else ""
     st.caption(as_text(f"{answer.option}{tied}"))

@@ -33,6 +33,7 @@ from planner.cost._display import (
     DOLLARS,
     SOURCE,
     Display,
+    amount_text,
     currency_problem,
     in_usd,
     money,

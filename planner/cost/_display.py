@@ -148,7 +148,7 @@ def money(amount_usd: float, display: Display = DOLLARS) -> str:
     NaN is 'not known', infinity 'no limit'; a saving keeps its minus sign.
     """
     amount = shown(amount_usd, display)
-    return _not_finite(amount) or f"{_number(_rounded(amount))} {display.currency}"
+    return _not_finite(amount) or f"{amount_text(amount)} {display.currency}"
 
 
 def money_with_interval(amount_usd: Estimate, display: Display = DOLLARS) -> str:
@@ -191,7 +191,7 @@ def _ends(amount_usd: Estimate, display: Display, unit: str | None = None) -> tu
     )
     unit = f" {display.currency}" if unit is None else unit
     first, second, third = (
-        _not_finite(end) or f"{_number(_rounded(end))}{unit}"
+        _not_finite(end) or f"{amount_text(end)}{unit}"
         for end in rounded_ends(value, low, high, DIGITS)
     )
     return first, second, third
@@ -205,6 +205,11 @@ def price(amount_usd: float, display: Display = DOLLARS) -> str:
     amount = shown(amount_usd, display)
     cents = Decimal("0.01") if abs(amount) >= 1.0 else Decimal("0.0001")
     return _not_finite(amount) or f"{_number(_to(amount, cents))} {display.currency}"
+
+
+def amount_text(amount: float) -> str:
+    """Return an amount without its currency as `money` writes it: '5.60', '35', '1,240'."""
+    return _not_finite(amount) or _number(_rounded(amount))
 
 
 def _rounded(amount: float) -> Decimal:

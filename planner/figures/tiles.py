@@ -106,13 +106,17 @@ def number_tile(
     note: str = "",
     factor: float = 1.0,
     limit_word: str = "limit",
+    write: Callable[[float], str] = plain,
 ) -> Tile:
-    """Return the tile of a number with its interval, multiplied by `factor`; `limit` is a bound."""
+    """Return the tile of a number with its interval, multiplied by `factor`; `limit` is a bound.
+
+    `write` returns a number as text.
+    """
     if isinstance(number, Refusal):
         return refused_tile(label, number)
     value, low, high = ends = _ends_of(number, factor)
     shown = rounded_ends(value, *((low, high) if _finite(ends) else (value, value)), DIGITS)
-    texts = tuple(map(plain, shown))
+    texts = tuple(map(write, shown))
     bound = "" if limit is None else f"{limit_word} {plain(limit, 4)}"
     words = f"{texts[1]} to {texts[2]} {unit}".rstrip()
     note = note or _half_open(low, high, lambda end: plain(end, 2))

@@ -49,7 +49,7 @@ from planner.core import (
     plural,
     with_ends,
 )
-from planner.cost import DOLLARS, Display, money_about, money_ends, shown
+from planner.cost import DOLLARS, Display, amount_text, money_about, money_ends, shown
 from planner.figures import card, number_tile, share_tile, time_tile
 from planner.figures.frame import LIGHT_THEME
 from planner.report._answer import appended, first_page, foot, summarised
@@ -211,7 +211,7 @@ def _tiles(comparison: Comparison, display: Display) -> str:
     limits, factor = comparison.question.limits, shown(1.0, display)
     tiles = [
         time_tile("Time of a run", best.time, limit_s=limits.deadline_s),
-        number_tile("Cost of a run", best.cost, display.currency, factor=factor),
+        number_tile("Cost of a run", best.cost, display.currency, factor=factor, write=amount_text),
     ]
     if best.in_time is not None:
         tiles.append(share_tile(limits_title(limits), best.in_time))

@@ -6,6 +6,7 @@ import re
 from itertools import product
 
 from planner.core import Estimate, Refusal
+from planner.cost import amount_text
 from planner.figures import Tile, card, number_tile, share_text, share_tile, text_tile, time_tile
 from planner.figures.frame import DARK_THEME, LIGHT_THEME, Theme
 from tests.each import each
@@ -49,6 +50,14 @@ def test_no_probability_looks_certain() -> None:
     assert [share_text(p) for p in (0.0, 0.004, 0.57, 0.994, 1.0)] == [
         "0", "< 1", "57", "> 99", "100",
     ]  # fmt: skip
+
+
+def test_money_in_a_tile_is_written_as_in_sentences() -> None:
+    tile = number_tile("Cost", _estimate(5.6, 3.2, 10.1), "USD", write=amount_text)
+    assert tile.value == "5.60"
+    html = card("", [tile], LIGHT_THEME)
+    assert ">3.20<" in html
+    assert ">10<" in html
 
 
 def test_an_exact_number_has_no_bar() -> None:

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from pages.common import hardware
 from planner import figures
 from planner.answers import PRESETS, preset_answer
+from planner.cost import amount_text
 from planner.store import Store
 from planner.store.disk import views
 from planner.store.disk.views import View
@@ -44,7 +45,11 @@ def test_every_job_shows_the_products_own_answer(store: Store) -> None:
         answer = preset_answer(preset, store, hardware.catalog().catalog, today)
         assert answer.time is not None
         tiles = [figures.time_tile("Time", answer.time)]
-        tiles += [figures.number_tile("Cost", answer.cost, "USD")] if answer.cost else []
+        tiles += (
+            [figures.number_tile("Cost", answer.cost, "USD", write=amount_text)]
+            if answer.cost
+            else []
+        )
         for tile in tiles:
             assert f">{tile.value} <" in card
             assert tile.unit in card
