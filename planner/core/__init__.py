@@ -35,6 +35,7 @@ from planner.core._labels import program, sentence_case
 from planner.core._lazy import on_first_use
 from planner.core._numbers import (
     COST,
+    LEAST_DIGITS,
     SPEED,
     ahead,
     ahead_between,
@@ -46,6 +47,7 @@ from planner.core._numbers import (
     percent,
     percent_of,
     plain,
+    rounded,
     rounded_ends,
     short_labels,
     with_range,

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.core import Floats, percent
+from planner.core import LEAST_DIGITS, Floats, percent, plain, rounded
 from planner.figures.frame import (
     BAND,
     BEYOND,
@@ -129,7 +129,7 @@ def step_by_batch(lines: Sequence[StepLine], theme: Theme, crossover: float | No
     drawing.end_labels(lines, [last(x.value) for x in lines], log=True,
                        quiet=[x.short for x in lines if x.is_driver])  # fmt: skip
     if crossover is not None and sizes.min() < crossover < sizes.max():
-        drawing.mark(crossover, f"crossover {crossover:,.0f}", log=True)
+        drawing.mark(crossover, f"crossover {plain(rounded(crossover, LEAST_DIGITS))}", log=True)
     return drawing.figure()
 
 

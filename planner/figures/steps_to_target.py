@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.core import Floats, Text, in_one_unit, plural
+from planner.core import LEAST_DIGITS, Floats, Text, in_one_unit, plain, plural, rounded
 from planner.figures.curves import time_unit
 from planner.figures.frame import (
     LEAST_HEIGHT,
@@ -292,7 +292,7 @@ def _regime(
 def _marks(drawing: Drawing, marks: dict[str, float]) -> None:
     """Upright lines; each has its name in a row of its own: on a telephone they would meet."""
     for row, (name, batch) in enumerate(marks.items()):
-        drawing.mark(batch, f"{name} {batch:,.0f}", log=True, row=row)
+        drawing.mark(batch, f"{name} {plain(rounded(batch, LEAST_DIGITS))}", log=True, row=row)
 
 
 def _time(drawing: Drawing, line: TargetTimeLine, scale: float, unit: str) -> None:

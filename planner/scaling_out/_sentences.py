@@ -6,7 +6,7 @@ from typing import Final
 
 from planner.core import Estimate, Refusal, Text, in_words, interval, percent, plain, plural
 from planner.scaling_out._answer import Answer, CountAnswer, Crossing, UnevenAnswer, outside
-from planner.throughput import interval_text, size
+from planner.throughput import interval_text, rounded_estimate, size
 
 HOST_SHARE: Final = 0.5
 """Share of overhead in a step from which the host sets the pace: batches below v0 t."""
@@ -184,7 +184,7 @@ def crossing_sentence(crossing: Crossing) -> str:
     other = Text("the driver's {other}", other=other) if crossing.is_driver else other
     if isinstance(crossing.batch, Refusal):
         return f"{devices(crossing.devices)} against {other}: {crossing.batch.reason}"
-    batch = crossing.batch
+    batch = rounded_estimate(crossing.batch)
     return Text(
         "{devices} {are} faster than {other} from global batch {batch} on{interval_text}.{runs}",
         devices=devices(crossing.devices),

@@ -22,6 +22,7 @@ from planner.throughput.curves import (
     pattern_labels,
     point_rows,
     rounded_cell,
+    rounded_estimate,
     size,
     systems_of,
     systems_with_curves,

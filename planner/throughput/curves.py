@@ -102,7 +102,10 @@ def curve_sentence(curve: SystemCurve) -> str:
 def _sentence(system: SystemCurve) -> str:
     if isinstance(system.curve, Refusal):
         return f"{system.label}: {system.curve.reason} {system.curve.measure_next}{without(system)}"
-    v0, half = system.curve.asymptotic_throughput, system.curve.half_saturation_batch
+    v0, half = map(
+        rounded_estimate,
+        (system.curve.asymptotic_throughput, system.curve.half_saturation_batch),
+    )
     if not np.isfinite(float(v0.value)):
         return f"{system.label}: {v0.reasons[0]}{without(system)}"
     text: str = Text(
@@ -118,7 +121,7 @@ def _sentence(system: SystemCurve) -> str:
             else "no overhead a step was published: full speed at every batch."
         )
         return f"{text}{without(system)}"
-    ninety = system.curve.batch_for(0.9)
+    ninety = rounded_estimate(system.curve.batch_for(0.9))
     text += Text(
         "half of that is reached at batch {half}, 90 % at batch {ninety}",
         half=size(half.value),
@@ -126,7 +129,7 @@ def _sentence(system: SystemCurve) -> str:
     )
     if system.batch.size and float(ninety.value) > float(system.batch.max()):
         most = float(system.batch.max())
-        share = most / (most + float(half.value))
+        share = most / (most + float(system.curve.half_saturation_batch.value))
         text += Text(
             ", beyond the largest measured batch ({most}), which reaches {share}",
             most=size(most),
@@ -157,6 +160,7 @@ def crossover_sentence(a: SystemCurve, b: SystemCurve) -> str:
     if isinstance(crossing, Refusal):
         return paragraph(crossing.reason, crossing.measure_next)
     fast, slow = sorted((a, b), key=_limit, reverse=True)
+    crossing = rounded_estimate(crossing)
     text = Text(
         "{fast} is faster than {slow} above batch {crossing}",
         fast=fast.label,
@@ -285,6 +289,15 @@ def size(batch: float | Floats) -> str:
     """Return a batch size: whole samples, thousands apart."""
     number = float(batch)
     return f"{number:,.0f}" if number >= 1 else f"{number:.2g}"
+
+
+def rounded_estimate(e: Estimate) -> Estimate:
+    """Return a number and its interval with the digits that the interval allows."""
+    ends = float(e.value), float(e.low), float(e.high)
+    if not all(map(np.isfinite, ends)):
+        return e
+    value, low, high = rounded_ends(*ends)
+    return replace(e, value=value, low=low, high=high)
 
 
 def interval_text(e: Estimate, write: Callable[[float | Floats], str] = count) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from planner.convergence import ConvergenceCurve, set_labels
 from planner.core import Estimate, Record, Text
 from planner.runs import TrialSet
-from planner.throughput import count, interval_text, size
+from planner.throughput import count, interval_text, rounded_estimate, size
 from planner.time_to_target.goodput import Comparison, OptimizerCurve
 from planner.time_to_target.sentences import Goal
 from planner.time_to_target.tables import batch_rows, fit_rows
@@ -208,6 +208,7 @@ def _first(
 
 
 def _written(estimate: Estimate, write: Callable[[float], str]) -> str:
+    estimate = rounded_estimate(estimate)
     value = float(estimate.value)
     text = write(value) if np.isfinite(value) else "without limit"
     return f"{text}{interval_text(estimate, lambda v: write(float(v)))}"

@@ -15,7 +15,7 @@ import numpy as np
 from planner.convergence import ConvergenceCurve, goal_text, is_stricter, target_text
 from planner.core import Estimate, Floats, Refusal, Text, in_words, paragraph, percent
 from planner.runs import NO_OPTIMIZER, Trials, TrialSet
-from planner.throughput import interval_text, size
+from planner.throughput import interval_text, rounded_estimate, size
 from planner.time_to_target.goodput import (
     Comparison,
     OptimizerCurve,
@@ -111,6 +111,7 @@ def headline(goal: Goal, timings: Timings, times: Placed | None) -> str:
     if not timed or times is None:
         return ""
     name, best, least = min(timed, key=lambda t: float(t[2].value))
+    best = rounded_estimate(best)
     batch = f"{size(best.value)}{'' if best.low == best.high else interval_text(best, size)}"
     return Text(
         "{of} is fastest at batch {batch}, {phrase}: {seconds}{interval_text}.",
@@ -133,7 +134,7 @@ def convergence_sentence(
     limit = _limit(curve, goal.of(optimizer.optimizer))
     if timing is None or isinstance(timing.best, Refusal) or isinstance(timing.least_s, Refusal):
         return Text("{limit}.", limit=limit)
-    best, least = timing.best, interval_text(timing.least_s, _seconds)
+    best, least = rounded_estimate(timing.best), interval_text(timing.least_s, _seconds)
     ends = "" if best.low == best.high else interval_text(best, size)  # clipped: a note says so
     return Text(
         "{limit}; {where} the best batch is {best}{ends}, which takes {seconds}{least}.",
@@ -310,6 +311,7 @@ def _limit(curve: ConvergenceCurve, goal: str) -> str:
             low=size(critical.low),
             level=level,
         )
+    critical = rounded_estimate(critical)
     batch = f"{size(critical.value)}{interval_text(critical, size)}"
     beyond = Text(
         "Beyond batch {batch} larger batches give diminishing returns for {goal}",

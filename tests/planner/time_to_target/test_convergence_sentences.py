@@ -202,7 +202,7 @@ def test_every_optimiser_is_told_with_step_times_of_its_own() -> None:
     }  # fmt: skip
     first, second, *_ = answer_sentences(of, GOAL, timings_of(of, times), times)
     assert "; on T4 the best batch is 57 " in first
-    assert "; on T4 the best batch is 126 " in second
+    assert "; on T4 the best batch is 130 " in second
 
 
 def test_step_times_of_another_optimiser_are_named_as_such() -> None:

@@ -54,7 +54,7 @@ WIDE = _network("wide", smin=200.0, bcrit=256.0)
 def test_the_network_of_the_largest_critical_batch_and_that_of_the_fewest_steps_are_named() -> None:
     first, second = family_sentences(_families(NARROW, WIDE))
     assert first.startswith(
-        "wide scales to the largest batch on Data with SGD to 2.5 % validation error: Bcrit is 25"
+        "wide scales to the largest batch on Data with SGD to 2.5 % validation error: Bcrit is 26"
     )
     assert first.endswith("of narrow.")
     assert second.startswith("narrow needs the fewest steps at large batches: Smin is ")
