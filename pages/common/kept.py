@@ -619,6 +619,10 @@ AT_ONCE: Final = 2
 LONGEST_S: Final = 1.0
 """Longest turn [s]; a slower page waits for something else, such as a child process."""
 _LOOK_S: Final = 0.1
+BUSY_S: Final = 0.25
+"""Wait for a turn from which on a server is busy [s]."""
+LATE_S: Final = 2.0
+"""A busy server looks for new runs this often at most [s]; every look costs each page's answers."""
 
 
 class Turns:
@@ -631,10 +635,10 @@ class Turns:
         self._running: dict[object, float] = {}
 
     @contextmanager
-    def turn(self) -> Iterator[float]:
+    def turn(self, late_s: float = 0.0) -> Iterator[float]:
         """Wait for a turn, and hold it until the block ends or the longest turn is over.
 
-        Yields when the turn was requested, by the monotonic clock [s].
+        Yields the time of the request by the monotonic clock [s], less `late_s` on a busy server.
         """
         requested_s = time.monotonic()
         me, mine = object(), threading.Event()
@@ -645,7 +649,8 @@ class Turns:
             with self._lock:
                 self._next()
         try:
-            yield requested_s
+            busy = time.monotonic() - requested_s > BUSY_S
+            yield requested_s - late_s if busy else requested_s
         finally:
             with self._lock:
                 self._running.pop(me, None)
