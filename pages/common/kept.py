@@ -80,7 +80,7 @@ _TABLES: Final = Kept(32)
 
 def totals(shared: Store) -> queries.Totals:
     """Return `planner.store.queries.totals`, cached until its runs change."""
-    return _once(shared, "totals", lambda: queries.totals(shared))
+    return queries.totals(shared)
 
 
 def recent_sets(shared: Store, most: int) -> list[queries.RecentSet]:
@@ -90,12 +90,12 @@ def recent_sets(shared: Store, most: int) -> list[queries.RecentSet]:
 
 def workloads(shared: Store) -> dict[str, int]:
     """Return `planner.store.queries.workloads`, cached until its runs change."""
-    return _once(shared, "workloads", lambda: queries.workloads(shared))
+    return queries.workloads(shared)
 
 
 def about_workloads(shared: Store) -> dict[str, KnownWorkload]:
     """Return `planner.store.queries.about_workloads`, cached until its runs change."""
-    return _once(shared, "about workloads", lambda: queries.about_workloads(shared))
+    return queries.about_workloads(shared)
 
 
 def workload_names(shared: Store) -> dict[str, str]:
@@ -278,7 +278,7 @@ def forms(shared: Store, workload: str) -> list[FormRun]:
 
 def trial_sets(shared: Store) -> list[TrialSet]:
     """Return `planner.store.queries.trial_sets`, cached until its runs change."""
-    return _once(shared, "trial sets", lambda: queries.trial_sets(shared))
+    return queries.trial_sets(shared)
 
 
 def set_names(shared: Store) -> list[str]:
@@ -371,7 +371,7 @@ def target_times(shared: Store, of: TrialSet) -> list[dict[str, Any]]:
 
 def timed_workloads(shared: Store) -> list[str]:
     """Return `planner.store.queries.timed_workloads`, cached until its runs change."""
-    return _once(shared, "timed workloads", lambda: queries.timed_workloads(shared))
+    return queries.timed_workloads(shared)
 
 
 def timed_systems(shared: Store, workload: str) -> list[TimedSystem]:
@@ -432,7 +432,7 @@ def drawn(shared: Store, what: str, of: Hashable, make: Callable[[], Answer]) ->
 
 def facets(shared: Store, filters: Mapping[str, Sequence[str]]) -> dict[str, dict[str, int]]:
     """Return `planner.store.queries.facets`, cached until its runs change."""
-    return _once(shared, ("facets", _key(filters)), lambda: queries.facets(shared, filters))
+    return queries.facets(shared, filters)
 
 
 def epochs_of(shared: Store, workload: str, run_ids: Sequence[str]) -> dict[str, tuple[float, ...]]:

@@ -170,7 +170,7 @@ def _summary_questions(store: Store) -> dict[str, float]:
         "facets, no filter (10 questions)": lambda: queries.facets(store, {}),
         "facets, three filters (10 questions)": lambda: queries.facets(store, some),
     }
-    return {name: 1e3 * best_s(question) for name, question in questions.items()}
+    return {name: 1e3 * best_s(lambda q=q: (store.forget(), q())) for name, q in questions.items()}  # type: ignore[misc]
 
 
 def ask_pandas(root: Path) -> None:
