@@ -13,12 +13,14 @@ import streamlit as st
 
 from pages.common import kept, markup, narrow, widgets
 from pages.common.addresses import navigation
-from pages.common.kept import ROOT, TURNS, at_one_moment, store
+from pages.common.kept import LATE_S, ROOT, TURNS, at_one_moment, store
 from pages.visitor import identity
 from planner.core import Text
 from planner.figures import style_sheet
 from planner.store import LimitError
 
+WRITING: Final = "add-results"
+"""Page that changes results: it shows them at once, and then so does every other page."""
 _LOG: Final = logging.getLogger("epochwise")
 
 
@@ -49,7 +51,8 @@ markup.draw(style_sheet(widgets.theme()))
 page = st.navigation(navigation())
 markup.draw(narrow.STYLE)
 try:
-    with TURNS.turn() as requested_s, at_one_moment(requested_s):
+    late_s = 0.0 if page.url_path == WRITING else LATE_S
+    with TURNS.turn(late_s) as requested_s, at_one_moment(requested_s):
         page.run()
         identity.draw_account()
         _footer()

@@ -80,7 +80,7 @@ _TABLES: Final = Kept(32)
 
 def totals(shared: Store) -> queries.Totals:
     """Return `planner.store.queries.totals`, cached until its runs change."""
-    return _once(shared, "totals", lambda: queries.totals(shared))
+    return queries.totals(shared)
 
 
 def recent_sets(shared: Store, most: int) -> list[queries.RecentSet]:
@@ -90,12 +90,12 @@ def recent_sets(shared: Store, most: int) -> list[queries.RecentSet]:
 
 def workloads(shared: Store) -> dict[str, int]:
     """Return `planner.store.queries.workloads`, cached until its runs change."""
-    return _once(shared, "workloads", lambda: queries.workloads(shared))
+    return queries.workloads(shared)
 
 
 def about_workloads(shared: Store) -> dict[str, KnownWorkload]:
     """Return `planner.store.queries.about_workloads`, cached until its runs change."""
-    return _once(shared, "about workloads", lambda: queries.about_workloads(shared))
+    return queries.about_workloads(shared)
 
 
 def workload_names(shared: Store) -> dict[str, str]:
@@ -278,7 +278,7 @@ def forms(shared: Store, workload: str) -> list[FormRun]:
 
 def trial_sets(shared: Store) -> list[TrialSet]:
     """Return `planner.store.queries.trial_sets`, cached until its runs change."""
-    return _once(shared, "trial sets", lambda: queries.trial_sets(shared))
+    return queries.trial_sets(shared)
 
 
 def set_names(shared: Store) -> list[str]:
@@ -371,7 +371,7 @@ def target_times(shared: Store, of: TrialSet) -> list[dict[str, Any]]:
 
 def timed_workloads(shared: Store) -> list[str]:
     """Return `planner.store.queries.timed_workloads`, cached until its runs change."""
-    return _once(shared, "timed workloads", lambda: queries.timed_workloads(shared))
+    return queries.timed_workloads(shared)
 
 
 def timed_systems(shared: Store, workload: str) -> list[TimedSystem]:
@@ -432,7 +432,7 @@ def drawn(shared: Store, what: str, of: Hashable, make: Callable[[], Answer]) ->
 
 def facets(shared: Store, filters: Mapping[str, Sequence[str]]) -> dict[str, dict[str, int]]:
     """Return `planner.store.queries.facets`, cached until its runs change."""
-    return _once(shared, ("facets", _key(filters)), lambda: queries.facets(shared, filters))
+    return queries.facets(shared, filters)
 
 
 def epochs_of(shared: Store, workload: str, run_ids: Sequence[str]) -> dict[str, tuple[float, ...]]:
@@ -619,6 +619,10 @@ AT_ONCE: Final = 2
 LONGEST_S: Final = 1.0
 """Longest turn [s]; a slower page waits for something else, such as a child process."""
 _LOOK_S: Final = 0.1
+BUSY_S: Final = 0.25
+"""Wait for a turn from which on a server is busy [s]."""
+LATE_S: Final = 2.0
+"""A busy server looks for new runs this often at most [s]; every look costs each page's answers."""
 
 
 class Turns:
@@ -631,10 +635,10 @@ class Turns:
         self._running: dict[object, float] = {}
 
     @contextmanager
-    def turn(self) -> Iterator[float]:
+    def turn(self, late_s: float = 0.0) -> Iterator[float]:
         """Wait for a turn, and hold it until the block ends or the longest turn is over.
 
-        Yields when the turn was requested, by the monotonic clock [s].
+        Yields the time of the request by the monotonic clock [s], less `late_s` on a busy server.
         """
         requested_s = time.monotonic()
         me, mine = object(), threading.Event()
@@ -645,7 +649,8 @@ class Turns:
             with self._lock:
                 self._next()
         try:
-            yield requested_s
+            busy = time.monotonic() - requested_s > BUSY_S
+            yield requested_s - late_s if busy else requested_s
         finally:
             with self._lock:
                 self._running.pop(me, None)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Final, NamedTuple
+from functools import partial, wraps
+from typing import Any, Final, NamedTuple, TypeVar
 
 import duckdb
 import numpy as np
@@ -63,6 +64,7 @@ MOST_FILE: Final = 250_000
 _TRIES: Final = 5
 """Attempts to read trials whose files change meanwhile."""
 
+Answer = TypeVar("Answer")
 Filters = Mapping[str, Sequence[str]]
 """Values by facet; run ids to include under `only`, to exclude under `but`."""
 
@@ -128,6 +130,17 @@ class RankedCase(NamedTuple):
     result_set: str
 
 
+def _once(query: Callable[[Store], Answer]) -> Callable[[Store], Answer]:
+    """Return a query about all runs, whose answer is cached until any of them changes."""
+
+    @wraps(query)
+    def cached(store: Store) -> Answer:
+        return store.once(query, partial(query, store))
+
+    return cached
+
+
+@_once
 def totals(store: Store) -> Totals:
     """Return the number of runs shown and when the newest was recorded (UTC)."""
     count, newest = store.rows(sql.COUNT_ALL)[0]
@@ -149,11 +162,13 @@ def recent_sets(store: Store, most: int) -> list[RecentSet]:
     ]  # fmt: skip
 
 
+@_once
 def workloads(store: Store) -> dict[str, int]:
     """Return workloads with at least one good run, most runs first, with their run counts."""
     return dict(store.rows(sql.WORKLOADS))
 
 
+@_once
 def about_workloads(store: Store) -> dict[str, KnownWorkload]:
     """Return a record of each workload of `workloads`; the user's own first."""
     own = [f.label for f in store.folders if f.kind != "shipped"]
@@ -168,6 +183,7 @@ def about_workloads(store: Store) -> dict[str, KnownWorkload]:
     return dict(sorted(records.items(), key=lambda pair: not pair[1].is_own))
 
 
+@_once
 def trained(store: Store) -> frozenset[str]:
     """Return workloads with a good training run; the others have only inference."""
     return frozenset(str(row[0]) for row in store.rows(sql.TRAINED))
@@ -211,6 +227,7 @@ def stated_samples(store: Store, workload: str) -> tuple[int, ...]:
     return tuple(row[0] for row in store.rows(sql.TRAIN_SAMPLES, [workload]))
 
 
+@_once
 def trial_sets(store: Store) -> list[TrialSet]:
     """Return sets of trials with evaluations, most batch sizes first."""
     return [_trial_set(row) for row in store.rows(sql.TRIAL_SETS)]
@@ -256,6 +273,7 @@ def _unreadable(store: Store, of: TrialSet, file: str) -> str | None:
     return None
 
 
+@_once
 def timed_workloads(store: Store) -> list[str]:
     """Return every workload that has a curve of step times while training, on any system."""
     return [str(row[0]) for row in store.rows(sql.TIMED_WORKLOADS)]
@@ -281,6 +299,7 @@ def placements(store: Store, workload: str, pattern: str) -> dict[str, Placement
     }
 
 
+@_once
 def scaled_workloads(store: Store) -> dict[str, int]:
     """Return workloads with step times on several device counts, with their most counts."""
     return dict(store.rows(sql.SCALED_WORKLOADS))
@@ -363,8 +382,16 @@ def _epochs_alone(store: Store, run_id: str) -> tuple[float, ...]:
 
 
 def facets(store: Store, filters: Filters) -> dict[str, dict[str, int]]:
-    """Return every facet's options with their run counts under the other facets' filters."""
+    """Return every facet's options with their run counts under the other facets' filters.
+
+    The answer is cached until any run changes.
+    """
     parameters = _parameters(filters)
+    key = tuple((name, None if some is None else tuple(some)) for name, some in parameters.items())
+    return store.once((_facets, key), lambda: _facets(store, parameters))
+
+
+def _facets(store: Store, parameters: Mapping[str, list[str] | None]) -> dict[str, dict[str, int]]:
     options: dict[str, dict[str, int]] = {facet: {} for facet in sql.FACETS}
     if store.in_file and {n for n, v in parameters.items() if v is not None} <= {"workload"}:
         for facet, option, runs in store.rows(
@@ -400,6 +427,7 @@ def checked_runs(
     return [checked_run(row) for row in store.arrow(sql.CHECKED, parameters).to_pylist()]
 
 
+@_once
 def checked_workloads(store: Store) -> dict[str, int]:
     """Return workloads with the total count of their runs for `checked_runs`."""
     return dict(store.rows(sql.CHECKED_WORKLOADS))

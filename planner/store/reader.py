@@ -238,7 +238,14 @@ class Store:
 
         Results of the last generations stay, for pages that are still being drawn. Those of older
         ones are dropped: they are not needed any more, and each may hold a row for every run.
+        The work sees the runs of the generation under which its result is kept.
         """
+        if self._moment is None:
+            self._begin()
+            try:
+                return self.once(question, work)
+            finally:
+                self._end()
         with self._state:
             kept = self._about_all.setdefault(self.generation, Kept(MOST_KEPT))
             for old in sorted(self._about_all)[:-GENERATIONS_KEPT]:

@@ -46,6 +46,26 @@ def test_a_turn_knows_when_it_was_asked_for() -> None:
     assert asked_s < given_s <= began_s
 
 
+@pytest.mark.parametrize(("busy_s", "early_s"), [(0.3, 2.0), (0.0, 0.0)])
+def test_a_busy_server_may_show_the_runs_of_some_seconds_before(
+    busy_s: float, early_s: float
+) -> None:
+    turns, waited = Turns(at_once=1, longest_s=60), threading.Event()
+
+    def second() -> float:
+        began_s = time.monotonic()
+        waited.set()
+        with turns.turn(late_s=2.0) as asked_s:
+            return began_s - asked_s
+
+    with ThreadPoolExecutor(1) as other:
+        with turns.turn():
+            later = other.submit(second)
+            waited.wait(10)
+            time.sleep(busy_s)
+        assert later.result() == pytest.approx(early_s, abs=0.2)
+
+
 def test_who_came_first_is_drawn_first() -> None:
     turns, order, go_on = Turns(at_once=1, longest_s=60), [], threading.Event()
 

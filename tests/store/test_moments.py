@@ -35,6 +35,33 @@ def test_runs_that_come_and_go_while_a_page_is_drawn_are_not_in_it(tmp_path: Pat
     assert queries.workloads(store) == {"ResNet-50": 1, "VGG": 1}
 
 
+def test_an_answer_is_kept_under_the_runs_that_it_is_about(tmp_path: Path) -> None:
+    """Also outside of a page, where the runs may change between its two questions."""
+    place = a_set(tmp_path, [row()])
+    store = _store(tmp_path)
+
+    def slow() -> tuple[int, int]:
+        before = queries.count(store, {})
+        commit_runs(place, [row(repeat=9)])
+        with ThreadPoolExecutor(1) as other:
+            other.submit(store.refresh).result()
+        return before, queries.count(store, {})
+
+    assert store.once("slow", slow) == (1, 1)
+    assert queries.count(store, {}) == queries.totals(store).runs == 2
+
+
+def test_questions_about_all_runs_are_answered_once_until_a_run_changes(tmp_path: Path) -> None:
+    place = a_set(tmp_path, [row()])
+    store = _store(tmp_path)
+    assert queries.facets(store, {}) is queries.facets(store, {})
+    before = queries.workloads(store)
+    commit_runs(place, [row(repeat=1)])
+    store.refresh()
+    assert (before, queries.workloads(store)) == ({"ResNet-50": 1}, {"ResNet-50": 2})
+    assert sum(queries.facets(store, {})["status"].values()) == 2
+
+
 def test_a_page_begins_with_what_was_committed_before_it(tmp_path: Path) -> None:
     place = a_set(tmp_path, [row()])
     store = _store(tmp_path)
