@@ -12,6 +12,7 @@ import atexit
 import ctypes
 import fcntl
 import functools
+import gc
 import json
 import os
 import runpy
@@ -151,6 +152,8 @@ def _serve(imports: str, folder: Path) -> None:
             import_module(name)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the forks are not waited for
     programs, holds = (_listening(folder / name) for name in ("programs", "holds"))
+    gc.collect()
+    gc.freeze()  # a collection in a fork would copy the pages of all that was imported
     print("ready", flush=True)
     held: set[socket.socket | int] = {0}  # the standard input, a pipe from who started it
     while held or not _ended(folder, holds):
