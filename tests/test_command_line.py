@@ -153,7 +153,7 @@ def test_the_query_of_an_answer_asks_it_again(capsys: Out) -> None:
         (["compare", "--own", "rent|h100-sxm|8"], ["price per hour"]),
     ],
 )
-def test_wrong_words_are_all_told_on_stderr_with_what_to_do(
+def test_wrong_words_are_all_reported_on_stderr_with_what_to_do(
     command: list[str], result: list[str], capsys: Out
 ) -> None:
     code, out, err = _said(capsys, *command)
@@ -189,7 +189,7 @@ def test_compare_prints_the_condition_of_an_option_that_fits_only_with_a_smaller
 
 
 @pytest.mark.parametrize("command", ["how-long", "compare", "curve"])
-def test_options_that_do_not_exist_are_told_with_what_is_near_and_where_all_are(
+def test_options_that_do_not_exist_are_reported_with_what_is_near_and_where_all_are(
     command: str, capsys: Out
 ) -> None:
     code, out, err = _said(capsys, command, "--workloat", "3", "--zzz=1", "4", "--workload", "no")
@@ -324,7 +324,7 @@ def test_a_folder_that_is_named_must_be_there(command: str, capsys: Out, tmp_pat
 
 
 @pytest.mark.usefixtures("read_anew")
-def test_files_of_results_that_are_refused_are_told_and_the_rest_is_answered(
+def test_files_of_results_that_are_refused_are_reported_and_the_rest_is_answered(
     capsys: Out, tmp_path: Path
 ) -> None:
     from tests.store.build import row
@@ -358,7 +358,7 @@ def test_of_many_refused_files_the_first_are_named_and_the_rest_is_counted(
     assert "Results: 2 more files are refused. Run python -m planner.store verify to check" in err
 
 
-def test_problems_of_one_s_own_catalogue_are_told_with_its_folder(
+def test_problems_of_one_s_own_catalogue_are_reported_with_its_folder(
     capsys: Out, tmp_path: Path
 ) -> None:
     own = tmp_path / "catalog"
@@ -505,7 +505,7 @@ def test_a_fleet_of_own_machines_is_answered_as_it_stands(capsys: Out, tmp_path:
     assert json.loads(_said(capsys, *asked, "--json")[1])["jobs"][0]["median_wait_s"] is None
 
 
-def test_all_that_is_wrong_in_a_file_of_jobs_is_told(capsys: Out, tmp_path: Path) -> None:
+def test_all_that_is_wrong_in_a_file_of_jobs_is_reported(capsys: Out, tmp_path: Path) -> None:
     file = tmp_path / "jobs.csv"
     file.write_text("name,network,runs\nA,llama-3-8b,many\n,llama-3-8b,1\n", encoding="utf-8")
     code, _, errors = _said(capsys, "capacity", "--jobs", str(file), "--month", "12")

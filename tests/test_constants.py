@@ -51,7 +51,7 @@ def test_every_constant_says_unit_meaning_data_and_what_chose_it(constant: objec
         assert str(getattr(constant, field)).strip()
 
 
-def test_what_ships_is_told_beside_what_would_be_chosen() -> None:
+def test_what_ships_is_reported_beside_what_would_be_chosen() -> None:
     assert PAGE.count("| samples to target |") == 4
     assert PAGE.count("| step times |") >= 6
 

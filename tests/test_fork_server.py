@@ -54,7 +54,7 @@ def test_an_error_is_one_exit_code_and_a_traceback(tmp_path: Path) -> None:
     assert done.stderr.splitlines()[-1] == "ZeroDivisionError: division by zero"
 
 
-def test_a_signal_is_told_as_a_shell_tells_it(tmp_path: Path) -> None:
+def test_a_signal_is_reported_as_a_shell_reports_it(tmp_path: Path) -> None:
     done = _run(executable("planner"), "-c", "import os; os.kill(os.getpid(), 15)", place=tmp_path)
     assert done.returncode == 128 + 15
 

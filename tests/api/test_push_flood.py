@@ -110,7 +110,7 @@ def test_a_flood_of_wrong_tokens_leaves_the_right_ones_alone(flooded: Flooded) -
     assert flooded.post(right, body_of("mine", {}, [dict(row())])) == (200, 0)
 
 
-def test_a_client_that_is_told_to_wait_waits_and_stores_every_run_once(
+def test_a_client_that_is_asked_to_wait_waits_and_stores_every_run_once(
     flooded: Flooded, tmp_path: Path
 ) -> None:
     token = flooded.token("both")

@@ -66,7 +66,7 @@ def test_another_question_has_another_etag() -> None:
     assert len(tags) == 3
 
 
-def test_head_tells_the_headers() -> None:
+def test_head_reports_the_headers() -> None:
     reply = ask(APP, "/api/v1/projection?epochs=10", method="HEAD")
     assert reply.status == 200
     assert "etag" in reply.headers
@@ -89,7 +89,7 @@ def test_what_is_not_there_is_a_problem_too(path: str) -> None:
     assert len(body["detail"]) < 200
 
 
-def test_all_problems_are_told_at_once_with_their_parameters() -> None:
+def test_all_problems_are_reported_at_once_with_their_parameters() -> None:
     body = _problem(ask(APP, "/api/v1/compare?epochs=x&pue=99&nope=1&options=gone"), 400)
     assert body["type"] == "urn:epochwise:problem:parameters"
     assert [e.get("parameter") for e in body["errors"]] == [
@@ -173,7 +173,7 @@ def own_store(tmp_path: Path) -> Store:
     return kept
 
 
-def test_the_place_of_a_further_folder_is_not_told(own_store: Store) -> None:
+def test_the_place_of_a_further_folder_is_not_reported(own_store: Store) -> None:
     of = app(own_store)
     body = ask(of, "/api/v1/results").json
     assert [r["folder"] for r in body["rows"]] == ["further 1"]

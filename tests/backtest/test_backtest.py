@@ -176,7 +176,9 @@ def of_cases(cases: Cases) -> list[tuple[Floats, Floats, Floats]]:
 
 
 @each("task", TASKS)
-def test_what_counts_as_answered_and_told_is_what_the_product_answers_and_tells(task: str) -> None:
+def test_what_counts_as_answered_and_reported_is_what_the_product_answers_and_reports(
+    task: str,
+) -> None:
     narrow = curve(law(BATCH[:3]), np.array([8.0, 9.0, 20.0]))
     curves = [*(noisy(seed, 0.12) for seed in range(8)), curve(law(BATCH) * 2.0), narrow]
     cases = cases_of(curves, TASKS[task])
@@ -685,7 +687,7 @@ def test_some_of_the_data_never_replaces_what_ships(
     assert (command.ROOT / "docs" / "accuracy.md").read_bytes() == shipped
 
 
-def test_a_folder_of_this_machine_is_told_as_one_types_it(tmp_path: Path) -> None:
+def test_a_folder_of_this_machine_is_shown_as_one_types_it(tmp_path: Path) -> None:
     assert command._display_path(command.ROOT / "data" / "results") == "data/results"
     assert command._display_path(command.ROOT.parent / "shared") == "../shared"
     assert command._display_path(tmp_path / "mine") == "mine"

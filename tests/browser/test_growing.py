@@ -83,7 +83,7 @@ ROTTEN = {"pre_train_s": 3.0, "epochs_measured": 4}
 EPOCHS = [{"epoch": n, "epoch_s": 10.0 + n / 10} for n in range(1, 5)]
 
 
-def test_an_error_tells_a_stranger_nothing_of_the_machine(
+def test_an_error_shows_a_stranger_nothing_of_the_machine(
     growing: tuple[str, Path], visit: Visit
 ) -> None:
     """A file rots after it was verified, under its old size and time: what is read then fails."""

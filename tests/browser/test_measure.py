@@ -235,7 +235,7 @@ def test_a_sweep_outlives_the_server_and_the_next_server_knows_it(
 
 
 @pytest.mark.skipif(not FULL, reason="in make faults")
-def test_a_supervisor_that_is_killed_is_told_as_interrupted(app: App, visit: Visit) -> None:
+def test_a_supervisor_that_is_killed_is_reported_as_interrupted(app: App, visit: Visit) -> None:
     place = app.place
     page = visit(f"{app.url}/measure")
     _click(page, "measure.start")

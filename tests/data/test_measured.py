@@ -257,7 +257,7 @@ def test_every_run_says_where_with_what_and_by_which_code_it_was_measured(slug: 
 
 
 @each_set
-def test_no_set_tells_a_path_an_address_or_a_user(slug: str) -> None:
+def test_no_set_reports_a_path_an_address_or_a_user(slug: str) -> None:
     whole = (RESULTS / slug / "set.toml").read_text() + json.dumps(_rows(slug), default=str)
     assert not re.search(r"/(home|root|tmp|work|Users)\b|\b\d+\.\d+\.\d+\.\d+\b", whole)
 
@@ -314,7 +314,7 @@ def test_samples_are_fed_in_every_way_and_whole_batches_are_counted_as_such() ->
         assert r["samples_per_epoch"] == (whole if r["drop_remainder"] else r["train_samples"])
 
 
-def test_every_form_of_a_network_on_real_data_tells_its_accuracy() -> None:
+def test_every_form_of_a_network_on_real_data_reports_its_accuracy() -> None:
     real = [r for r in _good(INFERENCE) if not r["synthetic_data"]]
     assert {"int8", "distilled"} < {r["variant"] for r in real}
     assert {"float32", "bfloat16", "float16"} <= {r["precision"] for r in real}

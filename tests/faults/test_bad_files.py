@@ -60,7 +60,7 @@ KINDS: Final[dict[str, Plant]] = {
 }
 
 
-def test_of_many_good_files_among_fifty_bad_ones_all_are_shown_and_told(tmp_path: Path) -> None:
+def test_of_many_good_files_among_fifty_bad_ones_all_are_shown_and_reported(tmp_path: Path) -> None:
     place = a_set(tmp_path)
     done = commit_runs(place, [case("good", n) for n in range(GOOD)])
     whole = done[0].path.read_bytes()

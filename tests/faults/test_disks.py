@@ -52,7 +52,7 @@ def _saved(place: Path, said: str) -> int:
     return len(files)
 
 
-def test_a_disk_full_at_different_sizes_is_told_and_gone_on_with(tmp_path: Path) -> None:
+def test_a_disk_full_at_different_sizes_is_reported_and_gone_on_with(tmp_path: Path) -> None:
     saved = []
     outcome = Outcome(name="disks of 1 MB that are full")
     for left in SIZES:
@@ -92,7 +92,7 @@ def test_a_compaction_on_a_full_disk_keeps_every_original(tmp_path: Path) -> Non
         assert len(ids(opened(disk))) == RUNS
 
 
-def test_a_disk_full_at_every_write_of_a_sweep_is_told_and_gone_on_with(
+def test_a_disk_full_at_every_write_of_a_sweep_is_reported_and_gone_on_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     budget = FullAt()

@@ -53,7 +53,7 @@ def test_an_unmeasured_link_class_is_refused(spread: Path) -> None:
     assert "Measure two nodes" in said
 
 
-def test_the_best_numbers_of_devices_are_told_by_time_and_by_device_hours(spread: Path) -> None:
+def test_the_best_numbers_of_devices_are_reported_by_time_and_by_device_hours(spread: Path) -> None:
     shown = show(PAGE, workload=MADE)
     table = shown.dataframe[0].value
     assert list(table["Best by"]) == ["time", "device-hours"]

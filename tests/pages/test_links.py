@@ -181,7 +181,7 @@ def test_the_good_rest_of_a_bad_link_is_kept() -> None:
     assert texts(page).count("no longer") == 2
 
 
-def test_a_bad_value_is_told_once() -> None:
+def test_a_bad_value_is_reported_once() -> None:
     page = _opened(number="abc")
     page.toggle(key="try.flag").set_value(True).run()
     assert not page.warning
@@ -198,7 +198,7 @@ def test_choosing_nothing_is_a_choice_and_travels() -> None:
     assert _address(page) == {"many": [""]}
 
 
-def test_more_values_than_the_widget_takes_are_cut_and_told() -> None:
+def test_more_values_than_the_widget_takes_are_cut_and_reported() -> None:
     page = _opened(many=["c", "d", "e", "f"])
     assert _values(page)["many"] == ["c", "d", "e"]
     assert "many: 4 values; the first 3 are used." in texts(page)
@@ -249,7 +249,7 @@ def test_values_without_a_widget_are_put_by_a_button_and_travel() -> None:
     assert _address(page) == {"texts": ["x|1", "y"]}
 
 
-def test_more_values_than_are_used_are_told() -> None:
+def test_more_values_than_are_used_are_reported() -> None:
     page = _opened(texts=["a", "b", "c", "d"])
     assert _values(page)["texts"] == ["a", "b", "c"]
     assert "texts: 4 values; the first 3 are used." in texts(page)
@@ -292,7 +292,7 @@ def test_a_page_is_as_it_was_left_when_one_comes_back_by_the_menu() -> None:
     assert _address(shown) == {"epochs": ["500"], "scale": ["linear"]}
 
 
-def test_more_values_than_are_shown_are_told_under_a_heading_that_is_true_of_them() -> None:
+def test_more_values_than_are_shown_are_reported_under_a_heading_that_is_true_of_them() -> None:
     def view() -> None:
         from pages.common.link import Link
 
@@ -333,7 +333,7 @@ def _fields(page: AppTest) -> list[tuple[int, bool]]:
     return [(int(n.value or 0), bool(n.proto.set_value)) for n in page.number_input]
 
 
-def test_after_a_run_that_a_click_cut_short_every_field_is_told_again_once() -> None:
+def test_after_a_run_that_a_click_cut_short_every_field_is_reported_again_once() -> None:
     page = AppTest.from_function(_interrupted)
     page.query_params["number"], page.query_params["later"] = "90", "80"
     page.session_state["cut short"] = True

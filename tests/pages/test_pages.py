@@ -265,7 +265,7 @@ def test_published_parameters_make_a_curve_without_points() -> None:
     assert len(shown.get("plotly_chart")) == 1  # no points, so no residuals
 
 
-def test_two_patterns_of_one_system_are_told_apart(store: Store) -> None:
+def test_two_patterns_of_one_system_are_distinguished(store: Store) -> None:
     patterns = list(slugs(queries.patterns(store, _first(store)[0])))[:2]
     labels = set(lines(show("throughput", workload=WORKLOAD, patterns=patterns)))
     assert len(labels) == 4
@@ -353,14 +353,14 @@ def test_every_recorded_column_is_shown_with_its_unit_and_meaning(store: Store) 
     assert (answer["Value"], answer["Unit"]) == ("1108.4", "s")
 
 
-def test_a_run_that_is_nowhere_is_told_and_the_list_is_shown() -> None:
+def test_a_run_that_is_nowhere_is_reported_and_the_list_is_shown() -> None:
     said = texts(show("results", run="0" * 32))
     assert "this link's run is not in any result folder." in said
     assert all_of() in said
 
 
 @pytest.mark.parametrize("run", ["abc", "x'; DROP TABLE runs; --", "../../etc/passwd"])
-def test_what_is_no_run_id_is_told_and_the_list_is_shown(run: str) -> None:
+def test_what_is_no_run_id_is_reported_and_the_list_is_shown(run: str) -> None:
     said = texts(show("results", run=run))
     assert "is malformed." in said
     assert all_of() in said

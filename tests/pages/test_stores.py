@@ -201,7 +201,7 @@ def test_of_200_systems_at_most_twelve_lines_are_drawn(crowd: Path) -> None:
     assert 0 < len(set(lines(show("throughput")))) <= MOST_CURVES
 
 
-def test_a_link_to_more_systems_than_the_page_takes_is_cut_and_told(crowd: Path) -> None:
+def test_a_link_to_more_systems_than_the_page_takes_is_cut_and_reported(crowd: Path) -> None:
     many = [f"system-{i:03}-batch-64" for i in range(50)]
     shown = show(systems=many, baseline="system-199-batch-64")
     assert f"systems: 50 values; the first {MOST_CHOSEN} are used." in texts(shown)
@@ -250,7 +250,7 @@ def test_a_run_committed_while_the_page_stands_is_there_on_the_next_rerun(own: P
     assert all_of(1) in texts(sound(shown.run()))
 
 
-def test_a_run_that_goes_while_it_is_open_is_told(own: Path) -> None:
+def test_a_run_that_goes_while_it_is_open_is_reported(own: Path) -> None:
     place = a_set(own)
     [done] = commit_runs(place, [timed()])
     shown = show("results", run=done.run_id)
@@ -269,7 +269,7 @@ def test_a_chosen_system_that_goes_is_let_go(own: Path) -> None:
     assert shown.selectbox(key="how-long.baseline").value == "t4-batch-64"
 
 
-def test_two_runs_of_one_case_are_told_apart_and_said_to_be_undecided(alone: Path) -> None:
+def test_two_runs_of_one_case_are_distinguished_and_said_to_be_undecided(alone: Path) -> None:
     place = a_set(alone)
     done = commit_runs(place, [timed(repeat=0), timed(repeat=1, later_epoch_mean_s=10.01)])
     one, other = sorted(d.run_id[:6] for d in done)

@@ -216,7 +216,7 @@ def _pair(batch: int, factor: float, **more: object) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def test_a_factor_with_pairs_is_told_pooled_and_batch_by_batch(alone: Path) -> None:
+def test_a_factor_with_pairs_is_reported_pooled_and_batch_by_batch(alone: Path) -> None:
     commit_runs(alone / "mine", [*_pair(32, 1.1), *_pair(64, 1.2)])
     shown = show("throughput")
     said = texts(shown)

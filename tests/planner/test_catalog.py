@@ -92,7 +92,7 @@ def test_another_model_is_never_taken_for_one_we_know(text: str) -> None:
     assert isinstance(accelerator_named(CATALOG, text), Refusal)
 
 
-def test_an_unknown_text_is_told_what_is_like_it() -> None:
+def test_an_unknown_text_is_reported_what_is_like_it() -> None:
     answer = accelerator_named(CATALOG, "A41")
     assert isinstance(answer, Refusal)
     assert answer.reason == "'A41' is not in the catalogue."
@@ -127,7 +127,7 @@ def test_a_row_with_an_id_that_is_there_replaces_it_in_its_place_and_says_so() -
     assert answer.overridden == ("h100-pcie: list price USD not known -> 25000",)
 
 
-def test_a_changed_peak_is_told_by_its_precision() -> None:
+def test_a_changed_peak_is_reported_by_its_precision() -> None:
     mine = replace(SXM, peak_flops_per_s={"float32": 6e13, "bfloat16": 9e14})
     answer = merged(CATALOG, Catalog(accelerators=(mine,)))
     assert answer.overridden == ("h100-sxm5: float32 5e+13 -> 6e+13",)

@@ -86,7 +86,7 @@ def test_any_text_in_any_column_is_a_value_or_a_sentence(text: str, column: Colu
 # -- a file --------------------------------------------------------------------------------------
 
 
-def test_a_bad_cell_is_told_by_row_file_and_column_and_the_other_rows_are_kept() -> None:
+def test_a_bad_cell_is_reported_by_row_file_and_column_and_the_other_rows_are_kept() -> None:
     bad = GOOD.replace("55.04", "-3").replace("p5", "p6")
     parsed = parse_csv("prices", file(GOOD, bad, GOOD.replace("p5", "p7")))
     assert [str(p) for p in parsed.problems] == [
@@ -96,19 +96,19 @@ def test_a_bad_cell_is_told_by_row_file_and_column_and_the_other_rows_are_kept()
     assert [o.instance for o in parsed.records if isinstance(o, Offer)] == ["p5", "p7"]
 
 
-def test_all_that_is_wrong_with_a_row_is_told_at_once() -> None:
+def test_all_that_is_wrong_with_a_row_is_reported_at_once() -> None:
     bad = "AWS,,p5,h100-sxm,8.5,hourly,free,usd,1,never,ftp://x,=1+1"
     assert len(result(bad)) == 8
 
 
-def test_the_same_offer_twice_is_told_and_the_first_is_kept() -> None:
+def test_the_same_offer_twice_is_reported_and_the_first_is_kept() -> None:
     parsed = parse_csv("prices", file(GOOD, GOOD.replace("55.04", "1")))
     (problem,) = parsed.problems
     assert str(problem).startswith("Row 3 of prices.csv is 'AWS / us-east-1 / p5 / on demand' like")
     assert [o.price_per_hour for o in parsed.records if isinstance(o, Offer)] == [55.04]
 
 
-def test_columns_that_mean_nothing_are_told_once_and_cost_no_row() -> None:
+def test_columns_that_mean_nothing_are_reported_once_and_cost_no_row() -> None:
     parsed = parse_csv("prices", file(f"{GOOD},1,2", header=f"{HEADER},colour,size"))
     assert len(parsed.records) == len(parsed.problems) == 1
     assert "unknown columns: 'colour', 'size'" in str(parsed.problems[0])
@@ -145,13 +145,13 @@ def test_a_quote_that_is_never_closed_costs_no_row_before_it() -> None:
     assert "never closed" in str(parsed.problems[0])
 
 
-def test_a_line_break_inside_a_cell_is_told_and_costs_only_its_row() -> None:
+def test_a_line_break_inside_a_cell_is_reported_and_costs_only_its_row() -> None:
     parsed = parse_csv("prices", file(GOOD.replace("p5", '"p\n5"'), GOOD))
     assert len(parsed.records) == 1
     assert str(parsed.problems[0]).startswith("Row 2 of prices.csv: instance contains a line break")
 
 
-def test_too_many_rows_and_cells_are_cut_off_and_told() -> None:
+def test_too_many_rows_and_cells_are_cut_off_and_reported() -> None:
     most = LIMITS["rows"].value
     rows = [GOOD.replace("p5", f"p{i}") for i in range(most + 10)]
     parsed = parse_csv("prices", file(*rows))
@@ -173,7 +173,7 @@ def test_empty_lines_are_nothing_and_a_byte_order_mark_is_no_letter() -> None:
     assert parsed.problems == ()
 
 
-def test_no_more_problems_are_told_than_help() -> None:
+def test_no_more_problems_are_reported_than_help() -> None:
     rows = [GOOD.replace("55.04", "-1")] * (LIMITS["problems"].value + 50)
     lines = result(*rows)
     assert len(lines) == LIMITS["problems"].value
@@ -218,7 +218,7 @@ def test_what_is_written_is_read_back_as_it_was(
 # -- rules between columns, and the page ---------------------------------------------------------
 
 
-def test_a_number_without_its_date_or_source_is_told() -> None:
+def test_a_number_without_its_date_or_source_is_reported() -> None:
     rows = "id,country,price_usd_per_kwh,carbon_kg_per_kwh,carbon_as_of,carbon_source_url\n"
     row = "DE,Germany,0.2,0.3,2024-01,https://x.org"
     parsed = parse_csv("electricity", (rows + row).encode())
@@ -230,7 +230,7 @@ def test_a_country_without_any_number_is_no_row() -> None:
     assert "Give one of them" in str(parsed.problems[0])
 
 
-def test_a_launch_after_the_look_at_it_is_told() -> None:
+def test_a_launch_after_the_look_at_it_is_reported() -> None:
     row = b"id,name,maker,kind,devices,launched,source_url,as_of\nx,X,M,gpu,1,2027-01,https://x.org,2026-01"
     (problem,) = parse_csv("hardware", row).problems
     assert "launched is 2027-01-01, after as_of 2026-01-01" in str(problem)

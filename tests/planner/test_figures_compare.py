@@ -89,7 +89,7 @@ def test_under_the_pointer_a_time_has_one_unit_and_no_number_an_exponent() -> No
     assert "12,340 USD (9,876 to 1,500,000)" in spot
 
 
-def test_the_shape_tells_the_basis_and_the_legend_names_the_shapes_in_use() -> None:
+def test_the_shape_reports_the_basis_and_the_legend_names_the_shapes_in_use() -> None:
     figure = charts.time_cost(ALL, figures.Bounds(), "USD", LIGHT_THEME)
     shapes = {name: t.marker.symbol for name, t in _markers(figure).items()}
     assert shapes == {"Rent 1 x H100 &lt;b&gt;": "circle", "Own V100": "diamond-open",

@@ -481,7 +481,7 @@ def test_the_wide_interval_holds_every_error_that_was_seen() -> None:
     assert calibrate(library, prediction, 0.9).quantile >= np.log(400.0)
 
 
-def test_where_nothing_can_be_tried_no_jargon_and_no_zeros_are_told() -> None:
+def test_where_nothing_can_be_tried_no_jargon_and_no_zeros_are_reported() -> None:
     log = np.log([[10.0, np.nan]])
     sheets = [
         DataSheet(card=c, peak_flops_per_s={"fp16": 1e14, "fp32": 1e13}, memory_bytes=8e10,
@@ -503,7 +503,7 @@ def test_where_nothing_can_be_tried_no_jargon_and_no_zeros_are_told() -> None:
         ("Net", "p", "Net p"),
     ],
 )
-def test_a_number_format_is_told_once(workload: str, precision: str, expected: str) -> None:
+def test_a_number_format_is_reported_once(workload: str, precision: str, expected: str) -> None:
     assert named(workload, precision) == expected
 
 
@@ -550,7 +550,7 @@ def test_measuring_the_cell_itself_narrows_most() -> None:
     assert reasons(answer)[-2].startswith("Next measurement: w0 fp16 on c0 (then")
 
 
-def test_next_runs_are_told_narrowest_first_and_only_if_they_narrow() -> None:
+def test_next_runs_are_reported_narrowest_first_and_only_if_they_narrow() -> None:
     log, _ = additive(workloads=10, cards=9, scatter=0.2)
     answer = result(transfer(table(hidden(log, (0, slice(0, 7)))), wanted()))
     factors = [run.factor for run in answer.next_runs]
@@ -640,7 +640,7 @@ def test_a_refused_option_is_not_decided_and_says_what_it_lacks() -> None:
     )
 
 
-def test_precisions_on_one_card_are_told_apart() -> None:
+def test_precisions_on_one_card_are_distinguished() -> None:
     result = decide(an_answer(200.0), an_answer(100.0, in_="fp32"))
     assert result.faster == "c0 in fp16"
 

@@ -446,7 +446,7 @@ def test_benchmarks_of_the_card_beat_rank_one_completion() -> None:
         assert mean_error(f"{count}: ridge (ours)") < mean_error(f"{count}: rank one")
 
 
-def test_each_measurement_more_narrows_what_is_told() -> None:
+def test_each_measurement_more_narrows_what_is_reported() -> None:
     widths = [scores(1)[name].width for name in OURS]
     assert widths[0] > widths[1] > widths[2]
     assert widths[3] > widths[4] > widths[5]
@@ -508,7 +508,7 @@ def test_on_six_later_cards_intervals_hold_nearly_as_often(name: str) -> None:
     assert 80.0 <= scores(2)[name].coverage <= 100.0
 
 
-def test_one_machine_tells_another_of_its_kind_within_the_interval_of_a_measurement() -> None:
+def test_one_machine_reports_another_of_its_kind_within_the_interval_of_a_measurement() -> None:
     """39 machines with one H100 each; of every pair one is measured and the other asked about."""
     table = public(2)
     card = np.array(table.card) == "H100_80GB_SXM5"
@@ -523,7 +523,7 @@ def test_one_machine_tells_another_of_its_kind_within_the_interval_of_a_measurem
     assert 0.85 <= np.mean(held) <= 0.95
 
 
-def test_cards_without_a_usable_data_sheet_are_told() -> None:
+def test_cards_without_a_usable_data_sheet_are_reported() -> None:
     full = full_of(public(1))
     said = np.isfinite(full.sheets.sum(axis=-1))
     fp16 = np.array([precision == "fp16" for _, precision in full.workloads])

@@ -108,7 +108,7 @@ def test_steps_of_one_call_share_its_time() -> None:
     assert all(math.isclose(s, 0.1) for s in paced.step_seconds)
 
 
-def test_every_step_of_the_timed_epochs_is_told_and_their_sum_is_the_epochs() -> None:
+def test_every_step_of_the_timed_epochs_is_reported_and_their_sum_is_the_epochs() -> None:
     device = LateDevice(0.5, host_s=0.01)
     paced, result = run(device, calls=7, epochs=3, per_step=True)
     epochs = [e for e in result if e["event"] == "epoch"]
@@ -119,7 +119,7 @@ def test_every_step_of_the_timed_epochs_is_told_and_their_sum_is_the_epochs() ->
     assert len(paced.step_seconds) == 3 * 7 - 1, "the first one traces: no quantile holds it"
 
 
-def test_steps_of_one_call_are_told_each() -> None:
+def test_steps_of_one_call_are_reported_each() -> None:
     paced, result = run(LateDevice(1.0, host_s=0.0), calls=4, epochs=2, steps=5, per_step=True)
     epochs = [e for e in result if e["event"] == "epoch"]
     assert [e["step_seconds"] for e in epochs] == [[0.2] * 20] * 2
@@ -132,7 +132,7 @@ def test_steps_without_a_wait_are_not_reported() -> None:
 
 
 @given(st.lists(st.integers(0, 9_000), max_size=6))
-def test_steps_are_told_once_and_no_more_than_a_row_keeps(epochs: list[int]) -> None:
+def test_steps_are_reported_once_and_no_more_than_a_row_keeps(epochs: list[int]) -> None:
     steps, result = Steps(), []
     for number in epochs:
         for place in range(number):
@@ -142,7 +142,7 @@ def test_steps_are_told_once_and_no_more_than_a_row_keeps(epochs: list[int]) -> 
     assert steps.later() == steps.seconds[1:]
 
 
-def test_validation_is_inside_the_epoch_and_told_apart() -> None:
+def test_validation_is_inside_the_epoch_and_distinguished() -> None:
     device = LateDevice(1.0, host_s=0.0)
 
     def validate() -> tuple[float, float]:
@@ -154,7 +154,7 @@ def test_validation_is_inside_the_epoch_and_told_apart() -> None:
     assert (last["epoch_s"], last["validation_s"], last["metric"]) == (8.0, 5.0, 0.9)
 
 
-def test_a_loss_that_is_no_number_ends_the_run_and_its_epoch_is_told() -> None:
+def test_a_loss_that_is_no_number_ends_the_run_and_its_epoch_is_reported() -> None:
     result: list[dict[str, Any]] = []
     epoch = Epoch(calls=[lambda: None], steps=[1], samples=1, arrived=lambda _: math.nan)
     paced = pace.run(epoch, 5, lambda event, **more: result.append({"event": event, **more}))
@@ -183,6 +183,6 @@ def test_quantiles_lie_in_order_within_the_times(seconds: Sequence[float]) -> No
     assert min(seconds) <= low <= middle <= high <= max(seconds)
 
 
-def test_quantiles_of_a_few_steps_are_not_told() -> None:
+def test_quantiles_of_a_few_steps_are_not_reported() -> None:
     assert quantiles([1.0] * 4) == {}
     assert quantiles([1.0, 2.0, 3.0, 4.0, 5.0])["step_p50_s"] == 3.0

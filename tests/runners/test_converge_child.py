@@ -301,7 +301,9 @@ def _stand_in(
     return result, [json.loads(line) for line in log.read_text().splitlines()]
 
 
-def test_one_child_trains_all_groups_and_each_is_told_with_what_they_share(tmp_path: Path) -> None:
+def test_one_child_trains_all_groups_and_each_is_reported_with_what_they_share(
+    tmp_path: Path,
+) -> None:
     result, children = _stand_in(tmp_path, {})
     assert children == [[8, 16, 32]]
     assert [[e["event"] for e in result[i]] for i in range(3)] == [["imported", "rows"]] * 3
@@ -316,7 +318,7 @@ def test_a_group_that_fails_in_company_is_tried_as_the_first_of_a_fresh_child(
     assert [result[i][-1]["event"] for i in range(3)] == ["rows"] * 3
 
 
-def test_a_group_out_of_time_is_told_so_and_the_others_go_on(tmp_path: Path) -> None:
+def test_a_group_out_of_time_is_reported_so_and_the_others_go_on(tmp_path: Path) -> None:
     result, children = _stand_in(tmp_path, {"16": "hangs"}, timeout_s=6.0)
     assert children == [[8, 16, 32], [16, 32], [32]]
     assert [result[i][-1]["event"] for i in range(3)] == ["rows", "failed", "rows"]

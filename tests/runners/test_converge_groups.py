@@ -91,7 +91,7 @@ def test_every_trial_is_a_row_and_every_group_a_file(spec: Path) -> None:
     assert all(e["trials_in_group"] == 9 for e in _extras(spec))
 
 
-def test_the_best_rate_is_told_in_its_rows_and_to_the_person(spec: Path) -> None:
+def test_the_best_rate_is_reported_in_its_rows_and_to_the_person(spec: Path) -> None:
     said: list[str] = []
     _run(spec, Child(), said)
     best = {r["learning_rate"] for r, e in zip(_rows(spec), _extras(spec), strict=True)

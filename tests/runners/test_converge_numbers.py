@@ -130,7 +130,9 @@ def test_a_best_rate_between_two_others_needs_no_wider_grid() -> None:
 
 
 @pytest.mark.parametrize(("steps", "edge"), [((10, 20, 30), "low"), ((30, 20, 10), "high")])
-def test_a_best_rate_at_an_edge_is_told_with_its_side(steps: tuple[int, ...], edge: str) -> None:
+def test_a_best_rate_at_an_edge_is_reported_with_its_side(
+    steps: tuple[int, ...], edge: str
+) -> None:
     rows = [_row(r, s) for r, s in zip((0.1, 0.2, 0.4), steps, strict=True)]
     assert measure.best_rate(rows).edge == edge
 

@@ -18,7 +18,7 @@ def _problems(body: dict[str, Any]) -> str:
     return "\n".join(result.value.problems)
 
 
-def test_everything_that_is_wrong_is_told_at_once() -> None:
+def test_everything_that_is_wrong_is_reported_at_once() -> None:
     result = _problems(
         {
             "titel": "x",
@@ -73,7 +73,7 @@ def test_a_real_set_cannot_give_more_samples_than_it_holds() -> None:
     assert "the data set holds 1280" in _problems({**BODY, "train_samples": 1281})
 
 
-def test_a_file_that_is_no_toml_is_told_by_name(tmp_path: Path) -> None:
+def test_a_file_that_is_no_toml_is_reported_by_name(tmp_path: Path) -> None:
     (tmp_path / "torn.toml").write_text("title = ")
     with pytest.raises(SpecError, match=r"torn\.toml"):
         read(tmp_path / "torn.toml")

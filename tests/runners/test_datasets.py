@@ -208,7 +208,7 @@ def test_the_same_samples_are_written_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/mounts").exists(), reason="this system lists no mounts")
-def test_the_folder_s_file_system_is_told(tmp_path: Path) -> None:
+def test_the_folder_s_file_system_is_reported(tmp_path: Path) -> None:
     made = as_png_folder(load("digits", 2, 1, seed=0), tmp_path, 0)
     kinds = {line.split()[2] for line in Path("/proc/mounts").read_text().splitlines()}
     assert storage_type(made.folder) in kinds

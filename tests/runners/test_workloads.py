@@ -36,7 +36,7 @@ def test_the_article_s_network_has_the_title_of_the_published_runs() -> None:
         ("row-transformer", {"layers": 2}, "Transformer 2x32, 4 heads, over rows"),
     ],
 )
-def test_a_title_tells_a_network_from_its_sisters(
+def test_a_title_reports_a_network_from_its_sisters(
     name: str, options: dict[str, Any], title: str
 ) -> None:
     assert model_title(name, options) == title

@@ -59,7 +59,7 @@ def test_a_row_of_yours_replaces_the_shipped_one_until_it_is_removed(tmp_path: P
     assert read_catalog(SHIPPED, [tmp_path]).catalog.offers[0] == first
 
 
-def test_a_row_of_yours_that_is_dated_ahead_is_told_and_the_others_stay(tmp_path: Path) -> None:
+def test_a_row_of_yours_that_is_dated_ahead_is_reported_and_the_others_stay(tmp_path: Path) -> None:
     ahead = replace(MINE, region="attic", as_of=date(2026, 11, 24))
     add_rows(tmp_path, Catalog(offers=(MINE, ahead)))
     read = read_catalog(SHIPPED, [tmp_path], today=date(2026, 11, 22))
@@ -115,7 +115,9 @@ def test_a_missing_folder_has_no_rows_and_a_missing_file_no_problem(tmp_path: Pa
 
 
 @pytest.mark.parametrize("content", [b"\0\1", b"\xff", b"x" * 3_000_000, b"a,b\n1,2", b'"'])
-def test_a_rotten_file_is_told_and_the_shipped_rows_stay(tmp_path: Path, content: bytes) -> None:
+def test_a_rotten_file_is_reported_and_the_shipped_rows_stay(
+    tmp_path: Path, content: bytes
+) -> None:
     prices(tmp_path).write_bytes(content)
     read = read_catalog(SHIPPED, [tmp_path])
     assert read.catalog == read_catalog(SHIPPED).catalog
@@ -180,7 +182,7 @@ def test_an_import_gives_rows_and_problems_and_writes_nothing(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_of_riddles_is_told_so_far_and_keeps_what_is_known() -> None:
+def test_a_file_of_riddles_is_reported_so_far_and_keeps_what_is_known() -> None:
     shipped = read_catalog(SHIPPED).catalog
     riddles = [replace(MINE, region=f"r{n}", accelerator=f"riddle {n}") for n in range(1_000)]
     text = csv_of("prices", [*riddles, MINE])

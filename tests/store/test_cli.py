@@ -165,7 +165,9 @@ def test_export_does_not_write_over_a_file(
     assert (code, lines) == (1, [f"{out} exists. Name another file or remove it first."])
 
 
-def test_export_into_nowhere_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_export_into_nowhere_is_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     a_set(tmp_path / "in", [row()])
     out = tmp_path / "no" / "such" / "runs.duckdb"
     code, lines = said(capsys, "export", "--folder", tmp_path / "in", out)
@@ -174,7 +176,7 @@ def test_export_into_nowhere_is_told(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("command", ["compact", "verify"])
-def test_a_folder_that_is_not_there_is_told(
+def test_a_folder_that_is_not_there_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
     missing = folder(tmp_path / "missing").path

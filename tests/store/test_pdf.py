@@ -77,7 +77,7 @@ def test_without_a_browser_it_is_said_what_to_do(monkeypatch: pytest.MonkeyPatch
     ("script", "result"),
     [("exit 3", "exit 3|without a message"), ("echo secret/path >&2; exit 1", "made no PDF")],
 )
-def test_a_browser_that_fails_is_told_and_leaves_nothing_behind(
+def test_a_browser_that_fails_is_reported_and_leaves_nothing_behind(
     script: str, result: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _stand_in(script, tmp_path, monkeypatch)

@@ -156,7 +156,7 @@ def test_of_an_original_beside_its_merged_copy_the_merged_one_is_shown(tmp_path:
     assert store.rows(sql.FILES) == [(str(merged),)]
 
 
-def test_a_set_tells_its_title_licence_and_source(tmp_path: Path) -> None:
+def test_a_set_reports_its_title_licence_and_source(tmp_path: Path) -> None:
     a_set(tmp_path, [row()])
     [answer] = opened(tmp_path).sets
     assert (answer.slug, answer.title) == ("mine", "A set")

@@ -162,7 +162,9 @@ def test_a_diverged_loss_is_a_fact_and_is_kept() -> None:
         ("extra", "[" * 9_000, "is not JSON ("),
     ],
 )
-def test_a_bad_value_is_told_with_what_it_must_be(name: str, value: object, message: str) -> None:
+def test_a_bad_value_is_reported_with_what_it_must_be(
+    name: str, value: object, message: str
+) -> None:
     result = problem(**{name: value})
     assert result.startswith(f"row 1, {name}: ")
     assert message in result
@@ -209,7 +211,7 @@ def test_zero_workers_are_a_fact() -> None:
         ("evaluations", [{"step": 5, "elapsed_s": -1.0}], "step 5 took -1.0 s (elapsed_s)."),
     ],
 )
-def test_a_bad_record_is_told_by_its_number(name: str, value: object, message: str) -> None:
+def test_a_bad_record_is_reported_by_its_number(name: str, value: object, message: str) -> None:
     assert message in problem(**{name: value})
 
 
@@ -248,13 +250,13 @@ def test_a_model_cut_in_pieces_has_no_batch_product(split: str) -> None:
     assert check_rows([complete(row(parallelism=split, **parts))]) == []
 
 
-def test_the_same_run_twice_is_told_with_both_rows() -> None:
+def test_the_same_run_twice_is_reported_with_both_rows() -> None:
     result = problems(row(), row(seed=1), row(note="again"))
     assert len(result) == 1
     assert result[0].startswith("row 3, run_id: is the same run as row 1 ")
 
 
-def test_all_problems_of_all_rows_are_told_at_once() -> None:
+def test_all_problems_of_all_rows_are_reported_at_once() -> None:
     result = problems(row(step_s=0, jit=2), row(), row(model=None, speed=1), row())
     assert [t.split(":")[0] for t in result] == [
         "row 1, jit", "row 1, step_s", "row 3, speed", "row 3, model", "row 4, run_id",

@@ -142,7 +142,7 @@ def _foreign() -> bytes:
         ),
     ],
 )
-def test_a_bad_file_is_told_its_reason_and_the_good_one_is_shown(
+def test_a_bad_file_is_reported_its_reason_and_the_good_one_is_shown(
     tmp_path: Path, data: bytes, reason: str
 ) -> None:
     place = a_set(tmp_path, [row(seed=1)])
@@ -254,7 +254,7 @@ def test_a_folder_that_may_not_be_listed_is_refused(
         (ABOUT.encode() + b"author = 3", "has unknown or non-text fields: author. Use title,"),
     ],
 )
-def test_a_bad_set_toml_is_told_and_the_runs_are_shown(
+def test_a_bad_set_toml_is_reported_and_the_runs_are_shown(
     tmp_path: Path, text: bytes, reason: str
 ) -> None:
     place = a_set(tmp_path, [row()])
@@ -264,7 +264,7 @@ def test_a_bad_set_toml_is_told_and_the_runs_are_shown(
     assert reasons(store)["set.toml"].startswith(reason)
 
 
-def test_a_missing_set_toml_is_told_and_the_folder_names_the_set(tmp_path: Path) -> None:
+def test_a_missing_set_toml_is_reported_and_the_folder_names_the_set(tmp_path: Path) -> None:
     (a_set(tmp_path, [row()], slug="nameless") / "set.toml").unlink()
     store = opened(tmp_path)
     assert [s.title for s in store.sets] == ["nameless"]

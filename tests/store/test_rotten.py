@@ -22,7 +22,7 @@ def _summary() -> dict[str, object]:
 
 
 @pytest.mark.parametrize("text", ["a = " + "[" * 5000, "a = " + "9" * 6000, 'title = ""'])
-def test_a_set_toml_that_cannot_be_read_is_told(tmp_path: Path, text: str) -> None:
+def test_a_set_toml_that_cannot_be_read_is_reported(tmp_path: Path, text: str) -> None:
     place = a_set(tmp_path, rows(2))
     (place / "set.toml").write_text(text)
     store = opened(tmp_path)
@@ -30,7 +30,7 @@ def test_a_set_toml_that_cannot_be_read_is_told(tmp_path: Path, text: str) -> No
     assert "set.toml" in reasons(store)
 
 
-def test_a_name_that_is_no_text_is_told(tmp_path: Path) -> None:
+def test_a_name_that_is_no_text_is_reported(tmp_path: Path) -> None:
     place = a_set(tmp_path, rows(2))
     Path(os.fsdecode(bytes(place) + b"/bad\xff.parquet")).write_bytes(b"x")
     folder = Path(os.fsdecode(bytes(tmp_path) + b"/bad\xff"))
@@ -80,7 +80,7 @@ def test_a_merged_file_with_a_broken_rule_is_refused_with_its_run(
     assert "later_epoch_mean_s" in reasons(store)[bad.name]
 
 
-def test_a_damaged_file_in_the_place_of_the_merged_one_is_told_and_nothing_is_lost(
+def test_a_damaged_file_in_the_place_of_the_merged_one_is_reported_and_nothing_is_lost(
     tmp_path: Path,
 ) -> None:
     place = tmp_path / "mine"

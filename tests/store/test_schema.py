@@ -73,7 +73,7 @@ def test_a_required_column_may_not_be_missing(column: Column) -> None:
 
 
 @each("column", CHOSEN)
-def test_a_choice_outside_the_list_is_told_the_list(column: Column) -> None:
+def test_a_choice_outside_the_list_is_reported_the_list(column: Column) -> None:
     message = _told(**{column.name: "something else"})[column.name]
     assert message == f"is 'something else'; it must be one of {', '.join(column.choices)}."
 

@@ -43,7 +43,7 @@ def test_a_good_folder_has_no_problems_and_is_counted(tmp_path: Path) -> None:
     assert (report.files, report.runs, report.problems) == (5, 9, ())
 
 
-def test_a_seal_that_tells_other_numbers_than_its_columns_is_found(tmp_path: Path) -> None:
+def test_a_seal_that_reports_other_numbers_than_its_columns_is_found(tmp_path: Path) -> None:
     place = a_set(tmp_path)
     table = table_from_rows([row(step_s=1.0)])
     lie = blank_seal([complete(row(step_s=2.0))])

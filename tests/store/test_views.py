@@ -207,7 +207,7 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("data", DAMAGED.values(), ids=DAMAGED.keys())
-def test_a_damaged_file_is_told_and_harms_no_other(tmp_path: Path, data: bytes) -> None:
+def test_a_damaged_file_is_reported_and_harms_no_other(tmp_path: Path, data: bytes) -> None:
     views.save(tmp_path, ONE)
     (tmp_path / "bad.json").write_bytes(data)
     now = read_all(tmp_path)
@@ -218,7 +218,7 @@ def test_a_damaged_file_is_told_and_harms_no_other(tmp_path: Path, data: bytes) 
         views.views_of(data)
 
 
-def test_a_file_cut_at_any_byte_is_told(tmp_path: Path) -> None:
+def test_a_file_cut_at_any_byte_is_reported(tmp_path: Path) -> None:
     views.save(tmp_path, ONE)
     [path] = tmp_path.iterdir()
     whole = path.read_bytes()
@@ -227,7 +227,7 @@ def test_a_file_cut_at_any_byte_is_told(tmp_path: Path) -> None:
         assert (read_all(tmp_path).views, len(read_all(tmp_path).problems)) == ((), 1)
 
 
-def test_folders_pipes_and_links_are_told(tmp_path: Path) -> None:
+def test_folders_pipes_and_links_are_reported(tmp_path: Path) -> None:
     (tmp_path / "folder.json").mkdir()
     os.mkfifo(tmp_path / "pipe.json")
     (tmp_path / "link.json").symlink_to("/etc/passwd")
@@ -235,21 +235,21 @@ def test_folders_pipes_and_links_are_told(tmp_path: Path) -> None:
     assert len(read_all(tmp_path).problems) == 4
 
 
-def test_a_file_with_the_name_of_another_is_told(tmp_path: Path) -> None:
+def test_a_file_with_the_name_of_another_is_reported(tmp_path: Path) -> None:
     views.save(tmp_path, ONE)
     [path] = tmp_path.iterdir()
     path.rename(tmp_path / "other~000000.json")
     assert "name of another view" in read_all(tmp_path).problems[0]
 
 
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(ViewError, match=r"Make room or set EPOCHWISE_SAVED"):
         views.save(tmp_path / "file" / "views", ONE)
     assert read_all(tmp_path / "file" / "views") == views.Views()
 
 
-def test_too_many_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "MOST_VIEWS", 2)
     for name in ("a", "b"):
         views.save(tmp_path, replace(ONE, name=name))

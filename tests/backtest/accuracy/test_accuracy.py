@@ -232,7 +232,7 @@ def test_two_digits_that_count(share: float, text: str) -> None:
 # -- what other pages say of it ------------------------------------------------------------------
 
 
-def test_what_is_told_of_refusals_beyond_twice_is_what_was_measured(shipped: list[Row]) -> None:
+def test_what_is_reported_of_refusals_beyond_twice_is_what_was_measured(shipped: list[Row]) -> None:
     [rule] = [r for r in RULES if r.then.startswith("dashed") and "largest measured" in r.when]
     for task in (TWICE, "four times the largest"):
         row = ours(shipped, batch.QUESTION, task, MEAN)

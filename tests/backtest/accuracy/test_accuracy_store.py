@@ -63,7 +63,7 @@ def test_a_torn_file_is_refused(file: Path, cut: int) -> None:
         read_accuracy(file)
 
 
-def test_all_that_is_wrong_with_the_columns_is_told_at_once(file: Path) -> None:
+def test_all_that_is_wrong_with_the_columns_is_reported_at_once(file: Path) -> None:
     table = pq.read_table(file).drop_columns(["coverage"])
     table = table.set_column(
         table.schema.get_field_index("points"), "points", pa.array(["12"] * table.num_rows)

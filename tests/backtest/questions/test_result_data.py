@@ -75,7 +75,7 @@ def test_one_result_set_alone_may_be_named(tmp_path: Path) -> None:
     assert not has_result_sets(tmp_path / "none")
 
 
-def test_sets_of_one_title_are_told_apart(tmp_path: Path) -> None:
+def test_sets_of_one_title_are_distinguished(tmp_path: Path) -> None:
     for name in ("one", "other"):
         a_set(tmp_path, [_timed(b, result_set=name) for b in BATCHES], slug=name)
     titles = [m.title for m in result_sets(tmp_path)[0]]

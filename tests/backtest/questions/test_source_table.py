@@ -17,7 +17,7 @@ DATA = ROOT.parent / "shared" / "datasets"
 each = pytest.mark.parametrize("one", PUBLIC_DATA, ids=lambda p: p.folder)
 
 
-def test_every_folder_that_the_back_test_reads_is_told_and_no_other() -> None:
+def test_every_folder_that_the_back_test_reads_is_reported_and_no_other() -> None:
     code = "\n".join(p.read_text(encoding="utf-8") for p in (ROOT / "backtest").rglob("*.py"))
     read = set(re.findall(r'"(\w+)/[\w{}]+\.csv"', code))
     assert read == {p.folder for p in PUBLIC_DATA}

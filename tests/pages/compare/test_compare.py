@@ -380,7 +380,7 @@ def test_every_assumption_has_a_field_and_travels_in_the_link() -> None:
     assert list(address_of(sound(shown.run()))) == ["workload"]
 
 
-def test_how_sure_each_time_is_and_where_it_is_from_are_told_in_full() -> None:
+def test_how_sure_each_time_is_and_where_it_is_from_are_reported_in_full() -> None:
     shown = unfold(unfold(show("compare", **LINK), "compare.sure"), "compare.origin")
     said = texts(shown)
     assert "Not measured on" in said

@@ -82,7 +82,7 @@ def test_ones_own_price_has_its_own_source_and_is_of_today() -> None:
     assert "source_url" in _said(sound(shown.run()))
 
 
-def test_what_is_wrong_with_a_row_is_told_field_by_field(folder: Path) -> None:
+def test_what_is_wrong_with_a_row_is_reported_field_by_field(folder: Path) -> None:
     shown = _box("price")
     keep = next(b for b in shown.button if b.label == "Save this row")
     keep.click()
@@ -124,7 +124,7 @@ def test_rows_of_ones_own_are_listed_and_taken_out_again(folder: Path) -> None:
     assert _rows(_box())[0]["Whose row"] == "shipped"
 
 
-def test_a_row_that_cannot_be_read_is_told_and_never_dropped(folder: Path) -> None:
+def test_a_row_that_cannot_be_read_is_reported_and_never_dropped(folder: Path) -> None:
     folder.mkdir()
     (folder / "prices.csv").write_text("provider,region\nx,y\n")
     shown = _box("own")
@@ -136,7 +136,7 @@ def _upload(shown: AppTest, name: str, content: bytes) -> None:
     field.set_value((name, content, "text/csv"))
 
 
-def test_one_row_of_an_import_is_told_as_one(folder: Path) -> None:
+def test_one_row_of_an_import_is_reported_as_one(folder: Path) -> None:
     known = hardware.catalog().catalog
     shown = _box("import")
     _upload(shown, "mine.csv", csv_of("prices", known.offers[:1]).encode())

@@ -20,7 +20,7 @@ from pages.compare.table import clocked
         ((1_800.0, 1_700.0, 1_900.0), "hours", ("0.5 h", "0.47 to 0.53 h")),
     ],
 )
-def test_a_time_is_told_with_its_interval(
+def test_a_time_is_reported_with_its_interval(
     time: tuple[float, float, float], clock: str, texts: tuple[str, str]
 ) -> None:
     assert clocked(time, clock) == texts

@@ -49,7 +49,7 @@ def test_the_same_link_promises_the_same_friday_tomorrow(monkeypatch: pytest.Mon
     assert tomorrow.number_input(key="compare.deadline").placeholder == "96.0 left"
 
 
-def test_a_date_from_another_zone_is_told_on_ones_own_clock(
+def test_a_date_from_another_zone_is_reported_on_ones_own_clock(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(compare_deadline, "now", lambda: BEGINS.astimezone(UTC))
@@ -74,7 +74,7 @@ def test_hours_that_are_typed_take_the_place_of_the_date_and_a_button_drops_it()
     assert "by" not in address_of(sound(dropped.run()))
 
 
-def test_a_date_that_is_none_is_told() -> None:
+def test_a_date_that_is_none_is_reported() -> None:
     shown = show("compare", workload=WORKLOAD, options=["buy-1x-rtx-5090"], by="friday")
     assert "is not a time with its zone. Write 2026-11-27T09:00+09:00" in texts(shown)
     shown.button(key="compare.by.drop").click()

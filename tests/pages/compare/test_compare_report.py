@@ -87,7 +87,7 @@ def test_a_logo_that_runs_something_is_refused_at_once() -> None:
     assert "Logo: logo.svg" not in texts(shown)
 
 
-def test_a_refused_logo_is_told_as_long_as_its_file_stands_there(browser: list[str]) -> None:
+def test_a_refused_logo_is_reported_as_long_as_its_file_stands_there(browser: list[str]) -> None:
     shown = _with_logo(SVG.replace(b"<path", b'<path onclick="x()"'))
     assert "The report leaves out logo.svg." in texts(shown)
     shown.button(key="compare.report.pdf.make").click()
@@ -119,7 +119,7 @@ def test_without_chromium_it_says_so_and_offers_the_way_out(
     assert not [b for b in shown.button if b.key == "compare.report.pdf.make"]
 
 
-def test_a_browser_that_fails_is_told_in_words(
+def test_a_browser_that_fails_is_reported_in_words(
     browser: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(_: str) -> bytes:

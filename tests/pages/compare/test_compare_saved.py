@@ -83,7 +83,7 @@ def test_a_link_that_names_it_restores_the_question() -> None:
     assert shown.query_params["deadline"] == "72"
 
 
-def test_its_link_tells_the_whole_question_whatever_is_usual_later() -> None:
+def test_its_link_reports_the_whole_question_whatever_is_usual_later() -> None:
     shown = unfold(show("compare", goal="epochs"), "compare.save")
     shown.text_input(key="compare.save.name").set_value("Usual")
     shown.button(key="compare.save.now").click()
@@ -111,7 +111,7 @@ def test_it_is_opened_from_the_list() -> None:
     assert "Nothing has changed since" in texts(shown)
 
 
-def test_a_price_that_has_changed_since_is_told_old_and_new(folder: Path) -> None:
+def test_a_price_that_has_changed_since_is_reported_old_and_new(folder: Path) -> None:
     _put()
     _change(folder, price="9.99 USD/h, Jan 2026", cost_per_run=999.0)
     said = "\n".join(i.value for i in show("compare", saved=TANAKA).info)
@@ -120,7 +120,7 @@ def test_a_price_that_has_changed_since_is_told_old_and_new(folder: Path) -> Non
     assert "999 USD ->" in said
 
 
-def test_what_has_changed_is_told_in_the_currency_that_is_shown(folder: Path) -> None:
+def test_what_has_changed_is_reported_in_the_currency_that_is_shown(folder: Path) -> None:
     shown = unfold(
         show("compare", workload=WORKLOAD, options=["buy-1x-rtx-5090"], currency="EUR", rate="0.5",
              rate_as_of="2026-11-20", tax="20"), "compare.save",
@@ -150,7 +150,7 @@ def test_the_rest_of_a_link_counts_before_what_was_saved() -> None:
     assert "finishes 10 epochs" in texts(shown)
 
 
-def test_one_that_is_gone_or_damaged_is_told(folder: Path) -> None:
+def test_one_that_is_gone_or_damaged_is_reported(folder: Path) -> None:
     said = texts(show("compare", saved="never-was"))
     assert "No comparison is saved as 'never-was'." in said
     _put()
@@ -234,7 +234,7 @@ def test_one_of_an_earlier_version_is_listed_opened_and_replaced_in_its_place(
     assert [p.name for p in folder.iterdir()] == [f"{old}.json"]
 
 
-def test_a_stranger_saves_nothing_and_is_told_what_to_do_instead(
+def test_a_stranger_saves_nothing_and_is_shown_what_to_do_instead(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EPOCHWISE_MEASURE", "off")

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("folders")
 # -- stale links -------------------------------------------------------------------------------
 
 
-def test_stale_values_of_a_link_are_told_and_the_rest_is_kept() -> None:
+def test_stale_values_of_a_link_are_reported_and_the_rest_is_kept() -> None:
     shown = show(
         "compare", options=["nope", *OPTIONS[1:]], own=["rent|h100-sxm|1|1.99", "rent|foo|1|2"],
         deadline="soon", view="year", epochs="100", zzz="1",
@@ -36,7 +36,7 @@ def test_stale_values_of_a_link_are_told_and_the_rest_is_kept() -> None:
     assert "finishes 100 epochs" in said
 
 
-def test_a_currency_without_a_rate_is_told_and_dollars_are_shown() -> None:
+def test_a_currency_without_a_rate_is_reported_and_dollars_are_shown() -> None:
     said = texts(show("compare", **LINK, currency="VND", tab="table"))
     assert "No rate is known for VND." in said
     assert "Amounts in USD" in said
@@ -260,7 +260,7 @@ def test_a_price_by_hand_is_asked_in_the_currency_shown_and_stays_as_typed() -> 
     assert prices == {r["price"] for r in table(show("compare", **dollars))}
 
 
-def test_an_entry_without_a_price_is_told_and_nothing_is_added() -> None:
+def test_an_entry_without_a_price_is_reported_and_nothing_is_added() -> None:
     shown = _by_hand(show("compare", goal="epochs"))
     shown.button(key="compare.own.add").click()
     said = texts(sound(shown.run()))

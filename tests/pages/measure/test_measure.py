@@ -541,7 +541,7 @@ def test_switched_off_the_page_says_why_and_how_and_still_shows_what_goes_on(
     assert not [b for b in shown.button if "measure" in str(b.key)]
 
 
-def test_switched_off_the_page_tells_strangers_nothing_of_the_machine(
+def test_switched_off_the_page_shows_strangers_nothing_of_the_machine(
     sweeping: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(permission.SETTING, "off")

@@ -177,7 +177,7 @@ def test_what_is_reached_is_one_choice_away(known: Accuracy, verdict: str) -> No
 
 
 @pytest.mark.parametrize("formula", FORMULAS)
-def test_every_formula_is_told_with_units_limits_source_error_and_one_picture(
+def test_every_formula_is_reported_with_units_limits_source_error_and_one_picture(
     known: Accuracy, formula: str
 ) -> None:
     shown = show(PAGE, section="formulas", formula=formula)

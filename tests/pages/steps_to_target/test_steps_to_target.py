@@ -191,7 +191,7 @@ def test_each_optimisers_own_step_times_are_used_without_a_click() -> None:
     assert sources["Result set"].str.startswith("Step times of the digits network").any()
 
 
-def test_without_step_times_of_its_own_no_best_batch_is_told_but_what_to_measure(
+def test_without_step_times_of_its_own_no_best_batch_is_reported_but_what_to_measure(
     own: Path,
 ) -> None:
     made(own)
@@ -288,7 +288,7 @@ def test_what_is_chosen_is_written_into_the_address() -> None:
     assert shown.query_params["times"] == STAND_IN
 
 
-def test_a_target_that_is_not_offered_is_told_and_the_usual_one_shown(store: Store) -> None:
+def test_a_target_that_is_not_offered_is_reported_and_the_usual_one_shown(store: Store) -> None:
     shown = show(PAGE, target="much")
     assert "target: “much” is no longer an option." in texts(shown)
     assert _told(store, TARGET)[0] in texts(shown)
@@ -304,7 +304,7 @@ def test_no_optimiser_chosen_shows_one_button_back(store: Store) -> None:
     assert _told(store, TARGET)[0] in texts(sound(shown))
 
 
-def test_trials_that_kept_no_evaluation_are_told_with_one_button_back(own: Path) -> None:
+def test_trials_that_kept_no_evaluation_are_reported_with_one_button_back(own: Path) -> None:
     kept = [r | {"evaluations": None, "status": "ok", "status_reason": None} for r in sweep()]
     together(a_set(own), kept)
     shown = show(PAGE, workload=MADE)

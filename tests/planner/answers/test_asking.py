@@ -58,7 +58,7 @@ def test_suspect_runs_are_left_out_where_that_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("ask", [how_long_answered, curve_answered])
-def test_what_does_not_exist_is_told_and_the_usual_shown(ask: object) -> None:
+def test_what_does_not_exist_is_reported_and_the_usual_shown(ask: object) -> None:
     given = {"workload": ["nope"], "systems": ["tpu", "gone"], "wrong": ["1"]}
     answer = ask(store(), given)  # type: ignore[operator]
     names = [p.parameter for p in answer.problems]
@@ -96,7 +96,7 @@ def test_a_target_of_a_workload_without_trials_is_a_problem() -> None:
     assert f"choose a workload with steps to a target: {DIGITS}, " in answer.problems[0].message
 
 
-def test_an_optimiser_that_cannot_be_looked_up_is_told_beside_that() -> None:
+def test_an_optimiser_that_cannot_be_looked_up_is_reported_beside_that() -> None:
     given = {"goal": ["target"], "optimizer": ["foo"]}
     answer = compare_answered(store(), CATALOG, given, TODAY)
     assert [p.parameter for p in answer.problems] == ["goal", "optimizer"]
@@ -139,7 +139,7 @@ def test_what_is_left_out_of_a_comparison_is_a_problem() -> None:
     assert all(word in text for word in ("nope", "nothing", "Atlantis"))
 
 
-def test_unknown_values_of_a_filter_are_told_with_what_is_like_them() -> None:
+def test_unknown_values_of_a_filter_are_reported_with_what_is_like_them() -> None:
     answer = results_answered(store(), {"basis": ["publisht"], "suspect": ["odd"]})
     assert [p.parameter for p in answer.problems] == ["basis", "suspect"]
     assert "published" in str(answer.problems[0])

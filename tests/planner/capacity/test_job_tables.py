@@ -40,7 +40,7 @@ def test_heads_may_be_those_of_a_spreadsheet() -> None:
     assert (table.jobs[0].runs_a_month, table.jobs[0].within_h) == (9.0, 8.0)
 
 
-def test_all_problems_are_told_at_once_with_row_column_rule_and_fix() -> None:
+def test_all_problems_are_reported_at_once_with_row_column_rule_and_fix() -> None:
     table = read_jobs("name,network,runs,within,interruptible\n"
                       "A,llama-3-8b,many,24,perhaps\n"
                       ",llama-3-8b,1,-5,no\n"
@@ -54,7 +54,7 @@ def test_all_problems_are_told_at_once_with_row_column_rule_and_fix() -> None:
     assert str(table.problems[0]).startswith("Row 1, column ")
 
 
-def test_heads_that_are_unknown_double_or_missing_are_told() -> None:
+def test_heads_that_are_unknown_double_or_missing_are_reported() -> None:
     unknown = read_jobs("name,netwrok,runs\nA,llama-3-8b,1\n").problems
     assert any(p.row == 0 and p.column == "netwrok" and "network" in p.fix for p in unknown)
     double = read_jobs("name,runs,runs\nA,1,2\n").problems
@@ -71,7 +71,7 @@ def test_a_table_without_a_job_says_what_to_do(text: str) -> None:
     assert table.problems
 
 
-def test_names_that_are_there_twice_are_told_with_both_rows() -> None:
+def test_names_that_are_there_twice_are_reported_with_both_rows() -> None:
     table = read_jobs("name,network\nA,llama-3-8b\nA,llama-3-8b\n")
     assert "row 1" in str(table.problems[0])
     assert table.problems[0].row == 2

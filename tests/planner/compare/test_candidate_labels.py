@@ -54,7 +54,7 @@ def test_what_one_begins_with_has_a_peak_for_the_jobs_number_format() -> None:
     )
 
 
-def test_two_prices_of_one_machine_are_told_apart_by_the_price() -> None:
+def test_two_prices_of_one_machine_are_distinguished_by_the_price() -> None:
     texts = ("rent|h100-sxm|8|20", "rent|h100-sxm|8|24.5", "rent|h100-sxm|4|10")
     catalog = SHOP.catalog
     entries = [e for t in texts if isinstance(e := entry_of(t, catalog), Entry)]

@@ -161,7 +161,7 @@ def test_where_nothing_fits_one_begins_with_several_machines_that_hold_it() -> N
     assert fit_of(of, found.hardware, None).fits is None
 
 
-def test_several_machines_are_told_only_where_no_offer_holds_it() -> None:
+def test_several_machines_are_reported_only_where_no_offer_holds_it() -> None:
     fits = candidates_of(_large(1e10), SHOP)  # 160 GB: eight of them hold it
     assert not any("machines" in c.label for c in fits)
 

@@ -54,7 +54,7 @@ def test_an_old_tariff_is_uncertain_as_any_old_price_is() -> None:
     assert "older than 12 months" not in " ".join(assumed_lines(fresh))
 
 
-def test_country_customer_date_and_source_are_told_and_sent() -> None:
+def test_country_customer_date_and_source_are_reported_and_sent() -> None:
     answer = _told()
     lines = " ".join(assumed_lines(answer))
     assert f"Price of electricity: Nowhere, household, Oct 2026, from {SOURCE}." in lines
@@ -65,7 +65,7 @@ def test_country_customer_date_and_source_are_told_and_sent() -> None:
     assert body["price_is_stale"] is False
 
 
-def test_the_addresses_in_the_lines_are_told_to_make_links_of_them() -> None:
+def test_the_addresses_in_the_lines_are_listed_to_make_links_of_them() -> None:
     row = replace(ROW, carbon_source_url="https://example.org/carbon")
     used = _told(row).question.electricity
     assert electricity_pages(used) == [SOURCE, "https://example.org/carbon"]
@@ -101,7 +101,7 @@ def test_a_price_that_was_typed_wins_be_it_the_usual_one() -> None:
     assert "your own, 0.15 USD/kWh, not that of Nowhere" in " ".join(assumed_lines(answer))
 
 
-def test_offers_without_a_rate_are_told_and_with_the_rate_shown_they_count() -> None:
+def test_offers_without_a_rate_are_reported_and_with_the_rate_shown_they_count() -> None:
     euro = replace(CATALOG.offers[0], currency="VND", instance="dong")
     facts = Facts(job=job(), catalog=replace(CATALOG, offers=(*CATALOG.offers, euro)))
     lacking = answered(Request(), facts, TODAY).comparison

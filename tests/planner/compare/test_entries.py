@@ -67,7 +67,7 @@ def test_a_price_in_another_currency_is_what_it_was_by_its_own_rate_or_that_whic
     )
 
 
-def test_an_option_tells_its_price_as_it_was_quoted() -> None:
+def test_an_option_reports_its_price_as_it_was_quoted() -> None:
     texts = ("rent|plain|8|19.9|EUR|0.5", "buy|plain|1|5")
     answer = answered(Request(entries=texts), Facts(job=job(), catalog=CATALOG), TODAY)
     prices = {c.id: c.price for c in answer.candidates if c.id.startswith("mine-")}
@@ -116,7 +116,7 @@ def test_total_says_nothing_new_of_one_accelerator_or_of_a_rental(marked: str, p
     assert entry_text(entry) == plain
 
 
-def test_an_accelerator_that_is_not_known_is_told_in_whole_sentences() -> None:
+def test_an_accelerator_that_is_not_known_is_reported_in_whole_sentences() -> None:
     answer = entry_of("rent|nonsense|1|2", CATALOG)
     assert isinstance(answer, str)
     assert "catalogue Choose" not in answer

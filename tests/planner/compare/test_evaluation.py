@@ -205,7 +205,7 @@ def test_the_same_question_gives_the_same_numbers() -> None:
     assert [_told(r) for r in _ask().rows] == [_told(r) for r in _ask().rows]
 
 
-def test_cheapest_is_told_among_those_that_keep_the_deadline() -> None:
+def test_cheapest_is_reported_among_those_that_keep_the_deadline() -> None:
     eight = "rent-cloud-eu-8x-plain-on-demand"  # the only one in time, and the dearer one
     result = by_id(_ask(limits=Limits(deadline_s=20_000.0), only=(RENT, eight)).rows)
     assert result[RENT].cheapest == result[RENT].fastest == 0.0
@@ -229,7 +229,7 @@ def test_of_unknown_cost_nothing_keeps_a_budget() -> None:
     assert result[OWN].fastest == 1.0
 
 
-def test_the_batch_is_told_where_it_is_a_choice_and_whole() -> None:
+def test_the_batch_is_reported_where_it_is_a_choice_and_whole() -> None:
     rows = by_id(_ask().rows)
     assert rows[RENT].timed.batch == 100.0
     assert rows["rent-cloud-eu-8x-plain-on-demand"].timed.batch == 100.0

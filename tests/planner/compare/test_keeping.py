@@ -42,7 +42,7 @@ def test_up_to_three_that_keep_to_it_are_named_best_ranked_first() -> None:
     )
 
 
-def test_one_alone_is_told_as_the_only_one() -> None:
+def test_one_alone_is_reported_as_the_only_one() -> None:
     result = _with([0.94, 0.2])
     assert limits_sentence(result) == (
         "Finish within 72 h: of two only one does with at least 90 % probability: Rent card 1 with "
@@ -110,7 +110,7 @@ def test_where_none_has_a_chance_the_answer_begins_so_with_the_one_that_exceeds_
         assert limits_sentence(one) == ""
 
 
-def test_one_option_alone_that_misses_is_told_as_one() -> None:
+def test_one_option_alone_that_misses_is_reported_as_one() -> None:
     assert limits_sentence(_with([0.0])) == "Finish within 72 h: Rent card 1 is very unlikely to."
     assert (
         limits_sentence(_with([0.3])) == "Finish within 72 h: Rent card 1 has only a 30 % chance."
@@ -142,18 +142,20 @@ def _exactly(value: float) -> Estimate:
         ([1.0] * 11 + [0.1], ": 11 of 12 do with at least 90 % probability, best first: "),
     ],
 )
-def test_how_many_keep_to_it_is_told_as_one_would_say_it(shares: list[float], result: str) -> None:
+def test_how_many_keep_to_it_is_reported_as_one_would_say_it(
+    shares: list[float], result: str
+) -> None:
     assert result in limits_sentence(_with(shares))
 
 
-def test_deadline_and_budget_are_both_told() -> None:
+def test_deadline_and_budget_are_both_reported() -> None:
     result = _with([1.0], Limits(deadline_s=3600.0, budget_usd=500.0))
     assert limits_sentence(result) == (
         "Finish within 1 h for at most 500 USD: Rent card 1 does, with > 99 %."
     )
 
 
-def test_a_budget_is_told_to_the_cent_and_with_its_tax() -> None:
+def test_a_budget_is_reported_to_the_cent_and_with_its_tax() -> None:
     euro = Display(currency="EUR", per_usd=0.5, as_of=date(2026, 11, 1), tax_share=0.2)
     assert budget_words(1234.56 / 0.6, euro) == "1,234.56 EUR with tax"
     assert budget_words(500.0) == "500 USD"

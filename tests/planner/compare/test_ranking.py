@@ -234,7 +234,7 @@ def test_where_limits_decide_nothing_the_sentence_leaves_them_out_of_the_compari
     )
 
 
-def test_what_cannot_be_told_apart_says_for_what() -> None:
+def test_what_cannot_be_distinguished_says_for_what() -> None:
     result = asked_of([LATE_HALF, SURE], SHORT)
     assert undecided(result)[0] == (
         "Rent late half and Rent sure are too close to call: either may be the cheaper way to "

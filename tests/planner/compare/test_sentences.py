@@ -49,7 +49,7 @@ def _pair(use: Estimate, runs: Estimate) -> RentOrBuy:
          "above 50 % utilisation (40 % to 60 %), 6 (5 to 7) runs a month."),
     ],
 )  # fmt: skip
-def test_a_break_even_is_told_as_one_would_say_it(
+def test_a_break_even_is_reported_as_one_would_say_it(
     use: tuple[float, float, float], runs: tuple[float, float, float], result: str
 ) -> None:
     said = buying(_pair(_estimate(*use), _estimate(*runs)))
@@ -105,7 +105,7 @@ def test_of_many_that_are_tied_two_are_named_and_the_rest_counted() -> None:
     )
 
 
-def test_a_refused_break_even_is_told_in_the_currency_that_is_shown() -> None:
+def test_a_refused_break_even_is_reported_in_the_currency_that_is_shown() -> None:
     found = rent_or_buy(compared(assumed=Assumptions(tariff_usd_per_kwh=5.0)), EURO)
     assert found is not None
     assert isinstance(found.use, Refusal)
@@ -116,7 +116,7 @@ def test_a_refused_break_even_is_told_in_the_currency_that_is_shown() -> None:
 @pytest.mark.parametrize(
     ("size", "result"), [(3.1e6, "3.1 MB"), (12.3e9, "12.3 GB"), (64e10, "640 GB")]
 )
-def test_small_memory_is_told_in_megabytes(size: float, result: str) -> None:
+def test_small_memory_is_reported_in_megabytes(size: float, result: str) -> None:
     assert gigabytes(size) == result
 
 
@@ -124,7 +124,7 @@ def test_small_memory_is_told_in_megabytes(size: float, result: str) -> None:
     ("hours", "result"),
     [(9.0, "9 h 0 min"), (48.0, "48 h 0 min"), (17_000.0, "708.3 d"), (157_524.0, "17.98 years")],
 )
-def test_a_time_is_told_in_the_unit_that_a_person_would_use(hours: float, result: str) -> None:
+def test_a_time_is_reported_in_the_unit_that_a_person_would_use(hours: float, result: str) -> None:
     exact = 3600.0 * hours
     assert time_with_interval(Estimate(value=exact, low=exact, high=exact)) == result
 
@@ -151,14 +151,14 @@ def _cheaper_in(share: float) -> Floats:
         (1.0, "It is > 99 % likely cheaper than renting other."),
     ],
 )
-def test_from_60_percent_on_the_chance_is_told_and_whether_that_decides(
+def test_from_60_percent_on_the_chance_is_reported_and_whether_that_decides(
     share: float, result: str
 ) -> None:
     rows = [made("first", 3600.0, _cheaper_in(share)), made("other", 3600.0, 10.0)]
     assert sentence(asked_of(rows, Limits())).endswith(result)
 
 
-def test_of_two_tied_in_cost_a_far_faster_one_is_told_with_its_time() -> None:
+def test_of_two_tied_in_cost_a_far_faster_one_is_reported_with_its_time() -> None:
     rows = [made("first", 36_000.0, _cheaper_in(0.55)), made("other", 18_000.0, 10.0)]
     result = "It is as good as tied in cost with renting other, which takes 5 h 0 min"
     assert sentence(asked_of(rows, Limits())).endswith(f"{result}.")
@@ -168,7 +168,7 @@ def test_of_two_tied_in_cost_a_far_faster_one_is_told_with_its_time() -> None:
     assert sentence(asked_of(rows, Limits())).endswith("It is as good as tied with renting other.")
 
 
-def test_of_two_tied_in_time_a_far_cheaper_one_is_told_with_its_cost() -> None:
+def test_of_two_tied_in_time_a_far_cheaper_one_is_reported_with_its_cost() -> None:
     rows = [made("first", 36_000.0, 30.0), made("other", 36_000.0, 15.0)]
     assert sentence(asked_of(rows, Limits(order="time"))).endswith(
         "It is as good as tied in time with renting other, which costs 15 USD."
@@ -193,7 +193,7 @@ def test_where_the_first_may_be_late_one_that_is_certain_is_named() -> None:
         assert "Rent sure:" not in sentence(asked_of([one, sure], day))
 
 
-def test_one_that_is_not_quite_sure_is_told_with_its_chance_as_everywhere() -> None:
+def test_one_that_is_not_quite_sure_is_reported_with_its_chance_as_everywhere() -> None:
     day = Limits(deadline_s=86_400.0)
     nearly = made("sure", _late_in(0.008), 15.0)
     result = asked_of([made("first", _late_in(0.2), 14.0), nearly], day)

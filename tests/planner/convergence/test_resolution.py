@@ -59,7 +59,7 @@ def test_where_only_the_grid_of_evaluations_is_seen_there_is_no_curve() -> None:
         assert isinstance(few, Refusal)
 
 
-def test_coarse_evaluations_are_told_with_the_worst_batch() -> None:
+def test_coarse_evaluations_are_reported_with_the_worst_batch() -> None:
     result = curve(np.array([0.7, 0.3, 0.1, 0.1, 0.1])).warnings
     assert result[0].startswith("Interpolated between evaluations that lie far apart: up to 70 %")
     assert "at batch 8" in result[0]
@@ -72,7 +72,7 @@ def test_the_share_of_a_batch_is_that_of_its_median_seed() -> None:
     assert shares.tolist() == [0.3, np.inf]
 
 
-def test_which_runs_were_used_is_told_so_that_their_resolution_can_be_found() -> None:
+def test_which_runs_were_used_is_reported_so_that_their_resolution_can_be_found() -> None:
     best = best_learning_rates([8, 8, 32, 32], [0.1, 0.2, 0.1, 0.2], [0, 0, 0, 0], [9, 5, 3, 4])
     assert best.used.tolist() == [False, True, True, False]
     assert_allclose(best.samples_to_target, [40, 96])

@@ -70,7 +70,7 @@ def test_a_value_that_is_no_number_reaches_nothing() -> None:
     assert_allclose(one([0.2, np.nan, 0.6, 0.9], 0.75)[0], 350.0)
 
 
-def test_trials_are_told_apart_whatever_their_order_and_label() -> None:
+def test_trials_are_distinguished_whatever_their_order_and_label() -> None:
     trial = np.repeat(["b", "a", "c"], 4)
     value = np.array([*RISING, *[0.1, 0.2, 0.3, 0.4], *[0.9, 0.9, 0.9, 0.9]])
     order = np.random.default_rng(1).permutation(12)
@@ -114,7 +114,7 @@ def test_a_crossing_lies_within_its_resolution_and_turning_the_metric_round_move
         assert first - up.resolution_steps[0] <= up.steps[0] <= first
 
 
-def test_the_sentence_tells_how_many_and_how_finely() -> None:
+def test_the_sentence_reports_how_many_and_how_finely() -> None:
     result = steps_to_target([0, 0, 1, 1], [5, 10, 5, 10], [0, 1, 0, 0], 0.5, higher_is_better=True)
     assert result.reached_text == (
         "1 of 2 trials reached the target; evaluations around it lay 67 % of the steps apart "

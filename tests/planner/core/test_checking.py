@@ -38,7 +38,7 @@ def test_columns_are_flat_and_not_empty(shape: tuple[int, ...]) -> None:
         check_flat({"batch": values, "seed": values})
 
 
-def test_columns_of_different_lengths_are_told_with_their_shapes() -> None:
+def test_columns_of_different_lengths_are_reported_with_their_shapes() -> None:
     columns = {"batch": np.ones(2), "seed": np.ones(3), "steps": np.ones(2)}
     result = r"batch, seed and steps have shapes \(2,\), \(3,\) and \(2,\)"
     with pytest.raises(ValueError, match=result):

@@ -79,7 +79,7 @@ def test_a_value_that_is_none_is_a_problem_that_names_it_and_leaves_the_default(
     assert result.values[name] == (() if name == "sizes" else default)
 
 
-def test_all_problems_are_told_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     result = read(TABLE, {"whole": ["x"], "number": ["y"], "wohle": ["3"], "on": ["on", "off"]})
     assert [p.parameter for p in result.problems] == ["whole", "number", "wohle", "on"]
     assert "Perhaps whole?" in str(result.problems[2])
@@ -138,7 +138,7 @@ def test_a_link_that_cannot_be_read_says_so(link: str) -> None:
         texts_of_link(link)
 
 
-def test_what_is_missing_is_told_with_what_is_like_it() -> None:
+def test_what_is_missing_is_reported_with_what_is_like_it() -> None:
     assert "gpu-batch-64" in missing("system", "gpu-batch-46", ["tpu", "gpu-batch-64"])
     assert "There is none yet" in missing("system", "x", [])
     assert len(missing("system", "z" * 5000, ["a"])) < 300

@@ -121,7 +121,7 @@ def test_what_is_like_nothing_means_nothing() -> None:
     assert "There is no workload 'zzz'" in not_found("workload", "zzz", known)
 
 
-def test_equal_names_are_told_apart_by_their_place_only() -> None:
+def test_equal_names_are_distinguished_by_their_place_only() -> None:
     assert len(slugs(["A", "A", "A"])) == 3
 
 

@@ -39,7 +39,7 @@ def test_no_number_has_an_exponent_and_all_read_back(value: float, digits: int) 
     assert float(result.replace(",", "")) == float(f"{value:.{digits}g}")
 
 
-def test_what_is_not_finite_is_told_as_it_is() -> None:
+def test_what_is_not_finite_is_reported_as_it_is() -> None:
     assert [plain(v) for v in (math.nan, math.inf, -math.inf)] == ["nan", "inf", "-inf"]
 
 

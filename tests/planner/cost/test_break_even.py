@@ -117,14 +117,14 @@ def test_a_refusal_by_the_middle_draw_still_says_how_likely_it_would_pay() -> No
     assert result.reason.endswith("year. Buying is unlikely to pay off (11 % chance).")
 
 
-def test_a_chance_of_nearly_one_half_is_told_as_open() -> None:
+def test_a_chance_of_nearly_one_half_is_reported_as_open() -> None:
     rents = np.where(np.arange(4_096) < 0.497 * 4_096, 2.0, 1.0)
     result = break_even(OFF, rents)
     assert isinstance(result, Refusal)
     assert result.reason.endswith("It is as likely as not that buying pays off (50 %).")
 
 
-def test_medians_the_other_way_round_are_told_as_medians() -> None:
+def test_medians_the_other_way_round_are_reported_as_medians() -> None:
     skewed = replace(OFF, price_usd=Range(2_440, 2_640, 15_800), upkeep_usd_per_year=2_040)
     result = break_even(skewed, Range(0.363, 1.053, 1.089))
     assert isinstance(result, Refusal)
@@ -133,7 +133,7 @@ def test_medians_the_other_way_round_are_told_as_medians() -> None:
     assert result.reason.endswith("It is as likely as not that buying pays off (47 %).")
 
 
-def test_a_chance_of_next_to_nothing_is_told_as_none() -> None:
+def test_a_chance_of_next_to_nothing_is_reported_as_none() -> None:
     result = break_even(OFF, Range(1.0, 1.2, 1.705))
     assert isinstance(result, Refusal)
     assert result.reason.endswith("it is busy all year. Buying does not pay off.")

@@ -48,7 +48,7 @@ def test_another_currency_and_tax_are_added_when_shown() -> None:
     assert Display().note == "amounts in USD, without tax"
 
 
-def test_an_old_rate_is_told_as_old_where_amounts_are_explained() -> None:
+def test_an_old_rate_is_reported_as_old_where_amounts_are_explained() -> None:
     old = Display(currency="EUR", per_usd=0.9, as_of=dt.date(2020, 1, 1), stale=True)
     assert old.note == (
         "amounts in EUR, 1 USD = 0.9 EUR as of 2020-01-01 (older than 12 months), without tax"

@@ -25,7 +25,7 @@ def test_for_the_same_images_both_answers_are_one() -> None:
     assert "differ" not in result.sentence
 
 
-def test_fewer_validated_images_are_told_where_the_answers_differ() -> None:
+def test_fewer_validated_images_are_reported_where_the_answers_differ() -> None:
     before = run(False, 49.2, 4096, samples_per_epoch=49_152, validation_samples_per_epoch=8_192)
     after = run(True, 45.6, 4096, samples_per_epoch=49_152, validation_samples_per_epoch=64)
     result = effect([before, after])
@@ -37,7 +37,7 @@ def test_fewer_validated_images_are_told_where_the_answers_differ() -> None:
     )
 
 
-def test_what_cannot_be_told_from_the_factor_is_named() -> None:
+def test_what_cannot_be_separated_from_the_factor_is_named() -> None:
     runs = [run(1, 10.0, brought=(("multiprocessing", None),)),
             run(4, 8.0, brought=(("multiprocessing", True),))]  # fmt: skip
     result = effect(runs, 1, 4)

@@ -41,12 +41,12 @@ def test_the_pooled_effect_stands_above_those_of_the_batches() -> None:
     assert FEW_PAIRS in str(rows[0]["notes"])
 
 
-def test_a_single_batch_is_told_once_with_its_batch() -> None:
+def test_a_single_batch_is_reported_once_with_its_batch() -> None:
     rows = effect_rows(effects_of(pairs()[:2], "Net · float32")["validation"])
     assert [(r["pooled"], r["batch"]) for r in rows] == [(True, 32)]
 
 
-def test_where_images_are_not_known_only_the_epoch_is_told_and_why() -> None:
+def test_where_images_are_not_known_only_the_epoch_is_reported_and_why() -> None:
     blind = [r | {"samples_per_epoch": None} for r in pairs()[:2]]
     result = effect_rows(effects_of(blind, "Net · float32")["validation"])[0]
     assert (result["per_epoch"], result["per_image"], result["per_image_low"]) == (1.1, None, None)

@@ -80,7 +80,7 @@ def test_the_order_of_runs_makes_no_difference() -> None:
     assert pooled_prior(LATER[::-1], NOISY[::-1]) == pooled_prior(LATER, NOISY)
 
 
-def test_runs_told_by_their_number_and_mean_say_the_same() -> None:
+def test_runs_stated_by_their_number_and_mean_say_the_same() -> None:
     variation = np.array([0.02, 0.0, 0.5])
     one_by_one = together(scatters([4, 4, 4], variation))
     mean = float(np.log(np.clip(variation, QUIETEST, MAX_CV)).mean())

@@ -96,7 +96,7 @@ def test_many_epochs_have_their_thousands_apart(epochs: int, answer: str) -> Non
     assert how_long(_options(RUN), epochs, "GPU · batch 64").sentence.startswith(answer)
 
 
-def test_from_a_hundred_hours_on_a_total_and_its_ends_are_told_in_one_unit() -> None:
+def test_from_a_hundred_hours_on_a_total_and_its_ends_are_reported_in_one_unit() -> None:
     answer = how_long(_options(RUN), 100_000, "GPU · batch 64").sentence
     assert re.search(r": 11\.6 d \(90 %: 11\.\d to 11\.\d d\)\.$", answer)
     known = how_long(_options(RUN), 10_000, "GPU · batch 64").sentence
@@ -252,7 +252,7 @@ def test_epochs_of_several_kinds_are_refused_until_the_rest_is_said_to_be_like_t
     assert "only if the rest continues like the last of them" in " ".join(answer.reasons)
 
 
-def test_what_is_of_several_kinds_is_told_by_its_single_epochs_alone() -> None:
+def test_what_is_of_several_kinds_is_reported_by_its_single_epochs_alone() -> None:
     found = of_several_kinds(_growing())
     assert found is not None
     assert len(found.segments) == 2

@@ -230,13 +230,13 @@ def test_epochs_are_counted_in_whole_numbers(epochs: object) -> None:
         total(epochs)
 
 
-def test_all_problems_are_told_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     with pytest.raises(ValueError, match="Pre-train took -1 s") as caught:
         project(-1.0, [10.0, 0.0, np.nan], 1.5, session_sd=-1)
     assert str(caught.value).count("\n") == 4
 
 
-def test_all_problems_of_a_summary_are_told_at_once() -> None:
+def test_all_problems_of_a_summary_are_reported_at_once() -> None:
     with pytest.raises(
         ValueError, match="Neither first_epoch_s nor until_first_epoch_end_s is stated"
     ) as caught:

@@ -163,7 +163,7 @@ def test_no_entry_is_projected_across_its_change_once_two_epochs_after_it_are_kn
 
 
 @needs_dawnbench
-def test_even_the_first_epoch_after_a_change_is_refused_or_told() -> None:
+def test_even_the_first_epoch_after_a_change_is_refused_or_reported() -> None:
     for run in changing():
         result = run.after(steadiness(run.epoch_s).segments[1].first_epoch)
         assert isinstance(result, Refusal) or UNSETTLED in result.reasons, run.name

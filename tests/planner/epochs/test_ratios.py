@@ -70,7 +70,7 @@ def test_a_gap_inside_the_uncertainty_is_not_decided_and_says_what_to_measure() 
     assert "Measure both again" in speed_up.factor.reasons[-1]
 
 
-def test_runs_of_one_session_are_told_apart_more_finely() -> None:
+def test_runs_of_one_session_are_distinguished_more_finely() -> None:
     close = run("old", 256, 10.3)
     assert answer(ratio_report(FAST, close, 20, session_sd=0.0).asymptotic).decided
     assert SESSION_SD == 0.021

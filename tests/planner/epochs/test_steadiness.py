@@ -94,7 +94,7 @@ def test_the_slow_first_epoch_of_a_new_kind_belongs_to_it() -> None:
     assert not found.unsettled
 
 
-def test_progressive_resizing_is_told_kind_by_kind_and_many_kinds_are_shortened() -> None:
+def test_progressive_resizing_is_reported_kind_by_kind_and_many_kinds_are_shortened() -> None:
     sizes = [24.0] * 7 + [40.0] * 6 + [70.0] * 4
     found = steadiness([60.0, *sizes])
     assert spans(found) == [(2, 8), (9, 14), (15, 18)]
@@ -200,7 +200,7 @@ def test_a_projection_across_a_change_is_refused_with_the_kinds_it_saw() -> None
     assert "each phase" in refused.measure_next
 
 
-def test_epochs_that_vary_too_much_are_told_their_kinds_too() -> None:
+def test_epochs_that_vary_too_much_are_reported_with_their_kinds_too() -> None:
     refused = project(1.0, with_change(6, 2.0), 100)
     assert isinstance(refused, Refusal)
     assert "Epochs 2 to 10 vary by" in refused.reason
@@ -249,7 +249,7 @@ def test_of_steady_epochs_the_callers_word_changes_nothing() -> None:
     assert project(1.0, STEADY, 30, rest_like_last=True) == project(1.0, STEADY, 30)
 
 
-def test_a_last_epoch_unlike_the_others_is_told_beside_the_answer() -> None:
+def test_a_last_epoch_unlike_the_others_is_reported_beside_the_answer() -> None:
     result = project(1.0, [*STEADY[:9], 65.0], 30)
     assert isinstance(result, Estimate)
     assert UNSETTLED in result.reasons

@@ -111,7 +111,7 @@ def test_a_time_without_uncertainty_is_drawn_as_it_is() -> None:
     assert work_draws(exact, {}) == 5.0
 
 
-def test_two_cards_told_from_the_same_measured_one_share_its_error() -> None:
+def test_two_cards_estimated_from_the_same_measured_one_share_its_error() -> None:
     options = [c for c in candidates_of(job(), SHOP) if c.offer and c.offer.terms == "on demand"]
     goal = Goal(words="2000 epochs", epochs=2000)  # so many that the start is nothing
     result = compare(Question(job=job(), goal=goal, measurements=KNOWN), options)

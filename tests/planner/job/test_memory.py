@@ -364,7 +364,7 @@ def test_a_measured_need_rests_on_no_optimiser() -> None:
 @pytest.mark.parametrize(
     ("params", "count"), [(1e14, "31,915 of them"), (1e18, "more than 10 million of them")]
 )
-def test_a_hopeless_size_is_told_with_what_to_look_at(params: float, count: str) -> None:
+def test_a_hopeless_size_is_reported_with_what_to_look_at(params: float, count: str) -> None:
     answer = fit_of(replace(JOB, params=params), ONE, 10.0)
     assert answer.fits is False
     assert answer.sentence.endswith(f"Check the number of parameters: it would take {count}.")

@@ -48,13 +48,13 @@ def test_a_word_that_only_holds_a_name_is_none(name: str) -> None:
     )
 
 
-def test_nothing_told_is_no_mistake_but_assumed() -> None:
+def test_nothing_stated_is_no_mistake_but_assumed() -> None:
     assert moments_of(" ") is None
     assert unknown_optimizer(" ") == ""
     assert moments_sentence("") == "Optimiser not stated: Adam's two moments are assumed."
 
 
-def test_a_slip_of_the_pen_is_told_what_is_near() -> None:
+def test_a_slip_of_the_pen_is_answered_with_what_is_near() -> None:
     assert "'Adamm'" in unknown_optimizer("Adamm")
     assert "Write Adam or " in unknown_optimizer("Adamm")
     assert "Write SGD or SGD momentum or Adam or Lion, or leave it empty" in unknown_optimizer(

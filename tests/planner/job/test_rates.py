@@ -69,7 +69,7 @@ def test_a_small_network_is_as_slow_as_its_host() -> None:
     assert "mostly overhead" in answer.reasons[-1]
 
 
-def test_without_operations_or_peak_nothing_is_told() -> None:
+def test_without_operations_or_peak_nothing_is_reported() -> None:
     assert isinstance(
         from_operations(replace(DESCRIBED, train_flops_per_sample=None), PLAIN), Refusal
     )
@@ -102,7 +102,7 @@ def test_a_card_that_was_measured_answers_for_itself() -> None:
     assert rate.next_run is None
 
 
-def test_a_card_that_was_not_is_told_by_the_data_sheets_of_both() -> None:
+def test_a_card_that_was_not_is_reported_by_the_data_sheets_of_both() -> None:
     library = library_of(CATALOG, [row(RUN)])
     rate = rate_on(job(), Hardware(label="1 x Twice", accelerator=TWICE), library)
     answer = rate.samples_per_s
@@ -170,7 +170,7 @@ def test_of_two_half_size_peaks_that_of_the_format_that_was_asked_for_counts() -
     assert effective_precision("mixed_float16") == "float16"
 
 
-def test_what_stands_for_float32_is_told_with_how_much_longer_strict_float32_takes() -> None:
+def test_what_stands_for_float32_is_reported_with_how_much_longer_strict_float32_takes() -> None:
     nvidia, amd = (replace(ALL_PEAKS, maker=m) for m in ("NVIDIA", "AMD"))
     answer = from_operations(BIG, nvidia)
     assert isinstance(answer, Estimate)
@@ -213,7 +213,7 @@ def test_an_answer_by_the_data_sheets_of_both_says_which_peak_was_taken() -> Non
     assert any("TF32 is 4 times as fast" in reason for reason in answer.reasons)
 
 
-def test_what_was_timed_elsewhere_is_named_where_it_tells_nothing() -> None:
+def test_what_was_timed_elsewhere_is_named_where_it_reports_nothing() -> None:
     of = replace(job(), train_flops_per_sample=None)
     answer = from_operations(of, replace(PLAIN, name="Chip", kind="cpu"))
     assert isinstance(answer, Refusal)

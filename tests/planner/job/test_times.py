@@ -87,7 +87,7 @@ def test_start_and_work_of_one_session_move_together() -> None:
     assert float(total.high) == pytest.approx(212.3, abs=0.05)
 
 
-def test_a_start_that_no_run_tells_is_not_counted_and_said_to_be() -> None:
+def test_a_start_that_no_run_reports_is_not_counted_and_said_to_be() -> None:
     bare = replace(RUN, run_id="c" * 32, pre_train_s=None, until_first_epoch_end_s=200.0,
                    first_epoch_s=None)  # fmt: skip
     at_100_a_second = Estimate(value=100.0, low=100.0, high=100.0)
@@ -101,7 +101,7 @@ def test_a_start_that_no_run_tells_is_not_counted_and_said_to_be() -> None:
     assert START_NOT_INCLUDED not in (*known.reasons, *measured.reasons)
 
 
-def test_a_long_start_is_told_in_the_units_a_person_would_say() -> None:
+def test_a_long_start_is_reported_in_the_units_a_person_would_say() -> None:
     of = replace(job(), pre_train_s=120.0)
     total = _total(_timed("rent-cloud-eu-1x-huge-on-demand", of, replace(EPOCHS, epochs=1)))
     said = "Start-up took 2 min 0 s (median) where it was measured; half"

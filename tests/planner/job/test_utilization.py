@@ -145,7 +145,7 @@ def test_a_run_faster_than_the_product_beside_it_has_no_share_of_it() -> None:
     )
 
 
-def test_one_peak_that_cannot_be_leaves_the_other_one_told() -> None:
+def test_one_peak_that_cannot_be_leaves_the_other_one_reported() -> None:
     text = sentence(ROW | {"gemm_flops_per_s": 90e12}) or ""
     assert "90.7 TFLOP/s: 9.2 % of its data sheet (H200 SXM5 141GB, bfloat16, 989 TFLOP/s)." in text
     above = sentence(ROW | {"throughput": 2e4, "gemm_flops_per_s": None}) or ""

@@ -83,7 +83,7 @@ def test_every_time_cost_and_interval_is_that_of_the_comparison() -> None:
             assert money_with_interval(one.cost).split(" ")[0] in text
 
 
-def test_every_assumption_is_told_with_its_reason_and_what_was_set() -> None:
+def test_every_assumption_is_reported_with_its_reason_and_what_was_set() -> None:
     asked = Request(epochs=10, assumed=replace(Assumptions(), pue=1.07))
     text = _seen(_Read(_page(told(asked))).text)
     for result in ASSUMPTION_TEXTS.values():
@@ -143,14 +143,14 @@ def test_deadline_and_budget_are_asked_and_answered() -> None:
     assert "Meets limits" not in _Read(_page()).text
 
 
-def test_probabilities_say_among_which_options_they_are_told() -> None:
+def test_probabilities_say_among_which_options_they_are_reported() -> None:
     limited = told(Request(epochs=10, limits=Limits(deadline_s=72 * 3600.0)))
     assert "it beats all others that finish in time at once." in _seen(_page(limited))
     assert ": how likely it beats all others at once." in _seen(_page())
     assert "The answer compares two options, so its probability is higher." in _seen(_page())
 
 
-def test_the_title_tells_the_budget_as_everything_else_is_shown() -> None:
+def test_the_title_reports_the_budget_as_everything_else_is_shown() -> None:
     asked = Request(epochs=10, limits=Limits(budget_usd=500.0))
     display = Display(currency="EUR", per_usd=0.5, as_of=TODAY, tax_share=0.2)
     text = _Read(_page(told(asked), display=display)).text
@@ -158,7 +158,7 @@ def test_the_title_tells_the_budget_as_everything_else_is_shown() -> None:
     assert "500 USD" not in text
 
 
-def test_a_deadline_that_was_asked_for_as_a_date_is_told_as_that_date_and_in_hours() -> None:
+def test_a_deadline_that_was_asked_for_as_a_date_is_reported_as_that_date_and_in_hours() -> None:
     by = datetime(2026, 11, 27, 9, 0, tzinfo=timezone(timedelta(hours=9)))
     begins = datetime(2026, 11, 24, 9, 0, tzinfo=UTC)
     asked = Request(epochs=10, limits=Limits(deadline_s=(by - begins).total_seconds()))
@@ -179,14 +179,14 @@ def test_the_last_list_and_the_foot_are_not_torn_apart_in_print() -> None:
     assert "Where these numbers come from" in end
 
 
-def test_what_was_typed_is_told_as_set_be_it_the_usual_number() -> None:
+def test_what_was_typed_is_reported_as_set_be_it_the_usual_number() -> None:
     asked = Request(epochs=10, country="XX", tariff_typed=True)
     text = _seen(_Read(_page(told(asked))).text)
     assert "set for this question" in text
     assert "is your own, 0.15 USD/kWh, not that of Nowhere" in text
 
 
-def test_the_options_that_keep_to_the_deadline_are_told_with_its_date() -> None:
+def test_the_options_that_keep_to_the_deadline_are_reported_with_its_date() -> None:
     asked = Request(epochs=10, limits=Limits(deadline_s=72 * 3600.0))
     begins = datetime(2026, 11, 24, 9, 0, tzinfo=UTC)
     text = _seen(_Read(_page(told(asked), begins=begins)).text)
@@ -195,7 +195,7 @@ def test_the_options_that_keep_to_the_deadline_are_told_with_its_date() -> None:
     assert "Finish within 72 h: " in _seen(_Read(_page(told(asked))).text)
 
 
-def test_the_job_is_told_with_all_that_is_known_of_it() -> None:
+def test_the_job_is_reported_with_all_that_is_known_of_it() -> None:
     text = _seen(_Read(_page()).text)
     for line in ("The job", "Net · Data", "10 epochs", "Input pattern", "10,000", "1,000,000",
                  "10 billion FLOPs", "float32", "SGD momentum 0.9",
@@ -212,7 +212,7 @@ def test_the_job_is_told_with_all_that_is_known_of_it() -> None:
         assert line in text, line
 
 
-def test_electricity_is_told_with_country_date_and_source() -> None:
+def test_electricity_is_reported_with_country_date_and_source() -> None:
     tariff = replace(CATALOG.tariffs[0], customer="household", price_as_of=OLD,
                      price_source_url="https://example.org/price")  # fmt: skip
     facts = replace(FACTS, catalog=replace(CATALOG, tariffs=(tariff,)))
@@ -281,7 +281,7 @@ def test_no_number_has_an_exponent_and_times_stay_on_one_line() -> None:
     assert re.search(r'\d+ min<small class="line">\(\d+ to \d+ min\)', _page())
 
 
-def test_a_way_out_is_told_once() -> None:
+def test_a_way_out_is_reported_once() -> None:
     large = job_described(Described(name="LM", samples_per_epoch=10, params=1e11, optimizer="Adam",
                                     tokens_per_sample=1, precision="float16"))  # fmt: skip
     result = told(Request(epochs=1, options=told().chosen[:1]), Facts(job=large, catalog=CATALOG))
@@ -296,7 +296,7 @@ def test_currency_and_tax_are_those_that_were_asked_for() -> None:
     assert "10 % tax included" in text
 
 
-def test_what_could_not_be_used_is_told_and_no_option_at_all_too() -> None:
+def test_what_could_not_be_used_is_reported_and_no_option_at_all_too() -> None:
     some = told(Request(epochs=10, options=("nope", told().chosen[0])))
     assert "nope" in _Read(_page(some)).text
     none = told(Request(epochs=10, options=("nope",)))

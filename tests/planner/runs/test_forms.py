@@ -12,7 +12,7 @@ def test_a_network_without_changed_forms_has_no_table() -> None:
     assert form_rows([BASE, replace(BASE, batch=1)]) == []
 
 
-def test_each_form_tells_what_it_gains_and_loses_against_the_network_as_trained() -> None:
+def test_each_form_reports_what_it_gains_and_loses_against_the_network_as_trained() -> None:
     int8 = replace(BASE, variant="int8", samples_per_s=500.0, metric=0.975)
     first, second = form_rows([int8, BASE])
     assert (first["Form"], first["Speed-up"], first["Points lost"]) == (

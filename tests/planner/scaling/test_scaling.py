@@ -236,7 +236,7 @@ def test_beyond_twice_the_measured_devices_it_is_a_guess() -> None:
     )
 
 
-def test_fewer_devices_and_other_batches_than_measured_are_told_too() -> None:
+def test_fewer_devices_and_other_batches_than_measured_are_reported_too() -> None:
     result = answer(some(DEVICES != 2).step_time([4.0, 200.0], 2, 2)).reasons
     assert result == (
         "Below the measured range: at least 4 devices over several nodes.",
@@ -448,7 +448,7 @@ def test_one_named_mode_need_not_be_named_again() -> None:
     assert dict(curve.launch_extra_s).keys() == {"driver"}
 
 
-def test_a_launch_mode_that_came_with_its_own_link_cannot_be_told_from_it() -> None:
+def test_a_launch_mode_that_came_with_its_own_link_cannot_be_reported_from_it() -> None:
     several = NODES > 1
     curve = curve_of(launch=["workers" if one else "driver" for one in several])
     assert_allclose(value(curve.step_time(32, 8, 2, "workers")), law(32.0, 8.0, 2.0))
@@ -488,7 +488,7 @@ def test_shares_stay_shares_and_arrays_are_answered_as_scalars() -> None:
     assert_allclose(np.asarray(many.link.value)[3], value(shares(noisy().shares(32, 8, 2)).link))
 
 
-def test_without_a_single_device_the_link_is_not_told_from_the_overhead() -> None:
+def test_without_a_single_device_the_link_is_not_reported_from_the_overhead() -> None:
     curve = some(DEVICES > 1)
     assert_allclose(value(curve.step_time(32, 4, 1)), law(32.0, 4.0, 1.0))
     result = refusal(curve.shares(32, 4, 1))
@@ -592,7 +592,7 @@ def test_bad_runs_are_named(
         fit_scaling(*columns)
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_all_that_is_wrong_is_reported_at_once() -> None:
     with pytest.raises(ValueError, match="devices: value 1") as raised:
         fit_scaling([8, 8], [0, 2], [1, 5], [0.1, -1.0], ["a", ""])
     result = str(raised.value).splitlines()

@@ -31,7 +31,7 @@ def test_one_run_too_fast_is_blamed_and_not_all_that_are_slower_after_it() -> No
     assert "the other batches agree" in flag.evidence
 
 
-def test_of_two_batches_that_disagree_the_larger_is_told_as_the_one_that_falls() -> None:
+def test_of_two_batches_that_disagree_the_larger_is_reported_as_the_one_that_falls() -> None:
     assert only(falling_flags([run(128), run(256, factor=2.0)])).run == "plain 256"
 
 

@@ -18,7 +18,7 @@ from tests.planner.made_suspects import BATCHES, found, only, run, slipped, swee
 @each("slip", [60.0, 1000.0, 3600.0])
 @each("way", [1, -1])
 @each("batch", [32, 128, 512])
-def test_a_unit_slip_is_told_by_the_neighbours(slip: float, way: int, batch: int) -> None:
+def test_a_unit_slip_is_reported_by_the_neighbours(slip: float, way: int, batch: int) -> None:
     runs = [r for r in sweep() if r.run_id != f"plain {batch}"]
     flag = only(unit_flags([*runs, slipped(batch, slip**way)]))
     assert flag.run == f"plain {batch}"

@@ -183,7 +183,7 @@ def test_the_flags_of_a_run_stand_together_in_their_usual_order() -> None:
     }
 
 
-def test_a_name_is_told_once_however_many_flags_have_it() -> None:
+def test_a_name_is_reported_once_however_many_flags_have_it() -> None:
     assert named([flag("unit slip", "a"), flag("unit slip", "b")]) == "unit slip"
 
 

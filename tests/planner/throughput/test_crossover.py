@@ -95,7 +95,7 @@ def bent(v0: float, t: float, share: float) -> Floats:
     return law(SWEEP, v0, t) * (1 + NOISE / 10) * (1 + share * np.array([0, 0, 1, 1, 0, 0]))
 
 
-def test_points_that_bend_about_their_laws_are_told_beside_the_crossover() -> None:
+def test_points_that_bend_about_their_laws_are_reported_beside_the_crossover() -> None:
     one, two = curve_of(SWEEP, bent(258.1, 0.054, 0.1)), curve_of(SWEEP, bent(513.8, 0.15, -0.1))
     result = answer(crossover_batch(one, two, names=("GPU", "TPU")))
     times = [float(answer(c.step_time(result.value)).value) for c in (one, two)]

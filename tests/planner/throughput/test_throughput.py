@@ -366,7 +366,7 @@ def test_a_sweep_of_four_batches_answers_nearer_to_its_points_than_its_law() -> 
     assert_allclose(plain, float(curve.overhead_s.value) + SWEEP * float(curve.lines.slope[0]))
 
 
-def test_the_law_is_told_the_same_with_and_without_the_correction() -> None:
+def test_the_law_is_reported_the_same_with_and_without_the_correction() -> None:
     curve = bent()
     for name in ("asymptotic_throughput", "overhead_s", "half_saturation_batch"):
         assert getattr(curve, name) == getattr(curve.law, name)

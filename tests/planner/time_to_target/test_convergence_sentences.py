@@ -193,7 +193,7 @@ def test_the_noise_scale_stands_beside_the_critical_batch_size() -> None:
     assert noise_sentence(fitted([6400.0] * 5)).endswith("SGD 113 (no limit).")
 
 
-def test_every_optimiser_is_told_with_step_times_of_its_own() -> None:
+def test_every_optimiser_is_reported_with_step_times_of_its_own() -> None:
     of = both()
     times = {
         "SGD": PlacedTimes(place=HERE, curve=system().curve),
@@ -264,7 +264,7 @@ def test_notes_hold_warnings_of_the_fit_and_of_the_best_batch_once_each() -> Non
     assert any(n.startswith("The optimum of the two laws is batch") for n in notes)
 
 
-def test_a_note_is_told_once_and_names_its_optimisers_unless_all_have_it() -> None:
+def test_a_note_is_reported_once_and_names_its_optimisers_unless_all_have_it() -> None:
     notes = {"SGD": ("a", "b"), "Adam": ("b",), "Lion": ("b", "c", "a")}
     assert note_lines(notes) == ["SGD and Lion: a", "b", "Lion: c"]
     assert note_lines({"SGD": ("a",)}) == ["a"]

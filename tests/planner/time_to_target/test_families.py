@@ -138,7 +138,7 @@ def test_the_easiest_recorded_target_is_the_largest_error() -> None:
     assert easiest_target([replace(of, target=None)]) is None
 
 
-def test_networks_of_one_name_are_told_apart_by_their_sets() -> None:
+def test_networks_of_one_name_are_distinguished_by_their_sets() -> None:
     other = replace(NARROW[0], result_set="theirs")
     names = {f.name for f in _families(NARROW, (other, NARROW[1])).families}
     assert len(names) == 2

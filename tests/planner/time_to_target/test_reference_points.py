@@ -78,7 +78,7 @@ def test_a_list_the_file_itself_calls_samples_is_taken_at_its_word() -> None:
 
 
 @pytest.mark.parametrize("name", ["dlrm", "rgat", "rnnt"])
-def test_what_cannot_be_told_in_samples_is_left_out_with_the_reason(name: str) -> None:
+def test_what_cannot_be_reported_in_samples_is_left_out_with_the_reason(name: str) -> None:
     points = [point(4096, 1.0, name=name)]
     assert editions_of(points) == {}
     [row] = point_rows(points)

@@ -31,7 +31,7 @@ def made(place: Path, **files: str) -> Path:
     return place
 
 
-def test_a_package_that_is_not_installed_is_told_with_what_brings_it() -> None:
+def test_a_package_that_is_not_installed_is_reported_with_what_brings_it() -> None:
     read = read_points("a-package-that-does-not-exist")
     assert read.points == ()
     assert read.problem == MISSING

@@ -53,7 +53,7 @@ def test_living_nodes_have_the_name_of_their_start_else_of_their_host() -> None:
     assert {n.node_id: n.name for n in found.values()} == {"aaaa1": "mine", "bbbb1": "host"}
 
 
-def test_nodes_of_one_name_are_told_apart_by_their_ids() -> None:
+def test_nodes_of_one_name_are_distinguished_by_their_ids() -> None:
     found = nodes_of([body("aaaa1", {"CPU": 1.0}), body("bbbb1", {"CPU": 1.0})])
     assert [n.name for n in found.values()] == ["host (aaaa)", "host (bbbb)"]
 

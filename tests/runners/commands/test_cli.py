@@ -164,7 +164,7 @@ def test_a_folder_that_cannot_be_written_is_2_with_a_sentence(
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_a_full_disk_is_told_with_what_is_saved_and_resumed(
+def test_a_full_disk_is_reported_with_what_is_saved_and_resumed(
     here: Path, stub: Stub, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with small_disk(here / "results", kilobytes=256) as disk:
@@ -300,7 +300,7 @@ def test_a_backend_that_is_not_here_is_refused_and_none_is_taken_in_its_place(
     assert rows(here) == []
 
 
-def test_problems_of_the_sweep_the_backend_and_the_launcher_are_told_together(
+def test_problems_of_the_sweep_the_backend_and_the_launcher_are_reported_together(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (here / "mine.toml").write_text(SPEC.replace('"mlp"', '"nlp"'), encoding="utf-8")
@@ -339,7 +339,7 @@ devices = 3
     assert "block 1: workload" not in text
 
 
-def test_a_probe_of_two_real_steps_tells_the_hours(
+def test_a_probe_of_two_real_steps_reports_the_hours(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert plan(here, capsys)["hours"] is None
@@ -349,7 +349,7 @@ def test_a_probe_of_two_real_steps_tells_the_hours(
     assert rows(here) == []  # a probe is no result
 
 
-def test_what_did_not_end_well_is_told_again_and_tried_again_where_asked_to(
+def test_what_did_not_end_well_is_reported_again_and_tried_again_where_asked_to(
     here: Path, stub: Stub, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stub(bench(here, {1: "nan"}))
@@ -407,7 +407,7 @@ def test_a_plan_without_results_knows_its_runs_and_nothing_of_their_time(
     assert not (here / "results").exists()  # planning writes nothing
 
 
-def test_a_plan_tells_what_is_left_from_the_rows_that_are_there(
+def test_a_plan_reports_what_is_left_from_the_rows_that_are_there(
     here: Path, stub: Stub, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stub(bench(here))

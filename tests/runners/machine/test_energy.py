@@ -62,7 +62,7 @@ def test_a_counter_that_goes_round_loses_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("most_uj", [None, 50])
-def test_a_counter_that_falls_without_going_round_tells_nothing(
+def test_a_counter_that_falls_without_going_round_reports_nothing(
     most_uj: int | None, tmp_path: Path
 ) -> None:
     counter = rapl(tmp_path, "intel-rapl:0", "package-0", 1000, most_uj)
@@ -110,7 +110,7 @@ def test_counters_that_may_not_be_read_tell_nothing(
 
 
 @pytest.mark.parametrize("text", ["", "garbage", "-5", "1.5", "\x00"])
-def test_a_counter_without_a_number_tells_nothing(text: str, tmp_path: Path) -> None:
+def test_a_counter_without_a_number_reports_nothing(text: str, tmp_path: Path) -> None:
     rapl(tmp_path, "intel-rapl:0", "package-0", 1).write_text(text)
     assert cpu_meter(tmp_path).stop() == UNKNOWN
 
@@ -124,7 +124,7 @@ def test_a_reading_that_fails_is_made_good_by_the_next(tmp_path: Path) -> None:
     assert (meter.stop().energy_kwh or 0) * 3.6e6 == pytest.approx(7)
 
 
-def test_a_counter_that_vanishes_for_good_tells_nothing(tmp_path: Path) -> None:
+def test_a_counter_that_vanishes_for_good_reports_nothing(tmp_path: Path) -> None:
     counter = rapl(tmp_path, "intel-rapl:0", "package-0", 0)
     other = rapl(tmp_path, "intel-rapl:1", "package-1", 0)
     meter = cpu_meter(tmp_path)
@@ -140,7 +140,7 @@ def test_a_counter_that_stands_still_is_unknown_and_not_zero(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("device", ["cpu", "gpu", "tpu"])
-def test_a_machine_without_any_meter_tells_nothing(device: str, tmp_path: Path) -> None:
+def test_a_machine_without_any_meter_reports_nothing(device: str, tmp_path: Path) -> None:
     meter = Meter(device=device, visible="", sysfs=tmp_path)
     assert meter.stop() == UNKNOWN, "not even started"
     meter.start()
@@ -148,7 +148,7 @@ def test_a_machine_without_any_meter_tells_nothing(device: str, tmp_path: Path) 
     assert meter.stop() == UNKNOWN
 
 
-def test_on_this_machine_it_tells_all_or_nothing() -> None:
+def test_on_this_machine_it_reports_all_or_nothing() -> None:
     meter = Meter()
     meter.start()
     meter.poll()

@@ -170,7 +170,7 @@ def test_ordinary_messages_come_out_as_they_are(text: str) -> None:
         ("two\r\nlines\n\n\tand more", "two lines and more"),
     ],
 )
-def test_what_tells_of_a_machine_or_a_person_goes(text: str, kept: str) -> None:
+def test_what_reports_of_a_machine_or_a_person_goes(text: str, kept: str) -> None:
     assert clean(text, ENVIRON) == kept
 
 

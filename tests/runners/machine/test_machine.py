@@ -55,7 +55,7 @@ def test_what_a_run_record_requires_is_always_known(device: str) -> None:
     assert all(result[name] for name in required)
 
 
-def test_this_machine_is_told_as_its_own_kernel_tells_it(tmp_path: Path) -> None:
+def test_this_machine_is_reported_as_its_own_kernel_reports_it(tmp_path: Path) -> None:
     result = machine.facts(folder=tmp_path)
     assert result["host_memory_bytes"] == psutil.virtual_memory().total
     assert 1 <= result["host_processor_core_count"] <= (os.cpu_count() or 1)
@@ -292,7 +292,7 @@ def test_a_machine_without_the_package_has_no_known_cards(monkeypatch: pytest.Mo
     assert machine.facts("gpu")["accelerator_model_name"] is None
 
 
-def test_one_card_is_told_with_memory_link_driver_and_clocks(install: Install) -> None:
+def test_one_card_is_reported_with_memory_link_driver_and_clocks(install: Install) -> None:
     fake = install(Card())
     result = machine.facts("gpu")
     assert result["system_name"] == result["accelerator_model_name"] == "NVIDIA H200"
@@ -318,7 +318,7 @@ def test_cards_never_tell_their_uuid(install: Install) -> None:
     ("links", "p2p", "result"),
     [(18, 0, ("NVLink, 18 links", True)), (0, 0, ("PCIe", True)), (0, 1, ("PCIe", False))],
 )
-def test_the_link_between_cards_is_told(
+def test_the_link_between_cards_is_reported(
     links: int, p2p: int, result: tuple[str, bool], install: Install
 ) -> None:
     install(Card(links=links), Card(links=links), p2p=p2p)
@@ -358,7 +358,7 @@ def test_cards_are_chosen_as_cuda_chooses_them(
     assert nvidia.open_cards(visible).name() == names
 
 
-def test_throttling_is_told_in_words(install: Install) -> None:
+def test_throttling_is_reported_in_words(install: Install) -> None:
     install(Card(reasons=pynvml.nvmlClocksThrottleReasonSwPowerCap | 64))
     assert (machine.clocks("gpu") or "").endswith("held back by power cap, heat (hardware)")
 

@@ -69,7 +69,7 @@ def test_no_two_runs_of_a_shipped_sweep_have_the_same_words(name: str) -> None:
         assert len(words) == len(set(words))
 
 
-def test_a_device_that_is_not_here_is_told_before_anything_is_started() -> None:
+def test_a_device_that_is_not_here_is_reported_before_anything_is_started() -> None:
     assert "device gpu is requested but not detected here" in problem(device="gpu")
     assert of({"device": "cpu"})
 
@@ -173,13 +173,13 @@ def test_auto_batches_are_groups_whose_members_have_any_batch() -> None:
         ({"backend": "torch"}, "backend torch is not installed here"),
         ({"mode": "inference", "validation": True}, "inference has no storage, augmentation"),
     ])  # fmt: skip
-def test_what_does_not_go_together_is_told_with_what_to_do(
+def test_what_does_not_go_together_is_reported_with_what_to_do(
     factors: dict[str, Any], result: str
 ) -> None:
     assert result in problem(**factors)
 
 
-def test_where_nothing_can_be_started_that_is_what_is_told() -> None:
+def test_where_nothing_can_be_started_that_is_what_is_reported() -> None:
     assert "no backend can be started here" in problem(Host(device="cpu", backends=()))
 
 

@@ -151,7 +151,7 @@ def test_a_mistake_in_a_block_says_what_where_and_what_to_do(
     assert any("[[runs]] block 1" in text for text in found)
 
 
-def test_all_mistakes_are_told_at_once() -> None:
+def test_all_mistakes_are_reported_at_once() -> None:
     wrong = {
         "title": "", "epochs": 0, "limits": {"timeout_s": 0}, "cost": {"currency": 1},
         "defaults": {"jit": 3}, "patterns": {"a": {"workers": 0}},
@@ -162,11 +162,11 @@ def test_all_mistakes_are_told_at_once() -> None:
     assert len(caught.value.problems) == 9
 
 
-def test_a_mistake_made_in_many_runs_is_told_once() -> None:
+def test_a_mistake_made_in_many_runs_is_reported_once() -> None:
     assert len(of_run(batch=[1, 2, 3], strategy="none of these", seed=[1, 2, 3])) == 1
 
 
-def test_a_wrong_value_of_a_megabyte_is_told_by_its_beginning() -> None:
+def test_a_wrong_value_of_a_megabyte_is_reported_by_its_beginning() -> None:
     [result] = of_run(batch="x" * 1_000_000)
     assert len(result) < 200
 
@@ -259,11 +259,11 @@ def told_or_sound(body: dict[str, Any]) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(BODIES)
-def test_wrong_types_everywhere_are_told_or_make_sound_cases(body: dict[str, Any]) -> None:
+def test_wrong_types_everywhere_are_reported_or_make_sound_cases(body: dict[str, Any]) -> None:
     told_or_sound(body)
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from(sorted(FACTORS)), VALUES)
-def test_one_factor_of_any_value_is_told_or_makes_sound_cases(name: str, value: Any) -> None:  # noqa: ANN401
+def test_one_factor_of_any_value_is_reported_or_makes_sound_cases(name: str, value: Any) -> None:  # noqa: ANN401
     told_or_sound(SOUND | {"runs": [{"workload": "mlp", "batch": 8, name: value}]})

@@ -64,7 +64,7 @@ def mark() -> Iterator[str]:
         ("half a line", "killed", "SIGKILL from outside"),
     ],
 )  # fmt: skip
-def test_every_end_is_told_with_its_reason(
+def test_every_end_is_reported_with_its_reason(
     mark: str, how: str, status: str, reason: str | None
 ) -> None:
     end = ended(how, mark)
@@ -177,7 +177,7 @@ def test_any_bytes_are_an_event_or_none(line: bytes) -> None:
     assert event is None or isinstance(event["event"], str)
 
 
-def test_what_a_teller_tells_is_read_as_it_was() -> None:
+def test_what_a_teller_reports_is_read_as_it_was() -> None:
     reading, writing = os.pipe()
     events.EventWriter(writing).send("epoch", epoch=1, epoch_s=0.5, samples=3, loss=float("nan"))
     os.close(writing)
@@ -318,13 +318,13 @@ def test_a_kill_by_a_kernel_short_of_memory_is_memory_and_other_kills_are_not() 
     assert classify([], -15, None, "", short_of_memory=True)[0] == "killed"
 
 
-def test_the_kernel_s_kills_are_counted_where_it_tells_them(tmp_path: Path) -> None:
+def test_the_kernel_s_kills_are_counted_where_it_reports_them(tmp_path: Path) -> None:
     (tmp_path / "vmstat").write_text("nr_free_pages 1\noom_kill 3\n")
     assert kernel_kills(tmp_path / "vmstat") == 3
     assert kernel_kills(tmp_path / "missing") == 0
 
 
-def test_an_error_the_program_told_itself_is_marked_so() -> None:
+def test_an_error_the_program_reported_itself_is_marked_so() -> None:
     result = {"event": "failed", "status": "crashed", "reason": "ValueError: shape"}
     crashed = Ended(
         status="crashed", reason="x", events=(result,), wall_s=1.0, peak_rss_bytes=0

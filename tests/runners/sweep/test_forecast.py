@@ -97,7 +97,7 @@ def test_validation_counts_once_an_epoch_and_its_tracing_once_a_run() -> None:
     assert math.isclose(made.seconds, wanted, rel_tol=1e-6)
 
 
-def test_what_an_epoch_adds_to_its_steps_is_told_by_probes() -> None:
+def test_what_an_epoch_adds_to_its_steps_is_reported_by_probes() -> None:
     probes = [
         as_probe(measured(case(batch=b, train_samples=2 * b, timing="per step"),
                           step_p50_s=step_s(b),
@@ -126,11 +126,11 @@ def test_a_smaller_last_batch_is_a_step() -> None:
         {"dataset": "digits"}, {"engine": "fit"}, {"precision": "mixed_bfloat16"},
         {"optimizer": "adam"}, {"jit": True}, {"backend": "jax"},
     ])  # fmt: skip
-def test_nothing_is_told_of_another_network_or_other_software(changes: dict[str, Any]) -> None:
+def test_nothing_is_reported_of_another_network_or_other_software(changes: dict[str, Any]) -> None:
     assert forecast(case(batch=32, **changes), KNOWN, HERE) is None
 
 
-def test_nothing_is_told_of_another_machine_or_from_runs_that_failed() -> None:
+def test_nothing_is_reported_of_another_machine_or_from_runs_that_failed() -> None:
     assert forecast(case(batch=32), KNOWN, "another machine") is None
     assert forecast(case(batch=32), [], HERE) is None
     failed = [r | {"status": "oom", "status_reason": "x"} for r in map(dict, KNOWN)]
@@ -142,7 +142,7 @@ def test_an_unmeasured_start_is_not_a_start_of_no_time() -> None:
     assert forecast(case(batch=32), published, HERE) is None
 
 
-def test_one_batch_size_tells_of_itself_exactly_and_of_others_with_uncertainty() -> None:
+def test_one_batch_size_reports_of_itself_exactly_and_of_others_with_uncertainty() -> None:
     same = forecast(case(batch=16, train_samples=160), KNOWN[:1], HERE)
     other = forecast(case(batch=64, train_samples=640), KNOWN[:1], HERE)
     assert same

@@ -129,7 +129,7 @@ def test_what_is_not_known_is_absent_and_never_0() -> None:
     assert "peak_memory_bytes" not in made([])
 
 
-def test_memory_is_the_larger_of_what_was_told_and_seen_but_a_card_s_own() -> None:
+def test_memory_is_the_larger_of_what_was_reported_and_seen_but_a_card_s_own() -> None:
     result = {"event": "trained", "columns": {"peak_memory_bytes": 500, "peak_memory_method": "x"}}
     assert made([result], rss=900)["peak_memory_bytes"] == 900
     assert made([result], rss=100)["peak_memory_bytes"] == 500

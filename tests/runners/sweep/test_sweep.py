@@ -277,7 +277,9 @@ def test_a_result_set_that_is_a_file_is_refused_with_a_sentence(tmp_path: Path) 
         )
 
 
-def test_a_disk_that_fills_up_is_told_with_what_is_saved_and_gone_on_with(tmp_path: Path) -> None:
+def test_a_disk_that_fills_up_is_reported_with_what_is_saved_and_gone_on_with(
+    tmp_path: Path,
+) -> None:
     with small_disk(tmp_path / "results", kilobytes=256) as disk:
         if disk is None:
             pytest.skip("no small disk may be mounted here")

@@ -85,7 +85,7 @@ def test_equal_offers_keys_have_equal_offers(first: int, second: int) -> None:
     assert same == (offered(one, facts, TODAY) == offered(other, facts, TODAY))
 
 
-def test_the_offers_key_tells_which_run_is_the_fastest_for_the_epochs() -> None:
+def test_the_offers_key_reports_which_run_is_the_fastest_for_the_epochs() -> None:
     facts = replace(FACTS, job=job(RUN, SLOW_TO_START))
     keys = [offers_key(Request(epochs=epochs), facts) for epochs in (10, 20, 1000)]
     assert keys[0] == keys[1] != keys[2]
@@ -98,7 +98,7 @@ def test_with_a_deadline_the_epochs_belong_to_the_offers_key() -> None:
     )
 
 
-def test_options_that_are_gone_are_told_and_the_rest_is_answered() -> None:
+def test_options_that_are_gone_are_reported_and_the_rest_is_answered() -> None:
     found = answered(Request(options=(RENT, "rent-nothing")), FACTS, TODAY)
     assert found.comparison is not None
     assert "rent-nothing" in found.problems[0]
@@ -126,7 +126,7 @@ def test_a_country_sets_the_price_and_carbon_of_electricity() -> None:
     assert there["co2_kg"] is not None
 
 
-def test_an_unknown_country_and_impossible_assumptions_are_told() -> None:
+def test_an_unknown_country_and_impossible_assumptions_are_reported() -> None:
     assumed = replace(Assumptions(), pue=0.5, runs_per_month=-1.0)
     found = answered(Request(options=(RENT,), country="Atlantis", assumed=assumed), FACTS, TODAY)
     assert len(found.problems) == 3
@@ -153,7 +153,7 @@ def test_what_is_not_there_names_what_is_like_it_and_where_all_are_listed() -> N
     assert result == "No electricity of 'Narnia' is known. Give tariff_usd_per_kwh."
 
 
-def test_every_assumption_is_told_in_words_with_limits_around_its_default() -> None:
+def test_every_assumption_is_reported_in_words_with_limits_around_its_default() -> None:
     names = list(Assumptions.__dataclass_fields__)
     assert set(ASSUMPTION_TEXTS) == set(names)
     assert problems_of(Assumptions()) == []

@@ -33,7 +33,7 @@ def test_what_is_no_currency_is_named_whole_before_its_rate_is_asked_for(text: s
         assert display.currency == "USD"
 
 
-def test_everything_that_is_wrong_is_told_at_once() -> None:
+def test_everything_that_is_wrong_is_reported_at_once() -> None:
     result = _told(currency="XXXX", rate_as_of=date(2027, 1, 1))
     assert [p.parameter for p in display_of(result, TODAY)[1]] == ["rate_as_of", "currency"]
 

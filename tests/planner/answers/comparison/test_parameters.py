@@ -230,7 +230,7 @@ def test_six_operations_a_parameter_and_the_attention_unless_flops_are_stated() 
         job_described(Described(name="R", samples_per_epoch=10, params=25.6e6))
 
 
-def test_a_batch_larger_than_an_epoch_is_told() -> None:
+def test_a_batch_larger_than_an_epoch_is_reported() -> None:
     given = {"workload": ["described"], "samples": ["100"], "flops": ["1e9"], "batch": ["1000"]}
     asking, (problem,) = compare_parameters(given)
     assert str(problem).startswith("batch: A batch of 1,000 exceeds the 100 samples")
@@ -267,7 +267,7 @@ def test_an_unknown_optimiser_is_refused_with_similar_names() -> None:
     assert compare_parameters(given | {"network_optimizer": ["SGD momentum 0.9"]})[1] == ()
 
 
-def test_help_tells_ids_of_options_and_what_a_price_is_for() -> None:
+def test_help_reports_ids_of_options_and_what_a_price_is_for() -> None:
     words = {p.name: p.words for p in COMPARE}
     assert "mine-..." in words["options"]
     assert "the whole machine" in words["own"]
@@ -310,14 +310,14 @@ def test_a_date_that_has_passed_says_so_and_is_not_asked_for() -> None:
     assert _asked_at(28, deadline=["5"])[0] is None
 
 
-def test_of_a_date_and_hours_the_date_counts_and_it_is_told() -> None:
+def test_of_a_date_and_hours_the_date_counts_and_it_is_reported() -> None:
     deadline_s, result = _asked_at(22, deadline=["5"])
     assert deadline_s == 5 * 86400.0
     assert "the date counts" in result
 
 
 @pytest.mark.parametrize("text", ["2026-11-27", "2026-11-27T09:00", "2026-13-01T09:00Z", "Friday"])
-def test_a_date_without_time_or_zone_is_told_what_to_write(text: str) -> None:
+def test_a_date_without_time_or_zone_is_refused_with_what_to_write(text: str) -> None:
     asking, problems = compare_parameters({"by": [text]})
     assert asking.request.limits.deadline_s is None
     assert "Write 2026-11-27T09:00+09:00" in str(problems[0])
@@ -335,7 +335,7 @@ def test_a_moment_at_an_end_of_the_calendar_is_none(text: str) -> None:
     assert moment_of(text) is None
 
 
-def test_a_date_beyond_all_deadlines_is_told() -> None:
+def test_a_date_beyond_all_deadlines_is_reported() -> None:
     _, problems = compare_parameters({"by": ["9999-11-27T09:00Z"]})
     assert "hours ahead" in str(problems[0])
 

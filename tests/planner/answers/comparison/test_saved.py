@@ -97,7 +97,7 @@ def test_one_is_removed_by_its_id_and_none_by_a_path(tmp_path: Path) -> None:
     assert not saved.remove(tmp_path / "in", ONE.id)
 
 
-def test_what_is_not_there_is_told(tmp_path: Path) -> None:
+def test_what_is_not_there_is_reported(tmp_path: Path) -> None:
     assert read(tmp_path / "none", "x") == "No comparison is saved as 'x'."
     assert read(tmp_path, "../../etc/passwd") == "No comparison is saved as '../../etc/passwd'."
     assert read_all(tmp_path / "none") == ([], [])
@@ -147,7 +147,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("kind", BROKEN)
-def test_a_damaged_file_is_told_and_the_others_are_read(tmp_path: Path, kind: str) -> None:
+def test_a_damaged_file_is_reported_and_the_others_are_read(tmp_path: Path, kind: str) -> None:
     content, result = BROKEN[kind]
     save(tmp_path, ONE)
     (tmp_path / "bad.json").write_bytes(content)
@@ -177,7 +177,7 @@ UNFIT: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("kind", UNFIT)
-def test_a_file_of_another_form_is_told(tmp_path: Path, kind: str) -> None:
+def test_a_file_of_another_form_is_reported(tmp_path: Path, kind: str) -> None:
     assert _changed(tmp_path, UNFIT[kind]).startswith("The saved comparison 'offer-for-")
 
 
@@ -199,7 +199,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     assert read_all(tmp_path)[1] == ["The saved comparison 'pipe.json' is not a regular file."]
 
 
-def test_a_folder_that_cannot_be_written_is_told_with_what_to_do(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported_with_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(SavedError, match="Make room or set EPOCHWISE_SAVED"):
         save(tmp_path / "file", ONE)

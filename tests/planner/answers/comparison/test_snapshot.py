@@ -26,12 +26,12 @@ def test_it_keeps_the_numbers_of_the_table_and_the_runs() -> None:
     assert NOW.runs == ("a" * 32,)
 
 
-def test_nothing_is_told_where_nothing_has_changed() -> None:
+def test_nothing_is_reported_where_nothing_has_changed() -> None:
     assert changes(NOW, NOW) == []
     assert changes(NOW, snapshot_of(compared(), job())) == []
 
 
-def test_an_old_price_is_told_beside_the_new_one() -> None:
+def test_an_old_price_is_reported_beside_the_new_one() -> None:
     before = _with(price="2.49 USD/h, Jun 2026")
     assert changes(before, NOW) == [
         f"Price of {FIRST['option']}: 2.49 USD/h, Jun 2026 -> {FIRST['price']}."
@@ -43,7 +43,7 @@ def test_runs_that_came_and_went_are_counted() -> None:
     assert changes(before, NOW) == ["1 run added and 2 runs gone: 1 now."]
 
 
-def test_a_number_that_moved_is_told_in_words() -> None:
+def test_a_number_that_moved_is_reported_in_words() -> None:
     before = _with(cost_per_run=float(FIRST["cost_per_run"] or 0) * 2, time_s=30_000.0)
     (line,) = changes(before, NOW)
     assert line.startswith(f"{FIRST['option']}: ")
@@ -62,7 +62,7 @@ def test_an_option_that_is_gone_is_named() -> None:
     assert changes(NOW, now) == [f"{FIRST['option']} is no longer an option."]
 
 
-def test_an_answer_that_is_withheld_now_is_told() -> None:
+def test_an_answer_that_is_withheld_now_is_reported() -> None:
     now = _with(cost_per_run=None)
     (line,) = changes(NOW, now)
     assert line.endswith("-> no answer a run.")
@@ -80,7 +80,7 @@ def test_without_a_comparison_there_are_no_rows() -> None:
     assert snapshot_of(None, job()).rows == ()
 
 
-def test_an_answer_that_turned_round_is_told_though_cost_and_time_stay() -> None:
+def test_an_answer_that_turned_round_is_reported_though_cost_and_time_stay() -> None:
     first, second = ({**r} for r in NOW.rows[:2])
     before = replace(NOW, rows=({**first, "rank": 2}, {**second, "rank": 1}, *NOW.rows[2:]))
     assert changes(before, NOW) == [
@@ -94,7 +94,7 @@ def test_a_place_is_counted_among_the_options_that_both_have() -> None:
     assert changes(without, NOW) == []
 
 
-def test_another_chance_of_keeping_the_limits_is_told_from_five_points_on() -> None:
+def test_another_chance_of_keeping_the_limits_is_reported_from_five_points_on() -> None:
     now = _with(probability_in_time=0.31)
     assert changes(_with(probability_in_time=0.35), now) == []
     assert changes(_with(probability_in_time=0.95), now) == [
@@ -103,7 +103,7 @@ def test_another_chance_of_keeping_the_limits_is_told_from_five_points_on() -> N
 
 
 @pytest.mark.parametrize("rank", [1, 2])
-def test_a_tie_that_came_or_went_is_told_whatever_the_place(rank: int) -> None:
+def test_a_tie_that_came_or_went_is_reported_whatever_the_place(rank: int) -> None:
     rows = [dict(r) for r in NOW.rows[:2]]
     shared, alone = (
         replace(NOW, rows=tuple({**r, "rank": rank, "tied": tied} for r in rows))

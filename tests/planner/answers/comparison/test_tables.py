@@ -18,7 +18,7 @@ def _time(seconds: float) -> Estimate:
     return Estimate(value=seconds, low=seconds, high=seconds)
 
 
-def test_the_end_is_told_in_iso_8601_with_its_zone() -> None:
+def test_the_end_is_reported_in_iso_8601_with_its_zone() -> None:
     result = compared()
     zones = {UTC: "Z", timezone(timedelta(hours=9)): "+09:00"}
     for zone, ending in zones.items():

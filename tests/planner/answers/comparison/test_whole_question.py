@@ -36,7 +36,7 @@ def test_own_options_come_first_and_none_is_left_out_before_one_that_is_named() 
     assert with_own([], ["m", "n", "o"], 2) == (("m", "n"), ("o",))
 
 
-def test_the_last_named_that_find_no_room_beside_ones_own_are_told_by_name() -> None:
+def test_the_last_named_that_find_no_room_beside_ones_own_are_reported_by_name() -> None:
     asked = Request(options=(NAMED,), entries=tuple(f"rent|plain|{n}|1" for n in range(1, 13)))
     found = answered_whole(asked, FACTS, TODAY)
     assert NAMED not in found.chosen
@@ -54,7 +54,7 @@ def test_options_that_are_gone_take_no_room() -> None:
     assert len(answered_whole(asked, FACTS, TODAY).chosen) == 6
 
 
-def test_offers_without_a_rate_are_told_only_to_who_named_no_option() -> None:
+def test_offers_without_a_rate_are_reported_only_to_who_named_no_option() -> None:
     facts = replace(FACTS, catalog=DONG)
     usual = answered_whole(Request(), facts, TODAY).comparison
     named = answered_whole(Request(options=(NAMED,)), facts, TODAY).comparison

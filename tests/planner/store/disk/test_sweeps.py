@@ -52,7 +52,7 @@ def _until(true: Callable[[], bool]) -> None:
 # -- on disk -----------------------------------------------------------------------------------
 
 
-def test_the_state_lies_where_it_is_told_else_where_states_lie() -> None:
+def test_the_state_lies_where_it_is_reported_else_where_states_lie() -> None:
     home = Path("~").expanduser()
     assert state_folder({STATE: "/somewhere"}) == Path("/somewhere")
     assert state_folder({"XDG_STATE_HOME": "/states"}) == Path("/states/epochwise")
@@ -109,7 +109,7 @@ def test_runs_of_a_cluster_share_a_machine_that_a_sweep_has_alone(tmp_path: Path
     first.give_back()
 
 
-def test_sweeps_are_told_the_newest_first(tmp_path: Path) -> None:
+def test_sweeps_are_reported_the_newest_first(tmp_path: Path) -> None:
     for n in (2, 1, 3):
         result(tmp_path, ticket=f"t-{n}", asked_at=float(n))
     assert [s.ticket for s in read_statuses(tmp_path)] == ["t-3", "t-2", "t-1"]
@@ -184,7 +184,7 @@ def test_what_is_forgotten_is_gone_with_all_it_left(tmp_path: Path) -> None:
     remove_status(tmp_path, "small-1")
 
 
-def test_the_log_is_told_from_its_end(tmp_path: Path) -> None:
+def test_the_log_is_reported_from_its_end(tmp_path: Path) -> None:
     result(tmp_path)
     assert log_tail(tmp_path, "small-1") == ""
     (tmp_path / "small-1" / "log.txt").write_text("x\n" * 5_000 + "the end\n", encoding="utf-8")
@@ -263,7 +263,7 @@ def _ended(status: SweepStatus) -> None:
     _until(lambda: not alive(status))
 
 
-def test_what_is_launched_is_told_before_it_speaks(tmp_path: Path) -> None:
+def test_what_is_launched_is_reported_before_it_speaks(tmp_path: Path) -> None:
     begun = _launched(tmp_path, SLEEPS)
     assert read_status(tmp_path, "new-1") == begun
     assert (begun.phase, begun.message, condition(begun)) == ("waiting", "starting", "waiting")

@@ -254,13 +254,13 @@ def test_every_refusal_of_the_disk_has_its_words(
     assert f"at {tmp_path}: 0 of 2 runs are saved, nothing is half-written. " in str(caught.value)
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(CommitError, match=r"Not a directory.*0 of 1 runs are saved"):
         commit_runs(tmp_path / "file" / "set", [row()])
 
 
-def test_a_disk_that_gives_back_other_bytes_is_told(
+def test_a_disk_that_gives_back_other_bytes_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = os.fsync
