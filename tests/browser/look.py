@@ -35,7 +35,7 @@ ARGUMENTS: Final = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
     # A page is short-lived: it ends before optimised code and collections repay their time.
     "--js-flags=--min-semi-space-size=64 --max-semi-space-size=64 --no-maglev --no-turbofan"
-    " --initial-heap-size=512 --single-threaded-gc",
+    " --always-sparkplug --initial-heap-size=512 --single-threaded-gc",
 )
 
 _PROBES: Final = ("/_stcore/health", "/_stcore/host-config", "/favicon.ico")
