@@ -327,13 +327,13 @@ def _factor_text(factor: float) -> str:
 
 
 _UNNAMED: Final = (
-    "How heavy is the workload?",
+    "Which network is trained?",
     "Choose a network, or enter parameters and tokens, or FLOPs. Then enter the samples of an "
     "epoch.",
 )
 _NAMED: Final = (
-    "How many samples has an epoch?",
-    "The size of the network is known. Enter the samples of an epoch, or the total tokens.",
+    "How much data is it trained on?",
+    "Enter the samples of an epoch, or the total tokens.",
 )
 
 
