@@ -1,4 +1,4 @@
-"""Start: what this is, three questions, jobs of today, recent results and saved views."""
+"""Start: what this is, three questions, example jobs, recent results and saved views."""
 
 from __future__ import annotations
 
