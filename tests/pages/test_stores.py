@@ -76,7 +76,7 @@ def test_without_any_run_the_page_says_so_and_looks_again_on_a_button(
 def test_without_any_run_a_page_shows_where_to_get_some(address: str) -> None:
     shown = show(address)
     assert not shown.warning
-    assert {"Add results", "Measure"} <= {link.label for link in shown.get("page_link")}
+    assert {"Add results", "Measure"} <= {link.proto.label for link in shown.get("page_link")}
 
 
 def test_without_any_run_the_results_page_says_so(alone: Path) -> None:
