@@ -37,7 +37,7 @@ def _footer() -> None:
     with st.sidebar:
         st.caption(
             f"**Epochwise** · {_several(len(shared.sets), 'result set')} · "
-            f"{_several(totals.runs, 'run')}{refused} · {newest}"
+            f"{_several(totals.runs, 'run')}{refused}  \n{newest}"
         )
 
 

@@ -52,8 +52,8 @@ def draw(link: Link) -> None:
             number(link, "months", "Months")
             number(link, "probability", "On time (%)")
             if find:
-                number(link, "purchases", "Purchases up to")
-                number(link, "rent_most", "Rented at once, of a kind")
+                number(link, "purchases", "Purchases at most")
+                number(link, "rent_most", "Rented at once, per type")
         texts = [*(f"own:{t}" for t in link.texts("owned", MOST_STOCKS)),
                  *link.texts("fleet", MOST_STOCKS)]  # fmt: skip
         _editor(link, texts, find=find)

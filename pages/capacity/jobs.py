@@ -173,7 +173,7 @@ def _problems(texts: Sequence[str]) -> set[str]:
         lines = [f"- {as_text(str(p))}" for p in problems[:MOST_PROBLEMS]]
         left = len(problems) - MOST_PROBLEMS
         lines += [Text("- and {left} more", left=left)] if left > 0 else []
-        st.warning("Rows that are left out:\n" + "\n".join(lines), icon=":material/edit:")
+        st.warning("Rows left out:\n" + "\n".join(lines), icon=":material/edit:")
     return {text for text, wrong in by_text.items() if wrong}
 
 

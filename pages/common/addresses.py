@@ -47,7 +47,7 @@ ADDRESSES: Final = {
             path=START,
             title="Start",
             icon="home",
-            help="Questions, jobs of today, recent results and saved views",
+            help="Questions, example jobs, recent results and saved views",
             section="",
         ),
         Address(

@@ -14,7 +14,8 @@ from streamlit.elements.lib.mutable_popover_container import PopoverContainer
 from streamlit.elements.lib.mutable_tab_container import TabContainer
 
 from pages.common import markup, saving
-from pages.common.link import Link, as_text
+from pages.common.addresses import ADDRESSES
+from pages.common.link import Link, as_text, page_link
 from planner.core import Text, sentence_case
 from planner.figures import (
     CONFIG,
@@ -300,14 +301,14 @@ def nothing(what: str, why: str, button: str, back: Callable[[], None], *, key: 
 
 
 def no_run(page: str) -> None:
-    """Draw the empty state of a page without runs."""
-    nothing(
-        "There is no run yet.",
-        "No result folder holds a good run.",
-        "Look again",
-        lambda: None,
-        key=f"{page}.again",
-    )
+    """Draw the empty state of a page without runs: the two ways to get some."""
+    with st.container(border=True):
+        heading("No runs yet.")
+        st.caption("Add results of other programs, or measure this machine.")
+        with st.container(horizontal=True, vertical_alignment="center"):
+            for address in (ADDRESSES["add-results"], ADDRESSES["measure"]):
+                page_link(page, address.script, address.title, address.symbol, {})
+            st.button("Look again", key=f"{page}.again", icon=":material/undo:")
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ def offered_targets(link: Link, values: Sequence[float], workload: str) -> dict[
         st.session_state.pop(place, None)
         for text in link.initial.get("target", [])[:1]:
             value, wrong = value_of(BY_NAME["target"], text)
-            if not wrong:
+            if not wrong and (value > 0.0 or min(values, default=1.0) <= 0.0):
                 short = f"{value:.6g}" if f"{value:.6g}" in values_by_text else text_of(value)
                 link.translate("target", lambda _, short=short: short)  # type: ignore[misc]
                 st.session_state[place] = workload, short

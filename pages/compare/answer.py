@@ -65,12 +65,12 @@ def _maker(reply: Reply, address: str, begins: datetime, *, by_use: bool = False
 
 
 _BASES: Final = {
-    "measured": "measured there",
-    "interpolated": "read between measurements there",
-    "extrapolated": "measured there and projected",
-    "similar workload": "scaled from similar workloads measured there",
-    "transferred from another GPU": "transferred from another GPU, unmeasured there",
-    "estimated from FLOPs": "estimated from FLOPs, unmeasured there",
+    "measured": "measured",
+    "interpolated": "interpolated between measurements",
+    "extrapolated": "measured and projected",
+    "similar workload": "scaled from similar workloads on the same machine",
+    "transferred from another GPU": "transferred from another GPU, not measured",
+    "estimated from FLOPs": "estimated from FLOPs, not measured",
     "published": "a published figure",
 }
 _LIKELY: Final = (
@@ -187,7 +187,7 @@ def _small_print(comparison: Comparison) -> None:
     if leader is not None and isinstance(leader.time, Estimate):
         words = basis_words(leader, comparison.question.goal)
         basis = (
-            Text("The time of the first is {bases}", bases=_BASES[words])
+            Text("The time of the first option is {bases}", bases=_BASES[words])
             if words in _BASES
             else f"Basis: {words}"
         )
@@ -255,7 +255,7 @@ def _why_alone(comparison: Comparison) -> str:
     likely = [r for r in comparison.answered if (r.in_time or 0.0) >= LIKELY_IN_TIME]
     if likely == [comparison.leader]:
         return "Only the first option is likely to meet your limits."
-    return "The first option is decided; no run is needed."
+    return "The ranking is clear. No further run is needed."
 
 
 def draw_next_run(reply: Reply, comparison: Comparison) -> None:
@@ -279,7 +279,7 @@ def draw_next_run(reply: Reply, comparison: Comparison) -> None:
         measurable = lambda: _lines([r for r in comparison.rows if _measurable(r)])[:MOST]  # noqa: E731
         lines = state.drawn(reply, "next runs", "", measurable)
         if lines:
-            st.markdown("A run of this workload narrows these estimates:")
+            st.markdown("A run of this workload on one of these narrows its estimate:")
             st.markdown("\n".join(f"- {line}" for line in lines))
         else:
             st.caption(_nothing_to_run(comparison))
@@ -320,20 +320,20 @@ def _factor(row: Row) -> float:
 
 def _factor_text(factor: float) -> str:
     return (
-        Text(" (within a factor of {factor} either way)", factor=plain(factor, 2))
+        Text(" (now within a factor of {factor})", factor=plain(factor, 2))
         if factor > _NARROW
         else ""
     )
 
 
 _UNNAMED: Final = (
-    "How heavy is the workload?",
+    "Which network is trained?",
     "Choose a network, or enter parameters and tokens, or FLOPs. Then enter the samples of an "
     "epoch.",
 )
 _NAMED: Final = (
-    "How many samples has an epoch?",
-    "The size of the network is known. Enter the samples of an epoch, or the total tokens.",
+    "How much data is it trained on?",
+    "Enter the samples of an epoch, or the total tokens.",
 )
 
 

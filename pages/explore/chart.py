@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -17,7 +17,7 @@ from pages.explore import doors, fields, state
 from planner import figures
 from planner.answers import explored, plain
 from planner.answers.parameters import MOST_CORNERS
-from planner.core import Text, csv_text
+from planner.core import Text, csv_text, rounded
 from planner.explore import CATEGORIES, LEAST, MOST, NOT_STATED, NUMBERS, Points, Question
 from planner.store import Store, queries
 
@@ -320,7 +320,7 @@ def _columns(runs: pa.Table, rows: Indices, points: Points, marked: Indices) -> 
         if text in CATEGORIES and text not in NUMBERS:
             columns[title] = part[text]
         else:
-            columns[title] = pa.array(values[marked])
+            columns[title] = _shown(values[marked])
     for name, title in _SHOWN.items():
         if name in (question.x, question.y) or title in columns:
             continue
@@ -329,8 +329,14 @@ def _columns(runs: pa.Table, rows: Indices, points: Points, marked: Indices) -> 
             continue
         if name == "peak_memory_bytes":
             values = pa.array([None if v is None else v / 1e9 for v in values.to_pylist()])
-        columns[title] = values
+        columns[title] = _shown(values) if pa.types.is_floating(values.type) else values
     return pa.table(columns)
+
+
+def _shown(values: Iterable[Any]) -> pa.Array:
+    """Return numbers with four significant digits; whole ones stay as they are."""
+    numbers = [v.as_py() if isinstance(v, pa.Scalar) else float(v) for v in values]
+    return pa.array([v if v is None or v.is_integer() else rounded(v, 4) for v in numbers])
 
 
 def _config() -> dict[str, Any]:

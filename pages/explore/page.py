@@ -64,6 +64,7 @@ def show() -> None:
 def _answered(link: Link, shared: Store, view: str) -> None:
     """Draw a view that asks about the runs."""
     if not len(state.runs_of(shared)):
+        link.keep(*_OWN[view])
         link.write()
         link.warn()
         widgets.no_run("explore")

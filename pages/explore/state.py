@@ -121,7 +121,8 @@ def _drawn(
         x=points.x,
         y=points.y,
         drawn=points.drawn,
-        hover=_hover(runs, points, answer),
+        hover=_hover(runs, points),
+        hover_axes=_hover_axes(points, question),
         hue=nowhere if points.colour is None else points.colour.codes,
         hues=hues,
         slots=_slots(hues, everything, of_systems=question.colour in SYSTEMS),
@@ -198,18 +199,23 @@ def _slots(names: Sequence[str], everything: Sequence[str], *, of_systems: bool)
     return tuple(places)
 
 
-def _hover(runs: pa.Table, points: Points, answer: ExploreAnswer) -> dict[int, str]:
+def _hover_axes(points: Points, question: Question) -> dict[str, str]:
+    """Return the names of the axes whose numbers are facts of a run, by axis."""
+    names = {"y": _name(question.y, points.y_title)}
+    if not is_grouped(question) and question.x != "global_batch_size":
+        names = {"x": _name(question.x, points.x_title)} | names
+    return names
+
+
+def _hover(runs: pa.Table, points: Points) -> dict[int, str]:
     """Return the facts of each drawn run, as lines of HTML."""
-    question, rows = answer.question, points.rows[points.drawn]
+    rows = points.rows[points.drawn]
     systems, workloads, suspects, standings, batches, dates = (
         runs[name].take(rows).to_pylist()
         for name in ("system", "workload", "suspect", "standing", "global_batch_size",
                      "published_on")
     )  # fmt: skip
-    shown = [(_name(question.y, points.y_title), points.y)]
-    if not is_grouped(question) and question.x != "global_batch_size":
-        shown.insert(0, (_name(question.x, points.x_title), points.x))
-    shown += [(escape(m.axis), m.shown) for m in (points.shade, points.size) if m is not None]
+    shown = [(escape(m.axis), m.shown) for m in (points.shade, points.size) if m is not None]
     lines = {}
     for i, place in enumerate(points.drawn.tolist()):
         batch = "" if batches[i] is None else f" · batch {batches[i]:,}"

@@ -51,8 +51,8 @@ def line(result: HowLong) -> str:
         return ""
     return plural(
         rest,
-        "Decidedly faster than the other option.",
-        "Decidedly faster than the other {count} options.",
+        "Clearly faster than the other option.",
+        "Clearly faster than the other {count} options.",
     )
 
 

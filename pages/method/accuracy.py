@@ -263,7 +263,7 @@ def _caption(chosen: Chosen) -> str:
 
 def _table(accuracy: Accuracy, chosen: Chosen) -> None:
     with st.container(border=True):
-        widgets.heading("The figures")
+        widgets.heading("Errors of every method")
         several = len({r.data_set for r in chosen.rows}) > 1
         widgets.table(
             [_cells(row, accuracy, several=several) for row in chosen.rows],
@@ -310,7 +310,7 @@ def _cells(row: Row, accuracy: Accuracy, *, several: bool) -> dict[str, str | fl
         "Points": row.points,
         "Curves": row.curves,
         "Answered (%)": _number(row.answered),
-        "Asked": row.asked,
+        "Questions": row.asked,
         **_seconds(row, accuracy),
         **data_set,
     }  # fmt: skip
@@ -483,8 +483,8 @@ def _rounded(value: float | None) -> float | None:
 def _tasks(tasks: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     return [
         {
-            "Asked about": title,
-            "Asked": tasks[task]["asked"],
+            "Question": title,
+            "Questions": tasks[task]["asked"],
             "Answered": tasks[task]["answered"],
             "Median error (%)": _rounded(tasks[task]["median"]),
             "Mean error (%)": _rounded(tasks[task]["mean"]),
@@ -545,7 +545,7 @@ def published_sentence() -> str:
 def _misses(worst: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
     return [
         {
-            "Asked about": TITLES.get(task, task),
+            "Question": TITLES.get(task, task),
             "What": miss["name"],
             "Source": miss["source"],
             "Estimated over published": miss["ratio"],

@@ -122,7 +122,11 @@ def _report(address: str, back_test: Accuracy, chosen: Chosen) -> handout.Make:
                 sentence=back_test.sentences[0],
                 notes=back_test.sentences[1:],
                 charts=charts,
-                tables=[Table(title="The figures", rows=headed(figures_of.records(chosen.rows)))],
+                tables=[
+                    Table(
+                        title="Errors of every method", rows=headed(figures_of.records(chosen.rows))
+                    )
+                ],
                 sources=[
                     {"Data set": p.title, "Origin": p.origin, "Licence": p.licence}
                     for p in PUBLIC_DATA

@@ -1,1 +1,1 @@
-"""Start: three questions, jobs of today with their answers, recent results and saved views."""
+"""Start: three questions, example jobs with their answers, recent results and saved views."""

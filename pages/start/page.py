@@ -1,4 +1,4 @@
-"""Start: what this is, three questions, jobs of today, recent results and saved views."""
+"""Start: what this is, three questions, example jobs, recent results and saved views."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def _doors(shared: Store) -> None:
 
 
 def _jobs(shared: Store) -> None:
-    widgets.heading("Jobs of today")
-    st.caption("Today's prices; ranges are 90\u00a0% intervals.")
+    widgets.heading("Example jobs")
+    st.caption("Prices of the catalogue; ranges are 90\u00a0% intervals.")
     with st.grid(2, min_column_width=_TILE, gap="medium"):
         for preset in PRESETS:
             with st.container(border=True, height="stretch"):

@@ -1,4 +1,4 @@
-"""Jobs of today: questions that many ask, each with the product's own current answer."""
+"""Example jobs: questions that many ask, each with the product's own current answer."""
 
 from __future__ import annotations
 

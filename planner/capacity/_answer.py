@@ -152,12 +152,14 @@ def plan(
     course = course_of(simulated, result.spent, keeps=result.keeps)
     lines = [line_of("This fleet", "fleet", course, "" if result.keeps else _LATE)]
     against = None
-    if any(m.term not in STANDING for m in case.machines):
+    only_rents = result.keeps and not result.standing
+    rents_best = only_rents and fleet.find  # the fleet is the cheapest that only rents
+    if not rents_best and any(m.term not in STANDING for m in case.machines):
         fast.say("Comparing with renting only", 0.7)
         rent = alternative(case, fleet, horizon, ("on demand", "spot"), fast)
         rent_course = rough_course(case, rent)
         lines.append(line_of("Rent only", "rent only", rent_course, "" if rent.keeps else _LATE))
-        against = rent_course if rent.keeps else None
+        against = rent_course if rent.keeps and not only_rents else None
     if any(m.term == "bought" for m in case.machines):
         fast.say("Comparing with buying only", 0.8)
         buy = alternative(case, fleet, horizon, frozenset[Term]({"bought"}), fast)
@@ -165,7 +167,6 @@ def plan(
             buy_course = rough_course(case, buy)
             lines.append(line_of("Buy only", "buy only", buy_course, _problem(case, fleet, buy)))
     fast.say("Looking for what breaks first", 0.9)
-    only_rents = result.keeps and not result.standing
     model = model_of(simulated, _paid_hours(simulated, result.spent))
     by_machine = _hours_by_kind(simulated, result.spent)
     use = result.spent.utilisation
@@ -177,7 +178,7 @@ def plan(
         fleet=_fleet_words(result),
         late="" if result.keeps else _late_sentence(result),
         tiles=_tiles(result),
-        chips=_chips(course, None if only_rents else against),
+        chips=_chips(course, against),
         jobs=_jobs(result),
         stocks=_stocks(result),
         months=_months(result),
@@ -186,7 +187,7 @@ def plan(
         if case.jobs
         else None,
         rent_or_buy=by_use(case.machines, by_machine, use, display),
-        costs=compared_lines(course, lines, against, display),
+        costs=compared_lines(course, lines, against, display, only_rents=only_rents),
         side_by_side=side_by_side(
             case.machines, horizon, USUAL_USE if share is None else share, display
         ),

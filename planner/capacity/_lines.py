@@ -146,11 +146,15 @@ def crossing(first: Floats, other: Floats) -> Estimate | Refusal:
 
 
 def compared_lines(
-    fleet: Course, lines: Sequence[CostLine], rent: Course | None, display: Display = DOLLARS
-) -> CostLines:
+    fleet: Course, lines: Sequence[CostLine], rent: Course | None, display: Display = DOLLARS,
+    *, only_rents: bool = False,
+) -> CostLines:  # fmt: skip
     """Return the lines of the fleet and its alternatives, with the break-even against renting."""
-    nothing = Refusal(reason="No fleet of rented machines keeps the deadlines.",
+    nothing = Refusal(reason="No fleet of rented machines meets the deadlines.",
                       measure_next="Allow more rented machines.")  # fmt: skip
+    if only_rents:  # no purchase to pay off
+        nothing = Refusal(reason="The fleet rents all its machines.",
+                          measure_next="Compare with the line of buying only.")  # fmt: skip
     if rent is None:
         return CostLines(title="Cost over the plan", lines=tuple(lines), break_even=nothing,
                          sentence=nothing.reason)  # fmt: skip

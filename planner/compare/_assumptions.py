@@ -135,7 +135,7 @@ ASSUMPTION_TEXTS: Final[Mapping[str, AssumptionText]] = MappingProxyType(
             why="a server around the cards; a workstation slot costs less",
         ),
         "life_years": AssumptionText(
-            words="Years until it is replaced",
+            words="Life of a bought machine",
             unit="years",
             least=0.25,
             most=20.0,

@@ -147,7 +147,7 @@ def _work_with(row: Row, drawn: Mapping[str, Floats], ends: Ends) -> Floats:
 _NAMES: Final[Mapping[str, str]] = {
     "price_per_hour": "Rental price",
     "price_usd": "Purchase price",
-    "life_years": "Years until it is replaced",
+    "life_years": "Life of a bought machine",
     "tariff_usd_per_kwh": "Price of electricity",
     "upkeep_usd_per_year": "Staff, space, repair",
 }

@@ -187,7 +187,7 @@ def _decided(comparison: Comparison) -> str:
     what = "cheaper" if comparison.question.limits.order == "cost" else "faster"
     return plural(
         others,
-        "Decidedly {what} than the other option.",
-        "Decidedly {what} than the other {count} options.",
+        "Clearly {what} than the other option.",
+        "Clearly {what} than the other {count} options.",
         what=what,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -206,6 +207,8 @@ def parsed(parameter: Parameter, text: str) -> tuple[Any, str]:
             text=len(text),
             longest=parameter.longest,
         )
+    if parameter.kind in ("whole", "number", "date"):
+        text = unicodedata.normalize("NFKC", text)  # full-width digits
     return _READERS[parameter.kind](parameter, text)
 
 
@@ -277,9 +280,10 @@ def _number(parameter: Parameter, text: str) -> tuple[Any, str]:
 def number_of(text: str) -> float:
     """Return the number of a text, with or without a letter for thousands; NaN of anything else.
 
-    It reads 7B, 7 billion, 100M, 1.5T, 25 G, 2k, 1e9, 7000000000 and 7,000,000,000, in any case.
+    It reads 7B, 7 billion, 100M, 1.5T, 25 G, 2k, 1e9, 7000000000 and 7,000,000,000, in any case
+    and with full-width digits.
     """
-    text = text.strip()
+    text = unicodedata.normalize("NFKC", text).strip()
     if _GROUPED.fullmatch(text):
         text = text.replace(",", "").replace("_", "")
     short = _SHORT.fullmatch(text)

@@ -47,14 +47,16 @@ def table_text(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], o
 def chart_text(chart: ChartSpec, title: str) -> Markup:
     """Return the points of a chart as a table out of sight, at most `MOST_POINTS` a series."""
     series = _series(chart["data"])
+    titles = [_axis(chart["layout"], name) for name in ("xaxis", "yaxis")]
+    read = [n for n, title in enumerate(titles) if title] or [0, 1]  # others only place a mark
     rows = [
-        [name, _value(x, x_bar), _value(y, y_bar)]
+        [name, *(_value(*((x, x_bar), (y, y_bar))[n]) for n in read)]
         for name, points in islice(series.items(), MOST_SERIES)
         for x, y, x_bar, y_bar in _some(points)
     ]
     left = len(series) - MOST_SERIES
     more = Text(" {left:,} more series are in the chart.", left=left) if left > 0 else ""
-    head = ["Series", *(_axis(chart["layout"], name) for name in ("xaxis", "yaxis"))]
+    head = ["Series", *(titles[n] or ("across", "up")[n] for n in read)]
     return _hidden(
         Text("{ended} Points of the chart as text.{more}", ended=_ended(title), more=more),
         head,
@@ -132,7 +134,7 @@ def _missing(value: object) -> bool:
 def _axis(layout: dict[str, Any], name: str) -> str:
     title = layout.get(name, {}).get("title") or ""
     text = title.get("text", "") if isinstance(title, dict) else title
-    return _words(str(text)) or {"xaxis": "across", "yaxis": "up"}[name]
+    return _words(str(text))
 
 
 def _words(text: str) -> str:

@@ -66,14 +66,15 @@ class Cloud:
     `hue`, `symbol` and `panel` are places in `hues`, `symbols` and `panels`, -1 for none. `slots`
     are the colours of `hues`. `shade` colours by a number instead, on a scale named `shade_title`.
     `size` is a number shown as area. `drawn` are the places of the points with a marker, `hover`
-    has the facts of each of them as HTML. Colours in `hidden` are only in the legend. `without` is
-    the name of points without a colour.
+    has the facts of each of them as HTML, `hover_axes` the names of axes shown there, by axis.
+    Colours in `hidden` are only in the legend. `without` is the name of points without a colour.
     """
 
     x: Floats
     y: Floats
     drawn: Indices
     hover: Mapping[int, str]
+    hover_axes: Mapping[str, str]
     hue: Indices
     hues: tuple[str, ...]
     slots: tuple[int, ...]
@@ -231,11 +232,12 @@ def _shaded(drawing: Drawing, cloud: Cloud, part: Indices, at: _Place, *, lines:
 
 def _looks(cloud: Cloud, part: Indices) -> dict[str, Any]:
     """Return the place of each point, its hover text and what is marked."""
+    numbers = "".join(f"<br>{name}: %{{{a}:,.4~r}}" for a, name in cloud.hover_axes.items())
     looks: dict[str, Any] = {
         "type": "scatter",
         "customdata": part,
         "text": np.array([cloud.hover[i] for i in part]),
-        "hovertemplate": "%{text}<extra></extra>",
+        "hovertemplate": f"%{{text}}{numbers}<extra></extra>",
         "unselected": {"marker": {"opacity": 0.25}},
     }
     if cloud.marked.any():

@@ -285,7 +285,7 @@ def _regime(
     drawing.note(
         beyond, x=float(np.log10(right if at_end else left)), y=1, yref="paper", yanchor="top",
         xanchor="right" if at_end else "left", xshift=-4 if at_end else 4,
-        yshift=0 if width > _NAMED else -_ROW,
+        yshift=-_ROW if name == _NAMES[1] else 0,  # narrow shades are side by side
     )  # fmt: skip
 
 

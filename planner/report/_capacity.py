@@ -268,7 +268,7 @@ def waiting(answer: CapacityAnswer, theme: Theme) -> ChartSpec:
         figures.WaitRow(
             label=w.job, edges_s=np.array(w.edges_s), shares=np.array(w.shares),
             at_once=w.at_once, median_s=w.median_s, allowed_s=w.allowed_s,
-            late="" if w.late is None else percent(w.late, 1),
+            late="" if w.late is None else f"{figures.share_text(w.late)} %",
         )
         for w in answer.waiting
     ]  # fmt: skip

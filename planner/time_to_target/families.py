@@ -147,13 +147,13 @@ def family_sentences(of: Families) -> list[str]:
         _first(
             sorted(critical, key=lambda x: -_number(x[1])),
             Text("scales to the largest batch {where}: Bcrit is", where=where),
-            Text("are tied for the largest critical batch size {where}:", where=where),
+            Text("are tied for the largest critical batch size {where}.", where=where),
             size,
         ),
         _first(
             sorted(least, key=lambda x: _number(x[1])),
             "needs the fewest steps at large batches: Smin is",
-            "are tied for the fewest steps at large batches:",
+            "are tied for the fewest steps at large batches.",
             count,
         ),
     ]
@@ -199,7 +199,7 @@ def _first(
         comma = "; " if any(", " in each for each in before) else ", "
         names = f"{comma.join(before)} and {last}"
     return Text(
-        "{names} {tied} their intervals overlap, led by {name} with {written}.",
+        "{names} {tied} Their intervals overlap: {name} leads with {written}.",
         names=names,
         tied=tied,
         name=name,

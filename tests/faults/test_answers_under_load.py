@@ -54,7 +54,7 @@ _VOLATILE: Final = re.compile(
     r"[0-9]{2}\\?:\u2060?[0-9]{2}|20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}"
 )
 """What differs between sessions: names of elements and of files to download, and the clock."""
-_COUNTED: Final = re.compile(r"[0-9] runs · last recorded|^stub \([0-9,]+ runs?\)")
+_COUNTED: Final = re.compile(r"[0-9] runs\s+last recorded|^stub \([0-9,]+ runs?\)")
 """What counts the writer's runs, as it should: the line below the menu, and its workload."""
 
 

@@ -52,20 +52,31 @@ def step(batch: int, step_s: float, **changes: Any) -> dict[str, Any]:  # noqa: 
 
 @pytest.mark.parametrize(
     ("address", "again"),
-    [("how-long", "how-long.again"), ("throughput", "throughput.again")],
+    [
+        ("how-long", "how-long.again"),
+        ("throughput", "throughput.again"),
+    ],
 )
 def test_without_any_run_the_page_says_so_and_looks_again_on_a_button(
     alone: Path, address: str, again: str
 ) -> None:
     shown = show(address)
-    assert "There is no run yet." in texts(shown)
+    assert "No runs yet." in texts(shown)
     assert not shown.get("plotly_chart")
     a_set(
         alone, [timed(), timed(global_batch_size=128, steps_per_epoch=50, later_epoch_mean_s=8.0)]
     )
     shown.button(key=again).click().run()
-    assert "There is no run yet." not in texts(sound(shown))
+    assert "No runs yet." not in texts(sound(shown))
     assert shown.get("plotly_chart")
+
+
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize("address", ["how-long", "throughput", "explore"])
+def test_without_any_run_a_page_shows_where_to_get_some(address: str) -> None:
+    shown = show(address)
+    assert not shown.warning
+    assert {"Add results", "Measure"} <= {link.proto.label for link in shown.get("page_link")}
 
 
 def test_without_any_run_the_results_page_says_so(alone: Path) -> None:

@@ -111,3 +111,15 @@ def test_categories_are_read_by_name_and_many_series_are_counted() -> None:
     assert read.rows[1] == ["0", "1 x 1", "1"]
     assert len(read.rows) == 1 + MOST_SERIES
     assert read.caption.endswith("3 more series are in the chart.")
+
+
+def test_an_axis_that_only_places_a_mark_is_not_read() -> None:
+    drawing = Drawing(LIGHT_THEME)
+    drawing.x["title"] = "extra cost (USD)"
+    drawing.line(np.array([1.0, 2.0]), np.array([7.0, 7.0]), name="Rental price")
+    read = _Read(chart_text(drawing.figure(), "What matters most"))
+    assert read.rows == [
+        ["Series", "extra cost (USD)"],
+        ["Rental price", "1"],
+        ["Rental price", "2"],
+    ]

@@ -95,10 +95,10 @@ def test_the_three_regimes_are_shaded_from_border_to_border_each_darker() -> Non
     assert shades == [rgba(LIGHT_THEME.quiet, strength) for strength in (0.03, 0.08, 0.13)]
 
 
-def test_all_three_regimes_are_named_narrow_ones_in_a_row_below() -> None:
+def test_all_three_regimes_are_named_the_middle_one_in_a_row_below() -> None:
     names = regime_names(BORDERS)
     assert {n: a.yshift for n, a in names.items()} == {
-        "perfect": -16, "diminishing": 0, "maximal": -16,
+        "perfect": 0, "diminishing": -16, "maximal": 0,
     }  # fmt: skip
     assert (names["maximal"].xanchor, names["perfect"].xanchor) == ("right", "left")
 

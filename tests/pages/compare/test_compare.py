@@ -191,7 +191,7 @@ def test_what_to_measure_is_listed_once_with_the_uncertainty_either_way(store: S
     assert isinstance(row.time, Estimate)
     either_way = math.sqrt(float(row.time.high) / float(row.time.low))
     (line,) = answer._lines([row, row])
-    assert line.replace("\\", "").endswith(f"(within a factor of {either_way:.2g} either way)")
+    assert line.replace("\\", "").endswith(f"(now within a factor of {either_way:.2g})")
     assert answer._factor_text(1.01) == ""
 
 

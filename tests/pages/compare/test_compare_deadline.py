@@ -102,7 +102,7 @@ def test_the_first_is_called_decided_only_where_it_is_better_and_not_merely_in_t
     assert "Only the first option is likely to meet your limits." in alone
     dear = ["own-tpu-v2-8", "rent-google-cloud-us-central1-tpu-v2-8-on-demand"]
     better = texts(sound(show("compare", workload=WORKLOAD, options=dear)))
-    assert "The first option is decided; no run is needed." in better
+    assert "The ranking is clear. No further run is needed." in better
 
 
 def test_a_date_of_another_year_is_shown_with_its_year() -> None:

@@ -227,7 +227,7 @@ def test_a_network_without_tokens_is_filled_in_with_samples_and_back_again(netwo
     shown.selectbox(key="compare.network").set_value(network)
     sound(shown.run())
     samples, optimizer = FILLED[network]
-    assert "How heavy is the workload?" not in texts(shown)
+    assert "Which network is trained?" not in texts(shown)
     assert not shown.warning
     assert shown.text_input(key="compare.samples").value == samples
     assert shown.text_input(key="compare.total_tokens").value == ""

@@ -20,7 +20,7 @@ def test_published_whole_jobs_stand_beside_our_estimate() -> None:
         jobs["Published (device-hours)"] <= jobs["High"]
     )
     assert list(jobs["Inside"]) == ["yes" if one else "no" for one in inside]
-    assert "language models, described" in set(tasks["Asked about"])
+    assert "language models, described" in set(tasks["Question"])
     assert {"language models, row out", "language models, source out"} <= set(unseen["Hidden"])
     assert len(worst) > 20
 

@@ -288,9 +288,12 @@ def test_what_is_chosen_is_written_into_the_address() -> None:
     assert shown.query_params["times"] == STAND_IN
 
 
-def test_a_target_that_is_not_offered_is_reported_and_the_usual_one_shown(store: Store) -> None:
-    shown = show(PAGE, target="much")
-    assert "target: “much” is no longer an option." in texts(shown)
+@pytest.mark.parametrize("target", ["much", "-1"])
+def test_a_target_that_is_not_offered_is_reported_and_the_usual_one_shown(
+    store: Store, target: str
+) -> None:
+    shown = show(PAGE, target=target)
+    assert f"target: “{target}” is no longer an option." in texts(shown)
     assert _told(store, TARGET)[0] in texts(shown)
 
 

@@ -334,3 +334,13 @@ def test_a_demand_beyond_every_fleet_says_so() -> None:
     assert answer.sentence.startswith(f"{answer.fleet}. Strict is late in ")
     entered = plan(case(hopeless), Fleet(find=False), Horizon())
     assert entered.fleet == "No machine"
+
+
+def test_a_found_fleet_that_only_rents_has_nothing_to_pay_off() -> None:
+    few = replace(FLEXIBLE, runs_a_month=2.0)
+    answer = plan(case(few, machines=(RENTED, BOUGHT)), Fleet(), Horizon(months=12))
+    assert [s.machine for s in answer.stocks] == [RENTED]
+    assert answer.costs is not None
+    assert [line.kind for line in answer.costs.lines] == ["fleet", "buy only"]
+    assert isinstance(answer.costs.break_even, Refusal)
+    assert answer.costs.sentence == "The fleet rents all its machines."

@@ -148,10 +148,16 @@ def test_what_is_missing_is_reported_with_what_is_like_it() -> None:
     ("text", "value"),
     [("7B", 7e9), ("1.5T", 1.5e12), ("100 M", 1e8), ("2k", 2000.0), ("25G", 25e9), ("3p", 3e15),
      ("12", 12.0), (".5M", 5e5), ("8.03B", 8.03e9), ("7 billion", 7e9), ("1.5 Trillion", 1.5e12),
-     ("100million", 1e8), ("3 thousand", 3000.0), ("1_000_000", 1e6), ("7,000,000", 7e6)],
+     ("100million", 1e8), ("3 thousand", 3000.0), ("1_000_000", 1e6), ("7,000,000", 7e6),
+     ("\uff12\uff10\uff10\uff2d", 2e8)],
 )  # fmt: skip
 def test_a_letter_behind_a_number_multiplies_it(text: str, value: float) -> None:
     assert number_of(text) == value
+
+
+def test_full_width_digits_are_digits() -> None:
+    epochs = (Parameter(name="epochs", words="", kind="whole", least=1, most=100),)
+    assert read(epochs, {"epochs": ["\uff12\uff10"]}).values["epochs"] == 20
 
 
 def test_a_share_in_per_cent_may_end_in_its_sign() -> None:

@@ -64,7 +64,7 @@ def test_networks_of_one_law_are_tied() -> None:
     again = _network("again", smin=200.0, bcrit=256.0)
     first, second = family_sentences(_families(WIDE, again))
     assert first.startswith("wide and again are tied for the largest critical batch size")
-    assert "are tied for the fewest steps at large batches: their intervals overlap" in second
+    assert "are tied for the fewest steps at large batches. Their intervals overlap" in second
 
 
 def test_of_three_networks_only_those_whose_intervals_overlap_are_tied() -> None:
