@@ -21,7 +21,7 @@ from planner.capacity import (
 from planner.core import Estimate, Record, Refusal, Text, percent, plain
 from planner.cost import Display, shown
 from planner.figures import ChartSpec, Tile
-from planner.figures.frame import LIGHT, LIGHT_THEME, Theme
+from planner.figures.frame import LIGHT_THEME, Theme
 from planner.report._answer import AnswerReport, Chart, Table, answer_page
 from planner.report._page import NO_LETTERHEAD, Letterhead
 
@@ -198,10 +198,22 @@ def costs(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec:
 def side_by_side(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec:
     """Return money spent over the years on one machine of each kind."""
     lines = _few(answer.side_by_side)
+    slots = colours(answer, [x.name for x in lines])
     return figures.money_lines(
-        [_line(x, n % len(LIGHT), display) for n, x in enumerate(lines)], display.currency, theme,
+        [_line(x, slots[x.name], display) for x in lines], display.currency, theme,
         _month(answer.side_by_side),
     )  # fmt: skip
+
+
+def colours(answer: CapacityAnswer, labels: Sequence[str]) -> dict[str, int]:
+    """Return the colour slot of each machine by its label: its accelerator's hue, as elsewhere."""
+    curves = () if answer.rent_or_buy is None else answer.rent_or_buy.curves
+    every = [
+        *(label for month in answer.months for label in month.busy),
+        *(line.name for line in _few(answer.side_by_side)),
+        *(curve.machine for curve in curves),
+    ]
+    return figures.option_slots([(label, label) for label in labels], every)
 
 
 def _few(lines: CostLines | None) -> Sequence[CostLine]:
@@ -241,10 +253,11 @@ def months(answer: CapacityAnswer, theme: Theme) -> ChartSpec:
     labels = list(dict.fromkeys(label for m in answer.months for label in m.busy))
     by_label = {s.machine.label: s.machine for s in answer.stocks}
     labels.sort(key=lambda label: _place(by_label.get(label)))
+    slots = colours(answer, labels)
     parts = [
         (_named(label, by_label.get(label)),
-         np.array([m.busy.get(label, 0.0) for m in answer.months]), n % len(LIGHT))
-        for n, label in enumerate(labels)
+         np.array([m.busy.get(label, 0.0) for m in answer.months]), slots[label])
+        for label in labels
         if any(m.busy.get(label, 0.0) > 0.0 for m in answer.months)
     ]  # fmt: skip
     standing = sum(s.count for s in answer.stocks if s.machine.term in STANDING)
@@ -284,10 +297,12 @@ def by_use(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec:
     where = None
     if isinstance(even, Estimate):
         where = (float(even.value), float(even.low), float(even.high))
+    curves = of.curves[:MOST_LINES]
+    slots = colours(answer, [c.machine for c in curves])
     lines = [
-        figures.HourLine(label=c.machine, short=short(c.machine), slot=n % len(LIGHT),
+        figures.HourLine(label=c.machine, short=short(c.machine), slot=slots[c.machine],
                          value=np.array(c.usd_per_hour) * shown(1.0, display))
-        for n, c in enumerate(of.curves[:MOST_LINES])
+        for c in curves
     ]  # fmt: skip
     return figures.cost_by_use(np.array(of.utilisation), lines, display.currency, theme, now=of.now,
                                break_even=where)  # fmt: skip
