@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import pytest
@@ -10,7 +11,7 @@ from pages.explore import state
 from pages.explore.page import VIEWS
 from planner.answers import facet_names
 from planner.core import slug as slug_of
-from planner.store import Store
+from planner.store import Store, queries
 from tests.pages.conftest import show, texts
 
 
@@ -109,6 +110,14 @@ def test_pairs_side_by_side_have_facts_pictures_and_provenance(store: Store, cou
     provenance = shown.dataframe[-1].value
     [ids] = [row for row in provenance.to_dict("records") if row["Fact"] == "Run"]
     assert len({value for name, value in ids.items() if " · " in str(name)}) == count
+
+
+def test_pictures_side_by_side_name_what_no_run_states(store: Store) -> None:
+    ids = (str(run) for run in state.runs_of(store)["run_id"].to_pylist())
+    timed = (run for run in ids if queries.nested(store, run, "epochs"))
+    shown = show("explore", view="side", run=list(itertools.islice(timed, 2)))
+    assert len(shown.get("plotly_chart")) == 1
+    assert "None of these runs has single step times stored." in texts(shown)
 
 
 def test_a_seventh_pair_is_named_as_too_many(store: Store) -> None:
