@@ -16,6 +16,7 @@ from planner.capacity import (
     CostLines,
     FirstAnswer,
     Machine,
+    RentOrBuyByUse,
     Term,
 )
 from planner.core import Estimate, Record, Refusal, Text, percent, plain
@@ -79,6 +80,37 @@ def line_rows(lines: CostLines, display: Display) -> list[Record]:
             "Limit": line.problem or None,
         }
         for line in lines.lines
+    ]
+
+
+def course_rows(lines: CostLines, display: Display) -> list[Record]:
+    """Return money spent until each month, a column for each line."""
+    months = lines.lines[0].months if lines.lines else ()
+    return [
+        {
+            "Month": int(month),
+            **{
+                f"{line.name} ({display.currency})": _ends(
+                    line.usd[n], line.low[n], line.high[n], display
+                )
+                for line in lines.lines
+            },
+        }
+        for n, month in enumerate(months)
+    ]
+
+
+def use_rows(of: RentOrBuyByUse, display: Display) -> list[Record]:
+    """Return the cost of an hour of work at each utilisation, a column for each machine."""
+    return [
+        {
+            "Utilisation": percent(share),
+            **{
+                f"{curve.machine} ({display.currency}/h)": _money(curve.usd_per_hour[n], display)
+                for curve in of.curves[:MOST_LINES]
+            },
+        }
+        for n, share in enumerate(of.utilisation)
     ]
 
 
@@ -308,11 +340,19 @@ def by_use(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec:
                                break_even=where)  # fmt: skip
 
 
+def moves(answer: CapacityAnswer, display: Display) -> list[figures.Bar]:
+    """Return the cost of a month with each input at its low and its high end."""
+    factor = shown(1.0, display)
+    return [
+        figures.Bar(label=i.name, low=i.low * factor, high=i.high * factor)
+        for i in answer.sensitivity
+    ]
+
+
 def matters(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec:
     """Return how far each input moves the cost of a month."""
     factor = shown(1.0, display)
-    bars = [figures.Bar(label=i.name, low=i.low * factor, high=i.high * factor)
-            for i in answer.sensitivity]  # fmt: skip
+    bars = moves(answer, display)
     least = answer.sensitivity[-1] if answer.sensitivity else None
     base = 0.0 if least is None else 0.5 * (least.low + least.high) * factor
     return figures.tornado(

@@ -7,6 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.capacity.fleet import edited_lines
 from pages.capacity.jobs import edited_rows
+from pages.common.widgets import CHART_OR_TABLE
 from planner import figures
 from planner.answers.capacity_jobs import line_of, line_text
 from planner.figures.frame import HUES, LIGHT_THEME
@@ -60,6 +61,22 @@ def test_every_view_of_the_cost_is_drawn(chart: str) -> None:
     shown = show("capacity", **{**ENTERED, "fleet": fleet}, chart=chart)
     assert not shown.warning
     assert len(shown.get("plotly_chart")) == 3
+
+
+@pytest.mark.parametrize(
+    ("chart", "key", "head"),
+    [("plan", "costs", "Month"), ("use", "use", "Utilisation"), ("matters", "matters", "Input")],
+)
+def test_every_chart_of_the_cost_is_also_a_table(chart: str, key: str, head: str) -> None:
+    fleet = ["1 x buy|h100-sxm|8|260000 total", "3 x rent|h100-sxm|8|20"]
+    shown = show("capacity", **{**ENTERED, "fleet": fleet}, chart=chart)
+    shown.session_state[f"capacity.{key}-tabs"] = CHART_OR_TABLE["table"]
+    sound(shown.run())
+    assert len(shown.get("plotly_chart")) == 2
+    [table] = [t.value for t in shown.dataframe if t.value.columns[0] == head]
+    assert len(table) > 1
+    assert len(table.columns) > 1
+    assert table.notna().all(axis=None)
 
 
 @pytest.mark.parametrize("chart", ["machine", "use"])
