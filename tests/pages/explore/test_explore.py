@@ -8,6 +8,7 @@ import re
 import pytest
 
 from pages.explore import state
+from pages.explore.chart import MOST_CARDS
 from pages.explore.page import VIEWS
 from planner.answers import facet_names
 from planner.core import slug as slug_of
@@ -37,6 +38,16 @@ def test_a_marked_area_of_the_link_lists_its_runs() -> None:
     assert "runs on the chart" in texts(everything)
     marked = show("explore", x="global_batch_size", y="samples_per_s", brush="0,0,100,1e9")
     assert "runs marked" in texts(marked)
+
+
+def test_on_a_telephone_listed_runs_are_cards_that_open_them(store: Store) -> None:
+    shown = show("explore", x="global_batch_size", y="samples_per_s")
+    bodies = [str(h.proto.body) for h in shown.get("html")]
+    [cards] = [body for body in bodies if "epochwise-cards" in body]
+    listed = re.findall(r'href="results\?run=([0-9a-f]{32})"', cards)
+    assert 1 < len(listed) <= MOST_CARDS
+    assert {*listed} <= {*state.runs_of(store)["run_id"].to_pylist()}
+    assert "Batch size" in cards
 
 
 def test_a_preset_without_values_says_so() -> None:
