@@ -50,7 +50,7 @@ def draw(link: Link, of: Reply) -> None:
             st.markdown(f":orange[:material/trending_up:] {widgets.answer_text(_breaks(answer))}")
         with widgets.actions():
             widgets.share(link, sentence(answer), "content")
-            handout.draw("capacity", _maker(link.url(), of), _files(of))
+            handout.draw("capacity", _maker(link, of), _files(of))
     _money(link, of)
     _months(link, of)
     _waiting(of)
@@ -59,12 +59,13 @@ def draw(link: Link, of: Reply) -> None:
     _origin(answer)
 
 
-def _maker(address: str, of: Reply) -> handout.Make:
+def _maker(link: Link, of: Reply) -> handout.Make:
     """Return a function that makes the report at the click, when no page is being drawn."""
+    address, chart = link.url(), str(link.held("chart"))
 
     def make(letterhead: Letterhead, made: str) -> str:
         return capacity_page(of.answer, of.question.display, link=address, made=made,
-                             letterhead=letterhead)  # fmt: skip
+                             chart=chart, letterhead=letterhead)  # fmt: skip
 
     return make
 

@@ -364,8 +364,29 @@ def matters(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec
     )
 
 
+def _views(answer: CapacityAnswer, display: Display) -> dict[str, Chart]:
+    """Return the charts of cost by their name on the page, as far as the answer has them."""
+    sentence = "" if answer.costs is None else answer.costs.sentence
+    views = {
+        "plan": Chart(title="Cost over the plan", spec=costs(answer, display, LIGHT_THEME),
+                      alt=sentence, caption=sentence)
+    }  # fmt: skip
+    if (lines := answer.side_by_side) is not None:
+        views["machine"] = Chart(title=lines.title, alt=lines.sentence, caption=lines.sentence,
+                                 spec=side_by_side(answer, display, LIGHT_THEME))  # fmt: skip
+    if (curves := answer.rent_or_buy) is not None:
+        views["use"] = Chart(title="Rent or buy by utilisation", alt=curves.sentence,
+                             caption=curves.sentence,
+                             spec=by_use(answer, display, LIGHT_THEME))  # fmt: skip
+    if answer.sensitivity:
+        views["matters"] = Chart(title="What matters most",
+                                 alt="How far each input moves the cost of a month",
+                                 spec=matters(answer, display, LIGHT_THEME))  # fmt: skip
+    return views
+
+
 def capacity_page(
-    answer: CapacityAnswer, display: Display, *, link: str, made: str,
+    answer: CapacityAnswer, display: Display, *, link: str, made: str, chart: str = "plan",
     letterhead: Letterhead = NO_LETTERHEAD,
 ) -> str:  # fmt: skip
     """Return the report of an answer as HTML.
@@ -375,6 +396,7 @@ def capacity_page(
         display: currency and tax of all amounts.
         link: the address of the live view, or "".
         made: date of the report, in words.
+        chart: view of the cost on the page of summary, as in the link; others are in the appendix.
         letterhead: who hands it out, and to whom.
     """
     breaks = answer.breaks
@@ -385,20 +407,17 @@ def capacity_page(
     if answer.measure_next is not None:
         notes.append(answer.measure_next.sentence)
     notes += answer.notes
+    views = _views(answer, display)
+    first = chart if chart in views else "plan"
     drawn = [
-        Chart(title="Cost over the plan", spec=costs(answer, display, LIGHT_THEME),
-              alt="" if answer.costs is None else answer.costs.sentence,
-              caption="" if answer.costs is None else answer.costs.sentence),
+        views.pop(first),
         Chart(title="Utilisation by month", spec=months(answer, LIGHT_THEME),
               alt="Work of each month by machine"),
         Chart(title="Waiting time by job", spec=waiting(answer, LIGHT_THEME),
               alt="Waiting times of each job",
               caption="Blue: median wait. Orange: longest wait of a run that ends in time."),
+        *views.values(),
     ]  # fmt: skip
-    if answer.side_by_side is not None:
-        drawn.append(Chart(title=answer.side_by_side.title, alt=answer.side_by_side.sentence,
-                           spec=side_by_side(answer, display, LIGHT_THEME),
-                           caption=answer.side_by_side.sentence))  # fmt: skip
     tables = [
         Table(title="Machines", rows=fleet_rows(answer, display)),
         Table(title="Jobs", rows=job_rows(answer)),
