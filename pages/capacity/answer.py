@@ -12,8 +12,9 @@ from pages.capacity import tables as page_tables
 from pages.capacity.state import Reply
 from pages.common import handout, tiles, widgets
 from pages.common.link import Link
+from planner import figures
 from planner.capacity import CapacityAnswer
-from planner.core import Text, csv_text
+from planner.core import Record, Text, csv_text
 from planner.cost import Display
 from planner.figures import ChartSpec
 from planner.figures.frame import Theme
@@ -27,6 +28,7 @@ _MONEY: Final = {
     "matters": "What matters most",
 }
 """Views of the first chart."""
+_Make = Callable[[CapacityAnswer, Display, Theme], ChartSpec]
 
 
 def sentence(answer: CapacityAnswer) -> str:
@@ -48,7 +50,7 @@ def draw(link: Link, of: Reply) -> None:
             st.markdown(f":orange[:material/trending_up:] {widgets.answer_text(_breaks(answer))}")
         with widgets.actions():
             widgets.share(link, sentence(answer), "content")
-            handout.draw("capacity", _maker(link.url(), of), _files(of))
+            handout.draw("capacity", _maker(link, of), _files(of))
     _money(link, of)
     _months(link, of)
     _waiting(of)
@@ -57,12 +59,13 @@ def draw(link: Link, of: Reply) -> None:
     _origin(answer)
 
 
-def _maker(address: str, of: Reply) -> handout.Make:
+def _maker(link: Link, of: Reply) -> handout.Make:
     """Return a function that makes the report at the click, when no page is being drawn."""
+    address, chart = link.url(), str(link.held("chart"))
 
     def make(letterhead: Letterhead, made: str) -> str:
         return capacity_page(of.answer, of.question.display, link=address, made=made,
-                             letterhead=letterhead)  # fmt: skip
+                             chart=chart, letterhead=letterhead)  # fmt: skip
 
     return make
 
@@ -93,9 +96,7 @@ def _files(of: Reply) -> list[widgets.File]:
     ]
 
 
-def _chart(
-    of: Reply, name: str, alt: str, make: Callable[[CapacityAnswer, Display, Theme], ChartSpec]
-) -> None:
+def _chart(of: Reply, name: str, alt: str, make: _Make) -> None:
     theme = widgets.theme()
     spec = state.chart(of, (name, theme.text),
                        lambda: make(of.answer, of.question.display, theme))  # fmt: skip
@@ -104,7 +105,6 @@ def _chart(
 
 def _money(link: Link, of: Reply) -> None:
     """Draw the lines of money, or what moves them."""
-    answer = of.answer
     with st.container(border=True):
         with st.container(
             horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
@@ -116,15 +116,6 @@ def _money(link: Link, of: Reply) -> None:
                 format_func=_MONEY.__getitem__, label_visibility="collapsed",
             )  # fmt: skip
         _VIEWS[view](link, of)
-        if view == "plan" and answer.costs is not None:
-            st.caption(
-                widgets.answer_text(
-                    Text(
-                        "{sentence} Bands: 90 % interval. What is bought counts in its month.",
-                        sentence=answer.costs.sentence,
-                    )
-                )
-            )
 
 
 def declare(link: Link) -> None:
@@ -135,9 +126,31 @@ def declare(link: Link) -> None:
         fleet.declare(link, "years", "utilisation")
 
 
+def _both(of: Reply, name: str, alt: str, make: _Make, rows: Callable[[], list[Record]]) -> bool:
+    """Draw a chart and its table as tabs; return whether the chart is open."""
+    tab = widgets.chart_or_table(f"capacity.{name}-tabs")
+    with tab.place:
+        if tab.name == "table":
+            widgets.table(rows(), f"capacity.{name}-rows", alt)
+        else:
+            _chart(of, name, alt, make)
+    return tab.name == "chart"
+
+
 def _plan(_: Link, of: Reply) -> None:
-    alt = of.answer.costs.sentence if of.answer.costs else "No cost"
-    _chart(of, "costs", alt, plan.costs)
+    lines, display = of.answer.costs, of.question.display
+    if lines is None:
+        _chart(of, "costs", "No cost", plan.costs)
+        return
+    _both(of, "costs", lines.sentence, plan.costs, lambda: plan.course_rows(lines, display))
+    st.caption(
+        widgets.answer_text(
+            Text(
+                "{sentence} Bands: 90 % interval. What is bought counts in its month.",
+                sentence=lines.sentence,
+            )
+        )
+    )
 
 
 def _machine(link: Link, of: Reply) -> None:
@@ -161,7 +174,8 @@ def _use(_: Link, of: Reply) -> None:
     if curves is None:
         st.caption("No machine here can be both bought and rented.")
         return
-    _chart(of, "use", curves.sentence, plan.by_use)
+    display = of.question.display
+    _both(of, "use", curves.sentence, plan.by_use, lambda: plan.use_rows(curves, display))
     st.caption(widgets.answer_text(curves.sentence))
 
 
@@ -169,11 +183,14 @@ def _matters(_: Link, of: Reply) -> None:
     if not of.answer.sensitivity:
         st.caption("Nothing about the cost of this fleet is uncertain.")
         return
-    _chart(of, "matters", "How far each input moves the cost of a month", plan.matters)
-    st.caption(
-        "Each bar: one input from low (5 %, blue) to high (95 %, orange), the others in their "
-        "middle. Runs vary by 20 %."
-    )
+    display = of.question.display
+    rows = lambda: figures.bar_rows(plan.moves(of.answer, display), display.currency)  # noqa: E731
+    alt = "How far each input moves the cost of a month"
+    if _both(of, "matters", alt, plan.matters, rows):
+        st.caption(
+            "Each bar: one input from low (5 %, blue) to high (95 %, orange), the others in their "
+            "middle. Runs vary by 20 %."
+        )
 
 
 _VIEWS: Final[Mapping[Any, Callable[[Link, Reply], None]]] = {

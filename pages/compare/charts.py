@@ -347,9 +347,16 @@ def what_matters(reply: Reply, comparison: Comparison) -> None:
             theme,
             lambda: figures.tornado(bars, base, axis, theme, compared=influence.compared),
         )
-        widgets.chart(figure, "compare.tornado", f"{influence.title}: {_widest(influence)}")
-        if influence.compared:
-            st.caption("A bar that crosses the dashed line can reverse the ranking.")
+        alt = f"{influence.title}: {_widest(influence)}"
+        tab = widgets.chart_or_table("compare.tornado-tabs")
+        with tab.place:
+            if tab.name == "table":
+                rows = figures.bar_rows(bars, reply.display.currency)
+                widgets.table(rows, "compare.tornado-rows", alt)
+                return
+            widgets.chart(figure, "compare.tornado", alt)
+            if influence.compared:
+                st.caption("A bar that crosses the dashed line can reverse the ranking.")
 
 
 def _widest(influence: Tornado) -> str:

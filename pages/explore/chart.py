@@ -10,7 +10,7 @@ import pyarrow as pa
 import streamlit as st
 from numpy.typing import NDArray
 
-from pages.common import widgets
+from pages.common import narrow, widgets
 from pages.common.kept import ROOT
 from pages.common.link import Link, as_text, offer
 from pages.explore import doors, fields, state
@@ -18,13 +18,17 @@ from planner import figures
 from planner.answers import explored, plain
 from planner.answers.parameters import MOST_CORNERS
 from planner.core import Text, csv_text, rounded
+from planner.core import plain as plain_number
 from planner.explore import CATEGORIES, LEAST, MOST, NOT_STATED, NUMBERS, Points, Question
+from planner.figures import Card
 from planner.store import Store, queries
 
 KEY: Final = "explore.chart"
 TABLE: Final = "explore.table"
 Indices = NDArray[np.int64]
 MOST_LISTED: Final = queries.MOST_ROWS
+MOST_CARDS: Final = 20
+"""Runs that a telephone lists."""
 _RESULTS: Final = ROOT / "pages" / "results" / "page.py"
 _OPENED: Final = "explore.opened"
 _SHOWN: Final = {
@@ -213,17 +217,23 @@ def _table(link: Link, shared: Store, answer: state.Reply, points: Points) -> No
         columns = lambda: _columns(runs, listed, points, marked[:MOST_LISTED])  # noqa: E731
         shown, config = state.once("table", answer, columns), _config()
         alt = Text("{head}: system, numbers of the axes, source", head=head)
-        st.dataframe(
-            shown,
-            hide_index=True,
-            placeholder="–",
-            key=TABLE,
-            on_select="rerun",
-            selection_mode="multi-row",
-            alt=alt,
-            column_config=config,
-        )
-        widgets.as_text_table(shown, alt, config)
+        ids = runs["run_id"].take(pa.array(listed[:MOST_CARDS], pa.int64())).to_pylist()
+        narrow.draw_cards("explore-cards", _cards(shown, ids))
+        if rows.size > MOST_CARDS:
+            with st.container(key="narrow-explore-rest"):
+                st.caption(Text("The first {most} runs. Filters find the others.", most=MOST_CARDS))
+        with narrow.wide("explore-table"):
+            st.dataframe(
+                shown,
+                hide_index=True,
+                placeholder="–",
+                key=TABLE,
+                on_select="rerun",
+                selection_mode="multi-row",
+                alt=alt,
+                column_config=config,
+            )
+            widgets.as_text_table(shown, alt, config)
         with st.container(
             horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
         ):
@@ -232,14 +242,15 @@ def _table(link: Link, shared: Store, answer: state.Reply, points: Points) -> No
                 if rows.size > MOST_LISTED
                 else ""
             )
-            st.caption(
-                Text(
-                    "{cut}Tick {least} to {most} runs to see them side by side.",
-                    cut=cut,
-                    least=LEAST,
-                    most=MOST,
+            with narrow.wide("explore-tick"):
+                st.caption(
+                    Text(
+                        "{cut}Tick {least} to {most} runs to see them side by side.",
+                        cut=cut,
+                        least=LEAST,
+                        most=MOST,
+                    )
                 )
-            )
             with st.container(horizontal=True, width="content"):
                 _side_by_side(link, runs, listed)
                 widgets.download(
@@ -249,6 +260,25 @@ def _table(link: Link, shared: Store, answer: state.Reply, points: Points) -> No
                     key="explore.csv",
                     width="content",
                 )
+
+
+def _cards(shown: pa.Table, ids: Sequence[str]) -> list[Card]:
+    """Return the first runs as cards, whose titles open them: the axes, then the workload."""
+    axes = shown.column_names[1:3]
+    return [
+        Card(
+            title=row["System"] or NOT_STATED,
+            values=tuple((_in_words(row[name]), name) for name in axes),
+            end="suspect" if row.get("Suspect") else "",
+            note=row.get("Workload") or "",
+            link=f"results?run={run}",
+        )
+        for run, row in zip(ids, shown.slice(0, len(ids)).to_pylist(), strict=True)
+    ]
+
+
+def _in_words(value: object) -> str:
+    return plain_number(value, 4) if isinstance(value, float) else str(value)
 
 
 def _nearer(link: Link, points: Points) -> None:

@@ -23,6 +23,11 @@ PARAMETERS: Final = ("run", "pair", "only_differences")
 LETTERS: Final = "ABCDEF"
 PAIR: Final = "pair"
 NOT_KNOWN: Final = text_of_cell(None)
+_EPOCHS: Final = ("Epochs", "single epochs", "Time of each epoch of each run")
+_STEPS: Final = (
+    "Step times", "single step times", "Share of steps that take at most a time, for each run",
+)  # fmt: skip
+"""Heading of a chart, what it draws, and its words for screen readers."""
 
 
 def declare(link: Link) -> None:
@@ -148,29 +153,24 @@ def _pictures(
     slots = _slots(names, systems)
     epochs = _lines(shared, runs, names, slots, ("epochs", "epoch", "epoch_s"))
     steps = _lines(shared, runs, names, slots, ("steps", "step", "step_s"))
-    theme = widgets.theme()
     if not epochs and not steps:
         st.caption("None of these runs has single epochs or step times stored.")
         return
-    with st.grid(2, min_column_width=380):
-        if epochs:
-            with st.container(border=True):
-                widgets.heading("Epochs")
-                widgets.chart(
-                    figures.epochs_overlaid(epochs, theme), "explore.epochs",
-                    "Time of each epoch of each run",
-                )  # fmt: skip
-        if steps:
-            with st.container(border=True):
-                widgets.heading("Step times")
-                widgets.chart(
-                    figures.steps_distribution(steps, theme), "explore.steps",
-                    "Share of steps that take at most a time, for each run",
-                )  # fmt: skip
-    stated = {line.name for line in epochs}
-    missing = [n for i, n in enumerate(names) if epochs and _label(i, n) not in stated]
-    if missing:
-        st.caption(as_text(Text("Without single epochs: {missing}.", missing=", ".join(missing))))
+    for lines, draw_lines, words, key in (
+        (epochs, figures.epochs_overlaid, _EPOCHS, "explore.epochs"),
+        (steps, figures.steps_distribution, _STEPS, "explore.steps"),
+    ):
+        title, what, alt = words
+        if not lines:
+            st.caption(Text("None of these runs has {what} stored.", what=what))
+            continue
+        with st.container(border=True):
+            widgets.heading(title)
+            widgets.chart(draw_lines(lines, widgets.theme()), key, alt)
+            stated = {line.name for line in lines}
+            missing = ", ".join(n for i, n in enumerate(names) if _label(i, n) not in stated)
+            if missing:
+                st.caption(as_text(Text("Without {what}: {missing}.", what=what, missing=missing)))
 
 
 def _systems_of(facts: Sequence[Fact], names: Sequence[str]) -> list[str]:

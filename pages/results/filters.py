@@ -23,11 +23,11 @@ _COLUMNS: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """The filters: as the store's query, by facet as chosen, and the number of suspect runs."""
+    """The filters: as the store's query, by facet as chosen, and the ids of suspect runs."""
 
     filters: dict[str, list[str]]
     by_facet: dict[str, list[str]]
-    suspects: int
+    suspects: frozenset[str]
 
 
 def draw(link: Link, shared: Store) -> Chosen:
@@ -51,7 +51,7 @@ def draw(link: Link, shared: Store) -> Chosen:
         _box(link, offered, chosen, counts)
         table.choose(link)
         _active(link, tables, chosen)
-    return Chosen(filters=others | left_by_flags, by_facet=by_facet, suspects=len(left))
+    return Chosen(filters=others | left_by_flags, by_facet=by_facet, suspects=frozenset(left))
 
 
 def _box(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -53,6 +54,7 @@ def show() -> None:
     chosen = run_filters.draw(link, shared)
     if runs := link.texts("runs", MOST_RUNS_SHOWN):
         chosen.filters["only"] = sorted({*runs} & {*chosen.filters.get("only", runs)})
+        chosen = replace(chosen, suspects=chosen.suspects & {*runs})
     link.write()
     link.warn()
     _list(link, shared, chosen)
@@ -71,7 +73,8 @@ def _list(link: Link, shared: Store, chosen: Chosen) -> None:
     runs, key = kept.listed(
         shared, filters, (at - 1) * queries.MOST_ROWS, catalog, hardware.stamps()
     )
-    suspect = f", {chosen.suspects:,} suspect" if chosen.suspects else ""
+    suspects = len(chosen.suspects)
+    suspect = f", {suspects:,} suspect" if suspects else ""
     counted = Text(
         "{shown:,} of {total:,} runs{suspect}", shown=shown, total=total, suspect=suspect
     )
@@ -81,7 +84,7 @@ def _list(link: Link, shared: Store, chosen: Chosen) -> None:
         ):
             with st.container(horizontal=True, width="content", vertical_alignment="center"):
                 widgets.heading(f"{counted}", width="content")
-                if 0 < chosen.suspects < shown:
+                if 0 < suspects < shown:
                     st.button(
                         "Only suspect runs", key="results.only_suspect", type="tertiary",
                         icon=":material/flag:", on_click=lambda: link.put("suspect", [slug(ANY)]),

@@ -57,7 +57,7 @@ def draw(link: Link, shared: Store, effects: Effects, workload: str) -> None:
 def _drawn(effects: Sequence[FactorEffect]) -> tuple[Sequence[Record], figures.ChartSpec]:
     """Return the rows of the effects and their forest plot."""
     rows = effect_rows(effects)
-    return rows, figures.dots(_dots(rows), _SCALE, widgets.theme(), figures.LEAST_HEIGHT)
+    return rows, figures.dots(_dots(rows), _SCALE, widgets.theme())
 
 
 def _draw_effects(

@@ -25,6 +25,7 @@ from planner.capacity.records import (
     Machine,
     MonthRow,
     Progress,
+    RentOrBuyByUse,
     Stock,
     StockRow,
     Tell,

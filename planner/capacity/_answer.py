@@ -528,7 +528,7 @@ def _stocks(result: _Result) -> tuple[StockRow, ...]:
         rows.append(StockRow(
             machine=machine, count=stock.count if standing else int(result.used[n]),
             used=int(result.used[n]), from_month=stock.from_month,
-            cost_a_month=float(cost.mean()), hours_a_month=float(result.spent.hours[n].mean()),
+            cost_a_month=float(np.median(cost)), hours_a_month=float(result.spent.hours[n].mean()),
             utilisation=share if standing else None,
         ))  # fmt: skip
     return tuple(rows)

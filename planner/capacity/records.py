@@ -254,7 +254,7 @@ class StockRow:
     """Machines of the answer.
 
     count: machines, or the most rented at the same time; `used` is the most that were busy.
-    cost_a_month: mean over the horizon [USD/month].
+    cost_a_month: mean over the horizon, median of the scenarios as that of the fleet [USD/month].
     utilisation: busy share of its hours; None of machines rented by the hour.
     """
 

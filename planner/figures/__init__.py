@@ -21,6 +21,7 @@ from planner.figures.compare import (
     Spot,
     UseAxes,
     UseLine,
+    bar_rows,
     grey_words,
     rent_or_buy,
     time_cost,

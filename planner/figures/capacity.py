@@ -47,8 +47,8 @@ def money_lines(
     drawing = Drawing(theme, height=HEIGHT + 30)
     size, unit = _unit([float(np.nanmax(x.value)) for x in lines] or [1.0], currency)
     months = max((float(x.month[-1]) for x in lines), default=1.0)
-    for line in reversed(lines):
-        colour, dash = theme.colours[line.slot], _DASHES[line.slot % len(_DASHES)]
+    for place, line in reversed([*enumerate(lines)]):
+        colour, dash = theme.colour(line.slot), _DASHES[place % len(_DASHES)]
         drawing.band(line.month, line.low / size, line.high / size, colour=colour,
                      name=line.label)  # fmt: skip
         drawing.line(
@@ -124,7 +124,7 @@ def work_by_month(
     for name, share, slot in parts:
         drawing.trace(
             type="bar", x=at, y=factor * share, name=escape(name), showlegend=True,
-            marker={"color": theme.colours[slot]},
+            marker={"color": theme.colour(slot)},
             hovertemplate=f"<b>{escape(name)}</b><br>month %{{x}}: %{{y:{form}}} {unit}"
             "<extra></extra>",
         )  # fmt: skip
@@ -251,11 +251,11 @@ def cost_by_use(
     drawing = Drawing(theme)
     flat = [float(x.value[-1]) for x in lines] or [1.0]
     top = 3.0 * max(flat)
-    for line in lines:
+    for place, line in enumerate(lines):
         drawing.line(
             utilisation, line.value, name=escape(line.label),
-            line={"color": theme.colours[line.slot], "width": 2.5,
-                  "dash": _DASHES[line.slot % len(_DASHES)]},
+            line={"color": theme.colour(line.slot), "width": 2.5,
+                  "dash": _DASHES[place % len(_DASHES)]},
             hovertemplate=f"<b>%{{fullData.name}}</b><br>%{{x:.0%}}: %{{y:,.3~r}} {currency}/h"
             "<extra></extra>",
         )  # fmt: skip

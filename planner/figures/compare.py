@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from planner.core import Floats, Text, between, plain, with_ends
+from planner.core import Floats, Record, Text, between, plain, with_ends
 from planner.figures.curves import time_unit
 from planner.figures.frame import (
     BAND,
@@ -408,6 +408,18 @@ class Bar:
     label: str
     low: float
     high: float
+
+
+def bar_rows(bars: Sequence[Bar], unit: str) -> list[Record]:
+    """Return the bars as rows of a table, the values in `unit`."""
+    return [
+        {
+            "Input": bar.label,
+            Text("At its low end ({unit})", unit=unit): plain(bar.low, 3),
+            Text("At its high end ({unit})", unit=unit): plain(bar.high, 3),
+        }
+        for bar in bars
+    ]
 
 
 def tornado(

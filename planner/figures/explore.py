@@ -661,9 +661,8 @@ def selected(
     drawing.y = {"title": escape(titles[1])}
     if log and form != "bars" and all(_positive(s.y) for s in series):
         drawing.y |= {"type": "log"}
-    if len(series) > 1:
-        legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
-        drawing.layout = {"showlegend": True, "legend": legend, "barmode": "group"}
+    legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
+    drawing.layout = {"showlegend": len(series) > 1, "legend": legend, "barmode": "group"}
     return drawing.figure()
 
 
@@ -680,6 +679,7 @@ def _draw(drawing: Drawing, series: Series, form: Form, titles: tuple[str, str])
         "y": series.y,
         "name": escape(series.label),
         "hovertemplate": hover,
+        "showlegend": True,
     }
     if form == "bars":
         drawing.bars(trace.pop("x"), trace.pop("y"), slot=series.slot, **trace)

@@ -16,10 +16,16 @@ from typing import Any, Final
 import numpy as np
 
 from planner.core import Floats, Text
-from planner.figures.frame import ChartSpec, Drawing, Theme, batch_axis, escape, log_ticks
+from planner.figures.frame import (
+    LEAST_HEIGHT,
+    ChartSpec,
+    Drawing,
+    Theme,
+    batch_axis,
+    escape,
+    log_ticks,
+)
 
-HEIGHT: Final = 340
-"""Height of a small picture [px]."""
 MOST_Z: Final = 40.0
 """Largest drawn robust deviation; larger ones are at the border."""
 
@@ -43,7 +49,7 @@ class Share:
 
 def interval_of_epochs(lines: Sequence[Share], epochs: int, theme: Theme) -> ChartSpec:
     """Return the interval of the total of N epochs [%], the narrowest line last."""
-    drawing = Drawing(theme, height=HEIGHT)
+    drawing = Drawing(theme, height=LEAST_HEIGHT)
     for line in lines:
         colour = theme.colour(line.slot)
         drawing.band(line.x, line.low, line.high, colour=colour, name=escape(line.label))
@@ -61,7 +67,7 @@ def interval_of_epochs(lines: Sequence[Share], epochs: int, theme: Theme) -> Cha
 
 def efficiency(lines: Sequence[Share], theme: Theme) -> ChartSpec:
     """Return scaling efficiency [%] over devices; 100 % is perfect, grey dashes are unmeasured."""
-    drawing = Drawing(theme, height=HEIGHT)
+    drawing = Drawing(theme, height=LEAST_HEIGHT)
     ends = [float(v) for line in lines for v in line.x[[0, -1]]]
     low, high = min(ends, default=1.0), max(ends, default=8.0)
     drawing.line(np.array([low, high]), np.full(2, 100.0), hoverinfo="skip", name="perfect",
@@ -85,7 +91,7 @@ def unlike_neighbours(batch: Floats, z: Floats, odd: int, limit: float, theme: T
         limit: beyond it a run is unlike its neighbours.
         theme: colours.
     """
-    drawing = Drawing(theme, height=HEIGHT)
+    drawing = Drawing(theme, height=LEAST_HEIGHT)
     shown = np.clip(z, -MOST_Z, MOST_Z)
     others = np.arange(z.size) != odd
     hover = "batch %{x:,}<br>z = %{customdata:.1f}<extra></extra>"
@@ -195,11 +201,11 @@ class Scale:
     compared: str = ""
 
 
-def dots(rows: Sequence[Dot], scale: Scale, theme: Theme, least_height: int = 0) -> ChartSpec:
+def dots(rows: Sequence[Dot], scale: Scale, theme: Theme) -> ChartSpec:
     """Return the rows from top to bottom in their order and groups."""
     places = _places(rows)
     height = _AROUND + round(PITCH * (max(places, default=0.0) + 1))
-    drawing = Drawing(theme, height=max(height, least_height))
+    drawing = Drawing(theme, height=max(height, LEAST_HEIGHT))
     top = max(places, default=0.0)
     for row, place in zip(rows, places, strict=True):
         _row(drawing, row, top - place, scale)

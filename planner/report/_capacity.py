@@ -16,12 +16,13 @@ from planner.capacity import (
     CostLines,
     FirstAnswer,
     Machine,
+    RentOrBuyByUse,
     Term,
 )
 from planner.core import Estimate, Record, Refusal, Text, percent, plain
 from planner.cost import Display, shown
 from planner.figures import ChartSpec, Tile
-from planner.figures.frame import LIGHT, LIGHT_THEME, Theme
+from planner.figures.frame import LIGHT_THEME, Theme
 from planner.report._answer import AnswerReport, Chart, Table, answer_page
 from planner.report._page import NO_LETTERHEAD, Letterhead
 
@@ -79,6 +80,37 @@ def line_rows(lines: CostLines, display: Display) -> list[Record]:
             "Limit": line.problem or None,
         }
         for line in lines.lines
+    ]
+
+
+def course_rows(lines: CostLines, display: Display) -> list[Record]:
+    """Return money spent until each month, a column for each line."""
+    months = lines.lines[0].months if lines.lines else ()
+    return [
+        {
+            "Month": int(month),
+            **{
+                f"{line.name} ({display.currency})": _ends(
+                    line.usd[n], line.low[n], line.high[n], display
+                )
+                for line in lines.lines
+            },
+        }
+        for n, month in enumerate(months)
+    ]
+
+
+def use_rows(of: RentOrBuyByUse, display: Display) -> list[Record]:
+    """Return the cost of an hour of work at each utilisation, a column for each machine."""
+    return [
+        {
+            "Utilisation": percent(share),
+            **{
+                f"{curve.machine} ({display.currency}/h)": _money(curve.usd_per_hour[n], display)
+                for curve in of.curves[:MOST_LINES]
+            },
+        }
+        for n, share in enumerate(of.utilisation)
     ]
 
 
@@ -198,10 +230,22 @@ def costs(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec:
 def side_by_side(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec:
     """Return money spent over the years on one machine of each kind."""
     lines = _few(answer.side_by_side)
+    slots = colours(answer, [x.name for x in lines])
     return figures.money_lines(
-        [_line(x, n % len(LIGHT), display) for n, x in enumerate(lines)], display.currency, theme,
+        [_line(x, slots[x.name], display) for x in lines], display.currency, theme,
         _month(answer.side_by_side),
     )  # fmt: skip
+
+
+def colours(answer: CapacityAnswer, labels: Sequence[str]) -> dict[str, int]:
+    """Return the colour slot of each machine by its label: its accelerator's hue, as elsewhere."""
+    curves = () if answer.rent_or_buy is None else answer.rent_or_buy.curves
+    every = [
+        *(label for month in answer.months for label in month.busy),
+        *(line.name for line in _few(answer.side_by_side)),
+        *(curve.machine for curve in curves),
+    ]
+    return figures.option_slots([(label, label) for label in labels], every)
 
 
 def _few(lines: CostLines | None) -> Sequence[CostLine]:
@@ -241,10 +285,11 @@ def months(answer: CapacityAnswer, theme: Theme) -> ChartSpec:
     labels = list(dict.fromkeys(label for m in answer.months for label in m.busy))
     by_label = {s.machine.label: s.machine for s in answer.stocks}
     labels.sort(key=lambda label: _place(by_label.get(label)))
+    slots = colours(answer, labels)
     parts = [
         (_named(label, by_label.get(label)),
-         np.array([m.busy.get(label, 0.0) for m in answer.months]), n % len(LIGHT))
-        for n, label in enumerate(labels)
+         np.array([m.busy.get(label, 0.0) for m in answer.months]), slots[label])
+        for label in labels
         if any(m.busy.get(label, 0.0) > 0.0 for m in answer.months)
     ]  # fmt: skip
     standing = sum(s.count for s in answer.stocks if s.machine.term in STANDING)
@@ -284,20 +329,30 @@ def by_use(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec:
     where = None
     if isinstance(even, Estimate):
         where = (float(even.value), float(even.low), float(even.high))
+    curves = of.curves[:MOST_LINES]
+    slots = colours(answer, [c.machine for c in curves])
     lines = [
-        figures.HourLine(label=c.machine, short=short(c.machine), slot=n % len(LIGHT),
+        figures.HourLine(label=c.machine, short=short(c.machine), slot=slots[c.machine],
                          value=np.array(c.usd_per_hour) * shown(1.0, display))
-        for n, c in enumerate(of.curves[:MOST_LINES])
+        for c in curves
     ]  # fmt: skip
     return figures.cost_by_use(np.array(of.utilisation), lines, display.currency, theme, now=of.now,
                                break_even=where)  # fmt: skip
 
 
+def moves(answer: CapacityAnswer, display: Display) -> list[figures.Bar]:
+    """Return the cost of a month with each input at its low and its high end."""
+    factor = shown(1.0, display)
+    return [
+        figures.Bar(label=i.name, low=i.low * factor, high=i.high * factor)
+        for i in answer.sensitivity
+    ]
+
+
 def matters(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec:
     """Return how far each input moves the cost of a month."""
     factor = shown(1.0, display)
-    bars = [figures.Bar(label=i.name, low=i.low * factor, high=i.high * factor)
-            for i in answer.sensitivity]  # fmt: skip
+    bars = moves(answer, display)
     least = answer.sensitivity[-1] if answer.sensitivity else None
     base = 0.0 if least is None else 0.5 * (least.low + least.high) * factor
     return figures.tornado(
@@ -309,8 +364,29 @@ def matters(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec
     )
 
 
+def _views(answer: CapacityAnswer, display: Display) -> dict[str, Chart]:
+    """Return the charts of cost by their name on the page, as far as the answer has them."""
+    sentence = "" if answer.costs is None else answer.costs.sentence
+    views = {
+        "plan": Chart(title="Cost over the plan", spec=costs(answer, display, LIGHT_THEME),
+                      alt=sentence, caption=sentence)
+    }  # fmt: skip
+    if (lines := answer.side_by_side) is not None:
+        views["machine"] = Chart(title=lines.title, alt=lines.sentence, caption=lines.sentence,
+                                 spec=side_by_side(answer, display, LIGHT_THEME))  # fmt: skip
+    if (curves := answer.rent_or_buy) is not None:
+        views["use"] = Chart(title="Rent or buy by utilisation", alt=curves.sentence,
+                             caption=curves.sentence,
+                             spec=by_use(answer, display, LIGHT_THEME))  # fmt: skip
+    if answer.sensitivity:
+        views["matters"] = Chart(title="What matters most",
+                                 alt="How far each input moves the cost of a month",
+                                 spec=matters(answer, display, LIGHT_THEME))  # fmt: skip
+    return views
+
+
 def capacity_page(
-    answer: CapacityAnswer, display: Display, *, link: str, made: str,
+    answer: CapacityAnswer, display: Display, *, link: str, made: str, chart: str = "plan",
     letterhead: Letterhead = NO_LETTERHEAD,
 ) -> str:  # fmt: skip
     """Return the report of an answer as HTML.
@@ -320,6 +396,7 @@ def capacity_page(
         display: currency and tax of all amounts.
         link: the address of the live view, or "".
         made: date of the report, in words.
+        chart: view of the cost on the page of summary, as in the link; others are in the appendix.
         letterhead: who hands it out, and to whom.
     """
     breaks = answer.breaks
@@ -330,20 +407,17 @@ def capacity_page(
     if answer.measure_next is not None:
         notes.append(answer.measure_next.sentence)
     notes += answer.notes
+    views = _views(answer, display)
+    first = chart if chart in views else "plan"
     drawn = [
-        Chart(title="Cost over the plan", spec=costs(answer, display, LIGHT_THEME),
-              alt="" if answer.costs is None else answer.costs.sentence,
-              caption="" if answer.costs is None else answer.costs.sentence),
+        views.pop(first),
         Chart(title="Utilisation by month", spec=months(answer, LIGHT_THEME),
               alt="Work of each month by machine"),
         Chart(title="Waiting time by job", spec=waiting(answer, LIGHT_THEME),
               alt="Waiting times of each job",
               caption="Blue: median wait. Orange: longest wait of a run that ends in time."),
+        *views.values(),
     ]  # fmt: skip
-    if answer.side_by_side is not None:
-        drawn.append(Chart(title=answer.side_by_side.title, alt=answer.side_by_side.sentence,
-                           spec=side_by_side(answer, display, LIGHT_THEME),
-                           caption=answer.side_by_side.sentence))  # fmt: skip
     tables = [
         Table(title="Machines", rows=fleet_rows(answer, display)),
         Table(title="Jobs", rows=job_rows(answer)),

@@ -40,6 +40,12 @@ def test_suspect_runs_are_counted_and_marked_in_the_list(sweep: Path) -> None:
     assert sorted(table["suspect"].dropna()) == ["throughput falls", "unsteady epochs"]
 
 
+def test_of_runs_that_a_link_lists_only_theirs_are_counted_as_suspect(sweep: Path) -> None:
+    listed = [run_id(step(32, 0.82)), run_id(SICK)]
+    assert "2 of 6 runs, 1 suspect" in texts(show("results", runs=listed))
+    assert "1 of 6 runs" in texts(show("results", runs=listed[:1]))
+
+
 @pytest.mark.parametrize(
     ("chosen", "left", "suspect"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from planner.figures import LEAST_HEIGHT
 from tests.pages.conftest import show
 from tests.titles import PAGES
 
@@ -44,8 +46,12 @@ def _pairs(shown: AppTest) -> Iterator[tuple[Any, Any]]:
 
 @pytest.mark.parametrize("tab", ["", "table"])
 @pytest.mark.parametrize("address", sorted(PAGES))
-def test_every_chart_and_table_is_followed_by_its_text(address: str, tab: str) -> None:
+def test_every_chart_and_table_is_followed_by_its_text_and_charts_are_large(
+    address: str, tab: str
+) -> None:
     for element, after in _pairs(show(address, tab=tab) if tab else show(address)):
+        if element.type == "plotly_chart":
+            assert json.loads(element.proto.spec)["layout"]["height"] >= LEAST_HEIGHT
         assert after is not None
         assert after.type == "html", f"{address}: {element.proto.alt}"
         read = _Text(after.proto.body)

@@ -77,7 +77,7 @@ def test_rows_stand_from_top_to_bottom_with_name_and_number_above_them() -> None
 
 
 def test_a_group_has_one_heading_and_more_rows_make_a_taller_chart() -> None:
-    rows = [replace(d, group=g) for g in "AB" for d in (OURS, RIVAL)]
+    rows = [replace(d, group=g) for g in "AB" for d in (OURS, RIVAL) * 4]
     figure = charts.dots(rows, SCALE, LIGHT_THEME)
     assert [t for t in _labels(figure) if t in {"A", "B"}] == ["A", "B"]
     assert figure.layout.height > charts.dots([OURS], SCALE, LIGHT_THEME).layout.height

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from pages.common import hardware
 from pages.common import kept as asked
 from pages.common import kept as state
+from pages.common.widgets import CHART_OR_TABLE
 from pages.compare import answer
 from pages.compare import state as compare_state
 from pages.compare.charts import short_names
@@ -325,6 +326,19 @@ def test_the_charts_hold_the_options_and_the_question() -> None:
     assert "6 requested" in notes
     by_use = show("compare", **LINK, chart="use", tab="use")
     assert "share of the time" in figure(by_use)["layout"]["xaxis"]["title"]["text"]
+
+
+def test_what_matters_is_a_chart_and_a_table() -> None:
+    shown = show("compare", **LINK)
+    charts = len(shown.get("plotly_chart"))
+    shown.session_state["compare.tornado-tabs"] = CHART_OR_TABLE["table"]
+    sound(shown.run())
+    assert len(shown.get("plotly_chart")) == charts - 1
+    [rows] = [t.value for t in shown.dataframe if "Input" in t.value.columns]
+    assert list(rows.columns) == [
+        "Input", "At its low end (USD)", "At its high end (USD)",
+    ]  # fmt: skip
+    assert len(rows) > 1
 
 
 def test_a_target_is_asked_where_trials_are_known(store: Store) -> None:

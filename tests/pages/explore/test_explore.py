@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import pytest
 
 from pages.explore import state
+from pages.explore.chart import MOST_CARDS
 from pages.explore.page import VIEWS
 from planner.answers import facet_names
 from planner.core import slug as slug_of
-from planner.store import Store
+from planner.store import Store, queries
 from tests.pages.conftest import show, texts
 
 
@@ -36,6 +38,16 @@ def test_a_marked_area_of_the_link_lists_its_runs() -> None:
     assert "runs on the chart" in texts(everything)
     marked = show("explore", x="global_batch_size", y="samples_per_s", brush="0,0,100,1e9")
     assert "runs marked" in texts(marked)
+
+
+def test_on_a_telephone_listed_runs_are_cards_that_open_them(store: Store) -> None:
+    shown = show("explore", x="global_batch_size", y="samples_per_s")
+    bodies = [str(h.proto.body) for h in shown.get("html")]
+    [cards] = [body for body in bodies if "epochwise-cards" in body]
+    listed = re.findall(r'href="results\?run=([0-9a-f]{32})"', cards)
+    assert 1 < len(listed) <= MOST_CARDS
+    assert {*listed} <= {*state.runs_of(store)["run_id"].to_pylist()}
+    assert "Batch size" in cards
 
 
 def test_a_preset_without_values_says_so() -> None:
@@ -109,6 +121,14 @@ def test_pairs_side_by_side_have_facts_pictures_and_provenance(store: Store, cou
     provenance = shown.dataframe[-1].value
     [ids] = [row for row in provenance.to_dict("records") if row["Fact"] == "Run"]
     assert len({value for name, value in ids.items() if " · " in str(name)}) == count
+
+
+def test_pictures_side_by_side_name_what_no_run_states(store: Store) -> None:
+    ids = (str(run) for run in state.runs_of(store)["run_id"].to_pylist())
+    timed = (run for run in ids if queries.nested(store, run, "epochs"))
+    shown = show("explore", view="side", run=list(itertools.islice(timed, 2)))
+    assert len(shown.get("plotly_chart")) == 1
+    assert "None of these runs has single step times stored." in texts(shown)
 
 
 def test_a_seventh_pair_is_named_as_too_many(store: Store) -> None:

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from pages.explore.sql import EXAMPLES, PARAMETERS
 from planner.answers import RUN_COLUMNS
 from planner.store import Store
-from tests.pages.conftest import figure, show, sound, texts, unfold
+from tests.pages.conftest import figure, legend, show, sound, texts, unfold
 
 PROBES = (
     "SELECT * FROM read_text('/etc/passwd')",
@@ -89,6 +89,12 @@ def test_a_chart_has_a_line_for_each_value_of_its_colour() -> None:
         sql_form="points", sql_colour="mode",
     )  # fmt: skip
     assert {t["name"] for t in figure(shown)["data"]} == {"training", "inference"}
+    assert legend(shown) == {"training", "inference"}
+
+
+def test_bars_of_one_colour_have_no_legend() -> None:
+    shown = _open(sql="SELECT mode, count(*) AS n FROM runs GROUP BY ALL", sql_form="bars")
+    assert figure(shown)["layout"]["showlegend"] is False
 
 
 def test_a_new_statement_forgets_the_columns_of_the_last() -> None:

@@ -182,6 +182,16 @@ def test_a_fleet_of_own_machines_alone_has_no_line_of_renting() -> None:
     assert answer.chips == ()
 
 
+def test_the_machines_of_a_fleet_cost_what_the_fleet_costs() -> None:
+    one = case(FLEXIBLE, machines=(RENTED,))
+    work = 10.0 * HOUR_S * np.exp(0.6 * np.random.default_rng(1).standard_normal(DRAWS))
+    times = {k: RunTime(time=quantiles(work), work_s=work, accelerators=8) for k in one.times}
+    fleet = Fleet(stocks=(Stock(machine="rent", count=6),), find=False)
+    answer = plan(replace(one, times=times), fleet, Horizon(months=12))
+    [machine], [cost] = answer.stocks, [t.value for t in answer.tiles if t.title == "Cost a month"]
+    assert machine.cost_a_month == pytest.approx(cost)
+
+
 def test_a_found_fleet_keeps_the_deadlines_and_costs_no_more_than_renting() -> None:
     horizon = Horizon(months=12)
     answer = plan(case(FLEXIBLE, STRICT), Fleet(rent_most=6), horizon)
