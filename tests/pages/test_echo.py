@@ -189,7 +189,7 @@ def test_compare(place: Question, more: Question, money: Question, data: st.Data
     _followed("compare", again.query)
 
 
-@pytest.mark.parametrize("target", ["0.5", "0.9312345678901234", "1e-3", "-2"])
+@pytest.mark.parametrize("target", ["0.5", "0.9312345678901234", "1e-3"])
 @pytest.mark.usefixtures("folders")
 def test_any_target_that_programs_may_ask_for_stays_in_the_link(target: str) -> None:
     question: Question = {"workload": ["mlp-64-64-digits-sgd-nesterov-0.9-float32"],
@@ -200,6 +200,17 @@ def test_any_target_that_programs_may_ask_for_stays_in_the_link(target: str) -> 
     _followed("compare", answer.query)
     shown = show("compare", **question)
     assert float(address_of(shown).get("target", [target])[0]) == float(target)
+
+
+@pytest.mark.usefixtures("folders")
+def test_a_target_below_zero_of_a_metric_above_it_has_no_answer_and_the_page_says_why() -> None:
+    question: Question = {"workload": ["mlp-64-64-digits-sgd-nesterov-0.9-float32"],
+                          "goal": ["target"], "target": ["-2"]}  # fmt: skip
+    answer = compare_answered(store(), hardware.catalog().catalog, question, state.today())
+    assert answer.answered.comparison is not None
+    assert answer.answered.comparison.answered == ()
+    shown = show("compare", **question)
+    assert any("target: “\\-2” is no longer an option." in w.value for w in shown.warning)
 
 
 def test_the_note_s_rate_is_followed(folders: Path) -> None:

@@ -107,7 +107,7 @@ def test_without_any_run_every_page_opens_by_a_bare_link_and_by_one_of_nonsense(
 def test_one_run_is_enough_for_an_answer(alone: Path) -> None:
     a_set(alone, [timed()])
     shown = show()
-    assert "1 result set · 1 run ·" in shown.sidebar.caption[0].value
+    assert "1 result set · 1 run" in shown.sidebar.caption[0].value
     assert "2000 epochs of ResNet-50 at batch 64 on T4: 5 h 33 min" in texts(shown)
     assert lines(shown) == ["T4 · batch 64"]
 
