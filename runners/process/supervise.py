@@ -14,9 +14,11 @@ import json
 import os
 import re
 import selectors
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -209,26 +211,44 @@ def supervise(
     lifeline, hold = os.pipe()
     reading, writing = os.pipe()
     started_s = time.perf_counter()
-    try:
-        child = _start(command, environment, lifeline, writing)
-    except BaseException:
-        os.close(hold)
-        os.close(reading)
-        raise
-    finally:
-        os.close(lifeline)
-        os.close(writing)
-    watch = _Watch(child=child, limits=limits, started_s=started_s, kernel_kills=kernel_kills())
-    try:
-        _hand_over(child, {**request, "spawned_at_s": started_s})
-        _follow(watch, reading, on_event, beat, stop)
-    finally:
-        os.close(hold)
-        kill_group(child)
-        os.close(reading)
-        if child.stdout:
-            child.stdout.close()
+    with _scratch(environment) as own:
+        try:
+            child = _start(command, own, lifeline, writing)
+        except BaseException:
+            os.close(hold)
+            os.close(reading)
+            raise
+        finally:
+            os.close(lifeline)
+            os.close(writing)
+        watch = _Watch(child=child, limits=limits, started_s=started_s, kernel_kills=kernel_kills())
+        try:
+            _hand_over(child, {**request, "spawned_at_s": started_s})
+            _follow(watch, reading, on_event, beat, stop)
+        finally:
+            os.close(hold)
+            kill_group(child)
+            os.close(reading)
+            if child.stdout:
+                child.stdout.close()
     return _ended(watch)
+
+
+@contextlib.contextmanager
+def _scratch(environment: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
+    """Give a run its own folder for temporary files: TensorFlow leaves some at each exit.
+
+    Where there is no room for a folder, the run says so itself.
+    """
+    try:
+        folder = tempfile.mkdtemp(prefix="epochwise-run-", dir=environment.get("TMPDIR"))
+    except OSError:
+        yield environment
+        return
+    try:
+        yield {**environment, "TMPDIR": folder}
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _start(

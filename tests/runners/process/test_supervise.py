@@ -22,9 +22,11 @@ from runners.process.events import parse
 from runners.process.supervise import (
     ROOT,
     Ended,
+    Limits,
     Stopped,
     classify,
     kernel_kills,
+    supervise,
 )
 from tests.each import each
 from tests.faults.outcomes import FULL
@@ -72,8 +74,6 @@ def test_every_end_is_reported_with_its_reason(
 
 
 def test_a_command_that_does_not_exist_is_a_crash_with_its_name(mark: str) -> None:
-    from runners.process.supervise import Limits, supervise
-
     end = supervise(["/nowhere/python", mark], {}, {}, Limits(timeout_s=60, memory_bytes=1 << 40))
     assert end.status == "crashed"
     assert end.reason == "exit code 127: cannot start /nowhere/python: No such file or directory"
@@ -126,6 +126,16 @@ def test_what_a_child_does_beside_its_work_costs_neither_result_nor_supervisor(
     end = ended(how, mark)
     assert end.status == "ok"
     assert [e["epoch"] for e in end.events if e["event"] == "epoch"] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("end", ["os._exit(3)", "os.kill(os.getpid(), 9)"])
+def test_no_temporary_file_of_a_run_is_left_however_it_ends(tmp_path: Path, end: str) -> None:
+    program = f"import os, tempfile; print(tempfile.mkstemp()[1], flush=True); {end}"
+    limits = Limits(timeout_s=HANG_S, memory_bytes=1 << 40)
+    result = supervise([sys.executable, "-c", program], {}, {"TMPDIR": str(tmp_path)}, limits)
+    assert result.status in ("crashed", "killed")
+    assert end.startswith("os.kill") or str(tmp_path) in str(result.reason)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_garbage_among_events_is_passed_over(mark: str) -> None:
