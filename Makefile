@@ -15,7 +15,7 @@ export STREAMLIT_BROWSER_GATHER_USAGE_STATS := false
 # Without byte code, every child process and test worker would compile the program again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: app test wheel check lint types sweep jax ray spark s3 bench links load faults screenshots data docs messages browser axe nginx clean
+.PHONY: app test test-long wheel check lint types sweep jax ray spark s3 bench links load faults screenshots data docs messages browser axe nginx clean
 
 app: $(APP)
 	@echo "Epochwise: http://$(ADDRESS):$(PORT)"
@@ -26,11 +26,20 @@ SPEC ?= quick
 sweep: $(APP)
 	$(BIN)/python -m runners run $(SPEC) --yes
 
+# Every room, with real files, child processes and a browser; tests/tiers.py lists what is long.
+test: $(DEV) browser
+	$(call TESTED,not long)
+
+# Campaigns, walks through the app, trainings of every kind, clusters, buckets, public data.
+test-long: $(DEV) $(JAX) $(RAY) $(S3) browser axe nginx
+	$(call TESTED,long)
+
 # A test that fails beside others on a busy machine runs once more on its own, named in the
 # output. What fails twice has failed.
-test: $(DEV) $(JAX) $(RAY) $(S3) browser axe nginx
-	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder || \
-	  { [ $$? = 1 ] && $(BIN)/python -m pytest --last-failed --last-failed-no-failures=none; }
+define TESTED
+$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -m "$(1)" || \
+  { [ $$? = 1 ] && $(BIN)/python -m pytest --last-failed --last-failed-no-failures=none; }
+endef
 
 # A wheel, tried in an empty environment from another folder.
 wheel: $(DEV)

@@ -121,7 +121,7 @@ def _check(inputs: Mapping[str, Floats]) -> None:
 
 
 def _ranks(values: Floats) -> Floats:
-    """Return ranks from 1; ties share their mean."""
-    from scipy.stats import rankdata  # half a second to import, and few questions need it
-
-    return np.asarray(rankdata(values), dtype=np.float64)
+    """Return ranks from 1; ties share their mean. scipy.stats takes a second to import."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: Floats = (np.cumsum(counts) - (counts - 1) / 2)[place]
+    return ranks

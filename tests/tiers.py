@@ -1,0 +1,109 @@
+"""Which tests run when, by their files: at each change, before a commit, or in CI.
+
+`make check` reads neither slow nor long files, `make test` no long ones, `make test-long` only
+those. CI runs both. A single test of another file is long by `@pytest.mark.long`.
+"""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Final
+
+TESTS: Final = Path(__file__).parent
+LONG_FOLDERS: Final = ("faults", "load")
+LONG_FILES: Final = (
+    "browser/test_capacity.py", "browser/test_chromium.py", "browser/test_compare.py",
+    "browser/test_downloads.py", "browser/test_epoch_size.py", "browser/test_every_page.py",
+    "browser/test_explore.py", "browser/test_foreign_pages.py", "browser/test_growing.py",
+    "browser/test_hostile_names.py", "browser/test_hostile_uploads.py", "browser/test_how_long.py",
+    "browser/test_login.py", "browser/test_measure.py", "browser/test_method.py",
+    "browser/test_saved_views.py", "browser/test_steps_to_target.py", "browser/test_suspects.py",
+    "browser/test_walk.py", "runners/cluster/test_ray.py", "runners/launch/test_command.py",
+    "runners/launch/test_namespaces.py", "runners/launch/test_ray.py",
+    "runners/launch/test_slurm.py", "runners/launch/test_spark.py",
+    "runners/test_converge_child.py", "runners/test_converge_groups.py", "runners/test_describe.py",
+    "runners/test_flops.py", "runners/test_inference.py", "runners/test_jax.py",
+    "runners/test_late_device.py", "runners/test_lean.py", "runners/test_queue.py",
+    "runners/test_straggler.py", "runners/test_strategies.py", "runners/test_workloads.py",
+    "runners/test_feeds.py", "runners/test_shares.py", "store/test_bucket.py", "store/test_cli.py",
+    "store/test_costs.py", "store/test_extremes.py", "store/test_full_disk.py",
+    "store/test_hostile.py", "store/test_library_answers.py", "store/test_moments.py",
+    "store/test_rotten.py", "store/test_runs_file.py", "store/test_team_in_a_bucket.py",
+    "store/test_twelve_thousand.py", "store/test_walls.py", "pages/test_access.py",
+    "pages/test_any_columns.py", "pages/test_echo.py", "pages/test_leaks.py",
+    "pages/test_library.py", "pages/test_links_for_good.py", "pages/test_many_results.py",
+    "pages/test_many_runs.py", "pages/test_new_runs.py", "pages/test_stores.py",
+    "pages/test_whole_query.py", "pages/test_workload_choice.py", "pages/test_writes.py",
+    "pages/compare/test_compare_report.py", "pages/compare/test_compare_saved.py",
+    "api/test_access.py", "api/test_busy.py", "api/test_every_route.py", "api/test_same_numbers.py",
+    "api/test_server.py", "api/test_too_long.py", "backtest/questions/test_result_data.py",
+    "backtest/test_backtest.py", "backtest/test_backtest_public.py",
+    "backtest/test_backtest_published.py", "backtest/test_what_if.py",
+    "planner/answers/test_ratio_tables.py", "planner/importers/test_untrusted.py",
+    "planner/importers/test_published_sources.py", "planner/scaling/test_scaling_public.py",
+    "planner/job/test_stated_public.py", "planner/test_transfer_public.py",
+    "planner/store/sealed/test_compact.py", "test_command_line.py", "test_installed.py",
+    "test_readme.py", "test_fork_server.py", "test_deploy.py",
+)  # fmt: skip
+"""Campaigns, walks through the app, trainings of every kind, public data, clusters and buckets."""
+SLOW_FOLDERS: Final = ("browser", "pages")
+SLOW_FILES: Final = (
+    "api/test_guard.py", "api/test_openapi.py", "api/test_start_left_out.py",
+    "data/test_shipped.py", "golden/test_golden.py", "planner/answers/test_asking.py",
+    "planner/answers/test_comparing.py", "planner/answers/test_stated_targets.py",
+    "planner/capacity/test_plan.py", "planner/capacity/test_queue.py",
+    "planner/record/test_epoch_times.py", "planner/scaling_out/test_scaling_out.py",
+    "planner/store/sealed/test_commit.py", "planner/test_coverage.py",
+    "runners/commands/test_cli.py", "runners/launch/test_local.py",
+    "runners/process/test_supervise.py", "runners/sweep/test_sweep.py", "runners/test_datasets.py",
+    "runners/test_real.py", "store/test_access.py", "store/test_batches.py",
+    "store/test_exchange.py", "store/test_export.py", "store/test_golden.py",
+    "store/test_no_start.py", "store/test_queries.py", "store/test_reader.py",
+    "store/test_refused.py", "store/test_select.py", "store/test_source.py", "store/test_verify.py",
+)  # fmt: skip
+"""What a loop of 90 s has no time for."""
+SLOWEST: Final = (
+    "browser/test_walk.py", "runners/test_strategies.py", "store/test_runs_file.py",
+    "browser/test_measure.py", "golden/test_golden.py", "browser/test_compare.py",
+    "runners/test_converge_child.py", "browser/test_steps_to_target.py",
+    "runners/cluster/test_ray.py", "browser/test_how_long.py", "runners/commands/test_cli.py",
+    "browser/test_every_page.py", "runners/test_inference.py", "pages/test_stores.py",
+    "test_command_line.py", "browser/test_explore.py", "test_readme.py", "browser/test_growing.py",
+    "runners/test_workloads.py", "browser/test_hostile_names.py", "test_installed.py",
+    "pages/measure/test_measure.py", "api/test_every_route.py", "browser/test_hostile_uploads.py",
+    "runners/test_describe.py", "browser/test_downloads.py", "runners/process/test_supervise.py",
+    "pages/test_echo.py", "store/test_queries.py", "browser/test_saved_views.py",
+    "runners/test_flops.py", "browser/test_results.py", "runners/launch/test_command.py",
+    "browser/test_epoch_size.py", "faults/test_questions.py", "browser/test_back.py",
+    "runners/sweep/test_sweep.py", "pages/steps_to_target/test_steps_to_target.py",
+    "store/test_reader.py", "pages/test_links_for_good.py", "store/test_costs.py",
+    "browser/test_method.py", "runners/test_late_device.py", "browser/test_capacity.py",
+    "runners/test_straggler.py", "pages/compare/test_compare.py", "store/test_hostile.py",
+    "pages/test_epoch_size.py", "planner/store/sealed/test_compact.py", "pages/test_leaks.py",
+    "backtest/test_backtest_public.py", "pages/test_writes.py", "store/test_bucket.py",
+    "faults/test_answers_under_load.py", "backtest/questions/test_result_data.py",
+)  # fmt: skip
+"""Files of more than 7 s of processor time, the longest first.
+
+They begin in this order, so that the workers end together.
+"""
+
+
+def marks(path: Path) -> tuple[str, ...]:
+    """Return the marks of all tests of a file."""
+    place = path.relative_to(TESTS)
+    name, folder = place.as_posix(), place.parts[0]
+    if folder in LONG_FOLDERS or name in LONG_FILES:
+        return ("slow", "long")
+    return ("slow",) if folder in SLOW_FOLDERS or name in SLOW_FILES else ()
+
+
+@functools.cache
+def is_left_out(path: Path, expression: str) -> bool:
+    """Return whether no test of a file is among those of `pytest -m EXPRESSION`."""
+    if expression in ("not slow", "not long"):
+        return expression.removeprefix("not ") in marks(path)
+    return (
+        expression == "long" and "long" not in marks(path) and b"mark.long" not in path.read_bytes()
+    )
