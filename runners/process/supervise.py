@@ -14,7 +14,6 @@ import json
 import os
 import re
 import selectors
-import shutil
 import signal
 import subprocess
 import sys
@@ -240,15 +239,17 @@ def _scratch(environment: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
 
     Where there is no room for a folder, the run says so itself.
     """
-    try:
-        folder = tempfile.mkdtemp(prefix="epochwise-run-", dir=environment.get("TMPDIR"))
-    except OSError:
-        yield environment
-        return
-    try:
-        yield {**environment, "TMPDIR": folder}
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.ExitStack() as stack:
+        own = dict(environment)
+        with contextlib.suppress(OSError):
+            own["TMPDIR"] = stack.enter_context(
+                tempfile.TemporaryDirectory(
+                    prefix="epochwise-run-",
+                    dir=environment.get("TMPDIR"),
+                    ignore_cleanup_errors=True,
+                )
+            )
+        yield own
 
 
 def _start(
