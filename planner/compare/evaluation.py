@@ -54,7 +54,7 @@ from planner.cost import (
     energy_only_per_run,
     likely,
     own_per_run,
-    probability_cheapest,
+    probability_least,
     quantiles,
     rent_per_run,
     utilisation_of,
@@ -176,7 +176,7 @@ def _least(every: Sequence[_Judged], order: Order, limits: Limits) -> dict[str, 
     some = np.isfinite(table).any(axis=0)  # where none meets the limits, none is the cheapest
     if not some.any():
         return dict.fromkeys(draws_by_id, 0.0)
-    shares = probability_cheapest(table if some.all() else table[:, some]) * some.mean()
+    shares = probability_least(table if some.all() else table[:, some]) * some.mean()
     return {name: float(p) for name, p in zip(draws_by_id, shares, strict=True)}
 
 

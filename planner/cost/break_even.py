@@ -40,7 +40,6 @@ from planner.cost._own import (
     refuse_owned,
 )
 from planner.cost._records import (
-    HOURS_PER_MONTH,
     HOURS_PER_YEAR,
     SECONDS_PER_HOUR,
     Amount,
@@ -126,27 +125,6 @@ def break_even_utilisation(owned: Owned, rent_per_busy_hour: ArrayLike) -> Float
     pays = (spared > 0.0) & np.isfinite(a_year)
     with np.errstate(over="ignore"):  # next to nothing spared is as good as nothing
         return np.asarray(np.divide(a_year, HOURS_PER_YEAR * spared, out=never, where=pays))
-
-
-def break_even_runs_per_month(owned: Owned, rent_per_run: ArrayLike, work_s: ArrayLike) -> Floats:
-    """Return runs a month above which owning is cheaper: u* in runs of `work_s` [runs/month].
-
-    Args:
-        owned: its quantities scalar, or arrays that broadcast.
-        rent_per_run: rented cost of a run, at least 0 [USD].
-        work_s: its duration on the own machine, above 0 [s].
-
-    Returns:
-        In the broadcast shape; infinite where renting is never more expensive, or only beyond
-        the hours of a month.
-
-    Raises:
-        ValueError: a number is out of its bounds or not a number.
-    """
-    hourly = per_hour_of_work(rent_per_run, work_s)
-    share = break_even_utilisation(owned, hourly)
-    most = HOURS_PER_MONTH * SECONDS_PER_HOUR / np.asarray(work_s, dtype=np.float64)
-    return np.where(share <= 1.0, share * most, np.inf)
 
 
 def break_even(

@@ -228,16 +228,6 @@ def _half(precision: str) -> bool:
     return "mixed" in precision or precision in {"float16", "bfloat16", "float8"}
 
 
-def largest_batch(job: Job, hardware: Hardware) -> float | None:
-    """Return the largest global batch [samples] that fits; None for unmeasured memory."""
-    line, have = _line(job), usable_bytes(hardware)
-    if line is None or have is None:
-        return None
-    intercept, slope = line
-    room = (have - intercept) / slope
-    return math.floor(room) * hardware.devices if room >= 1.0 else 0.0
-
-
 def has_room(job: Job, hardware: Hardware, batch: float | None) -> bool:
     """Return whether the job fits with room to spare, or nothing contradicts it."""
     have, fit = usable_bytes(hardware), fit_of(job, hardware, batch)

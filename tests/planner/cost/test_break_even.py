@@ -13,15 +13,12 @@ from planner.cost import (
     Owned,
     Range,
     break_even,
-    break_even_runs_per_month,
     break_even_utilisation,
     busy_energy_per_hour,
     cost_per_busy_hour,
-    running_per_month,
 )
-from tests.planner.cost.made import HOUR, WORKSTATION, amounts, machines, unhurried
+from tests.planner.cost.made import WORKSTATION, amounts, machines, unhurried
 
-PER_MONTH = (0.9 * 0.121 / 0.21 + 0.1 * 0.1) / 12  # capital of a month, a share of the price
 OFF = replace(WORKSTATION, idle_watts=0)
 
 
@@ -39,14 +36,6 @@ def test_golden_renting_at_3_24_is_even_at_half_of_the_year() -> None:
 def test_golden_without_idle_power_it_is_the_usual_form() -> None:
     result = break_even_utilisation(OFF, [3.20, 2.50])
     np.testing.assert_allclose(result, [13_140 / (8760 * 3.0), 1.5 / 2.3])
-
-
-def test_golden_half_of_the_year_are_36_runs_and_a_half_a_month() -> None:
-    runs = break_even_runs_per_month(WORKSTATION, [32.40, 15.0], 10 * HOUR)
-    np.testing.assert_allclose(runs, [36.5, np.inf])
-    assert running_per_month(WORKSTATION, 10 * HOUR, 36.5) + 21_000 * PER_MONTH == pytest.approx(
-        36.5 * 32.40
-    )
 
 
 def test_renting_for_less_than_the_electricity_is_never_worth_buying() -> None:
