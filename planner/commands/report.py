@@ -107,7 +107,7 @@ def _page(answer: CompareAnswer, arguments: argparse.Namespace, begins: datetime
                 text=arguments.text,
                 logo=logo,
             ),
-            by_use=_by_use(arguments.link),
+            by_use=parse_qs(urlsplit(arguments.link or "").query).get("chart", [])[:1] == ["use"],
         )
     except ValueError as error:
         raise words.WrongWordsError(f"--logo: {error}") from None
@@ -124,11 +124,6 @@ def _logo(path: Path) -> bytes:
             reason=error.strerror or error,
         )
         raise words.WrongWordsError(message) from None
-
-
-def _by_use(link: str | None) -> bool:
-    """Return whether the link shows rent or buy against the utilisation of the machine."""
-    return parse_qs(urlsplit(link or "").query).get("chart", [])[:1] == ["use"]
 
 
 def _live(link: str | None, query: str) -> str:

@@ -286,7 +286,9 @@ def _break_even(
     plain = rent_per_run(replace(hired, committed_hours_per_month=0.0), rented.drawn.work_s)
     per_hour = np.asarray(per_hour_of_work(plain, bought.drawn.work_s))
     use = break_even(owned, per_hour, key=bought.candidate.id, display=display)
-    runs = _runs_from(drawn, bought.drawn, per_hour)
+    share = break_even_utilisation(drawn, per_hour)
+    hours = np.maximum(share * HOURS_PER_MONTH - bought.drawn.other_hours_per_month, 0.0)
+    runs = np.where(share <= 1.0, hours * HOUR_S / bought.drawn.work_s, np.inf)
     if likely(rental.committed_hours_per_month).max() == 0.0:
         return use, runs
     runs = _runs_committed(runs, (drawn, bought.drawn), (hired, rented.drawn))
@@ -309,13 +311,6 @@ def _machines(drawn: Drawn, runs: Floats) -> Floats:
     """Return the machines that the median draw keeps busy, at least 1; `runs` (counts, 1)."""
     busy = runs * np.median(drawn.work_s) / HOUR_S + drawn.other_hours_per_month
     return machines_for(busy / HOURS_PER_MONTH)
-
-
-def _runs_from(owned: Owned, drawn: Drawn, rent_per_hour: Floats) -> Floats:
-    """Return runs a month from which buying is cheaper than rent paid by use."""
-    share = break_even_utilisation(owned, rent_per_hour)
-    hours = np.maximum(share * HOURS_PER_MONTH - drawn.other_hours_per_month, 0.0)
-    return np.where(share <= 1.0, hours * HOUR_S / drawn.work_s, np.inf)
 
 
 def _runs_committed(runs: Floats, buy: tuple[Owned, Drawn], rent: tuple[Rental, Drawn]) -> Floats:

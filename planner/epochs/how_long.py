@@ -322,7 +322,8 @@ def _by_speed(option: Option, epochs: ArrayLike, level: float) -> Estimate | Ref
     """
     if isinstance(option.conversion, Refusal):
         return option.conversion
-    epoch_s = _speed_epoch_s(option)
+    speed, samples = option.run.samples_per_s, option.epoch_samples
+    epoch_s = samples / speed if speed and samples else None
     if epoch_s is None:
         return NO_SIZE
     total = np.asarray(epochs, dtype=np.float64) * epoch_s
@@ -335,12 +336,6 @@ def _by_speed(option: Option, epochs: ArrayLike, level: float) -> Estimate | Ref
         basis="extrapolated",
         reasons=(BY_SPEED, START_NOT_INCLUDED),
     )
-
-
-def _speed_epoch_s(option: Option) -> float | None:
-    """Return one epoch [s] by samples/s; None where its size or the speed is not stated."""
-    speed, samples = option.run.samples_per_s, option.epoch_samples
-    return samples / speed if speed and samples else None
 
 
 def later_epoch_time(

@@ -422,7 +422,7 @@ def _groups(category: Category, y: Floats, chosen: Mask) -> tuple[tuple[str, ...
     counts = np.bincount(codes, minlength=len(category.labels))
     kept = np.argsort(-counts, kind="stable")[:MOST_GROUPS]
     kept = kept[counts[kept] > 0]
-    if _are_numbers(category.labels):
+    if all(label.replace(",", "").replace(".", "").isdigit() for label in category.labels):
         order = np.sort(kept)
     else:
         values = y[good]
@@ -431,10 +431,6 @@ def _groups(category: Category, y: Floats, chosen: Mask) -> tuple[tuple[str, ...
     place = np.full(len(category.labels) + 1, -1, dtype=np.int64)
     place[order] = np.arange(order.size)
     return tuple(category.labels[i] for i in order), place[category.codes]
-
-
-def _are_numbers(labels: Sequence[str]) -> bool:
-    return all(label.replace(",", "").replace(".", "").isdigit() for label in labels)
 
 
 def _spread(ids: Sequence[str]) -> Floats:

@@ -277,7 +277,7 @@ def _by_line(
 ) -> Fit:
     each = batch / hardware.devices
     need = line[0] + line[1] * each
-    shared = need - _saved(job, line, hardware.devices)
+    shared = need - _state(job, line) * (1.0 - 1.0 / hardware.devices)
     fits = True if need <= have else None if shared <= have < need and shared < need else False
     where = f" of {_devices(hardware)}" if _several_in_one(hardware) else ""
     used = Text(
@@ -310,11 +310,6 @@ def _by_line(
         sentence=sentence,
         way_out=way_out,
     )
-
-
-def _saved(job: Job, line: tuple[float, float], devices: int) -> float:
-    """Return the bytes that sharding saves on a device, for measured memory."""
-    return _state(job, line) * (1.0 - 1.0 / devices)
 
 
 def _state(job: Job, line: tuple[float, float]) -> float:

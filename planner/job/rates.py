@@ -405,7 +405,8 @@ def rate_on(
     if isinstance(single.samples_per_s, Refusal):
         return single
     scaling = scaling_from(hardware, there, level)
-    together = _together(single.samples_per_s, hardware)
+    reached = float(efficiency_on(hardware).value)
+    together = _by(single.samples_per_s, hardware.count * reached)
     if scaling.factor.low == scaling.factor.high:
         return replace(single, samples_per_s=together)
     sentence = not_measured(hardware, there, scaling.factor)
@@ -621,12 +622,6 @@ def not_measured(hardware: Hardware, there: Hardware | None, factor: Estimate) -
         measured=there.devices,
         factor=percent_of(factor),
     )
-
-
-def _together(rate: Estimate, hardware: Hardware) -> Estimate:
-    """Return one accelerator's rate times count and efficiency."""
-    reached = float(efficiency_on(hardware).value)
-    return _by(rate, hardware.count * reached)
 
 
 def _by(rate: Estimate, factor: float) -> Estimate:

@@ -217,9 +217,10 @@ def answer_of(
         driver: compared with every device count of the series.
         is_asynchronous: whether workers of these runs do not wait for each other.
     """
-    hold = question.hold or _hold(series)
+    hold = question.hold or ("global" if series.is_published or _common(series) else "device")
     batches = question.batches or _batches(series, hold)
-    counts = _counts(series, question)
+    further = set() if series.is_published else {2 * series.counts[-1]}
+    counts = tuple(sorted({*series.counts, *further, *question.devices}))
     law_at: LawAt = cache(series.at)
     rows = tuple(
         row
@@ -248,11 +249,6 @@ def answer_of(
     )
 
 
-def _hold(series: Series) -> Hold:
-    """Return "global" where the smallest and the largest count share a global batch."""
-    return "global" if series.is_published or _common(series) else "device"
-
-
 def _common(series: Series) -> list[float]:
     """Return global batches measured at the smallest and at the largest count, rising."""
     first = {p.batch for p in series.points if p.devices == series.counts[0]}
@@ -275,12 +271,6 @@ def _batches(series: Series, hold: Hold) -> tuple[float, ...]:
         counts.setdefault(point.batch / point.devices, set()).add(point.devices)
     most = max(len(devices) for devices in counts.values())
     return tuple(sorted(b for b, devices in counts.items() if len(devices) == most)[-MOST_BATCHES:])
-
-
-def _counts(series: Series, question: Question) -> tuple[int, ...]:
-    """Return the device counts of the answer: measured, twice the largest, and requested."""
-    further = set() if series.is_published else {2 * series.counts[-1]}
-    return tuple(sorted({*series.counts, *further, *question.devices}))
 
 
 def _rows(
