@@ -77,7 +77,9 @@ def split_cases(
     """Return the published splits with predictions, and how many rows are left out and why."""
     cases: list[SplitCase] = []
     left_out: Counter[str] = Counter()
-    sizes = _sizes(catalog)
+    sizes = Counter(
+        family for family, _ in {(_family(a.name), a.memory_bytes) for a in catalog.accelerators}
+    )
     for row in rows:
         layout = row.parallelism or ""
         if _number("tp", layout) is None and _number("pp", layout) is None:
@@ -203,13 +205,6 @@ def advised(cases: Sequence[SplitCase]) -> tuple[list[Advised], int]:
 def _number(name: str, layout: str) -> int | None:
     match = re.search(rf"(?<![a-z]){name}[ =]?(\d+)", layout, re.IGNORECASE)
     return int(match[1]) if match else None
-
-
-def _sizes(catalog: Catalog) -> Counter[str]:
-    """Return how many memory sizes the catalogue has of each family of accelerators."""
-    return Counter(
-        family for family, _ in {(_family(a.name), a.memory_bytes) for a in catalog.accelerators}
-    )
 
 
 def _family(name: str) -> str:

@@ -137,36 +137,28 @@ def _ours(shown: Runs, hidden: Runs) -> Prediction:
     if isinstance(curve, ScalingCurve):
         estimate = curve.step_time(hidden.batch, hidden.devices, hidden.nodes)
         if isinstance(estimate, Estimate):
-            value, low, high = (
-                np.asarray(v) for v in (estimate.value, estimate.low, estimate.high)
-            )
-            return Prediction(value=value, low=low, high=high)
-    return _alone(np.full(hidden.step_s.shape, np.nan))
-
-
-def _alone(value: Floats) -> Prediction:
-    nothing = np.full(value.shape, np.nan)
-    return Prediction(value=value, low=nothing, high=nothing)
+            return Prediction.of(estimate)
+    return Prediction.bare(np.full(hidden.step_s.shape, np.nan))
 
 
 def _ernest(shown: Runs, hidden: Runs) -> Prediction:
     fit = fit_ernest(shown.batch, shown.devices, shown.step_s)
-    return _alone(fit.step_s(hidden.batch, hidden.devices))
+    return Prediction.bare(fit.step_s(hidden.batch, hidden.devices))
 
 
 def _adaptdl(shown: Runs, hidden: Runs) -> Prediction:
     fit = fit_adaptdl(shown.batch, shown.devices, shown.nodes, shown.step_s)
-    return _alone(fit.step_s(hidden.batch, hidden.devices, hidden.nodes))
+    return Prediction.bare(fit.step_s(hidden.batch, hidden.devices, hidden.nodes))
 
 
 def _adaptdl_timed(shown: Runs, hidden: Runs) -> Prediction:
     fit = fit_adaptdl(shown.batch, shown.devices, shown.nodes, shown.step_s, shown.compute_s)
-    return _alone(fit.step_s(hidden.batch, hidden.devices, hidden.nodes))
+    return Prediction.bare(fit.step_s(hidden.batch, hidden.devices, hidden.nodes))
 
 
 def _perfect(shown: Runs, hidden: Runs) -> Prediction:
     fit = fit_perfect_speed_up(shown.batch, shown.devices, shown.step_s)
-    return _alone(fit.step_s(hidden.batch, hidden.devices))
+    return Prediction.bare(fit.step_s(hidden.batch, hidden.devices))
 
 
 METHODS: Final[dict[str, Method]] = {
