@@ -160,7 +160,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         capacity._search:LEAST_RENTED capacity._search:TOGETHER
         capacity._what_if:MOST_FACTOR capacity._what_if:MOST_INPUTS
         capacity._what_if:AT_ONCE capacity._what_if:MOST_FIXES
-        networks._kinds:_NAMES compare._assumptions:_KEPT""",
+        networks._table:_NAMES compare._assumptions:_KEPT""",
     "how it is told or drawn": """
         answers.runs._suspect_runs:APART
         explore.laws:_GRID explore.laws:_BEYOND explore.points:SPREAD explore.side_by_side:DIGITS

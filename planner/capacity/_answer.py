@@ -7,7 +7,6 @@ from typing import Final
 
 import numpy as np
 
-from planner.capacity._judge import late_shares
 from planner.capacity._lines import (
     Course,
     by_use,
@@ -27,6 +26,7 @@ from planner.capacity._search import (
     compared_in,
     few,
     first_guess,
+    late_shares,
     merged,
     purchases,
 )

@@ -31,7 +31,6 @@ from planner.core._estimate import (
     Refusal,
     t_quantile,
 )
-from planner.core._labels import program, sentence_case
 from planner.core._lazy import on_first_use
 from planner.core._numbers import (
     COST,
@@ -69,6 +68,8 @@ from planner.core._text import (
     parameter_of,
     plain_text,
     plural,
+    program,
+    sentence_case,
 )
 from planner.core.limits import (
     FILES,
