@@ -488,7 +488,6 @@ def _jobs(result: _Result) -> tuple[JobRow, ...]:
         hours: Estimate | Refusal = refused
         if time is not None and time.work_s is not None:
             hours = quantiles(time.work_s / HOUR_S * time.accelerators * job.runs_a_month)
-        last = (1.0 + job.growth) ** (case.months - 1)
         rows.append(JobRow(
             job=job.name,
             words=job.network or job.workload,
@@ -496,7 +495,6 @@ def _jobs(result: _Result) -> tuple[JobRow, ...]:
             machine="" if name is None or place is None else _label(case, name),
             accelerators=0 if time is None else time.accelerators,
             hours_a_month=hours,
-            hours_in_last_month=None if isinstance(hours, Refusal) else float(hours.value) * last,
             late=None if job.within_h is None else float(result.whole[j]),
             worst_late=None if job.within_h is None else float(result.worst[j]),
             runs_a_month=job.runs_a_month, within_h=job.within_h,

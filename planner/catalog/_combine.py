@@ -244,10 +244,10 @@ def tariff_of(catalog: Catalog, country: str) -> Tariff | None:
                 None)  # fmt: skip
 
 
-def is_stale(as_of: date, today: date, months: int = STALE_MONTHS) -> bool:
-    """Return whether more than `months` calendar months have passed; on the very day, not yet."""
+def is_stale(as_of: date, today: date) -> bool:
+    """Return whether more than `STALE_MONTHS` have passed; on the very day, not yet."""
     passed = (today.year - as_of.year) * 12 + today.month - as_of.month
-    return passed > months or (passed == months and today.day > as_of.day)
+    return passed > STALE_MONTHS or (passed == STALE_MONTHS and today.day > as_of.day)
 
 
 def with_known_accelerators(offers: Parsed, catalog: Catalog) -> Parsed:

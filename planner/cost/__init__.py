@@ -79,7 +79,6 @@ from planner.cost._records import (
     ranges_of,
 )
 from planner.cost.break_even import (
-    BreakEven,
     break_even,
     break_even_utilisation,
     per_epoch,

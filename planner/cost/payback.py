@@ -27,9 +27,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from planner.core import LEVEL, Basis, Estimate, Floats, Refusal, Text, percent, plural
+from planner.core import Estimate, Floats, Refusal, Text, percent, plural
 from planner.cost._display import DOLLARS, Display, money
-from planner.cost._draws import ONCE, Drawing, draw_record, quantiles
+from planner.cost._draws import ONCE, draw_record, quantiles
 from planner.cost._own import (
     busy_energy_per_hour,
     capex,
@@ -79,10 +79,7 @@ def payback(
     *,
     other_hours_per_month: float = 0.0,
     key: str = "own",
-    level: float = LEVEL,
-    basis: Basis = "published",
     display: Display = DOLLARS,
-    drawing: Drawing = ONCE,
 ) -> Estimate | Refusal:
     """Return months until the machines have paid for themselves, with their interval [months].
 
@@ -95,10 +92,7 @@ def payback(
         runs_per_month: at least 0.
         other_hours_per_month: other work, with its part of costs [h].
         key: of the machine, see `planner.cost._draws`.
-        level: coverage of the interval [share].
-        basis: of the prices.
         display: currency of the sentences.
-        drawing: seed and number of draws.
 
     Returns:
         An `Estimate`, with a reason where in most draws they are worn out sooner; a `Refusal`
@@ -112,9 +106,9 @@ def payback(
     busy = _fleet(work_s, runs_per_month, 1.0, other_hours_per_month).busy
     bought = machines_for(np.median(busy))
     fleet = _fleet(work_s, runs_per_month, bought, other_hours_per_month)
-    drawn, rent = draw_record(owned, key, drawing), _rent(rent_per_run, runs_per_month)
-    months = np.broadcast_to(_months(drawn, rent, fleet), (drawing.draws,))
-    estimate = quantiles(months, level=level, basis=basis)
+    drawn, rent = draw_record(owned, key), _rent(rent_per_run, runs_per_month)
+    months = np.broadcast_to(_months(drawn, rent, fleet), (ONCE.draws,))
+    estimate = quantiles(months)
     if np.isfinite(estimate.value):
         lasts = MONTHS_PER_YEAR * likely(drawn.life_years)
         worn = float((months > lasts * (1.0 + 1e-9)).mean())  # rounding wears nothing out

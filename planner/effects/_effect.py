@@ -388,9 +388,7 @@ class FactorEffect:
     notes: tuple[str, ...] = ()
 
 
-def factor_effects(
-    runs: Sequence[FactorRun], factor: str, *, level: float = LEVEL
-) -> tuple[FactorEffect, ...]:
+def factor_effects(runs: Sequence[FactorRun], factor: str) -> tuple[FactorEffect, ...]:
     """Return the effect of every value of a factor against the plainest, by `PLAINEST`.
 
     The plainer of two values is the base in all workloads, so that effects can be read together:
@@ -398,18 +396,16 @@ def factor_effects(
     left out. Arguments and errors as `factor_effect`.
     """
     values = sorted({run.value for run in runs}, key=lambda v: _plainness(factor, v, runs))
-    effects = (
-        _against_plainer(runs, factor, values[: i + 1], level) for i in range(1, len(values))
-    )
+    effects = (_against_plainer(runs, factor, values[: i + 1]) for i in range(1, len(values)))
     return tuple(effect for effect in effects if effect is not None)
 
 
 def _against_plainer(
-    runs: Sequence[FactorRun], factor: str, values: Sequence[Value], level: float
+    runs: Sequence[FactorRun], factor: str, values: Sequence[Value]
 ) -> FactorEffect | None:
     """Return the effect of the last value against the first that it has a pair with."""
     *plainer, changed = values
-    effects = (factor_effect(runs, factor, base, changed, level=level) for base in plainer)
+    effects = (factor_effect(runs, factor, base, changed) for base in plainer)
     return next((effect for effect in effects if isinstance(effect, FactorEffect)), None)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime, timedelta
 from types import MappingProxyType
@@ -671,18 +671,17 @@ def misfits(values: Mapping[str, Any]) -> tuple[Problem, ...]:
 
 
 def compare_parameters(
-    question: QueryTexts, ignored: Collection[str] = VIEW_ONLY, begins: datetime | None = None
+    question: QueryTexts, begins: datetime | None = None
 ) -> tuple[CompareParameters, tuple[Problem, ...]]:
     """Return the parsed question and its problems; an invalid value becomes the default.
 
     Args:
         question: texts by name, as in a query string.
-        ignored: further names without a meaning here.
         begins: start of the work, with its zone; None is now, to the minute. Only the hours until
             `by` depend on it, so a link with a date means the same date tomorrow.
     """
     question = with_job(question)
-    parsed = read(COMPARE, question, ignored)
+    parsed = read(COMPARE, question, VIEW_ONLY)
     values, problems = parsed.values, [with_int8_reason(p, question) for p in parsed.problems]
     begins = begins or datetime.now(UTC).replace(second=0, microsecond=0)
     if values["made"] and (why := made_problem(values["made"])):
