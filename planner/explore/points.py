@@ -178,12 +178,18 @@ def check(question: Question) -> list[Problem]:
         if wrong := problem_of(text) if text or name in "xy" else "":
             problems.append(Problem(parameter=name, message=wrong))
     for name, text in {"symbol": question.symbol, "facet": question.facet}.items():
-        if text and text not in CATEGORIES:
-            message = Text(
-                "{text!r} is no group. Choose one such as accelerator or precision.", text=text[:80]
-            )
-            problems.append(Problem(parameter=name, message=message))
+        if text and (wrong := group_problem(text)):
+            problems.append(Problem(parameter=name, message=wrong))
     return problems
+
+
+def group_problem(text: str) -> str:
+    """Return that no group has this name; "" where one has."""
+    if text in CATEGORIES:
+        return ""
+    return Text(
+        "{text!r} is no group. Choose one such as accelerator or precision.", text=text[:80]
+    )
 
 
 def problem_of(text: str) -> str:

@@ -304,15 +304,10 @@ def _elsewhere(job: Job, goal: Goal, rate: Estimate, hardware: Hardware) -> Esti
     reasons = (*rate.reasons, *samples.reasons, *remarks)
     for extra in _beyond_steps(job, work):
         far = float(t_quantile(rate.level, math.inf)) * extra.sd
-        work = _times(widened(work, far, far), extra.factor)
+        work = widened(work, far, far).scaled(extra.factor)
         reasons = (*reasons, extra.reason)
     work = replace(work, level=rate.level, basis=rate.basis, reasons=reasons)
     return _after(_start(job, rate.level), work)
-
-
-def _times(work: Estimate, factor: float) -> Estimate:
-    value, low, high = (factor * float(x) for x in (work.value, work.low, work.high))
-    return replace(work, value=value, low=low, high=high)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -406,7 +406,7 @@ def rate_on(
         return single
     scaling = scaling_from(hardware, there, level)
     reached = float(efficiency_on(hardware).value)
-    together = _by(single.samples_per_s, hardware.count * reached)
+    together = single.samples_per_s.scaled(hardware.count * reached)
     if scaling.factor.low == scaling.factor.high:
         return replace(single, samples_per_s=together)
     sentence = not_measured(hardware, there, scaling.factor)
@@ -583,7 +583,7 @@ def _measured(
         return Rate(samples_per_s=estimate), None
     there, option = nearest
     speed = per_accelerator(option.run.samples_per_s or 0.0, there)
-    return Rate(samples_per_s=_by(estimate, speed / float(estimate.value))), there
+    return Rate(samples_per_s=estimate.scaled(speed / float(estimate.value))), there
 
 
 def _of_the_sources(library: Library, cell: Cell, estimate: Estimate) -> float:
@@ -622,11 +622,6 @@ def not_measured(hardware: Hardware, there: Hardware | None, factor: Estimate) -
         measured=there.devices,
         factor=percent_of(factor),
     )
-
-
-def _by(rate: Estimate, factor: float) -> Estimate:
-    value, low, high = (float(x) * factor for x in (rate.value, rate.low, rate.high))
-    return replace(rate, value=value, low=low, high=high)
 
 
 def _weaker(basis: Basis) -> Basis:

@@ -304,7 +304,7 @@ def _rows(
             step=step,
             speed=speed,
             speed_up=up,
-            efficiency=up if isinstance(up, Refusal) else _scaled(up, series.base / devices),
+            efficiency=up if isinstance(up, Refusal) else up.scaled(series.base / devices),
             parts=_parts(series, law_at, together, devices),
             total=None,
         )
@@ -390,11 +390,6 @@ def _speed(step: Estimate | Refusal, batch: float) -> Estimate | Refusal:
     return replace(step, value=batch / value, low=batch / high, high=batch / low)
 
 
-def _scaled(estimate: Estimate, factor: float) -> Estimate:
-    value, low, high = (float(v) * factor for v in (estimate.value, estimate.low, estimate.high))
-    return replace(estimate, value=value, low=low, high=high)
-
-
 def _speed_up(
     speed: Estimate | Refusal, base: Estimate | Refusal, *, same: bool
 ) -> Estimate | Refusal:
@@ -429,7 +424,7 @@ def _total(series: Series, question: Question, row: CountAnswer) -> Total | None
         return None
     startup = question.startup_s if question.startup_s is not None else series.startup(row.devices)
     start = startup or 0.0
-    training = _scaled(row.step, question.epochs * samples / row.batch)
+    training = row.step.scaled(question.epochs * samples / row.batch)
     total = replace(
         training,
         value=float(training.value) + start,
