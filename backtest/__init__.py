@@ -10,15 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from backtest.questions import (
-    batch,
-    convergence,
-    described,
-    devices,
-    epochs,
-    regret,
-    unmeasured,
-)
+from backtest.questions import batch, convergence, described, devices, epochs, regret, unmeasured
 from backtest.questions.figure import Question
 
 QUESTIONS: Final[Mapping[str, Question]] = {

@@ -17,15 +17,7 @@ from typing import Final
 import numpy as np
 
 from backtest.accuracy.targets import TARGETS, Target
-from backtest.questions import (
-    batch,
-    convergence,
-    described,
-    devices,
-    epochs,
-    regret,
-    unmeasured,
-)
+from backtest.questions import batch, convergence, described, devices, epochs, regret, unmeasured
 from backtest.questions.figure import REFUSED, UNREFUSED, Row
 from backtest.questions.source_table import PUBLIC_DATA, Origin
 from planner.core import sentence_case

@@ -331,10 +331,7 @@ def _shown(check: str) -> Record:
 
 
 def split_scores(
-    cases: Sequence[SplitCase],
-    errors: Sequence[float],
-    advised: Sequence[Advised],
-    none: int,
+    cases: Sequence[SplitCase], errors: Sequence[float], advised: Sequence[Advised], none: int
 ) -> dict[str, float | int]:
     """Return the figures of published splits and of our advice."""
     with_memory = [c for c in cases if c.memory_stated]

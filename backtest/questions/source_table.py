@@ -92,10 +92,7 @@ PUBLIC_DATA: Final = (
         licence="Apache-2.0",
         holds="strong scaling of five models on 1 to 64 A100 at a fixed global batch",
         data_sets=("ElasticFlow A100",),
-        questions=(
-            described.QUESTION,
-            devices.QUESTION,
-        ),
+        questions=(described.QUESTION, devices.QUESTION),
     ),
     PublicData(
         folder="dlperf_v100",
@@ -104,10 +101,7 @@ PUBLIC_DATA: Final = (
         licence="Apache-2.0",
         holds="six models in nine frameworks on 1 to 32 V100 of one cluster",
         data_sets=("DLPerf V100",),
-        questions=(
-            described.QUESTION,
-            devices.QUESTION,
-        ),
+        questions=(described.QUESTION, devices.QUESTION),
     ),
     PublicData(
         folder="tensorflow_benchmarks_2017",
@@ -117,15 +111,8 @@ PUBLIC_DATA: Final = (
         licence="Apache-2.0",
         holds="images a second of three networks on 1 to 8 GPUs of three platforms, 1 to 64 "
         "distributed",
-        data_sets=(
-            "TensorFlow 2017, P100",
-            "TensorFlow 2017, K80",
-            "TensorFlow 2017",
-        ),
-        questions=(
-            described.QUESTION,
-            devices.QUESTION,
-        ),
+        data_sets=("TensorFlow 2017, P100", "TensorFlow 2017, K80", "TensorFlow 2017"),
+        questions=(described.QUESTION, devices.QUESTION),
     ),
     PublicData(
         folder="dawnbench_train",
@@ -175,10 +162,7 @@ PUBLIC_DATA: Final = (
         licence="none stated: evaluation only",
         holds="throughput of six networks in two precisions on twelve kinds of card",
         data_sets=("Lambda v1",),
-        questions=(
-            described.QUESTION,
-            unmeasured.QUESTION,
-        ),
+        questions=(described.QUESTION, unmeasured.QUESTION),
     ),
     PublicData(
         folder="accelerator_hardware",

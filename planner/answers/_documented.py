@@ -359,11 +359,7 @@ _LIMITS: Final = (
 
 def records_page() -> str:
     """Return docs/records.md: every column of a run with type, unit, rule and meaning."""
-    parts = [
-        "# The run record",
-        "",
-        _INTRODUCTION,
-    ]
+    parts = ["# The run record", "", _INTRODUCTION]
     for group, title in _GROUPS.items():
         parts += ["", f"## {title}", "", "| column | type | unit | values | meaning |"]
         parts += ["|---|---|---|---|---|"]

@@ -48,17 +48,7 @@ from planner.capacity.records import (
     Waiting,
     silent,
 )
-from planner.core import (
-    Estimate,
-    Floats,
-    Refusal,
-    Text,
-    joined,
-    paragraph,
-    percent,
-    plain,
-    plural,
-)
+from planner.core import Estimate, Floats, Refusal, Text, joined, paragraph, percent, plain, plural
 from planner.cost import (
     DOLLARS,
     HOURS_PER_MONTH,
@@ -366,10 +356,7 @@ def _chips(course: Course, rent: Course | None) -> tuple[str, ...]:
     ratio = float(np.median(course.total)) / float(np.median(rent.total))
     likely_cheaper = Text("{chance} likely cheaper than renting only", chance=percent(chance))
     if ratio >= TIMES:
-        return (
-            likely_cheaper,
-            Text("{ratio} x the cost of renting only", ratio=plain(ratio, 2)),
-        )
+        return (likely_cheaper, Text("{ratio} x the cost of renting only", ratio=plain(ratio, 2)))
     way = "below" if ratio <= 1.0 else "above"
     return (
         likely_cheaper,

@@ -33,14 +33,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.capacity._months import (
-    ENDLESS_USD,
-    Case,
-    Simulated,
-    part_of,
-    simulate,
-    simulate_all,
-)
+from planner.capacity._months import ENDLESS_USD, Case, Simulated, part_of, simulate, simulate_all
 from planner.capacity._queue import Flags
 from planner.capacity._spend import MONTHS_PER_YEAR, monthly_capital, months_paid, spend
 from planner.capacity.records import (

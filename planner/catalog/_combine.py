@@ -17,12 +17,7 @@ from datetime import date
 from functools import lru_cache
 from typing import Final, TypeVar
 
-from planner.catalog._records import (
-    Accelerator,
-    Catalog,
-    Offer,
-    Tariff,
-)
+from planner.catalog._records import Accelerator, Catalog, Offer, Tariff
 from planner.catalog._rows import Parsed, Problem, first_problems
 from planner.catalog._schema import LIMITS
 from planner.core import Refusal, Text

@@ -20,21 +20,8 @@ from datetime import date, timedelta
 from types import MappingProxyType
 from typing import Any, Final
 
-from planner.catalog._records import (
-    PRECISIONS,
-    Accelerator,
-    Offer,
-    Origin,
-    Tariff,
-)
-from planner.catalog._schema import (
-    LIMITS,
-    TABLES,
-    CellKind,
-    Column,
-    TableName,
-    peak_column,
-)
+from planner.catalog._records import PRECISIONS, Accelerator, Offer, Origin, Tariff
+from planner.catalog._schema import LIMITS, TABLES, CellKind, Column, TableName, peak_column
 from planner.core import Text
 
 Value = str | float | int | date | tuple[str, ...] | None

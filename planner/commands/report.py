@@ -16,13 +16,7 @@ from planner.answers.comparison import option_rows
 from planner.commands import words
 from planner.commands.ask import compare_answer
 from planner.core import Text, csv_text
-from planner.report import (
-    MOST_LOGO_BYTES,
-    Letterhead,
-    compare_page,
-    public_url,
-    with_base,
-)
+from planner.report import MOST_LOGO_BYTES, Letterhead, compare_page, public_url, with_base
 from planner.store.disk.files import write_whole
 from planner.store.export import records_file
 

@@ -25,11 +25,7 @@ from types import MappingProxyType
 from typing import Final, cast
 
 from planner.catalog import Accelerator, Catalog, Offer, accelerator_named, is_stale
-from planner.compare._assumptions import (
-    Assumptions,
-    machine_of,
-    rental_of,
-)
+from planner.compare._assumptions import Assumptions, machine_of, rental_of
 from planner.compare._shortlist import price_of_peak, usual
 from planner.compare.comparison import labels_with_price, price_of_one
 from planner.core import NEXT_TO_NOTHING, Refusal, Text, paragraph, plural, slug

@@ -21,13 +21,7 @@ from planner.compare.comparison import (
     price_of_one,
     runs_a_month,
 )
-from planner.compare.evaluation import (
-    DECIDED,
-    LIKELY_IN_TIME,
-    better,
-    chance_to_meet,
-    standing,
-)
+from planner.compare.evaluation import DECIDED, LIKELY_IN_TIME, better, chance_to_meet, standing
 from planner.compare.rent_or_buy import RentOrBuy, pays_back
 from planner.core import (
     Estimate,

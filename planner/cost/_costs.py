@@ -39,12 +39,7 @@ from numpy.typing import ArrayLike
 from scipy.special import chdtri, ndtri, stdtrit
 
 from planner.core import Estimate, Floats, Text, speak_once
-from planner.cost._draws import (
-    ONCE,
-    Drawing,
-    middles,
-    order,
-)
+from planner.cost._draws import ONCE, Drawing, middles, order
 from planner.cost._records import SECONDS_PER_HOUR, Rental, checked, likely
 
 SAME: Final = 1e-9

@@ -25,12 +25,7 @@ from numpy.typing import ArrayLike
 
 from planner.core import Estimate, Floats, Refusal, Text
 from planner.cost._display import DOLLARS, Display, price
-from planner.cost._draws import (
-    ONCE,
-    draw_amount,
-    draw_record,
-    quantiles,
-)
+from planner.cost._draws import ONCE, draw_amount, draw_record, quantiles
 from planner.cost._own import (
     busy_energy_per_hour,
     cost_per_busy_hour,
@@ -38,13 +33,7 @@ from planner.cost._own import (
     idle_energy_per_hour,
     refuse_owned,
 )
-from planner.cost._records import (
-    HOURS_PER_YEAR,
-    SECONDS_PER_HOUR,
-    Amount,
-    Owned,
-    checked,
-)
+from planner.cost._records import HOURS_PER_YEAR, SECONDS_PER_HOUR, Amount, Owned, checked
 
 
 def per_epoch(cost_of_run: ArrayLike, epochs: ArrayLike) -> Floats:
@@ -114,11 +103,7 @@ def break_even_utilisation(owned: Owned, rent_per_busy_hour: ArrayLike) -> Float
 
 
 def break_even(
-    owned: Owned,
-    rent_per_busy_hour: Amount,
-    *,
-    key: str = "own",
-    display: Display = DOLLARS,
+    owned: Owned, rent_per_busy_hour: Amount, *, key: str = "own", display: Display = DOLLARS
 ) -> Estimate | Refusal:
     """Return the share of the year that the machine must work for owning to be cheaper [share].
 

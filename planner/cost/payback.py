@@ -37,13 +37,7 @@ from planner.cost._own import (
     refuse_owned,
     utilisation_of,
 )
-from planner.cost._records import (
-    HOURS_PER_MONTH,
-    Owned,
-    checked,
-    likely,
-    product,
-)
+from planner.cost._records import HOURS_PER_MONTH, Owned, checked, likely, product
 
 MONTHS_PER_YEAR: Final = 12.0
 CERTAIN: Final = 0.995

@@ -16,14 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from planner.core import Floats, Problem, Text, message_of
-from planner.explore.columns import (
-    CATEGORIES,
-    NUMBERS,
-    Category,
-    category_of,
-    numbers_of,
-    titled,
-)
+from planner.explore.columns import CATEGORIES, NUMBERS, Category, category_of, numbers_of, titled
 from planner.explore.formulas import FormulaError, formula_of
 
 Marks = Literal["points", "lines", "box", "strip"]

@@ -9,12 +9,6 @@ from planner.importers._apart import read
 from planner.importers._disk import files_from
 from planner.importers._preview import Preview, commit, located, preview, refused
 from planner.importers._sources import SOURCES, guess, rows_of
-from planner.importers.formats import (
-    MOST_BYTES,
-    Source,
-    SourceError,
-    SourceFiles,
-    Stated,
-)
+from planner.importers.formats import MOST_BYTES, Source, SourceError, SourceFiles, Stated
 from planner.importers.formats import typed as fact
 from planner.importers.formats.logs.template import header

@@ -10,13 +10,7 @@ from typing import Any, Final
 
 from planner.core import Text
 from planner.core.slugs import folder_slug
-from planner.importers.formats import (
-    Row,
-    Source,
-    SourceError,
-    SourceFiles,
-    Stated,
-)
+from planner.importers.formats import Row, Source, SourceError, SourceFiles, Stated
 from planner.importers.formats.benchmarks import (
     dawnbench,
     koshian2,

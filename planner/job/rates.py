@@ -52,12 +52,7 @@ from planner.job._placing import (
     peak_sentence,
 )
 from planner.job._records import Hardware, Job, NextMeasurement, Scaling
-from planner.job.efficiency import (
-    SPREAD_DOF,
-    efficiency_on,
-    per_accelerator,
-    scaling_from,
-)
+from planner.job.efficiency import SPREAD_DOF, efficiency_on, per_accelerator, scaling_from
 from planner.mfu import (
     DOMAIN_OF,
     Efficiency,

@@ -217,12 +217,7 @@ def shared_of(fit: Fit, sd: float) -> dict[str, float]:
     share = min(1.0, sd**2 / sum(steps)) if sum(steps) > 0.0 else 0.0
     parts = [math.sqrt(step * share) for step in steps]
     rest = math.sqrt(max(sd**2 - sum(p**2 for p in parts), 0.0))
-    return {
-        "accelerator": parts[0],
-        "generation": parts[1],
-        "maker": parts[2],
-        "workload": rest,
-    }
+    return {"accelerator": parts[0], "generation": parts[1], "maker": parts[2], "workload": rest}
 
 
 def sharing_names(accelerator: Accelerator) -> Mapping[str, str]:

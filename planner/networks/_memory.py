@@ -190,11 +190,7 @@ def operations_of(
     if network.forward_flops is None:
         return None
     return image_operations(
-        network.forward_flops,
-        image_px,
-        network.image_px,
-        training=training,
-        recompute=recompute,
+        network.forward_flops, image_px, network.image_px, training=training, recompute=recompute
     )
 
 
@@ -280,11 +276,7 @@ def state_of(
 
 
 def transformer_activations(
-    tokens: float,
-    layers_width: float,
-    *,
-    vocabulary: float | None = None,
-    half: bool = True,
+    tokens: float, layers_width: float, *, vocabulary: float | None = None, half: bool = True
 ) -> Activations:
     """Return the activations of one sequence [bytes].
 

@@ -30,12 +30,7 @@ import numpy as np
 
 from planner.catalog import Accelerator, Catalog
 from planner.core import Text
-from planner.published._named_workloads import (
-    LANGUAGE,
-    NamedWorkload,
-    benchmark_key,
-    workload_of,
-)
+from planner.published._named_workloads import LANGUAGE, NamedWorkload, benchmark_key, workload_of
 from planner.published._rows import PublishedRow, accelerators_of, lines_in_words, quoted
 
 HALF: Final = ("bfloat16", "float16")

@@ -29,12 +29,5 @@ Evidence: docs/evidence.md#speed-on-another-card.
 
 from planner.transfer._ladder import transfer
 from planner.transfer._library import fit_library, with_speeds
-from planner.transfer._records import (
-    BASIS_OF,
-    Cell,
-    DataSheet,
-    Library,
-    Rung,
-    Transferred,
-)
+from planner.transfer._records import BASIS_OF, Cell, DataSheet, Library, Rung, Transferred
 from planner.transfer._rungs import best_answer

@@ -94,8 +94,7 @@ def pair() -> Iterator[Pair]:
     """
     own = os.getpid()
     made = Pair(
-        names=(f"epochwise-{own}-a", f"epochwise-{own}-b"),
-        addresses=("10.77.0.1", "10.77.0.2"),
+        names=(f"epochwise-{own}-a", f"epochwise-{own}-b"), addresses=("10.77.0.1", "10.77.0.2")
     )
     try:
         _make(made)

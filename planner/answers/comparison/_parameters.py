@@ -17,12 +17,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from planner.answers.comparison._snapshot import made_problem
-from planner.answers.comparison.question import (
-    EPOCHS,
-    MOST_EPOCHS,
-    MOST_OPTIONS,
-    Request,
-)
+from planner.answers.comparison.question import EPOCHS, MOST_EPOCHS, MOST_OPTIONS, Request
 from planner.catalog import PRECISIONS, is_stale
 from planner.compare import ASSUMPTION_TEXTS, MOST_COUNT, Assumptions
 from planner.compare.evaluation import Limits

@@ -161,10 +161,7 @@ def answered(request: Request, facts: Facts, today: date, shown: Offered | None 
     more = (*comparison.question.notes, *(note for note in notes if note))
     comparison = replace(comparison, question=replace(comparison.question, notes=more))
     return Answered(
-        comparison=comparison,
-        candidates=shown.candidates,
-        chosen=chosen,
-        problems=problems,
+        comparison=comparison, candidates=shown.candidates, chosen=chosen, problems=problems
     )
 
 

@@ -281,9 +281,7 @@ def as_png_folder(data: Data, root: Path, seed: int) -> PngFolder:
     files = ((name, _png(image)) for name, image in zip(names, data.train_x, strict=True))
     fill_folder(folder, files, subfolders=subfolders)
     return PngFolder(
-        folder=folder,
-        paths=tuple(str(folder / name) for name in names),
-        labels=data.train_y,
+        folder=folder, paths=tuple(str(folder / name) for name in names), labels=data.train_y
     )
 
 
