@@ -123,12 +123,7 @@ def workload_names(shared: Store) -> dict[str, str]:
 
 
 def workload_labels(shared: Store, names: Mapping[str, str]) -> dict[str, str]:
-    """Return labels by slug: the workload's name with its run and accelerator counts.
-
-    Args:
-        shared: the store.
-        names: workload names by slug.
-    """
+    """Return labels by slug: the workload's name with its run and accelerator counts."""
 
     def query() -> dict[str, str]:
         about = about_workloads(shared)

@@ -651,10 +651,6 @@ def too_large(job: Job, rented: Iterable[Candidate]) -> Iterator[tuple[Candidate
 
     One offer per accelerator, the cheapest peak first and old prices last, of machines with
     `PER_NODE` accelerators or more. Smaller ones count where no offer at all has room.
-
-    Args:
-        job: the workload.
-        rented: every offer as a single machine.
     """
     suitable = [c for c in rented if _suits(c, job)]
     roomy = {_card(c) for c in suitable if has_room(job, c.hardware, job.batch)}

@@ -86,12 +86,7 @@ def layers_width_of(params: float) -> float:
 
 
 def attention_flops(layers_width: float, sequence: float) -> float:
-    """Return the operations of the attention for one token, forward and backward [FLOP].
-
-    Args:
-        layers_width: layers x width of the attention.
-        sequence: tokens of the context.
-    """
+    """Return the operations of the attention for one token, forward and backward [FLOP]."""
     return ATTENTION_PER_TOKEN * (1.0 + BACKWARD_PER_FORWARD) * layers_width * sequence
 
 

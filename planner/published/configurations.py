@@ -115,12 +115,7 @@ class Configuration:
 def configurations(
     rows: Sequence[PublishedRow], catalog: Catalog
 ) -> tuple[list[Configuration], list[str]]:
-    """Return the cleaned, distinct questions of rows, and a line for each row that is left out.
-
-    Args:
-        rows: as `read_rows` returns them, of any number of tables.
-        catalog: whose accelerators and peaks count.
-    """
+    """Return the cleaned, distinct questions of rows, and a line for each row that is left out."""
     kept: list[Configuration] = []
     left_out: list[str] = []
     for row, accelerator in zip(rows, accelerators_of(rows, catalog), strict=True):

@@ -70,10 +70,6 @@ class StepParts:
 def crossover(driver: Law, workers: Law) -> Estimate | Refusal:
     """Return the global batch [samples] from which `workers` take less time a step.
 
-    Args:
-        driver: step times of the fewer devices.
-        workers: those of the others.
-
     Returns:
         The batch with its interval, or a `Refusal`: they are faster or slower at every batch, the
         interval is too wide, or the runs determine no straight line.

@@ -263,13 +263,7 @@ class ChoiceFilter:
 def choices_of(
     candidates: Iterable[Candidate], job: Job, display: Display = DOLLARS
 ) -> tuple[Choice, ...]:
-    """Return all options as rows: own first, then the newest accelerators, small and cheap first.
-
-    Args:
-        candidates: all options.
-        job: decides what fits into memory.
-        display: currency and tax of prices.
-    """
+    """Return options as rows: own first, then the newest accelerators, small and cheap first."""
     ordered = sorted(candidates, key=_place)
     return tuple(_choice(candidate, job, display) for candidate in ordered)
 
