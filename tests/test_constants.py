@@ -138,8 +138,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         importers.formats.logs.step_log:MOST_PATTERN
         apart._process:_PAGE importers._apart:MOST_ANSWER importers._apart:START_S
         importers._apart:WAIT_S importers._apart:WALL_S importers._child:MEMORY_BYTES
-        importers._child:SECONDS importers._child:_IDLE_S importers._disk:MOST_FILES
-        importers._disk:MOST_FOLDER_BYTES importers.formats.source_files:MOST_BYTES
+        importers._child:SECONDS importers._child:_IDLE_S importers._sources:MOST_FILES
+        importers._sources:MOST_FOLDER_BYTES importers.formats.source_files:MOST_BYTES
         importers.formats.source:_EXACT
         importers.formats.source_files:MOST_CHARACTERS importers.formats.source_files:MOST_COLUMNS
         importers.formats.source_files:MOST_DEPTH importers.formats.source_files:MOST_PROBLEMS

@@ -11,13 +11,14 @@ from planner.scaling._terms import DOF, Places, growth
 from planner.scaling.answers import KAPPA, SpeedUp, places_of
 from planner.scaling.crossover import StepParts, crossover, step_parts
 from planner.scaling.fit import FADING, ScalingCurve, fit_scaling
-from planner.scaling.links import ring_step_s, ring_traffic_bytes
 from planner.scaling.uneven import (
     Asynchronous,
     Workers,
     asynchronous,
     expected_slowest,
     over_link,
+    ring_step_s,
+    ring_traffic_bytes,
     server_limit,
     synchronous_step_s,
     time_ratio,
