@@ -51,107 +51,60 @@ def schemas() -> dict[str, Schema]:
     return by_name
 
 
-PATH: Final = "/api/v1/openapi.json"
-PUSH: Final = "/api/v1/runs"
+ROOT: Final = "/api/v1"
+PATH: Final = f"{ROOT}/openapi.json"
+PUSH: Final = f"{ROOT}/runs"
 VERSION: Final = "1.0.0"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Address:
     """An address with its parameters and the schema of its answer."""
 
-    path: str
     name: str
     summary: str
     about: str
     schema: str
     parameters: tuple[Parameter, ...] = ()
 
+    @property
+    def path(self) -> str:
+        """The path of the address on the server."""
+        return ROOT if self.name == "index" else f"{ROOT}/{self.name}"
+
 
 ADDRESSES: Final = (
-    Address(
-        path="/api/v1",
-        name="index",
-        summary="Workloads and their input patterns, by slug and name",
-        about="Start here.",
-        schema="Index",
-    ),
-    Address(
-        path="/api/v1/results",
-        name="results",
-        summary="Measured and published runs",
-        about="As on the page Results, a part at a time: repeat with `cursor` set to "
+    Address("index", "Workloads and their input patterns, by slug and name", "Start here.",
+        "Index"),
+    Address("results", "Measured and published runs",
+        "As on the page Results, a part at a time: repeat with `cursor` set to "
         "`next_cursor` until it is null.",
-        schema="Results",
-        parameters=parameters.RESULTS,
-    ),
-    Address(
-        path="/api/v1/projection",
-        name="projection",
-        summary="N epochs of a workload on each system it ran on",
-        about="As on the page How long?: total time with its interval, or the reason of a refusal.",
-        schema="Projection",
-        parameters=parameters.HOW_LONG,
-    ),
-    Address(
-        path="/api/v1/curve",
-        name="curve",
-        summary="Samples per second against batch size",
-        about="As on the page Throughput; `batch` adds answers at your batch sizes.",
-        schema="Curves",
-        parameters=parameters.CURVE,
-    ),
-    Address(
-        path="/api/v1/scaling-out",
-        name="scaling-out",
-        summary="Whether more devices pay",
-        about="As on the page Scaling out: steps by device count, crossovers, uneven workers.",
-        schema="ScalingOut",
-        parameters=parameters.SCALING_OUT,
-    ),
-    Address(
-        path="/api/v1/compare",
-        name="compare",
-        summary="Hardware, rented, bought or already owned: time, cost and probability",
-        about="As on the page Compare hardware. Money is in `currency`.",
-        schema="HardwareComparison",
-        parameters=COMPARE,
-    ),
-    Address(
-        path="/api/v1/options",
-        name="options",
-        summary="All options of a comparison",
-        about="Takes the same question; `usual` marks the default options.",
-        schema="Options",
-        parameters=COMPARE,
-    ),
-    Address(
-        path="/api/v1/capacity",
-        name="capacity",
-        summary="Machines for a month of jobs: cost, waiting times, what breaks first",
-        about="As on the page Capacity. A fleet is found in seconds, so ask once. Money is in USD.",
-        schema="CapacityPlan",
-        parameters=parameters.CAPACITY,
-    ),
-    Address(
-        path="/api/v1/explore",
-        name="explore",
-        summary="Any number of the runs against any other",
-        about="As on the page Explore: the points of a chart, the cells of a pivot table, or facts "
+        "Results", parameters.RESULTS),
+    Address("projection", "N epochs of a workload on each system it ran on",
+        "As on the page How long?: total time with its interval, or the reason of a refusal.",
+        "Projection", parameters.HOW_LONG),
+    Address("curve", "Samples per second against batch size",
+        "As on the page Throughput; `batch` adds answers at your batch sizes.", "Curves",
+        parameters.CURVE),
+    Address("scaling-out", "Whether more devices pay",
+        "As on the page Scaling out: steps by device count, crossovers, uneven workers.",
+        "ScalingOut", parameters.SCALING_OUT),
+    Address("compare", "Hardware, rented, bought or already owned: time, cost and probability",
+        "As on the page Compare hardware. Money is in `currency`.", "HardwareComparison", COMPARE),
+    Address("options", "All options of a comparison",
+        "Takes the same question; `usual` marks the default options.", "Options", COMPARE),
+    Address("capacity", "Machines for a month of jobs: cost, waiting times, what breaks first",
+        "As on the page Capacity. A fleet is found in seconds, so ask once. Money is in USD.",
+        "CapacityPlan", parameters.CAPACITY),
+    Address("explore", "Any number of the runs against any other",
+        "As on the page Explore: the points of a chart, the cells of a pivot table, or facts "
         "of runs side by side, as `view` says.",
-        schema="Explore",
-        parameters=parameters.EXPLORE,
-    ),
-    Address(
-        path="/api/v1/sql",
-        name="sql",
-        summary="A read-only SELECT statement over the runs",
-        about="As on the page Explore: one statement over the table `runs`, with limits of time, "
+        "Explore", parameters.EXPLORE),
+    Address("sql", "A read-only SELECT statement over the runs",
+        "As on the page Explore: one statement over the table `runs`, with limits of time, "
         "memory and rows. `cut` is true where further rows are left out.",
-        schema="SqlResult",
-        parameters=parameters.SQL,
-    ),
-)
+        "SqlResult", parameters.SQL),
+)  # fmt: skip
 
 
 def description() -> dict[str, Any]:

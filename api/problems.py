@@ -60,10 +60,7 @@ def of_parameters(errors: Sequence[Problem]) -> Response:
     if NO_RUN in errors:
         return problem(HTTPStatus.NOT_FOUND, NO_RUN.message, kind=NO_DATA)
     return problem(
-        HTTPStatus.BAD_REQUEST,
-        " ".join(str(e) for e in errors),
-        kind=PARAMETERS,
-        errors=errors,
+        HTTPStatus.BAD_REQUEST, " ".join(str(e) for e in errors), kind=PARAMETERS, errors=errors
     )
 
 

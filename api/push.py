@@ -95,7 +95,8 @@ class Push:
 
     async def __call__(self, request: Request) -> Response:
         """Return 200 with the run ids, or the problem."""
-        secret = _given(request)
+        header = request.headers.get("authorization", "")
+        secret = header[len(_SCHEME) :].strip() if header.lower().startswith(_SCHEME) else ""
         if refused := self._refused(request, secret):
             return refused
         body = await _body(request)
@@ -172,12 +173,6 @@ class Push:
 
     def _without_path(self, error: CommitError) -> str:
         return str(error.strerror).replace(str(self.inbox.results), "the results folder")
-
-
-def _given(request: Request) -> str:
-    """Return the text of the request's token; "" without one."""
-    header = request.headers.get("authorization", "")
-    return header[len(_SCHEME) :].strip() if header.lower().startswith(_SCHEME) else ""
 
 
 def _no_token() -> Response:

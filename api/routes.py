@@ -404,8 +404,7 @@ async def _answer(desk: _Desk, path: str, request: Request) -> Response:
         )
     except ValueError:
         limit = Text(
-            "It must be UTF-8, percent-encoded, with {most} values at most.",
-            most=MOST_QUERY_VALUES,
+            "It must be UTF-8, percent-encoded, with {most} values at most.", most=MOST_QUERY_VALUES
         )
         return of_parameters(
             [Problem(parameter="", message=Text("The query cannot be read. {limit}", limit=limit))]

@@ -1,6 +1,6 @@
 """Back-test: public measurements, half of them hidden, predicted by the product and its rivals.
 
-`all_rows(read)` answers every question. `backtest.accuracy.page` makes docs/accuracy.md from it.
+`QUESTIONS` answers each with rows; `backtest.accuracy.page` makes docs/accuracy.md from them.
 `backtest.choose.chosen` chooses the constants again with whole data sets left out. Only
 `backtest.accuracy.public_data` reads the disk.
 """
@@ -10,17 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from backtest.data.cases import Read
-from backtest.questions import (
-    batch,
-    convergence,
-    described,
-    devices,
-    epochs,
-    regret,
-    unmeasured,
-)
-from backtest.questions.figure import Question, Row, Watch, unwatched
+from backtest.questions import batch, convergence, described, devices, epochs, regret, unmeasured
+from backtest.questions.figure import Question
 
 QUESTIONS: Final[Mapping[str, Question]] = {
     batch.QUESTION: batch.batch_rows,
@@ -32,8 +23,3 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     regret.QUESTION: regret.regret_rows,
 }
 """Functions by question, in the order of the page."""
-
-
-def all_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
-    """Return every figure of the accuracy table; missing data sets have none."""
-    return [row for answer in QUESTIONS.values() for row in answer(read, watch)]

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from planner.time_to_target import Frontier, best_batch, minimum_time, time_to_target
     from planner.time_to_target.frontier import frontier
     from planner.time_to_target.goodput import goodput
-    from planner.transfer import Cell, DataSheet, Transferred, decide, fit_library, transfer
+    from planner.transfer import Cell, DataSheet, Transferred, fit_library, transfer
 
 __all__ = [
     "LEVEL",
@@ -73,7 +73,6 @@ __all__ = [
     "best_learning_rates",
     "compare",
     "crossover_batch",
-    "decide",
     "factor_effects",
     "fit_convergence",
     "fit_in_throughput_space",

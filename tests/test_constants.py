@@ -138,8 +138,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         importers.formats.logs.step_log:MOST_PATTERN
         apart._process:_PAGE importers._apart:MOST_ANSWER importers._apart:START_S
         importers._apart:WAIT_S importers._apart:WALL_S importers._child:MEMORY_BYTES
-        importers._child:SECONDS importers._child:_IDLE_S importers._disk:MOST_FILES
-        importers._disk:MOST_FOLDER_BYTES importers.formats.source_files:MOST_BYTES
+        importers._child:SECONDS importers._child:_IDLE_S importers._sources:MOST_FILES
+        importers._sources:MOST_FOLDER_BYTES importers.formats.source_files:MOST_BYTES
         importers.formats.source:_EXACT
         importers.formats.source_files:MOST_CHARACTERS importers.formats.source_files:MOST_COLUMNS
         importers.formats.source_files:MOST_DEPTH importers.formats.source_files:MOST_PROBLEMS
@@ -160,7 +160,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         capacity._search:LEAST_RENTED capacity._search:TOGETHER
         capacity._what_if:MOST_FACTOR capacity._what_if:MOST_INPUTS
         capacity._what_if:AT_ONCE capacity._what_if:MOST_FIXES
-        networks._kinds:_NAMES compare._assumptions:_KEPT""",
+        networks._table:_NAMES compare._assumptions:_KEPT""",
     "how it is told or drawn": """
         answers.runs._suspect_runs:APART
         explore.laws:_GRID explore.laws:_BEYOND explore.points:SPREAD explore.side_by_side:DIGITS

@@ -17,15 +17,7 @@ from typing import Final
 import numpy as np
 
 from backtest.accuracy.targets import TARGETS, Target
-from backtest.questions import (
-    batch,
-    convergence,
-    described,
-    devices,
-    epochs,
-    regret,
-    unmeasured,
-)
+from backtest.questions import batch, convergence, described, devices, epochs, regret, unmeasured
 from backtest.questions.figure import REFUSED, UNREFUSED, Row
 from backtest.questions.source_table import PUBLIC_DATA, Origin
 from planner.core import sentence_case
@@ -130,13 +122,7 @@ ABOUT: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def accuracy_page(rows: Sequence[Row], origin: Origin, published: Sequence[str] = ()) -> str:
-    """Return the page; texts about the public data appear only if all of it was read.
-
-    Args:
-        rows: the figures.
-        origin: the data of the figures.
-        published: the section about published measurements.
-    """
+    """Return the page; texts about the public data appear only if all of it was read."""
     parts = ["# How wrong are we?\n", *(_paragraph(text) for text in _introduction(origin))]
     if any(target.measured(rows) is not None for target in TARGETS):
         parts += ["## In short\n", *_summary(rows, origin), ""]

@@ -7,21 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from backtest.questions import (
-    batch,
-    convergence,
-    devices,
-    epochs,
-    regret,
-    unmeasured,
-)
+from backtest.questions import batch, convergence, devices, epochs, regret, unmeasured
 from backtest.questions.batch import SIA_SEVERAL
-from backtest.questions.devices import (
-    BANDS,
-    CLUSTERS,
-    TABLE_BANDS,
-    TABLES,
-)
+from backtest.questions.devices import BANDS, CLUSTERS, TABLE_BANDS, TABLES
 from backtest.questions.figure import MEAN, UNREFUSED, Row
 from backtest.questions.methods import OURS
 from backtest.questions.unmeasured import DATA_SET

@@ -352,7 +352,7 @@ job._times:TIME_DOF | degrees of freedom | of drawn times | clusters, sessions |
 capacity._search:LOADED | share | planned utilisation of a machine before the fleet is simulated
     | round | none
 capacity._search:PERIOD | months | between two dates at which machines may be added | round | none
-capacity._judge:QUARTER | months | runs taken together to judge a deadline | definition | none
+capacity._search:QUARTER | months | runs taken together to judge a deadline | definition | none
 capacity._answer:USUAL_USE | share | utilisation of one machine in the cost lines, where a fleet
     has no standing machine | round | none
 capacity._what_if:DEMAND | share | change of the runs in the sensitivity, up and down | round

@@ -9,20 +9,9 @@ from typing import Final
 
 import numpy as np
 
-from backtest.choose.choice import (
-    Choice,
-    Setting,
-    chosen,
-    interval_score,
-)
+from backtest.choose.choice import Choice, Setting, chosen, interval_score
 from backtest.data.cases import Read
-from backtest.questions.devices import (
-    BANDS,
-    CLUSTERS,
-    Runs,
-    clusters,
-    splits,
-)
+from backtest.questions.devices import BANDS, CLUSTERS, Runs, clusters, splits
 from planner.core import LEVEL, Estimate, Floats, t_quantile
 from planner.scaling import DOF, FADING, KAPPA, Places, ScalingCurve, fit_scaling, places_of
 

@@ -18,12 +18,7 @@ import numpy as np
 
 from backtest.choose.choice import Choice, Setting, chosen
 from backtest.data.cases import Read
-from backtest.questions.epochs import (
-    KNOWN,
-    Run,
-    beside,
-    groups_of_runs,
-)
+from backtest.questions.epochs import KNOWN, Run, beside, groups_of_runs
 from planner.core import LEVEL, Floats
 from planner.epochs import MAX_CV, SETS_SD, Scatter
 from planner.epochs.steadiness import steadiness

@@ -13,12 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from backtest.choose.choice import (
-    Choice,
-    Setting,
-    chosen,
-    mean_over,
-)
+from backtest.choose.choice import Choice, Setting, chosen, mean_over
 from backtest.data.cases import TASKS, Curve, Read, cases_of
 from backtest.questions.convergence import convergence_curves, may_answer, powers
 from backtest.questions.figure import curve_weights

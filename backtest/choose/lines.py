@@ -10,13 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from backtest.choose.choice import (
-    Choice,
-    Setting,
-    chosen,
-    interval_score,
-    mean_over,
-)
+from backtest.choose.choice import Choice, Setting, chosen, interval_score, mean_over
 from backtest.data.cases import TASKS, Cases, CurveSets, Read, cases_of
 from backtest.questions.batch import CHECKS, may_answer, step_time_curves
 from backtest.questions.convergence import convergence_curves

@@ -75,13 +75,7 @@ def print_json(folder: Path) -> int:
 
 
 def write_page(folder: Path, origin: str, into: Path) -> int:
-    """Write the figures of a folder's tables as page and file; return 1 without any answer.
-
-    Args:
-        folder: the tables.
-        origin: the folder as a person types it.
-        into: where docs/ and data/ are.
-    """
+    """Write the figures of a folder's tables as page and file; return 1 without any answer."""
     rows, skipped = read_rows(folder)
     catalog = read_catalog(CATALOG).catalog
     tasks = tasks_of(rows, catalog)

@@ -61,7 +61,7 @@ RUNS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Files of epochs, and the columns that identify a run."""
 WORDS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
-    ("dawnbench_train/epochs.csv", "task"): ("CIFAR10", "ImageNet"),
+    ("dawnbench_train/epochs.csv", "task"): ("CIFAR10", "ImageNet")
 }
 """Allowed texts, by file and column."""
 LEAST, MOST, MOST_DEVICES = 1e-12, 1e24, 1e6

@@ -618,14 +618,7 @@ class Chosen:
 def chosen_constants(
     rows: Sequence[PublishedRow], catalog: Catalog, usable: Sequence[Configuration], study: Study
 ) -> list[Chosen]:
-    """Return the choice of every constant that the tables have data for.
-
-    Args:
-        rows: of the tables.
-        catalog: whose accelerators and peaks count.
-        usable: the configurations of the rows.
-        study: the fits, with predictions of hidden sources.
-    """
+    """Return the choice of every constant that the tables have data for."""
     linked = _linked(usable)
     repeats = _repeats(rows, catalog)
     counts = [

@@ -220,13 +220,7 @@ def _short(why: str) -> str:
 
 
 def page(tasks: Tasks, jobs: Sequence[KnownJob], origin: str) -> str:
-    """Return the page: every task, left-out fits, targets, whole jobs, largest errors.
-
-    Args:
-        tasks: answers and scores.
-        jobs: published whole jobs, each with our estimate.
-        origin: the folder, as a user types it.
-    """
+    """Return the page: every task, left-out fits, targets, whole jobs, largest errors."""
     scores = tasks.scores()
     return "\n".join(
         [
@@ -257,11 +251,7 @@ def page(tasks: Tasks, jobs: Sequence[KnownJob], origin: str) -> str:
 
 
 def published_lines(figures: Mapping[str, Any]) -> list[str]:
-    """Return the section of docs/accuracy.md about published measurements.
-
-    Args:
-        figures: the file of `figures_text`, read back.
-    """
+    """Return the section of docs/accuracy.md about published measurements."""
     scores = scores_in(figures)
     return [
         "## Published measurements",

@@ -77,7 +77,9 @@ def split_cases(
     """Return the published splits with predictions, and how many rows are left out and why."""
     cases: list[SplitCase] = []
     left_out: Counter[str] = Counter()
-    sizes = _sizes(catalog)
+    sizes = Counter(
+        family for family, _ in {(_family(a.name), a.memory_bytes) for a in catalog.accelerators}
+    )
     for row in rows:
         layout = row.parallelism or ""
         if _number("tp", layout) is None and _number("pp", layout) is None:
@@ -205,13 +207,6 @@ def _number(name: str, layout: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def _sizes(catalog: Catalog) -> Counter[str]:
-    """Return how many memory sizes the catalogue has of each family of accelerators."""
-    return Counter(
-        family for family, _ in {(_family(a.name), a.memory_bytes) for a in catalog.accelerators}
-    )
-
-
 def _family(name: str) -> str:
     """Return the first word of a name with its letters and digits: v100, a100."""
     return re.sub(r"[^a-z0-9 ]", "", name.casefold()).split(" ")[0] if name else ""
@@ -336,10 +331,7 @@ def _shown(check: str) -> Record:
 
 
 def split_scores(
-    cases: Sequence[SplitCase],
-    errors: Sequence[float],
-    advised: Sequence[Advised],
-    none: int,
+    cases: Sequence[SplitCase], errors: Sequence[float], advised: Sequence[Advised], none: int
 ) -> dict[str, float | int]:
     """Return the figures of published splits and of our advice."""
     with_memory = [c for c in cases if c.memory_stated]

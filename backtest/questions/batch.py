@@ -9,15 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from backtest.data.cases import (
-    TASKS,
-    Cases,
-    Curve,
-    CurveSets,
-    Read,
-    cases_of,
-    curves_of,
-)
+from backtest.data.cases import TASKS, Cases, Curve, CurveSets, Read, cases_of, curves_of
 from backtest.questions.figure import (
     HiddenPoints,
     Row,

@@ -123,8 +123,8 @@ def _of_speeds(name: str, speeds: Sequence[Speed], watch: Watch) -> list[Row]:
     place = QUESTION, DESCRIBED, name
     methods: dict[str, Callable[[], Prediction]] = {
         "ours: share of the peak that is used": lambda: _share_of(peak),
-        "half of the peak": lambda: _alone(0.5 * peak),
-        "peak": lambda: _alone(peak),
+        "half of the peak": lambda: Prediction.bare(0.5 * peak),
+        "peak": lambda: Prediction.bare(peak),
     }
     hidden = _hidden([s.measured for s in speeds], [s.workload for s in speeds])
     return scored(place, predictions_of(methods, place, len(speeds), watch), hidden)
@@ -136,11 +136,6 @@ def _share_of(peak: Floats) -> Prediction:
     return Prediction(value=ours, low=ours / far, high=ours * far)
 
 
-def _alone(value: Floats) -> Prediction:
-    none = np.full(value.shape, np.nan)
-    return Prediction(value=value, low=none, high=none)
-
-
 def _of_groups(where: tuple[str, str], runs: Sequence[Together], watch: Watch) -> list[Row]:
     place = QUESTION, *where
     kept = [r for r in runs if r.nodes > 1 or r.devices <= NODE_MOST]
@@ -149,8 +144,8 @@ def _of_groups(where: tuple[str, str], runs: Sequence[Together], watch: Watch) -
     alone = np.array([r.alone * r.devices for r in kept])
     methods: dict[str, Callable[[], Prediction]] = {
         "ours: efficiency of public clusters": lambda: _efficient(kept, alone),
-        "perfect speed-up": lambda: _alone(alone),
-        "no speed-up": lambda: _alone(np.array([r.alone for r in kept])),
+        "perfect speed-up": lambda: Prediction.bare(alone),
+        "no speed-up": lambda: Prediction.bare(np.array([r.alone for r in kept])),
     }
     hidden = _hidden([r.measured for r in kept], [r.workload for r in kept])
     return scored(place, predictions_of(methods, place, len(kept), watch), hidden)

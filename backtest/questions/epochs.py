@@ -109,11 +109,7 @@ def _after(name: str, runs: Sequence[Run], k: int, watch: Watch) -> list[Row]:
 
 
 def _all(method: Callable[[Run, int], Total], runs: Sequence[Run], k: int) -> Prediction:
-    return _prediction([method(run, k) for run in runs])
-
-
-def _prediction(totals: Sequence[Total]) -> Prediction:
-    value, low, high = np.array(totals, dtype=np.float64).T
+    value, low, high = np.array([method(run, k) for run in runs], dtype=np.float64).T
     return Prediction(value=value, low=low, high=high)
 
 

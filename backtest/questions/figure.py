@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backtest.data.cases import Ints, Read
-from planner.core import Floats
+from planner.core import Estimate, Floats
 
 MEAN: Final = "mean of the data sets"
 REFUSED: Final = "ours, where it refuses"
@@ -60,6 +60,18 @@ class Prediction:
     value: Floats
     low: Floats
     high: Floats
+
+    @classmethod
+    def of(cls, estimate: Estimate) -> Prediction:
+        """Return an estimate of arrays as predictions."""
+        value, low, high = map(np.asarray, (estimate.value, estimate.low, estimate.high))
+        return cls(value=value, low=low, high=high)
+
+    @classmethod
+    def bare(cls, value: Floats) -> Prediction:
+        """Return predictions without intervals."""
+        nothing = np.full(value.shape, np.nan)
+        return cls(value=value, low=nothing, high=nothing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -400,5 +400,4 @@ def _each(cases: Cases, answer: Callable[[Floats, Floats, Floats], Floats]) -> P
         values[theirs] = answer(
             cases.shown_batch[mine], cases.shown_value[mine], cases.hidden_batch[theirs]
         )
-    nothing = np.full(values.shape, np.nan)
-    return Prediction(value=values, low=nothing, high=nothing)
+    return Prediction.bare(values)

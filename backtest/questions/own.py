@@ -154,11 +154,7 @@ def _placements(store: Store, runs: Iterable[Run]) -> Placed:
 
 
 def _measured(
-    store: Store,
-    title: str,
-    runs: Sequence[Run],
-    trials: Sequence[TrialSet],
-    placed: Placed,
+    store: Store, title: str, runs: Sequence[Run], trials: Sequence[TrialSet], placed: Placed
 ) -> Measured:
     return Measured(
         title=title,

@@ -128,12 +128,8 @@ def _ours(choices: Choices) -> Prediction:
         step, steps = scaling.step_time(choices.batch / n, n, nodes), curve.steps(choices.batch)
         estimate = product(step, steps, ("Step time", "Steps to target"))
         if isinstance(estimate, Estimate):
-            value, low, high = (
-                np.asarray(v) for v in (estimate.value, estimate.low, estimate.high)
-            )
-            return Prediction(value=value, low=low, high=high)
-    nothing = np.full(choices.time_s.shape, np.nan)
-    return Prediction(value=nothing, low=nothing, high=nothing)
+            return Prediction.of(estimate)
+    return Prediction.bare(np.full(choices.time_s.shape, np.nan))
 
 
 def _naive(choices: Choices) -> Prediction:
@@ -142,9 +138,8 @@ def _naive(choices: Choices) -> Prediction:
     fit = fit_perfect_speed_up(batch, devices, step_s)
     samples = float(choices.shown.value[0])
     steps = samples / choices.batch
-    value = steps * fit.step_s(choices.batch / choices.devices, choices.devices)
-    nothing = np.full(value.shape, np.nan)
-    return Prediction(value=value, low=nothing, high=nothing)
+    step_s = fit.step_s(choices.batch / choices.devices, choices.devices)
+    return Prediction.bare(steps * step_s)
 
 
 def _runs(choices: Choices) -> tuple[Floats, Floats, Floats, Floats]:

@@ -120,12 +120,7 @@ def _of_task(task: str, cells: Sequence[Cell], watch: Watch) -> list[Row]:
 
 
 def _all(answer: Callable[[Cell], tuple[float, float]], cells: Sequence[Cell]) -> Prediction:
-    return _prediction([answer(cell) for cell in cells])
-
-
-def _prediction(answers: Sequence[tuple[float, float]]) -> Prediction:
-    """Return the predictions from logarithms and half-widths."""
-    log, half = np.array(answers).T
+    log, half = np.array([answer(cell) for cell in cells]).T
     return Prediction(value=np.exp(log), low=np.exp(log - half), high=np.exp(log + half))
 
 

@@ -44,15 +44,7 @@ from planner.scaling import (
     update_ratio,
     workers,
 )
-from planner.scaling_out import (
-    Answer,
-    CountAnswer,
-    Point,
-    Question,
-    Series,
-    answer_of,
-    series_of,
-)
+from planner.scaling_out import Answer, CountAnswer, Point, Question, Series, answer_of, series_of
 from planner.scaling_out import slow_answer as with_slow_worker
 from planner.store import Folder, Store, queries
 

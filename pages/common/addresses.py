@@ -13,15 +13,15 @@ import streamlit as st
 from pages.common.kept import ROOT
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Address:
     """A page; `path` is its address without the slash, "" for the first page."""
 
     path: str
     title: str
     icon: str
-    help: str
     section: str
+    help: str
 
     @property
     def script(self) -> Path:
@@ -43,92 +43,31 @@ START: Final = ""
 ADDRESSES: Final = {
     a.path: a
     for a in (
-        Address(
-            path=START,
-            title="Start",
-            icon="home",
-            help="Questions, example jobs, recent results and saved views",
-            section="",
-        ),
-        Address(
-            path="how-long",
-            title="How long?",
-            icon="timer",
-            help="What N epochs take on each system",
-            section="Plan",
-        ),
-        Address(
-            path="compare",
-            title="Compare hardware",
-            icon="balance",
-            help="Which accelerator, rented or bought: time, cost, how sure",
-            section="Plan",
-        ),
-        Address(
-            path="capacity",
-            title="Capacity",
-            icon="calendar_month",
-            help="Which machines for a month of jobs: cost, waiting times, what breaks first",
-            section="Plan",
-        ),
-        Address(
-            path="throughput",
-            title="Throughput",
-            icon="show_chart",
-            help="Samples per second against batch size",
-            section="Understand",
-        ),
-        Address(
-            path="scaling-out",
-            title="Scaling out",
-            icon="hub",
-            help="Whether more devices or workers pay, and from which batch on",
-            section="Understand",
-        ),
-        Address(
-            path="steps-to-target",
-            title="Steps to target",
-            icon="flag",
-            help="From which batch on larger batches give diminishing returns",
-            section="Understand",
-        ),
-        Address(
-            path="explore",
-            title="Explore",
-            icon="scatter_plot",
-            help="Any column of the runs against any other",
-            section="Data",
-        ),
-        Address(
-            path="results",
-            title="Results",
-            icon="table_rows",
-            help="Every run, where it comes from, and what is refused",
-            section="Data",
-        ),
-        Address(
-            path="add-results",
-            title="Add results",
-            icon="upload_file",
-            help="Bring in results of other programs; withdraw a set",
-            section="Data",
-        ),
-        Address(
-            path="measure",
-            title="Measure",
-            icon="speed",
-            help="What a sweep would cost; start, follow and stop it",
-            section="Data",
-        ),
-        Address(
-            path="method",
-            title="Method & accuracy",
-            icon="fact_check",
-            help="How wrong we were; the formulas, what is refused, sources",
-            section="About",
-        ),
+        Address(START, "Start", "home", "",
+            "Questions, example jobs, recent results and saved views"),
+        Address("how-long", "How long?", "timer", "Plan", "What N epochs take on each system"),
+        Address("compare", "Compare hardware", "balance", "Plan",
+            "Which accelerator, rented or bought: time, cost, how sure"),
+        Address("capacity", "Capacity", "calendar_month", "Plan",
+            "Which machines for a month of jobs: cost, waiting times, what breaks first"),
+        Address("throughput", "Throughput", "show_chart", "Understand",
+            "Samples per second against batch size"),
+        Address("scaling-out", "Scaling out", "hub", "Understand",
+            "Whether more devices or workers pay, and from which batch on"),
+        Address("steps-to-target", "Steps to target", "flag", "Understand",
+            "From which batch on larger batches give diminishing returns"),
+        Address("explore", "Explore", "scatter_plot", "Data",
+            "Any column of the runs against any other"),
+        Address("results", "Results", "table_rows", "Data",
+            "Every run, where it comes from, and what is refused"),
+        Address("add-results", "Add results", "upload_file", "Data",
+            "Bring in results of other programs; withdraw a set"),
+        Address("measure", "Measure", "speed", "Data",
+            "What a sweep would cost; start, follow and stop it"),
+        Address("method", "Method & accuracy", "fact_check", "About",
+            "How wrong we were; the formulas, what is refused, sources"),
     )
-}
+}  # fmt: skip
 """Every page by its address, in the order of the navigation."""
 
 

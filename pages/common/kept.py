@@ -34,7 +34,7 @@ from planner.answers import (
     usual_driver,
     with_standing,
 )
-from planner.answers.runs import Suspects, priors_of, suspects_of, with_priors
+from planner.answers.runs import priors_of, suspects_of, with_priors
 from planner.catalog import Catalog
 from planner.convergence import goal_text, set_labels, targets_of, usual_target
 from planner.core.slugs import slugs
@@ -43,11 +43,11 @@ from planner.epochs import EpochSize, Option, offered
 from planner.epochs import usual_options as usual_of
 from planner.epochs.epoch_size import epoch_size
 from planner.job import shares
-from planner.runs import FormRun, Placement, Run, Trials, TrialSet
+from planner.runs import Placement, Run, Trials, TrialSet
 from planner.store import Store, folders_from_environment, queries
 from planner.store.disk.access import EVERYONE, OWNER, Access, Viewer
 from planner.store.kept import Kept
-from planner.store.queries import KnownWorkload, TimedSystem
+from planner.store.queries import KnownWorkload
 from planner.throughput import (
     SystemCurve,
     curves_of,
@@ -78,24 +78,39 @@ _TABLES: Final = Kept(32)
 """Tables of the Results page; each holds some hundred kilobytes."""
 
 
-def totals(shared: Store) -> queries.Totals:
-    """Return `planner.store.queries.totals`, cached until its runs change."""
-    return queries.totals(shared)
+totals: Final = queries.totals
+workloads: Final = queries.workloads
+about_workloads: Final = queries.about_workloads
+trial_sets: Final = queries.trial_sets
+timed_workloads: Final = queries.timed_workloads
+facets: Final = queries.facets
+suspects: Final = suspects_of
+library: Final = facts.library_key
+"""These are cached by the store itself."""
+
+
+def _of(shared: Store, workload: str, question: Hashable, query: Callable[[], Answer]) -> Answer:
+    """Return a result about one workload, cached until its runs change."""
+    return shared.kept.once((question, workload, shared.version(workload)), query)
+
+
+def _about(query: Callable[[Store, str], Answer]) -> Callable[[Store, str], Answer]:
+    """Return a query about one workload that is cached until its runs change."""
+    return lambda shared, workload: _of(
+        shared, workload, query.__name__, lambda: query(shared, workload)
+    )
+
+
+patterns: Final = _about(queries.patterns)
+longest: Final = _about(queries.longest)
+stated_samples: Final = _about(queries.stated_samples)
+forms: Final = _about(queries.forms)
+timed_systems: Final = _about(queries.timed_systems)
 
 
 def recent_sets(shared: Store, most: int) -> list[queries.RecentSet]:
     """Return `planner.store.queries.recent_sets`, cached until its runs change."""
-    return _once(shared, ("recent sets", most), lambda: queries.recent_sets(shared, most))
-
-
-def workloads(shared: Store) -> dict[str, int]:
-    """Return `planner.store.queries.workloads`, cached until its runs change."""
-    return queries.workloads(shared)
-
-
-def about_workloads(shared: Store) -> dict[str, KnownWorkload]:
-    """Return `planner.store.queries.about_workloads`, cached until its runs change."""
-    return queries.about_workloads(shared)
+    return shared.once(("recent sets", most), lambda: queries.recent_sets(shared, most))
 
 
 def workload_names(shared: Store) -> dict[str, str]:
@@ -104,22 +119,17 @@ def workload_names(shared: Store) -> dict[str, str]:
     def query() -> dict[str, str]:
         return slugs(about_workloads(shared))
 
-    return _once(shared, "workload names", query)
+    return shared.once("workload names", query)
 
 
 def workload_labels(shared: Store, names: Mapping[str, str]) -> dict[str, str]:
-    """Return labels by slug: the workload's name with its run and accelerator counts.
-
-    Args:
-        shared: the store.
-        names: workload names by slug.
-    """
+    """Return labels by slug: the workload's name with its run and accelerator counts."""
 
     def query() -> dict[str, str]:
         about = about_workloads(shared)
         return {short: _label(name, about.get(name)) for short, name in names.items()}
 
-    return _once(shared, ("workload labels", tuple(names.items())), query)
+    return shared.once(("workload labels", tuple(names.items())), query)
 
 
 def _label(name: str, about: KnownWorkload | None) -> str:
@@ -137,7 +147,7 @@ def workload_kinds(shared: Store, names: Mapping[str, str]) -> dict[str, str]:
         about = about_workloads(shared)
         return {short: about[name].kind for short, name in names.items() if name in about}
 
-    return _once(shared, ("workload kinds", tuple(names.items())), query)
+    return shared.once(("workload kinds", tuple(names.items())), query)
 
 
 def usual_workload(shared: Store) -> str:
@@ -153,7 +163,7 @@ def trained_workloads(shared: Store) -> dict[str, int]:
         trained = queries.trained(shared)
         return {name: runs for name, runs in workloads(shared).items() if name in trained}
 
-    return _once(shared, "trained", query)
+    return shared.once("trained", query)
 
 
 def usual_trained(shared: Store) -> str:
@@ -162,20 +172,10 @@ def usual_trained(shared: Store) -> str:
     return next((s for s, name in workload_names(shared).items() if name == first), "")
 
 
-def patterns(shared: Store, workload: str) -> dict[str, int]:
-    """Return `planner.store.queries.patterns`, cached until its runs change."""
-    return _of(shared, workload, "patterns", lambda: queries.patterns(shared, workload))
-
-
 def runs_of(shared: Store, workload: str, pattern: str) -> list[Run]:
     """Return `planner.store.queries.runs_of`, cached until its runs change."""
     question = ("runs", pattern)
     return _of(shared, workload, question, lambda: queries.runs_of(shared, workload, pattern))
-
-
-def longest(shared: Store, workload: str) -> int:
-    """Return `planner.store.queries.longest`, cached until its runs change."""
-    return _of(shared, workload, "longest", lambda: queries.longest(shared, workload))
 
 
 def _kinds_of_runs(shared: Store, workload: str) -> list[Run]:
@@ -184,12 +184,6 @@ def _kinds_of_runs(shared: Store, workload: str) -> list[Run]:
         return [run for name in names for run in runs_of(shared, workload, name)]
     query = lambda: queries.kinds_of_runs(shared, workload, names)  # noqa: E731
     return _of(shared, workload, "kinds of runs", query)
-
-
-def stated_samples(shared: Store, workload: str) -> tuple[int, ...]:
-    """Return `planner.store.queries.stated_samples`, cached until its runs change."""
-    query = lambda: queries.stated_samples(shared, workload)  # noqa: E731
-    return _of(shared, workload, "stated samples", query)
 
 
 def runs_with_priors(
@@ -227,7 +221,7 @@ def priors(shared: Store, workload: str, pattern: str) -> Hashable:
 def _priors(shared: Store, runs: list[Run], without: frozenset[str]) -> Hashable:
     ids = tuple(run.run_id for run in runs)
     question = ("priors", ids, without)
-    return _once(shared, question, lambda: tuple(priors_of(shared, runs, without)))
+    return shared.once(question, lambda: tuple(priors_of(shared, runs, without)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,22 +262,12 @@ def curves_of_set(shared: Store, result_set: str) -> list[SystemCurve]:
         runs = [run for i in ids[: queries.MOST_ROWS] if (run := queries.run(shared, i))]
         return sorted(curves_of(runs), key=lambda curve: -curve.batch.size)
 
-    return _once(shared, ("curves of set", result_set), query)
-
-
-def forms(shared: Store, workload: str) -> list[FormRun]:
-    """Return `planner.store.queries.forms`, cached until its runs change."""
-    return _of(shared, workload, "forms", lambda: queries.forms(shared, workload))
-
-
-def trial_sets(shared: Store) -> list[TrialSet]:
-    """Return `planner.store.queries.trial_sets`, cached until its runs change."""
-    return queries.trial_sets(shared)
+    return shared.once(("curves of set", result_set), query)
 
 
 def set_names(shared: Store) -> list[str]:
     """Return `planner.convergence.set_labels` of `trial_sets`, cached until a run changes."""
-    return _once(shared, "names of trial sets", lambda: set_labels(trial_sets(shared)))
+    return shared.once("names of trial sets", lambda: set_labels(trial_sets(shared)))
 
 
 def trials(shared: Store, of: TrialSet) -> Trials:
@@ -300,7 +284,7 @@ def trials_version(shared: Store, of: TrialSet) -> int:
         names = (w for w in shared.workloads if w.startswith(begin) or w == of.network)
         return shared.version(*names)
 
-    return _once(shared, ("trials version", of.network), query)
+    return shared.once(("trials version", of.network), query)
 
 
 def optimizer_comparison(
@@ -369,21 +353,6 @@ def target_times(shared: Store, of: TrialSet) -> list[dict[str, Any]]:
     return shared.kept.once(question, lambda: queries.target_times(shared, of))
 
 
-def timed_workloads(shared: Store) -> list[str]:
-    """Return `planner.store.queries.timed_workloads`, cached until its runs change."""
-    return queries.timed_workloads(shared)
-
-
-def timed_systems(shared: Store, workload: str) -> list[TimedSystem]:
-    """Return `planner.store.queries.timed_systems`, cached until its runs change."""
-    return _of(shared, workload, "timed systems", lambda: queries.timed_systems(shared, workload))
-
-
-def library(shared: Store) -> Hashable:
-    """Return a key of the throughput of every workload on every system with accelerators."""
-    return facts.library_key(shared)
-
-
 def placements(shared: Store, workload: str, pattern: str) -> dict[str, Placement]:
     """Return `planner.store.queries.placements`, cached until its runs change."""
     question = ("placements", pattern)
@@ -415,7 +384,7 @@ def scaling_out_of(
     """
     key = tuple(sorted((name, tuple(texts)) for name, texts in question.items()))
     query = lambda: scaling_out_answered(shared, question, catalog)  # noqa: E731
-    return _once(shared, ("scaling out", key, stamp), query)
+    return shared.once(("scaling out", key, stamp), query)
 
 
 def drawn(shared: Store, what: str, of: Hashable, make: Callable[[], Answer]) -> Answer:
@@ -430,11 +399,6 @@ def drawn(shared: Store, what: str, of: Hashable, make: Callable[[], Answer]) ->
     return _DRAWN.once((shared.serial, shared.generation, what, of), make)
 
 
-def facets(shared: Store, filters: Mapping[str, Sequence[str]]) -> dict[str, dict[str, int]]:
-    """Return `planner.store.queries.facets`, cached until its runs change."""
-    return queries.facets(shared, filters)
-
-
 def epochs_of(shared: Store, workload: str, run_ids: Sequence[str]) -> dict[str, tuple[float, ...]]:
     """Return `planner.store.queries.epochs_of` of runs of that workload, cached."""
     question = ("epochs", tuple(run_ids))
@@ -443,12 +407,12 @@ def epochs_of(shared: Store, workload: str, run_ids: Sequence[str]) -> dict[str,
 
 def which(shared: Store, filters: queries.Filters) -> list[str]:
     """Return `planner.store.queries.which`, cached until its runs change."""
-    return _once(shared, ("which", _key(filters)), lambda: queries.which(shared, filters))
+    return shared.once(("which", _key(filters)), lambda: queries.which(shared, filters))
 
 
 def count(shared: Store, filters: queries.Filters) -> int:
     """Return `planner.store.queries.count`, cached until its runs change."""
-    return _once(shared, ("count", _key(filters)), lambda: queries.count(shared, filters))
+    return shared.once(("count", _key(filters)), lambda: queries.count(shared, filters))
 
 
 def listed(
@@ -486,11 +450,6 @@ def with_flags(shared: Store, runs: pa.Table) -> pa.Table:
     return runs.append_column("suspect", pa.array(flags, pa.string()))
 
 
-def suspects(shared: Store) -> Suspects:
-    """Return `planner.answers.runs._suspect_runs.suspects_of`, cached until its runs change."""
-    return suspects_of(shared)
-
-
 def effects(
     shared: Store, workload: str, without: frozenset[str]
 ) -> dict[str, tuple[FactorEffect, ...]]:
@@ -508,16 +467,6 @@ def _key(filters: queries.Filters) -> Hashable:
     """Return filters as a key; an empty facet is no filter, but an empty `only` is one."""
     kept = ((n, tuple(v)) for n, v in sorted(filters.items()) if v or n == "only")
     return tuple(kept)
-
-
-def _of(shared: Store, workload: str, question: Hashable, query: Callable[[], Answer]) -> Answer:
-    """Return a result about one workload, cached until its runs change."""
-    return shared.kept.once((question, workload, shared.version(workload)), query)
-
-
-def _once(shared: Store, question: Hashable, query: Callable[[], Answer]) -> Answer:
-    """Return a result about all runs, cached until any of them changes."""
-    return shared.once(question, query)
 
 
 ROOT: Final = Path(__file__).parent.parent.parent

@@ -10,13 +10,7 @@ import streamlit as st
 
 from pages.common import kept, widgets
 from pages.common.kept import ROOT
-from pages.common.link import (
-    Link,
-    Parameters,
-    as_text,
-    page_link,
-    slugs,
-)
+from pages.common.link import Link, Parameters, as_text, page_link, slugs
 from planner.core import Text, sentence_case
 from planner.runs import Run
 from planner.store import Store

@@ -237,12 +237,7 @@ def actions() -> DeltaGenerator:
 
 
 def download(
-    label: str,
-    make: Callable[[], bytes | str],
-    name: str,
-    *,
-    key: str,
-    width: Width = "stretch",
+    label: str, make: Callable[[], bytes | str], name: str, *, key: str, width: Width = "stretch"
 ) -> None:
     """Draw a download named `name`, whose bytes are made at the click."""
     mime, icon = _KINDS[name.rsplit(".", 1)[-1]]

@@ -21,7 +21,7 @@ from planner.compare import RentOrBuy, Tornado, cost_bound, misses_limits, month
 from planner.compare.evaluation import Comparison, Row
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.core import Estimate, Floats, Text
-from planner.cost import HOURS_PER_MONTH, BreakEven, shown
+from planner.cost import HOURS_PER_MONTH, shown
 from planner.job import WAY_WORDS, Candidate
 
 _LONG: Final = re.compile(r"\b(GeForce|NVIDIA|Instinct) |( SXM\d?| PCIe| NVL)?( \d+GB)$")
@@ -299,9 +299,9 @@ def _end(requested: float, pair: RentOrBuy | None) -> float:
 
 
 def _pays_off(pair: RentOrBuy | None, *, by_use: bool) -> tuple[float, float, float] | None:
-    if pair is None or not isinstance(pair.use, BreakEven):
+    if pair is None or not isinstance(pair.use, Estimate):
         return None
-    break_even = pair.use.utilisation if by_use else pair.runs_per_month
+    break_even = pair.use if by_use else pair.runs_per_month
     if not isinstance(break_even, Estimate) or not math.isfinite(float(break_even.value)):
         return None
     return float(break_even.value), float(break_even.low), float(break_even.high)

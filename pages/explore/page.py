@@ -6,11 +6,13 @@ from typing import Final
 
 import streamlit as st
 
-from pages.common import narrow, widgets
+from pages.common import narrow, run_filters, widgets
 from pages.common.kept import store
 from pages.common.link import Link, as_text
-from pages.explore import chart, fields, filters, pivot, side, sql, state, views
+from pages.common.run_filters import TITLES
+from pages.explore import chart, fields, pivot, side, sql, state, views
 from planner.answers import ExploreAnswer
+from planner.core import Text
 from planner.store import Store
 
 CHART: Final = "chart"
@@ -23,9 +25,11 @@ VIEWS: Final = {
     "sql": "SQL",
     "saved": "Saved views",
 }
+_IN_SIGHT: Final = ("workload", "accelerator_model_name")
+"""Filters that are always shown."""
 _OWN: Final = {
-    CHART: (*fields.CHART, *filters.NAMES),
-    PIVOT: (*pivot.PARAMETERS, *filters.NAMES),
+    CHART: (*fields.CHART, *TITLES),
+    PIVOT: (*pivot.PARAMETERS, *TITLES),
     SIDE: side.PARAMETERS,
     "sql": sql.PARAMETERS,
     "saved": views.PARAMETERS,
@@ -110,7 +114,34 @@ def _fields(link: Link, shared: Store, view: str) -> None:
             fields.draw(link, shared)
         else:
             pivot.draw_fields(link, shared)
-    filters.draw(link, shared)
+    _filters(link, shared)
+
+
+def _filters(link: Link, shared: Store) -> None:
+    """Draw the filters: workload and accelerator in sight, all others in a box."""
+    tables = run_filters.options(link, shared)
+    chosen = {name: link.choices(name, tables[name], []) for name in TITLES}
+    active = sum(bool(chosen[name]) for name in TITLES if name not in _IN_SIGHT)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        for name in _IN_SIGHT:
+            run_filters.field(link, name, list(tables[name]), tables[name].__getitem__, width=320)
+        label = Text("More filters ({active})", active=active) if active else "More filters"
+        box = widgets.popover(label, "filter_alt", "explore.more")
+        if any(chosen.values()):
+            st.button(
+                "Clear filters",
+                icon=":material/filter_alt_off:",
+                key="explore.clear",
+                on_click=lambda: link.forget(*TITLES),
+            )
+    useful = run_filters.useful(tables, chosen)
+    link.hold(
+        *(name for name in TITLES if name not in _IN_SIGHT and (not box.open or name not in useful))
+    )
+    if box.open:
+        with box:
+            for name in (n for n in TITLES if n in useful and n not in _IN_SIGHT):
+                run_filters.field(link, name, list(useful[name]), useful[name].__getitem__)
 
 
 def _summary(answer: ExploreAnswer) -> str:

@@ -263,9 +263,7 @@ def _runs(planned: Plan) -> None:
     if box.open:
         with box:
             widgets.table(
-                [_row(r) for r in planned.runs],
-                key="measure.table",
-                alt="The runs of the plan",
+                [_row(r) for r in planned.runs], key="measure.table", alt="The runs of the plan"
             )
 
 

@@ -10,18 +10,23 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.common import kept, widgets
+from pages.common.curve_lines import lines
 from pages.common.kept import ROOT, store
 from pages.common.link import Link, as_text, page_link, slugs
-from pages.measure import curve, limits, measuring
+from pages.measure import limits, measuring
+from planner import figures
 from planner.core import Text, in_words
 from planner.store import Store, queries
 from planner.store.disk import sweeps
 from planner.store.disk.sweeps import Condition, SweepStatus
+from planner.throughput import curve_sentence
 
 OPENED: Final = "measure.ticket"
 """Session key of the opened sweep."""
 MOST_FAILURES: Final = 50
 MOST_LINKS: Final = 3
+MOST_CURVES: Final = 10
+"""Of the chart: it has as many colours."""
 _COLOURS = Literal["blue", "green", "orange", "red", "gray"]
 BADGES: Final[dict[Condition, tuple[str, str, _COLOURS]]] = {
     "waiting": ("Waiting", "hourglass_empty", "gray"),
@@ -341,12 +346,34 @@ def _outcome(status: SweepStatus) -> None:
     short = next((s for s, name in named.items() if name == status.result_set), None)
     if short is None:
         return
-    curve.draw(shared, status.result_set)
+    _chart_of(shared, status.result_set)
     with widgets.actions():
         icon = ":material/table_rows:"
         page_link(PAGE, _RESULTS, "Results of this sweep", icon, {"result_set": [short]})
         _curves(shared, status.result_set)
     _failures(shared, status.result_set)
+
+
+def _chart_of(shared: Store, result_set: str) -> None:
+    """Draw the curves of a result set; nothing without a timed run."""
+    everything = kept.curves_of_set(shared, result_set)
+    if not everything:
+        return
+    chosen, systems = everything[:MOST_CURVES], [curve.runs[0].system for curve in everything]
+    widgets.heading("Samples per second against batch size")
+    widgets.chart(
+        figures.throughput(lines(chosen, systems, {}), widgets.theme(), log=True),
+        f"measure.curve.{result_set}",
+        " ".join(curve_sentence(curve) for curve in chosen),
+    )
+    if len(everything) > MOST_CURVES:
+        st.caption(
+            Text(
+                "{most} of {everything} curves. Throughput shows the others.",
+                most=MOST_CURVES,
+                everything=len(everything),
+            )
+        )
 
 
 def _curves(shared: Store, result_set: str) -> None:

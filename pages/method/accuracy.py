@@ -33,13 +33,7 @@ from backtest.published.page import (
 )
 from backtest.published.page import TARGETS as ABOUT_TARGETS
 from backtest.published.targets import results
-from backtest.questions.figure import (
-    MEAN,
-    REFUSED,
-    UNREFUSED,
-    Row,
-    columns_of,
-)
+from backtest.questions.figure import MEAN, REFUSED, UNREFUSED, Row, columns_of
 from pages.common import widgets
 from pages.common.kept import ROOT
 from pages.common.link import Link, slugs

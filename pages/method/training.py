@@ -278,9 +278,7 @@ def steps_picture(values: Values, look: Theme) -> Picture:
     critical = curve.critical_batch_size
     return Picture(
         figure=figures.steps_to_target(
-            [line],
-            look,
-            borders=figures.Borders(perfect_up_to=borders[0], maximal_from=borders[1]),
+            [line], look, borders=figures.Borders(perfect_up_to=borders[0], maximal_from=borders[1])
         ),
         sentences=(
             Text(

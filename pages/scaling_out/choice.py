@@ -67,10 +67,7 @@ def draw(link: Link, shared: Store) -> Choice | None:
     _driver(link, third, chosen, names, kept.scaling_driver(shared, workloads[short], chosen))
     wrong = _numbers(link)
     return Choice(
-        workload=workloads[short],
-        label=names[chosen],
-        series=several,
-        wrong=tuple(wrong),
+        workload=workloads[short], label=names[chosen], series=several, wrong=tuple(wrong)
     )
 
 

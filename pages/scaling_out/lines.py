@@ -109,8 +109,7 @@ def shares(answer: Answer) -> figures.StepShares | None:
     ])  # fmt: skip
     parts /= parts.sum(axis=1, keepdims=True)
     return figures.StepShares(
-        counts=tuple(f"{r.devices:,}" for r in rows),
-        parts=tuple(zip(PARTS, parts.T, strict=True)),
+        counts=tuple(f"{r.devices:,}" for r in rows), parts=tuple(zip(PARTS, parts.T, strict=True))
     )
 
 

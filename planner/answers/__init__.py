@@ -65,10 +65,6 @@ from planner.answers._tables import (
     run_sources,
     total_in_words,
 )
-from planner.answers.comparison import (
-    facts,
-    question,
-    saved,
-)
+from planner.answers.comparison import facts, question, saved
 from planner.answers.records import plain
 from planner.core.origins import host_of, is_loopback, is_own

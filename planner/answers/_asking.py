@@ -90,7 +90,7 @@ from planner.core import (
     shown,
 )
 from planner.core.slugs import slugs
-from planner.cost import BreakEven, Display
+from planner.cost import Display
 from planner.cost import shown as amount
 from planner.epochs import (
     INFERENCE,
@@ -607,12 +607,11 @@ def hardware_comparison(
 
 
 def _bought(pair: RentOrBuy) -> BuyOrRent:
-    use = pair.use.utilisation if isinstance(pair.use, BreakEven) else pair.use
     return BuyOrRent(
         sentence=buying(pair),
         rent=pair.rent.candidate.id,
         buy=pair.buy.candidate.id,
-        **_ends("utilisation", use),
+        **_ends("utilisation", pair.use),
         **_ends("runs_per_month", pair.runs_per_month),
     )
 

@@ -56,6 +56,7 @@ from planner.explore import (
     facts_of,
     fastest_runs,
     fits_of,
+    group_problem,
     has_law,
     is_grouped,
     measure_of,
@@ -363,11 +364,8 @@ def _pivot_problems(values: Mapping[str, Any]) -> list[Problem]:
     problems = []
     for name in ("rows", "columns"):
         text = values[name].strip()
-        if text not in CATEGORIES and not (name == "columns" and text == NONE_CHOSEN):
-            message = Text(
-                "{text!r} is no group. Choose one such as accelerator or precision.", text=text[:80]
-            )
-            problems.append(Problem(parameter=name, message=message))
+        if not (name == "columns" and text == NONE_CHOSEN) and (wrong := group_problem(text)):
+            problems.append(Problem(parameter=name, message=wrong))
     if wrong := problem_of(values["measure"].strip()):
         problems.append(Problem(parameter="measure", message=wrong))
     return problems

@@ -562,14 +562,7 @@ def split_answered(
         problems.append(Problem(parameter=name, message=message))
         return None
     options = tuple(
-        splits(
-            job,
-            accelerator,
-            count,
-            batch=batch,
-            micro_batch=micro,
-            layers=network.layers,
-        )
+        splits(job, accelerator, count, batch=batch, micro_batch=micro, layers=network.layers)
     )
     if not options:
         message = Text(

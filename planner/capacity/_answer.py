@@ -7,7 +7,6 @@ from typing import Final
 
 import numpy as np
 
-from planner.capacity._judge import late_shares
 from planner.capacity._lines import (
     Course,
     by_use,
@@ -27,6 +26,7 @@ from planner.capacity._search import (
     compared_in,
     few,
     first_guess,
+    late_shares,
     merged,
     purchases,
 )
@@ -48,17 +48,7 @@ from planner.capacity.records import (
     Waiting,
     silent,
 )
-from planner.core import (
-    Estimate,
-    Floats,
-    Refusal,
-    Text,
-    joined,
-    paragraph,
-    percent,
-    plain,
-    plural,
-)
+from planner.core import Estimate, Floats, Refusal, Text, joined, paragraph, percent, plain, plural
 from planner.cost import (
     DOLLARS,
     HOURS_PER_MONTH,
@@ -366,10 +356,7 @@ def _chips(course: Course, rent: Course | None) -> tuple[str, ...]:
     ratio = float(np.median(course.total)) / float(np.median(rent.total))
     likely_cheaper = Text("{chance} likely cheaper than renting only", chance=percent(chance))
     if ratio >= TIMES:
-        return (
-            likely_cheaper,
-            Text("{ratio} x the cost of renting only", ratio=plain(ratio, 2)),
-        )
+        return (likely_cheaper, Text("{ratio} x the cost of renting only", ratio=plain(ratio, 2)))
     way = "below" if ratio <= 1.0 else "above"
     return (
         likely_cheaper,
@@ -488,7 +475,6 @@ def _jobs(result: _Result) -> tuple[JobRow, ...]:
         hours: Estimate | Refusal = refused
         if time is not None and time.work_s is not None:
             hours = quantiles(time.work_s / HOUR_S * time.accelerators * job.runs_a_month)
-        last = (1.0 + job.growth) ** (case.months - 1)
         rows.append(JobRow(
             job=job.name,
             words=job.network or job.workload,
@@ -496,7 +482,6 @@ def _jobs(result: _Result) -> tuple[JobRow, ...]:
             machine="" if name is None or place is None else _label(case, name),
             accelerators=0 if time is None else time.accelerators,
             hours_a_month=hours,
-            hours_in_last_month=None if isinstance(hours, Refusal) else float(hours.value) * last,
             late=None if job.within_h is None else float(result.whole[j]),
             worst_late=None if job.within_h is None else float(result.worst[j]),
             runs_a_month=job.runs_a_month, within_h=job.within_h,

@@ -39,7 +39,6 @@ from planner.core import Estimate, Floats, Refusal, Text, percent
 from planner.cost import (
     DOLLARS,
     HOURS_PER_MONTH,
-    BreakEven,
     Display,
     Owned,
     break_even,
@@ -221,8 +220,7 @@ def _by_use(
     hourly = [m for m in rivals if m.term == "on demand"] or list(rivals)
     best = min(hourly, key=lambda m: float(likely(m.rental.price_per_hour)) if m.rental else 0.0)
     price = 0.0 if best.rental is None else best.rental.price_per_hour
-    even = break_even(owned, price, key=machine.id, display=display)
-    use = even.utilisation if isinstance(even, BreakEven) else even
+    use = break_even(owned, price, key=machine.id, display=display)
     if isinstance(use, Refusal):
         sentence = use.reason
     else:

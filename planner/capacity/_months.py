@@ -277,10 +277,6 @@ def part_of(case: Case, months: Ints) -> Case:
     """Return some simulated months of a case, with the runs that the whole case has in them.
 
     Months are independent: what becomes of a run is the same in the part and in the whole.
-
-    Args:
-        case: with all of its months.
-        months: places in `case.at`.
     """
     part = replace(case, only=tuple(int(m) for m in case.at[months]), columns=1,
                    least_scenarios=case.scenarios)  # fmt: skip

@@ -33,15 +33,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.capacity._judge import QUARTER, late_shares
-from planner.capacity._months import (
-    ENDLESS_USD,
-    Case,
-    Simulated,
-    part_of,
-    simulate,
-    simulate_all,
-)
+from planner.capacity._months import ENDLESS_USD, Case, Simulated, part_of, simulate, simulate_all
 from planner.capacity._queue import Flags
 from planner.capacity._spend import MONTHS_PER_YEAR, monthly_capital, months_paid, spend
 from planner.capacity.records import (
@@ -57,6 +49,37 @@ from planner.capacity.records import (
 )
 from planner.core import Floats, Text
 from planner.cost import HOURS_PER_MONTH, capex, idle_energy_per_hour, likely, money
+
+QUARTER: Final = 3
+"""Months whose runs are taken together to judge a deadline."""
+
+
+def late_shares(simulated: Simulated, together: int = QUARTER) -> tuple[Floats, Floats]:
+    """Return late share of each job over the horizon, and in its worst quarter, shape (jobs,).
+
+    `together` are the months that make a quarter.
+    """
+    ones = np.ones(simulated.load.job.shape)
+    runs = simulated.by_job_and_month(ones).sum(axis=2)
+    late = simulated.by_job_and_month(simulated.served.late).sum(axis=2)
+    # every scenario of a month has the same mean: a month counts with its runs
+    whole = _share(late.sum(axis=1), runs.sum(axis=1))
+    quarter = simulated.case.at // together
+    parts = [
+        _share(late[:, quarter == q].sum(axis=1), runs[:, quarter == q].sum(axis=1))
+        for q in np.unique(quarter)
+    ]
+    return whole, np.max(parts, axis=0)
+
+
+def _share(part: Floats, whole: Floats) -> Floats:
+    return np.divide(part, whole, out=np.zeros(np.shape(whole)), where=whole > 0.0)
+
+
+def keeps(simulated: Simulated, probability: float) -> bool:
+    """Return whether every job with a deadline ends in time often enough in every quarter."""
+    return bool((late_shares(simulated)[1] <= 1.0 - probability + 1e-12).all())
+
 
 LOADED: Final = 0.85
 """Largest planned utilisation of a machine, before simulation."""

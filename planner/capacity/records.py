@@ -229,7 +229,7 @@ class JobRow:
     time: of a run on the machine that does most of them, as Compare hardware gives it [s].
     machine: label of that machine; "" where none can run it.
     accelerators: that a run uses there.
-    hours_a_month: accelerator-hours of the first month, and of the last.
+    hours_a_month: accelerator-hours of the first month.
     late: share of its runs that end too late over the horizon; None without a deadline.
     worst_late: the same in its worst quarter.
     """
@@ -240,7 +240,6 @@ class JobRow:
     machine: str
     accelerators: int
     hours_a_month: Estimate | Refusal
-    hours_in_last_month: float | None
     late: float | None
     worst_late: float | None
     runs_a_month: float

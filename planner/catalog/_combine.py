@@ -17,12 +17,7 @@ from datetime import date
 from functools import lru_cache
 from typing import Final, TypeVar
 
-from planner.catalog._records import (
-    Accelerator,
-    Catalog,
-    Offer,
-    Tariff,
-)
+from planner.catalog._records import Accelerator, Catalog, Offer, Tariff
 from planner.catalog._rows import Parsed, Problem, first_problems
 from planner.catalog._schema import LIMITS
 from planner.core import Refusal, Text
@@ -244,10 +239,10 @@ def tariff_of(catalog: Catalog, country: str) -> Tariff | None:
                 None)  # fmt: skip
 
 
-def is_stale(as_of: date, today: date, months: int = STALE_MONTHS) -> bool:
-    """Return whether more than `months` calendar months have passed; on the very day, not yet."""
+def is_stale(as_of: date, today: date) -> bool:
+    """Return whether more than `STALE_MONTHS` have passed; on the very day, not yet."""
     passed = (today.year - as_of.year) * 12 + today.month - as_of.month
-    return passed > months or (passed == months and today.day > as_of.day)
+    return passed > STALE_MONTHS or (passed == STALE_MONTHS and today.day > as_of.day)
 
 
 def with_known_accelerators(offers: Parsed, catalog: Catalog) -> Parsed:

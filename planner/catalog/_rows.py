@@ -20,21 +20,8 @@ from datetime import date, timedelta
 from types import MappingProxyType
 from typing import Any, Final
 
-from planner.catalog._records import (
-    PRECISIONS,
-    Accelerator,
-    Offer,
-    Origin,
-    Tariff,
-)
-from planner.catalog._schema import (
-    LIMITS,
-    TABLES,
-    CellKind,
-    Column,
-    TableName,
-    peak_column,
-)
+from planner.catalog._records import PRECISIONS, Accelerator, Offer, Origin, Tariff
+from planner.catalog._schema import LIMITS, TABLES, CellKind, Column, TableName, peak_column
 from planner.core import Text
 
 Value = str | float | int | date | tuple[str, ...] | None
@@ -58,7 +45,9 @@ def cell_value(column: Column, text: str) -> Value:
     """
     text = text.strip()
     if not text:
-        return _empty(column)
+        if column.required:
+            raise CellError("is empty. Every row needs it.")
+        return () if column.kind == "names" else None
     if len(text) > LIMITS["cell"].value:
         raise CellError(
             Text(
@@ -71,12 +60,6 @@ def cell_value(column: Column, text: str) -> Value:
         raise CellError("contains a line break or another unprintable character. "
                         "Look for a quote that is opened and never closed.")  # fmt: skip
     return _READ[column.kind](column, text)
-
-
-def _empty(column: Column) -> Value:
-    if column.required:
-        raise CellError("is empty. Every row needs it.")
-    return () if column.kind == "names" else None
 
 
 def _text(column: Column, text: str) -> str:

@@ -11,12 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, get_args
 
-from planner.catalog._records import (
-    PRECISIONS,
-    Customer,
-    Kind,
-    Terms,
-)
+from planner.catalog._records import PRECISIONS, Customer, Kind, Terms
 from planner.core import Text
 
 CellKind = Literal["text", "names", "number", "whole", "date", "link"]

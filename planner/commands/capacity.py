@@ -29,7 +29,9 @@ def run_capacity(arguments: argparse.Namespace) -> int:
     """Print a fleet, its cost and its waiting times; return the exit code."""
     if arguments.list:
         words.refuse(arguments.strange)
-        return _list()
+        rows = [[name, ", ".join(j.name for j in jobs)] for name, jobs in presets().items()]
+        print_table(["preset", "jobs"], rows)
+        return words.ANSWERED
     question = words.texts_of(arguments, [p.name for p in parameters.CAPACITY])
     question["jobs"], wrong = _jobs(question.get("jobs", []))
     words.refuse((*arguments.strange, *wrong))
@@ -81,13 +83,6 @@ def _jobs(texts: Sequence[str]) -> tuple[list[str], tuple[Problem, ...]]:
         problems += [Problem(parameter="jobs", message=f"{text}: {p}") for p in table.problems]
         jobs += [job_text(j) for j in table.jobs]
     return jobs, tuple(problems)
-
-
-def _list() -> int:
-    """Print the presets with their jobs."""
-    rows = [[name, ", ".join(j.name for j in jobs)] for name, jobs in presets().items()]
-    print_table(["preset", "jobs"], rows)
-    return words.ANSWERED
 
 
 def _print(answer: CapacityAnswer) -> None:

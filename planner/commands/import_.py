@@ -13,16 +13,7 @@ from planner.commands import words
 from planner.commands.access import recorded
 from planner.core import Text
 from planner.core.slugs import folder_slug
-from planner.importers import (
-    SOURCES,
-    SourceError,
-    Stated,
-    commit,
-    fact,
-    files_from,
-    header,
-    read,
-)
+from planner.importers import SOURCES, SourceError, Stated, commit, fact, files_from, header, read
 from planner.runs import RecordError
 from planner.store import CommitError, folders_from_environment
 from planner.store.disk.mirrors import named, results_folder

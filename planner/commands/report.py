@@ -16,13 +16,7 @@ from planner.answers.comparison import option_rows
 from planner.commands import words
 from planner.commands.ask import compare_answer
 from planner.core import Text, csv_text
-from planner.report import (
-    MOST_LOGO_BYTES,
-    Letterhead,
-    compare_page,
-    public_url,
-    with_base,
-)
+from planner.report import MOST_LOGO_BYTES, Letterhead, compare_page, public_url, with_base
 from planner.store.disk.files import write_whole
 from planner.store.export import records_file
 
@@ -107,7 +101,7 @@ def _page(answer: CompareAnswer, arguments: argparse.Namespace, begins: datetime
                 text=arguments.text,
                 logo=logo,
             ),
-            by_use=_by_use(arguments.link),
+            by_use=parse_qs(urlsplit(arguments.link or "").query).get("chart", [])[:1] == ["use"],
         )
     except ValueError as error:
         raise words.WrongWordsError(f"--logo: {error}") from None
@@ -124,11 +118,6 @@ def _logo(path: Path) -> bytes:
             reason=error.strerror or error,
         )
         raise words.WrongWordsError(message) from None
-
-
-def _by_use(link: str | None) -> bool:
-    """Return whether the link shows rent or buy against the utilisation of the machine."""
-    return parse_qs(urlsplit(link or "").query).get("chart", [])[:1] == ["use"]
 
 
 def _live(link: str | None, query: str) -> str:

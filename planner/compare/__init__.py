@@ -61,12 +61,7 @@ from planner.compare.comparison import (
     runs_a_month,
     session_note,
 )
-from planner.compare.evaluation import (
-    LIKELY_IN_TIME,
-    better,
-    chance_to_meet,
-    compare,
-)
+from planner.compare.evaluation import LIKELY_IN_TIME, better, chance_to_meet, compare
 from planner.compare.rent_or_buy import (
     RentOrBuy,
     misses_limits,

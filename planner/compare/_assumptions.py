@@ -69,7 +69,7 @@ class Assumptions:
     capital_uncertainty: float = 0.25
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class AssumptionText:
     """The label, unit, limits and reason of the default of one assumption."""
 
@@ -82,118 +82,46 @@ class AssumptionText:
 
 ASSUMPTION_TEXTS: Final[Mapping[str, AssumptionText]] = MappingProxyType(
     {
-        "runs_per_month": AssumptionText(
-            words="Runs a month", unit="1/month", least=0.01, most=1e6, why="one a week"
-        ),
-        "other_hours_per_month": AssumptionText(
-            words="Other work of a bought machine",
-            unit="h/month",
-            least=0.0,
-            most=730.0,
-            why="it is bought for this job alone",
-        ),
-        "tariff_usd_per_kwh": AssumptionText(
-            words="Electricity",
-            unit="USD/kWh",
-            least=0.0,
-            most=5.0,
-            why="where no country is chosen; each has its own in the catalogue",
-        ),
-        "kg_co2_per_kwh": AssumptionText(
-            words="Carbon of the electricity",
-            unit="kg CO2e/kWh",
-            least=0.0,
-            most=5.0,
-            why="set by the country or by you",
-        ),
-        "pue": AssumptionText(
-            words="Power usage effectiveness",
-            unit="1",
-            least=1.0,
-            most=5.0,
-            why="1.1 is a hyperscale hall, 1.6 an old server room",
-        ),
-        "host_watts_share": AssumptionText(
-            words="Power of the host",
-            unit="share of the accelerators'",
-            least=0.0,
-            most=5.0,
-            why="a DGX H100 draws 10.2 kW at most with 5.6 kW of accelerators, less under load",
-        ),
-        "idle_watts_share": AssumptionText(
-            words="Idle power",
-            unit="share of full load",
-            least=0.0,
-            most=1.0,
-            why="cards wait at about a tenth, hosts at a third; 0 is switched off",
-        ),
-        "host_price_share": AssumptionText(
-            words="Host, network, tax",
-            unit="share of the accelerators' price",
-            least=0.0,
-            most=10.0,
-            why="a server around the cards; a workstation slot costs less",
-        ),
-        "life_years": AssumptionText(
-            words="Life of a bought machine",
-            unit="years",
-            least=0.25,
-            most=20.0,
-            why="between a usual three and five",
-        ),
-        "residual_share": AssumptionText(
-            words="Value after that",
-            unit="share of the price",
-            least=0.0,
-            most=1.0,
-            why="used cards of the last but one generation",
-        ),
-        "rate_of_capital": AssumptionText(
-            words="Rate of capital", unit="share/year", least=0.0, most=1.0, why="a business loan"
-        ),
-        "upkeep_share": AssumptionText(
-            words="Staff, space, repair",
-            unit="share of the price a year",
-            least=0.0,
-            most=5.0,
-            why="a maintenance contract; staff of your own costs more",
-        ),
-        "setup_usd": AssumptionText(
-            words="Set-up of a rented run", unit="USD/run", least=0.0, most=1e6,
-            why="images and data are there",
-        ),
-        "minimum_s": AssumptionText(
-            words="Minimum billing time", unit="s", least=0.0, most=2678400.0,
-            why="a minute at many clouds",
-        ),
-        "startup_s": AssumptionText(
-            words="Start of a rented machine", unit="s", least=0.0, most=86400.0, why="image, data"
-        ),
-        "egress_usd": AssumptionText(
-            words="Data egress", unit="USD/run", least=0.0, most=1e6, why="small models"
-        ),
-        "interruptions_per_hour": AssumptionText(
-            words="Spot interruptions", unit="1/h", least=0.0, most=100.0, why="one in 20 hours"
-        ),
-        "lost_work_s": AssumptionText(
-            words="Work lost by each", unit="s", least=0.0, most=86400.0,
-            why="half of the time between checkpoints, one each half hour",
-        ),
-        "restart_s": AssumptionText(
-            words="Restart after each", unit="s", least=0.0, most=86400.0, why="image, checkpoint"
-        ),
-        "price_uncertainty": AssumptionText(
-            words="Uncertainty of a current price", unit="± share", least=0.0, most=0.9,
-            why="regions and taxes",
-        ),
-        "stale_price_uncertainty": AssumptionText(
-            words="Uncertainty of a price over 12 months old", unit="± share", least=0.0, most=0.9,
-            why="prices of accelerators move by tens of per cent a year",
-        ),
-        "capital_uncertainty": AssumptionText(
-            words="Uncertainty of life, upkeep, tariff", unit="± share", least=0.0, most=0.9,
-            why="no better source was found",
-        ),
+        "runs_per_month": AssumptionText("Runs a month", "1/month", 0.01, 1e6, "one a week"),
+        "other_hours_per_month": AssumptionText("Other work of a bought machine", "h/month", 0.0,
+            730.0, "it is bought for this job alone"),
+        "tariff_usd_per_kwh": AssumptionText("Electricity", "USD/kWh", 0.0, 5.0,
+            "where no country is chosen; each has its own in the catalogue"),
+        "kg_co2_per_kwh": AssumptionText("Carbon of the electricity", "kg CO2e/kWh", 0.0, 5.0,
+            "set by the country or by you"),
+        "pue": AssumptionText("Power usage effectiveness", "1", 1.0, 5.0,
+            "1.1 is a hyperscale hall, 1.6 an old server room"),
+        "host_watts_share": AssumptionText("Power of the host", "share of the accelerators'", 0.0,
+            5.0, "a DGX H100 draws 10.2 kW at most with 5.6 kW of accelerators, less under load"),
+        "idle_watts_share": AssumptionText("Idle power", "share of full load", 0.0, 1.0,
+            "cards wait at about a tenth, hosts at a third; 0 is switched off"),
+        "host_price_share": AssumptionText("Host, network, tax", "share of the accelerators' price",
+            0.0, 10.0, "a server around the cards; a workstation slot costs less"),
+        "life_years": AssumptionText("Life of a bought machine", "years", 0.25, 20.0,
+            "between a usual three and five"),
+        "residual_share": AssumptionText("Value after that", "share of the price", 0.0, 1.0,
+            "used cards of the last but one generation"),
+        "rate_of_capital": AssumptionText("Rate of capital", "share/year", 0.0, 1.0,
+            "a business loan"),
+        "upkeep_share": AssumptionText("Staff, space, repair", "share of the price a year", 0.0,
+            5.0, "a maintenance contract; staff of your own costs more"),
+        "setup_usd": AssumptionText("Set-up of a rented run", "USD/run", 0.0, 1e6,
+            "images and data are there"),
+        "minimum_s": AssumptionText("Minimum billing time", "s", 0.0, 2678400.0,
+            "a minute at many clouds"),
+        "startup_s": AssumptionText("Start of a rented machine", "s", 0.0, 86400.0, "image, data"),
+        "egress_usd": AssumptionText("Data egress", "USD/run", 0.0, 1e6, "small models"),
+        "interruptions_per_hour": AssumptionText("Spot interruptions", "1/h", 0.0, 100.0,
+            "one in 20 hours"),
+        "lost_work_s": AssumptionText("Work lost by each", "s", 0.0, 86400.0,
+            "half of the time between checkpoints, one each half hour"),
+        "restart_s": AssumptionText("Restart after each", "s", 0.0, 86400.0, "image, checkpoint"),
+        "price_uncertainty": AssumptionText("Uncertainty of a current price", "± share", 0.0, 0.9,
+            "regions and taxes"),
+        "stale_price_uncertainty": AssumptionText("Uncertainty of a price over 12 months old",
+            "± share", 0.0, 0.9, "prices of accelerators move by tens of per cent a year"),
+        "capital_uncertainty": AssumptionText("Uncertainty of life, upkeep, tariff", "± share", 0.0,
+            0.9, "no better source was found"),
     }
 )  # fmt: skip
 

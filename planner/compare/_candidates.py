@@ -25,11 +25,7 @@ from types import MappingProxyType
 from typing import Final, cast
 
 from planner.catalog import Accelerator, Catalog, Offer, accelerator_named, is_stale
-from planner.compare._assumptions import (
-    Assumptions,
-    machine_of,
-    rental_of,
-)
+from planner.compare._assumptions import Assumptions, machine_of, rental_of
 from planner.compare._shortlist import price_of_peak, usual
 from planner.compare.comparison import labels_with_price, price_of_one
 from planner.core import NEXT_TO_NOTHING, Refusal, Text, paragraph, plural, slug
@@ -655,10 +651,6 @@ def too_large(job: Job, rented: Iterable[Candidate]) -> Iterator[tuple[Candidate
 
     One offer per accelerator, the cheapest peak first and old prices last, of machines with
     `PER_NODE` accelerators or more. Smaller ones count where no offer at all has room.
-
-    Args:
-        job: the workload.
-        rented: every offer as a single machine.
     """
     suitable = [c for c in rented if _suits(c, job)]
     roomy = {_card(c) for c in suitable if has_room(job, c.hardware, job.batch)}

@@ -21,13 +21,7 @@ from planner.compare.comparison import (
     price_of_one,
     runs_a_month,
 )
-from planner.compare.evaluation import (
-    DECIDED,
-    LIKELY_IN_TIME,
-    better,
-    chance_to_meet,
-    standing,
-)
+from planner.compare.evaluation import DECIDED, LIKELY_IN_TIME, better, chance_to_meet, standing
 from planner.compare.rent_or_buy import RentOrBuy, pays_back
 from planner.core import (
     Estimate,
@@ -42,7 +36,6 @@ from planner.core import (
 )
 from planner.cost import (
     DOLLARS,
-    BreakEven,
     Display,
     likely,
     money,
@@ -236,13 +229,13 @@ def buying(pair: RentOrBuy) -> str:
     """Return from which utilisation buying pays off, as a sentence."""
     bought, rented = pair.buy.candidate.phrase_first, pair.rent.candidate.phrase
     what = Text("{bought} instead of {rented}", bought=bought, rented=rented)
-    if isinstance(pair.use, Refusal) or not isinstance(pair.use, BreakEven):
+    if isinstance(pair.use, Refusal):
         why = pair.use.reason if isinstance(pair.use, Refusal) else ""
         return Text("{what}: {why}", what=what, why=paragraph(why, _paid_back(pair)))
     return Text(
         "{what}: {pays_off}. {paid_back}",
         what=what,
-        pays_off=_pays_off(pair.use.utilisation, pair.runs_per_month),
+        pays_off=_pays_off(pair.use, pair.runs_per_month),
         paid_back=_paid_back(pair),
     )
 

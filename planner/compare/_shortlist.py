@@ -129,12 +129,7 @@ def usual(
 
 
 def _servers(rest: Sequence[Candidate], job: Job) -> list[Candidate]:
-    """Return whole servers: `PURCHASES` to buy, the same to rent, and another maker's of each.
-
-    Args:
-        rest: options to choose from, best first.
-        job: the workload.
-    """
+    """Return whole servers: `PURCHASES` to buy, the same to rent, and another maker's of each."""
     whole = [
         c for c in rest if c.hardware.count >= SERVER and c.hardware.nodes == 1 and may_fit(c, job)
     ]

@@ -54,7 +54,7 @@ from planner.cost import (
     energy_only_per_run,
     likely,
     own_per_run,
-    probability_cheapest,
+    probability_least,
     quantiles,
     rent_per_run,
     utilisation_of,
@@ -176,7 +176,7 @@ def _least(every: Sequence[_Judged], order: Order, limits: Limits) -> dict[str, 
     some = np.isfinite(table).any(axis=0)  # where none meets the limits, none is the cheapest
     if not some.any():
         return dict.fromkeys(draws_by_id, 0.0)
-    shares = probability_cheapest(table if some.all() else table[:, some]) * some.mean()
+    shares = probability_least(table if some.all() else table[:, some]) * some.mean()
     return {name: float(p) for name, p in zip(draws_by_id, shares, strict=True)}
 
 
@@ -269,7 +269,7 @@ def row_of(question: Question, candidate: Candidate) -> Row:
         time=time,
         cost=cost,
         to_pay=None if drawn.to_pay is None else quantiles(drawn.to_pay, basis=basis),
-        cost_per_month=_monthly(cost, assumed),
+        cost_per_month=None if isinstance(cost, Refusal) else cost.scaled(assumed.runs_per_month),
         energy_kwh=quantiles(energy_kwh(machine, drawn.wall_s), basis=basis) if powered else None,
         co2_kg=quantiles(co2_kg(machine, drawn.wall_s), basis=basis) if carbon else None,
         machines=drawn.machines,
@@ -367,16 +367,6 @@ def _cost(candidate: Candidate, drawn: Drawn, basis: Basis) -> Estimate | Refusa
             measure_next="Measure its power at the plug, or add its data sheet.",
         )
     return quantiles(drawn.cost, basis=basis)
-
-
-def _monthly(cost: Estimate | Refusal, assumed: Assumptions) -> Estimate | None:
-    """Return the cost of a month's runs [USD]; None where unknown."""
-    if isinstance(cost, Refusal):
-        return None
-    value, low, high = (
-        float(x) * assumed.runs_per_month for x in (cost.value, cost.low, cost.high)
-    )
-    return replace(cost, value=value, low=low, high=high)
 
 
 __all__ = [

@@ -28,7 +28,6 @@ from planner.cost import (
     DOLLARS,
     HOURS_PER_MONTH,
     HOURS_PER_YEAR,
-    BreakEven,
     Display,
     NoSavings,
     Owned,
@@ -72,7 +71,7 @@ class RentOrBuy:
 
     rent: Row
     buy: Row
-    use: BreakEven | Refusal
+    use: Estimate | Refusal
     runs_per_month: Estimate | Refusal
     payback: Estimate | Refusal
     requested_per_month: float
@@ -276,7 +275,7 @@ def pays_back(pair: RentOrBuy) -> str:
 
 def _break_even(
     rent: tuple[Rental, Row], buy: tuple[Owned, Row], display: Display
-) -> tuple[BreakEven | Refusal, Floats]:
+) -> tuple[Estimate | Refusal, Floats]:
     """Return break-even utilisation, and draws of break-even runs a month."""
     (rental, rented), (owned, bought) = rent, buy
     if rented.drawn is None or bought.drawn is None:
@@ -286,7 +285,9 @@ def _break_even(
     plain = rent_per_run(replace(hired, committed_hours_per_month=0.0), rented.drawn.work_s)
     per_hour = np.asarray(per_hour_of_work(plain, bought.drawn.work_s))
     use = break_even(owned, per_hour, key=bought.candidate.id, display=display)
-    runs = _runs_from(drawn, bought.drawn, per_hour)
+    share = break_even_utilisation(drawn, per_hour)
+    hours = np.maximum(share * HOURS_PER_MONTH - bought.drawn.other_hours_per_month, 0.0)
+    runs = np.where(share <= 1.0, hours * HOUR_S / bought.drawn.work_s, np.inf)
     if likely(rental.committed_hours_per_month).max() == 0.0:
         return use, runs
     runs = _runs_committed(runs, (drawn, bought.drawn), (hired, rented.drawn))
@@ -311,13 +312,6 @@ def _machines(drawn: Drawn, runs: Floats) -> Floats:
     return machines_for(busy / HOURS_PER_MONTH)
 
 
-def _runs_from(owned: Owned, drawn: Drawn, rent_per_hour: Floats) -> Floats:
-    """Return runs a month from which buying is cheaper than rent paid by use."""
-    share = break_even_utilisation(owned, rent_per_hour)
-    hours = np.maximum(share * HOURS_PER_MONTH - drawn.other_hours_per_month, 0.0)
-    return np.where(share <= 1.0, hours * HOUR_S / drawn.work_s, np.inf)
-
-
 def _runs_committed(runs: Floats, buy: tuple[Owned, Drawn], rent: tuple[Rental, Drawn]) -> Floats:
     """Return runs a month from which buying is cheaper than rent with committed hours."""
     (owned, there), (hired, other) = buy, rent
@@ -336,17 +330,11 @@ def _runs_committed(runs: Floats, buy: tuple[Owned, Drawn], rent: tuple[Rental, 
     return np.where(last > 0.0, beyond, within)
 
 
-def _use_of(runs: Floats, drawn: Drawn, plain: BreakEven | Refusal) -> BreakEven | Refusal:
+def _use_of(runs: Floats, drawn: Drawn, plain: Estimate | Refusal) -> Estimate | Refusal:
     """Return runs as a share of the machine's hours; `plain` is the refusal where it never pays."""
     hours = runs * drawn.work_s / HOUR_S + drawn.other_hours_per_month
     share = hours / HOURS_PER_MONTH
-    if not np.isfinite(np.median(share)):
-        return plain
-    return BreakEven(
-        utilisation=quantiles(share),
-        hours_per_year=quantiles(share * HOURS_PER_YEAR),
-        probability_it_can_pay=float(np.isfinite(share).mean()),
-    )
+    return quantiles(share) if np.isfinite(np.median(share)) else plain
 
 
 def _payback(rent: Floats, buy: Row, runs_per_month: float, display: Display) -> Estimate | Refusal:

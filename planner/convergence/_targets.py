@@ -99,12 +99,7 @@ class BestRates:
 
 
 def steps_to_target(
-    trial: ArrayLike,
-    step: ArrayLike,
-    value: ArrayLike,
-    target: float,
-    *,
-    higher_is_better: bool,
+    trial: ArrayLike, step: ArrayLike, value: ArrayLike, target: float, *, higher_is_better: bool
 ) -> StepsToTarget:
     """Return the interpolated steps to the first crossing of `target` in every trial.
 
@@ -204,11 +199,7 @@ def group_medians(group: NDArray[np.int64], values: Floats) -> Floats:
 
 
 def _crossings(
-    steps: Floats,
-    signed: Floats,
-    goal: float,
-    first: NDArray[np.int64],
-    starts: NDArray[np.int64],
+    steps: Floats, signed: Floats, goal: float, first: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> tuple[Floats, Floats]:
     """Return steps and resolution of trials whose evaluation number `first` reaches the goal."""
     alone = first == starts  # reached at the first evaluation: the crossing came before it

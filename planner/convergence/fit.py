@@ -326,11 +326,6 @@ class ConvergenceCurve:
         return float(self.batch[-1])
 
     @property
-    def limit_seen(self) -> bool:
-        """Whether the points exclude Smin = 0, so that the steps stop falling."""
-        return bool(self.min_steps.low > 0.0)
-
-    @property
     def perfect_scaling_seen(self) -> bool:
         """Whether the points exclude Emin = 0, so that the steps fall at all."""
         return bool(self.min_samples.low > 0.0)

@@ -24,14 +24,7 @@ from planner.core._durations import (
     split_unit,
     with_ends,
 )
-from planner.core._estimate import (
-    LEVEL,
-    Basis,
-    Estimate,
-    Refusal,
-    t_quantile,
-)
-from planner.core._labels import program, sentence_case
+from planner.core._estimate import LEVEL, Basis, Estimate, Refusal, t_quantile
 from planner.core._lazy import on_first_use
 from planner.core._numbers import (
     COST,
@@ -52,13 +45,7 @@ from planner.core._numbers import (
     short_labels,
     with_range,
 )
-from planner.core._tables import (
-    Cell,
-    Record,
-    bare,
-    csv_text,
-    harmless,
-)
+from planner.core._tables import Cell, Record, bare, csv_text, harmless
 from planner.core._text import (
     Text,
     joined,
@@ -69,6 +56,8 @@ from planner.core._text import (
     parameter_of,
     plain_text,
     plural,
+    program,
+    sentence_case,
 )
 from planner.core.limits import (
     FILES,
@@ -108,12 +97,7 @@ from planner.core.parameters import (
     value_of,
     with_current_names,
 )
-from planner.core.slugs import (
-    file_slug,
-    looked_up,
-    not_found,
-    slug,
-)
+from planner.core.slugs import file_slug, looked_up, not_found, slug
 
 if TYPE_CHECKING:
     from planner.core._guarded import LONGEST_S, or_refusal, or_too_long

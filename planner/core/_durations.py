@@ -6,7 +6,6 @@ Seconds are floats; rounding is half up and carries, so 59.6 s is 0:01:00 and ne
 from __future__ import annotations
 
 import math
-import re
 from typing import Final
 
 from planner.core._numbers import MOST_DIGITS, plain, rounded_ends
@@ -36,7 +35,6 @@ _UNITS: Final = (
     (60.0, 60.0, "min"), (1.0, 1.0, "s"), (1e-3, 1e-3, "ms"), (0.0, 1e-6, "µs"),
 )  # fmt: skip
 """From how many seconds on [s], seconds of the unit, its name."""
-CLOCK: Final = re.compile(r"(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)")
 
 
 def hms(seconds: float) -> str:
@@ -191,26 +189,6 @@ def _number(number: float, size: float, unit: str, least: float) -> str:
         own, name = _unit(number * size)
         return _one_unit(plain(number * size / own, DIGITS), name)
     return _one_unit(plain(number), unit)
-
-
-def parse_hms(text: str) -> float:
-    """Return seconds of a clock form h:mm:ss (hours unbounded, seconds may have decimals).
-
-    Raises:
-        ValueError: the text has another form; '16:52' could be hours or minutes, so it is refused.
-    """
-    match = CLOCK.fullmatch(text.strip())
-    if match is None:
-        raise ValueError(
-            Text(
-                "{text!r} is not a duration of the form h:mm:ss. Minutes and seconds "
-                "have two digits and stay below 60. Write 0:16:52 for 16 minutes and 52 "
-                "seconds.",
-                text=text,
-            )
-        )
-    hours, minutes, seconds = match.groups()
-    return 3600.0 * int(hours) + 60.0 * int(minutes) + float(seconds)
 
 
 def _short(seconds: float) -> str:

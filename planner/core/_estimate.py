@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from planner.core._text import Text
@@ -39,6 +39,11 @@ class Estimate:
     level: float = LEVEL
     basis: Basis = "measured"
     reasons: tuple[str, ...] = ()
+
+    def scaled(self, factor: float) -> Estimate:
+        """Return a single number and its ends times an exact factor."""
+        value, low, high = (float(end) * factor for end in (self.value, self.low, self.high))
+        return replace(self, value=value, low=low, high=high)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

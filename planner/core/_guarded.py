@@ -42,7 +42,9 @@ def or_refusal(what: str, compute: Callable[[], Answer]) -> Answer | Refusal:
     except Exception:  # noqa: BLE001 - the one place where any error of a row is its refusal
         _LOG.warning("No answer for %s.", what, exc_info=True)
         return _refused(what)
-    if isinstance(answer, Estimate) and not _finite(answer):
+    if isinstance(answer, Estimate) and not all(
+        bool(np.isfinite(end).all()) for end in (answer.value, answer.low, answer.high)
+    ):
         _LOG.warning("No finite answer for %s: %s", what, answer)
         return _refused(what)
     return answer
@@ -65,12 +67,6 @@ def or_too_long(total: Estimate | Refusal) -> Estimate | Refusal:
             most=most,
         ),
         measure_next="Check the epochs and the samples per epoch, or choose another target.",
-    )
-
-
-def _finite(estimate: Estimate) -> bool:
-    return all(
-        bool(np.isfinite(end).all()) for end in (estimate.value, estimate.low, estimate.high)
     )
 
 

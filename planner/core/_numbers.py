@@ -199,11 +199,11 @@ def _ahead(ratio: float, words: Words) -> tuple[str, ...]:
     return factor, words.better if ratio > 1.0 else words.worse
 
 
-def ahead_between(low: float, high: float, words: Words = SPEED) -> str:
+def ahead_between(low: float, high: float) -> str:
     """Return an interval of ratios in words, from the worse end."""
     if not 0.0 < low <= high < math.inf:
         return "not known"
-    first, last = _ahead(low, words), _ahead(high, words)
+    first, last = _ahead(low, SPEED), _ahead(high, SPEED)
     if first == last:
         return " ".join(first)
     begins = first[:1] if first[1:] == last[1:] else first

@@ -12,6 +12,7 @@ on records and never on the words of a sentence. `make messages` collects the te
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NoReturn, Protocol, Self, TypeVar
@@ -183,3 +184,13 @@ def _kept(text: AnyText, template: str, parameters: dict[str, Any]) -> AnyText:
     _set_template(text, template)
     _set_parameters(text, parameters)
     return text
+
+
+def sentence_case(name: str) -> str:
+    """Return a name with a capital at its beginning, for a label; the rest is unchanged."""
+    return name[:1].upper() + name[1:]
+
+
+def program(module: str) -> str:
+    """Return how a user starts a module's commands: `epochwise` where the program is installed."""
+    return os.environ.get("EPOCHWISE_PROGRAM") or f"python -m {module}"

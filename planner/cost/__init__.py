@@ -10,7 +10,7 @@ numbers or arrays is in one module, with units, limits and source:
     per epoch, per hour of work                    per_epoch, ...              break_even
     utilisation above which owning is cheaper      break_even                  break_even
     months until it has paid for itself            payback                     payback
-    draws of times and prices                      draw_times, draw_record     _costs, _draws
+    draws of times and prices                      draw_time, draw_record      _costs, _draws
     cheapest, fastest, in time                     probability_..., quantiles  _draws
     effect of each input                           sensitivity                 sensitivity
     currency, tax, words                           Display, money, price       _display
@@ -22,7 +22,6 @@ from planner.cost._costs import (
     Uncertainty,
     billed_s,
     draw_time,
-    draw_times,
     lost_share,
     rent_per_month,
     rent_per_run,
@@ -51,8 +50,7 @@ from planner.cost._draws import (
     draw_range,
     draw_record,
     probability_cheaper,
-    probability_cheapest,
-    probability_fastest,
+    probability_least,
     quantiles,
 )
 from planner.cost._own import (
@@ -80,20 +78,6 @@ from planner.cost._records import (
     likely,
     ranges_of,
 )
-from planner.cost.break_even import (
-    BreakEven,
-    break_even,
-    break_even_runs_per_month,
-    break_even_utilisation,
-    per_epoch,
-    per_hour_of_work,
-)
-from planner.cost.payback import (
-    NoSavings,
-    in_months,
-    machines_for,
-    payback,
-    payback_months,
-    running_per_month,
-)
+from planner.cost.break_even import break_even, break_even_utilisation, per_epoch, per_hour_of_work
+from planner.cost.payback import NoSavings, in_months, machines_for, payback
 from planner.cost.sensitivity import Influence, rank_correlation, sensitivity

@@ -30,7 +30,6 @@ Evidence: docs/evidence.md#cost-of-interruptions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -40,12 +39,7 @@ from numpy.typing import ArrayLike
 from scipy.special import chdtri, ndtri, stdtrit
 
 from planner.core import Estimate, Floats, Text, speak_once
-from planner.cost._draws import (
-    ONCE,
-    Drawing,
-    middles,
-    order,
-)
+from planner.cost._draws import ONCE, Drawing, middles, order
 from planner.cost._records import SECONDS_PER_HOUR, Rental, checked, likely
 
 SAME: Final = 1e-9
@@ -194,23 +188,6 @@ def draw_time(
     mean_sd = 0.5 * (up + down)
     weight = min(1.0, uncertainty.shared_sd / mean_sd) if mean_sd > 0.0 else 0.0
     return _scaled(value, _standard_draws(f"{key}: time", weight, uncertainty, drawing), up, down)
-
-
-def draw_times(
-    times: Mapping[str, Estimate],
-    uncertainty: Mapping[str, Uncertainty] | Uncertainty = NONE_SHARED,
-    drawing: Drawing = ONCE,
-) -> Floats:
-    """Return draws of several options, shape (options, draws), in the order of `times`.
-
-    Args as `draw_time`; `uncertainty` is one for all options, or one by the name of each. A
-    permutation of the options permutes the rows only.
-    """
-    by_name = uncertainty if isinstance(uncertainty, Mapping) else dict.fromkeys(times, uncertainty)
-    drawn = np.empty((len(times), drawing.draws))
-    for row, (key, time) in zip(drawn, times.items(), strict=True):
-        row[:] = draw_time(time, key, by_name[key], drawing)
-    return drawn
 
 
 def standard(dof: float, share: Floats) -> Floats:

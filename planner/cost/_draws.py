@@ -140,16 +140,6 @@ def probability_least(drawn: ArrayLike) -> Floats:
     return np.asarray((least / least.sum(axis=0)).mean(axis=1))
 
 
-def probability_cheapest(costs: ArrayLike) -> Floats:
-    """Return `probability_least` of costs of shape (options, draws)."""
-    return probability_least(costs)
-
-
-def probability_fastest(times_s: ArrayLike) -> Floats:
-    """Return `probability_least` of times [s] of shape (options, draws)."""
-    return probability_least(times_s)
-
-
 def probability_cheaper(first: ArrayLike, second: ArrayLike) -> float:
     """Return the probability that the first costs less than the second, half of the ties counted.
 

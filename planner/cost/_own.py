@@ -65,13 +65,13 @@ def energy_kwh(owned: Owned, work_s: ArrayLike, utilisation: ArrayLike = 1.0) ->
     return of_hours(work_s, kilowatts(owned, owned.power_watts) + waiting)
 
 
-def co2_kg(owned: Owned, work_s: ArrayLike, utilisation: ArrayLike = 1.0) -> Floats:
+def co2_kg(owned: Owned, work_s: ArrayLike) -> Floats:
     """Return the carbon dioxide of that electricity [kg]; NaN where the grid's is unknown.
 
     Manufacturing of the machine is not included. Arguments and errors as `energy_kwh`.
     """
     grid = np.nan if owned.kg_co2_per_kwh is None else likely(owned.kg_co2_per_kwh)
-    return np.asarray(energy_kwh(owned, work_s, utilisation) * grid)
+    return np.asarray(energy_kwh(owned, work_s) * grid)
 
 
 def waited_hours(utilisation: ArrayLike) -> Floats:

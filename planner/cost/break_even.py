@@ -17,21 +17,15 @@ to the target, so its cost is the cost of the target.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from planner.core import LEVEL, Basis, Estimate, Floats, Refusal, Text
+from planner.core import Estimate, Floats, Refusal, Text
 from planner.cost._display import DOLLARS, Display, price
-from planner.cost._draws import (
-    ONCE,
-    Drawing,
-    draw_amount,
-    draw_record,
-    quantiles,
-)
+from planner.cost._draws import ONCE, draw_amount, draw_record, quantiles
 from planner.cost._own import (
     busy_energy_per_hour,
     cost_per_busy_hour,
@@ -39,14 +33,7 @@ from planner.cost._own import (
     idle_energy_per_hour,
     refuse_owned,
 )
-from planner.cost._records import (
-    HOURS_PER_MONTH,
-    HOURS_PER_YEAR,
-    SECONDS_PER_HOUR,
-    Amount,
-    Owned,
-    checked,
-)
+from planner.cost._records import HOURS_PER_YEAR, SECONDS_PER_HOUR, Amount, Owned, checked
 
 
 def per_epoch(cost_of_run: ArrayLike, epochs: ArrayLike) -> Floats:
@@ -90,19 +77,6 @@ EVEN_PERCENT: Final = 45
 NEGOTIATE: Final = "Negotiate a lower price of the machine, or compare it with another rental."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BreakEven:
-    """The utilisation at which owning and renting cost the same.
-
-    `utilisation` is the share of the year in which the machine must work, `hours_per_year` the same
-    in hours; `probability_it_can_pay` is the share of draws in which that is at most a year.
-    """
-
-    utilisation: Estimate
-    hours_per_year: Estimate
-    probability_it_can_pay: float
-
-
 def break_even_utilisation(owned: Owned, rent_per_busy_hour: ArrayLike) -> Floats:
     """Return u*, the share of the year above which owning is cheaper [share].
 
@@ -128,51 +102,20 @@ def break_even_utilisation(owned: Owned, rent_per_busy_hour: ArrayLike) -> Float
         return np.asarray(np.divide(a_year, HOURS_PER_YEAR * spared, out=never, where=pays))
 
 
-def break_even_runs_per_month(owned: Owned, rent_per_run: ArrayLike, work_s: ArrayLike) -> Floats:
-    """Return runs a month above which owning is cheaper: u* in runs of `work_s` [runs/month].
-
-    Args:
-        owned: its quantities scalar, or arrays that broadcast.
-        rent_per_run: rented cost of a run, at least 0 [USD].
-        work_s: its duration on the own machine, above 0 [s].
-
-    Returns:
-        In the broadcast shape; infinite where renting is never more expensive, or only beyond
-        the hours of a month.
-
-    Raises:
-        ValueError: a number is out of its bounds or not a number.
-    """
-    hourly = per_hour_of_work(rent_per_run, work_s)
-    share = break_even_utilisation(owned, hourly)
-    most = HOURS_PER_MONTH * SECONDS_PER_HOUR / np.asarray(work_s, dtype=np.float64)
-    return np.where(share <= 1.0, share * most, np.inf)
-
-
 def break_even(
-    owned: Owned,
-    rent_per_busy_hour: Amount,
-    *,
-    key: str = "own",
-    level: float = LEVEL,
-    basis: Basis = "published",
-    display: Display = DOLLARS,
-    drawing: Drawing = ONCE,
-) -> BreakEven | Refusal:
-    """Return utilisation and hours per year above which owning is cheaper, with intervals.
+    owned: Owned, rent_per_busy_hour: Amount, *, key: str = "own", display: Display = DOLLARS
+) -> Estimate | Refusal:
+    """Return the share of the year that the machine must work for owning to be cheaper [share].
 
     Args:
         owned: its ranges are drawn.
         rent_per_busy_hour: cost of renting for the work of one busy hour [USD]: a number, a
             range, or draws of shape (draws,).
         key: of the machine, see `planner.cost._draws`.
-        level: coverage of the intervals [share].
-        basis: of the prices.
         display: currency of the sentences.
-        drawing: seed and number of draws.
 
     Returns:
-        A `BreakEven`, or a `Refusal` if owning never pays off in the middle draw: the rent is at
+        An `Estimate`, or a `Refusal` if owning never pays off in the middle draw: the rent is at
         most the electricity, the year has too few hours, or the life is 0.
 
     Raises:
@@ -180,20 +123,14 @@ def break_even(
     """
     if refusal := refuse_owned(owned, 1.0):
         return refusal
-    drawn = draw_record(owned, key, drawing)
-    rent = draw_amount(rent_per_busy_hour, f"{key}: rent", drawing)
-    needed = np.broadcast_to(break_even_utilisation(drawn, rent), (drawing.draws,))
-    utilisation = quantiles(needed, level=level, basis=basis)
+    drawn = draw_record(owned, key)
+    rent = draw_amount(rent_per_busy_hour, f"{key}: rent")
+    needed = np.broadcast_to(break_even_utilisation(drawn, rent), (ONCE.draws,))
+    utilisation = quantiles(needed)
     can_pay = float((needed <= 1.0).mean())
     if float(utilisation.value) > 1.0:
         return _never(drawn, rent, can_pay, display)
-    return BreakEven(
-        utilisation=replace(utilisation, reasons=_some_never(can_pay)),
-        hours_per_year=quantiles(
-            HOURS_PER_YEAR * needed, level=level, basis=basis, reasons=_some_never(can_pay)
-        ),
-        probability_it_can_pay=can_pay,
-    )
+    return replace(utilisation, reasons=_some_never(can_pay))
 
 
 def _some_never(can_pay: float) -> tuple[str, ...]:

@@ -27,9 +27,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from planner.core import LEVEL, Basis, Estimate, Floats, Refusal, Text, percent, plural
+from planner.core import Estimate, Floats, Refusal, Text, percent, plural
 from planner.cost._display import DOLLARS, Display, money
-from planner.cost._draws import ONCE, Drawing, draw_record, quantiles
+from planner.cost._draws import ONCE, draw_record, quantiles
 from planner.cost._own import (
     busy_energy_per_hour,
     capex,
@@ -37,13 +37,7 @@ from planner.cost._own import (
     refuse_owned,
     utilisation_of,
 )
-from planner.cost._records import (
-    HOURS_PER_MONTH,
-    Owned,
-    checked,
-    likely,
-    product,
-)
+from planner.cost._records import HOURS_PER_MONTH, Owned, checked, likely, product
 
 MONTHS_PER_YEAR: Final = 12.0
 CERTAIN: Final = 0.995
@@ -71,60 +65,6 @@ def machines_for(busy: ArrayLike) -> Floats:
     return np.asarray(np.maximum(np.ceil(np.asarray(busy) - 1e-9), 1.0))
 
 
-def running_per_month(
-    owned: Owned,
-    work_s: ArrayLike,
-    runs_per_month: ArrayLike,
-    *,
-    machines: ArrayLike = 1.0,
-    other_hours_per_month: ArrayLike = 0.0,
-) -> Floats:
-    """Return the electricity and upkeep of a month in which machines do so many runs [USD/month].
-
-    Args:
-        owned: one machine.
-        work_s: duration of a run on it, at least 0 [s].
-        runs_per_month: at least 0.
-        machines: bought; more where the work exceeds their hours.
-        other_hours_per_month: other work, with its part of upkeep and idle time [h]. All
-            broadcast.
-
-    Raises:
-        ValueError: a number is negative or not a number.
-    """
-    return _running(owned, _fleet(work_s, runs_per_month, machines, other_hours_per_month))
-
-
-def payback_months(
-    owned: Owned,
-    rent_per_run: ArrayLike,
-    work_s: ArrayLike,
-    runs_per_month: ArrayLike,
-    *,
-    machines: ArrayLike = 1.0,
-    other_hours_per_month: ArrayLike = 0.0,
-) -> Floats:
-    """Return months until saved rent has paid for the machines [months].
-
-    Args:
-        owned: one machine to buy.
-        rent_per_run: rented cost of a run, at least 0 [USD].
-        work_s: duration of a run on the bought machine, at least 0 [s].
-        runs_per_month: at least 0.
-        machines: bought; more where the work exceeds their hours.
-        other_hours_per_month: other work, with its part of costs [h]. All broadcast.
-
-    Returns:
-        The payback as in the module docstring, in the broadcast shape; infinite where running
-        costs at least as much as renting.
-
-    Raises:
-        ValueError: a number is negative or not a number.
-    """
-    fleet = _fleet(work_s, runs_per_month, machines, other_hours_per_month)
-    return _months(owned, _rent(rent_per_run, runs_per_month), fleet)
-
-
 def payback(
     owned: Owned,
     rent_per_run: ArrayLike,
@@ -133,15 +73,20 @@ def payback(
     *,
     other_hours_per_month: float = 0.0,
     key: str = "own",
-    level: float = LEVEL,
-    basis: Basis = "published",
     display: Display = DOLLARS,
-    drawing: Drawing = ONCE,
 ) -> Estimate | Refusal:
     """Return months until the machines have paid for themselves, with their interval [months].
 
-    Arguments as `payback_months`, where `rent_per_run` and `work_s` are numbers or draws of shape
-    (draws,), and as `break_even`. As many machines are bought as the middle draw keeps busy.
+    As many machines are bought as the middle draw keeps busy.
+
+    Args:
+        owned: one machine to buy.
+        rent_per_run: rented cost of a run, at least 0 [USD]: a number, or draws of shape (draws,).
+        work_s: duration of a run on the bought machine, at least 0 [s], likewise.
+        runs_per_month: at least 0.
+        other_hours_per_month: other work, with its part of costs [h].
+        key: of the machine, see `planner.cost._draws`.
+        display: currency of the sentences.
 
     Returns:
         An `Estimate`, with a reason where in most draws they are worn out sooner; a `Refusal`
@@ -155,9 +100,9 @@ def payback(
     busy = _fleet(work_s, runs_per_month, 1.0, other_hours_per_month).busy
     bought = machines_for(np.median(busy))
     fleet = _fleet(work_s, runs_per_month, bought, other_hours_per_month)
-    drawn, rent = draw_record(owned, key, drawing), _rent(rent_per_run, runs_per_month)
-    months = np.broadcast_to(_months(drawn, rent, fleet), (drawing.draws,))
-    estimate = quantiles(months, level=level, basis=basis)
+    drawn, rent = draw_record(owned, key), _rent(rent_per_run, runs_per_month)
+    months = np.broadcast_to(_months(drawn, rent, fleet), (ONCE.draws,))
+    estimate = quantiles(months)
     if np.isfinite(estimate.value):
         lasts = MONTHS_PER_YEAR * likely(drawn.life_years)
         worn = float((months > lasts * (1.0 + 1e-9)).mean())  # rounding wears nothing out

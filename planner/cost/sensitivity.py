@@ -28,13 +28,11 @@ Answer = Callable[[Mapping[str, Floats]], Floats]
 class Influence:
     """The effect of one input on the answer.
 
-    `input_low` and `input_high` are its 5th and 95th percentile, `low` and `high` the answers
-    there with the other inputs at their medians; `high` is below `low` for a falling answer.
+    `low` and `high` are the answers at its 5th and 95th percentile, with the other inputs at their
+    medians; `high` is below `low` for a falling answer.
     """
 
     name: str
-    input_low: float
-    input_high: float
     low: float
     high: float
     rank_correlation: float
@@ -71,8 +69,6 @@ def sensitivity(answer: Answer, inputs: Mapping[str, Floats]) -> tuple[Influence
     influences = [
         Influence(
             name=name,
-            input_low=float(low[i]),
-            input_high=float(high[i]),
             low=float(ends[0, i]),
             high=float(ends[1, i]),
             rank_correlation=_correlation(_ranks(table[i]), ranks),

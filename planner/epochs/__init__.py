@@ -73,9 +73,4 @@ from planner.epochs.projection import (
     session_half_width,
     variation_of,
 )
-from planner.epochs.steadiness import (
-    CHANGE,
-    NORMAL,
-    SHORTEST,
-    Steadiness,
-)
+from planner.epochs.steadiness import CHANGE, NORMAL, SHORTEST, Steadiness

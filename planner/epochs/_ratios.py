@@ -203,12 +203,7 @@ class SystemsReport:
 
 
 def ratio_report(
-    a: TimedRun,
-    b: TimedRun,
-    epochs: int,
-    *,
-    level: float = LEVEL,
-    session_sd: float = SESSION_SD,
+    a: TimedRun, b: TimedRun, epochs: int, *, level: float = LEVEL, session_sd: float = SESSION_SD
 ) -> RatioReport:
     """Return how many times faster run a is than run b, over `epochs` epochs and asymptotically.
 

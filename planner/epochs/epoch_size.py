@@ -123,7 +123,9 @@ def timed_samples(run: Run, data_set: float | None = None) -> float | None:
         if whole and _is_one_pass(run.steps_per_epoch, run.global_batch_size, whole, run):
             return float(whole)
         return float(run.steps_per_epoch) * float(run.global_batch_size)
-    return _by_speed(run)
+    if not run.samples_per_s or not run.later_epoch_mean_s:
+        return None
+    return run.samples_per_s * max(run.later_epoch_mean_s - (run.validation_s or 0.0), 0.0) or None
 
 
 def epoch_size(
@@ -307,13 +309,3 @@ def _is_one_pass(steps: int, batch: int, samples: float, run: Run) -> bool:
 def _counted(run: Run) -> bool:
     """Return whether its samples are stated by a count, so that they are exact."""
     return bool(run.samples_per_epoch or (run.steps_per_epoch and run.global_batch_size))
-
-
-def _by_speed(run: Run) -> float | None:
-    """Return samples of an epoch from its time and samples/s [samples].
-
-    Validation takes no part.
-    """
-    if not run.samples_per_s or not run.later_epoch_mean_s:
-        return None
-    return run.samples_per_s * max(run.later_epoch_mean_s - (run.validation_s or 0.0), 0.0) or None

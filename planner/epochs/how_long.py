@@ -322,7 +322,8 @@ def _by_speed(option: Option, epochs: ArrayLike, level: float) -> Estimate | Ref
     """
     if isinstance(option.conversion, Refusal):
         return option.conversion
-    epoch_s = _speed_epoch_s(option)
+    speed, samples = option.run.samples_per_s, option.epoch_samples
+    epoch_s = samples / speed if speed and samples else None
     if epoch_s is None:
         return NO_SIZE
     total = np.asarray(epochs, dtype=np.float64) * epoch_s
@@ -337,27 +338,19 @@ def _by_speed(option: Option, epochs: ArrayLike, level: float) -> Estimate | Ref
     )
 
 
-def _speed_epoch_s(option: Option) -> float | None:
-    """Return one epoch [s] by samples/s; None where its size or the speed is not stated."""
-    speed, samples = option.run.samples_per_s, option.epoch_samples
-    return samples / speed if speed and samples else None
-
-
-def later_epoch_time(
-    option: Option, *, rest_like_last: bool = False, level: float = LEVEL
-) -> Estimate | Refusal:
+def later_epoch_time(option: Option, *, rest_like_last: bool = False) -> Estimate | Refusal:
     """Return the time of one more epoch in the long run [s]; refused as `total_time`."""
     return or_refusal(
         _in_words(option.run),
         lambda: (
-            _by_speed(option, 1, level)
+            _by_speed(option, 1, LEVEL)
             if is_speed_only(option.run) and len(option.epoch_s) < 2
-            else _later_epoch_time(option, rest_like_last=rest_like_last, level=level)
+            else _later_epoch_time(option, rest_like_last=rest_like_last)
         ),
     )
 
 
-def _later_epoch_time(option: Option, *, rest_like_last: bool, level: float) -> Estimate | Refusal:
+def _later_epoch_time(option: Option, *, rest_like_last: bool) -> Estimate | Refusal:
     run = option.run
     if refused := _failed(run):
         return refused
@@ -371,13 +364,12 @@ def _later_epoch_time(option: Option, *, rest_like_last: bool, level: float) -> 
             later_epochs=(run.epochs_measured or 2) - 1,
             later_epoch_mean_s=run.later_epoch_mean_s,
             later_epoch_sd_s=run.later_epoch_sd_s,
-            level=level,
             prior=run.epoch_prior,
             epoch_ratio=ratio,
         )
         return _noted(time, option.conversion)
     total = _total_time(
-        option, MOST_EPOCHS, session_sd=0.0, rest_like_last=rest_like_last, level=level
+        option, MOST_EPOCHS, session_sd=0.0, rest_like_last=rest_like_last, level=LEVEL
     )
     if isinstance(total, Refusal):
         return total
@@ -387,7 +379,6 @@ def _later_epoch_time(option: Option, *, rest_like_last: bool, level: float) -> 
         later_epochs=rest.size,
         later_epoch_mean_s=float(rest.mean()),
         later_epoch_sd_s=float(rest.std()),
-        level=level,
         prior=run.epoch_prior,
         epoch_ratio=ratio,
     )

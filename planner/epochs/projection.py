@@ -519,15 +519,6 @@ def scatters(later_epochs: ArrayLike, variation: ArrayLike) -> list[Scatter]:
     ]
 
 
-def pooled_prior(later_epochs: ArrayLike, variation: ArrayLike) -> EpochPrior:
-    """Return the prior of each run, from the other runs of its result set on its system.
-
-    Arguments as `scatters`, one entry per run. It is at least `EPOCHS`, with their scatter for
-    `sd`, and `drift` in proportion.
-    """
-    return together(scatters(later_epochs, variation)).prior()
-
-
 def variation_of(epoch_s: Floats) -> float:
     """Return the coefficient of variation, ddof = 1 [share], of epochs after the first.
 

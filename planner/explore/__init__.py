@@ -27,6 +27,7 @@ from planner.explore.points import (
     Question,
     check,
     chosen_runs,
+    group_problem,
     inside,
     is_grouped,
     marked,

@@ -16,14 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from planner.core import Floats, Problem, Text, message_of
-from planner.explore.columns import (
-    CATEGORIES,
-    NUMBERS,
-    Category,
-    category_of,
-    numbers_of,
-    titled,
-)
+from planner.explore.columns import CATEGORIES, NUMBERS, Category, category_of, numbers_of, titled
 from planner.explore.formulas import FormulaError, formula_of
 
 Marks = Literal["points", "lines", "box", "strip"]
@@ -178,12 +171,18 @@ def check(question: Question) -> list[Problem]:
         if wrong := problem_of(text) if text or name in "xy" else "":
             problems.append(Problem(parameter=name, message=wrong))
     for name, text in {"symbol": question.symbol, "facet": question.facet}.items():
-        if text and text not in CATEGORIES:
-            message = Text(
-                "{text!r} is no group. Choose one such as accelerator or precision.", text=text[:80]
-            )
-            problems.append(Problem(parameter=name, message=message))
+        if text and (wrong := group_problem(text)):
+            problems.append(Problem(parameter=name, message=wrong))
     return problems
+
+
+def group_problem(text: str) -> str:
+    """Return that no group has this name; "" where one has."""
+    if text in CATEGORIES:
+        return ""
+    return Text(
+        "{text!r} is no group. Choose one such as accelerator or precision.", text=text[:80]
+    )
 
 
 def problem_of(text: str) -> str:
@@ -422,7 +421,7 @@ def _groups(category: Category, y: Floats, chosen: Mask) -> tuple[tuple[str, ...
     counts = np.bincount(codes, minlength=len(category.labels))
     kept = np.argsort(-counts, kind="stable")[:MOST_GROUPS]
     kept = kept[counts[kept] > 0]
-    if _are_numbers(category.labels):
+    if all(label.replace(",", "").replace(".", "").isdigit() for label in category.labels):
         order = np.sort(kept)
     else:
         values = y[good]
@@ -431,10 +430,6 @@ def _groups(category: Category, y: Floats, chosen: Mask) -> tuple[tuple[str, ...
     place = np.full(len(category.labels) + 1, -1, dtype=np.int64)
     place[order] = np.arange(order.size)
     return tuple(category.labels[i] for i in order), place[category.codes]
-
-
-def _are_numbers(labels: Sequence[str]) -> bool:
-    return all(label.replace(",", "").replace(".", "").isdigit() for label in labels)
 
 
 def _spread(ids: Sequence[str]) -> Floats:

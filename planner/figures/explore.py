@@ -49,7 +49,6 @@ SMALL: Final = 6.0
 SHADES: Final = 64
 """Cells along each axis whose shade shows a count."""
 LONGEST_NAME: Final = 34
-_LEGEND_ROW: Final = 26
 _GAP: Final = 0.06
 EXPLORE_CONFIG: Final[dict[str, Any]] = CONFIG | {
     "modeBarButtons": [["toImage"], ["select2d", "lasso2d", "zoom2d", "pan2d"], ["resetScale2d"]],

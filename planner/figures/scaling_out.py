@@ -79,7 +79,10 @@ class StepShares:
 
 def step_by_devices(lines: Sequence[CountLine], theme: Theme) -> ChartSpec:
     """Return step times [s] against the device count, one line per batch."""
-    return _by_devices(lines, theme, title="step time (s)", unit="%{y:.3~g} s", log=True)
+    drawing = _drawn(lines, theme, "%{y:.3~g} s")
+    drawing.y = _seconds([x.value for x in lines]) | {"title": "step time (s)"}
+    drawing.end_labels(lines, [last(x.value) for x in lines], log=True)
+    return drawing.figure()
 
 
 def efficiency_by_devices(lines: Sequence[CountLine], theme: Theme) -> ChartSpec:
@@ -224,15 +227,6 @@ class _End:
 
     short: str
     slot: int
-
-
-def _by_devices(
-    lines: Sequence[CountLine], theme: Theme, *, title: str, unit: str, log: bool
-) -> ChartSpec:
-    drawing = _drawn(lines, theme, unit)
-    drawing.y = _seconds([x.value for x in lines]) | {"title": title}
-    drawing.end_labels(lines, [last(x.value) for x in lines], log=log)
-    return drawing.figure()
 
 
 def _drawn(lines: Sequence[CountLine], theme: Theme, unit: str) -> Drawing:

@@ -12,12 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol, get_args
 import numpy as np
 
 from planner.core import Basis, Estimate, Floats, Refusal, Text
-from planner.fits.lines import (
-    PARAMETERS,
-    Lines,
-    predict_lines,
-    ratio_interval,
-)
+from planner.fits.lines import PARAMETERS, Lines, predict_lines, ratio_interval
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

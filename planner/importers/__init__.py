@@ -6,16 +6,8 @@ stated by the user (`Stated`), never assumed. Files are read in a process apart 
 """
 
 from planner.importers._apart import read
-from planner.importers._commit import commit
-from planner.importers._disk import files_from
-from planner.importers._preview import Preview, located, preview, refused
-from planner.importers._sources import SOURCES, guess, rows_of
-from planner.importers.formats import (
-    MOST_BYTES,
-    Source,
-    SourceError,
-    SourceFiles,
-    Stated,
-)
+from planner.importers._preview import Preview, commit, located, preview, refused
+from planner.importers._sources import SOURCES, files_from, guess, rows_of
+from planner.importers.formats import MOST_BYTES, Source, SourceError, SourceFiles, Stated
 from planner.importers.formats import typed as fact
 from planner.importers.formats.logs.template import header

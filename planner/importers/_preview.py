@@ -1,4 +1,4 @@
-"""What an import would change, before anything is written."""
+"""What an import would change, and its commit: all rows in one file, or nothing."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from typing import Any, Final
 from planner.core import Text
 from planner.importers.formats import SourceError
 from planner.runs import CheckedRun, RecordError, complete, table_from_rows
+from planner.store.disk.files import write_once
 from planner.store.disk.folders import Folder
-from planner.store.sealed.commit import commit_table, compact_name, compared
+from planner.store.sealed.commit import commit_table, compact_name, compared, refuse_contradictions
+from planner.store.sealed.result_set import NAME, UNOFFICIAL, set_text
 from planner.suspects import by_run, suspects
 
 _PLACE: Final = re.compile(
@@ -132,3 +134,33 @@ def _checked(
     workloads = dict.fromkeys(run.workload for run in runs)
     others = [r for w in workloads for r in (beside(w) if beside else ()) if r.run_id not in new]
     return [*others, *runs]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What a commit did: `duplicates` runs were there with the same numbers."""
+
+    path: Path | None
+    new: int
+    duplicates: int
+
+
+def commit(folder: Path, rows: Sequence[Mapping[str, Any]], about: Mapping[str, str]) -> Imported:
+    """Write the rows that are not in `folder` yet as one sealed file, and its set.toml if absent.
+
+    A new set is unofficial until its owner changes `standing` in set.toml.
+
+    Raises:
+        RecordError: rows break the rules of the table; nothing is written.
+        ContradictionError: runs are there with other numbers; nothing is written.
+        CommitError: the disk refuses.
+    """
+    table = table_from_rows(rows)
+    there = refuse_contradictions(folder, table)
+    ids = table["run_id"].to_pylist()
+    fresh = [at for at, run in enumerate(ids) if run not in there]
+    path = None
+    if fresh:
+        path = commit_table(folder, compact_name([ids[at] for at in fresh]), table.take(fresh))
+        write_once(folder / NAME, set_text({**about, "standing": UNOFFICIAL}))
+    return Imported(path=path, new=len(fresh), duplicates=len(ids) - len(fresh))

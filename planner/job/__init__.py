@@ -42,10 +42,7 @@ from planner.job._records import (
 )
 from planner.job._stated import StatedTime, runs_words, stated_interval, stated_times
 from planner.job._times import Known, OwnTarget, parts_of, timed, work_draws
-from planner.job.efficiency import (
-    has_links,
-    per_accelerator,
-)
+from planner.job.efficiency import has_links, per_accelerator
 from planner.job.rates import (
     MFU,
     MFU_SD,
@@ -56,8 +53,4 @@ from planner.job.rates import (
     question_of,
     timed_share,
 )
-from planner.job.utilization import (
-    sentence,
-    shares,
-    utilizations,
-)
+from planner.job.utilization import sentence, shares, utilizations

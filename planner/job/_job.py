@@ -24,12 +24,7 @@ from planner.epochs.epoch_size import epoch_size
 from planner.job._placing import effective_precision, placed
 from planner.job._records import Hardware, Job, Speed
 from planner.job.efficiency import octaves_between, per_accelerator
-from planner.networks import (
-    Training,
-    network_known,
-    operations_of,
-    transformer_operations,
-)
+from planner.networks import Training, network_known, operations_of, transformer_operations
 from planner.transfer import Library, with_speeds
 
 

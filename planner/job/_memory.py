@@ -228,16 +228,6 @@ def _half(precision: str) -> bool:
     return "mixed" in precision or precision in {"float16", "bfloat16", "float8"}
 
 
-def largest_batch(job: Job, hardware: Hardware) -> float | None:
-    """Return the largest global batch [samples] that fits; None for unmeasured memory."""
-    line, have = _line(job), usable_bytes(hardware)
-    if line is None or have is None:
-        return None
-    intercept, slope = line
-    room = (have - intercept) / slope
-    return math.floor(room) * hardware.devices if room >= 1.0 else 0.0
-
-
 def has_room(job: Job, hardware: Hardware, batch: float | None) -> bool:
     """Return whether the job fits with room to spare, or nothing contradicts it."""
     have, fit = usable_bytes(hardware), fit_of(job, hardware, batch)
@@ -287,7 +277,7 @@ def _by_line(
 ) -> Fit:
     each = batch / hardware.devices
     need = line[0] + line[1] * each
-    shared = need - _saved(job, line, hardware.devices)
+    shared = need - _state(job, line) * (1.0 - 1.0 / hardware.devices)
     fits = True if need <= have else None if shared <= have < need and shared < need else False
     where = f" of {_devices(hardware)}" if _several_in_one(hardware) else ""
     used = Text(
@@ -320,11 +310,6 @@ def _by_line(
         sentence=sentence,
         way_out=way_out,
     )
-
-
-def _saved(job: Job, line: tuple[float, float], devices: int) -> float:
-    """Return the bytes that sharding saves on a device, for measured memory."""
-    return _state(job, line) * (1.0 - 1.0 / devices)
 
 
 def _state(job: Job, line: tuple[float, float]) -> float:

@@ -160,13 +160,9 @@ def _formats(accelerator: Accelerator, precision: str) -> tuple[str, ...]:
         return (precision,)
     if accelerator.kind == "tpu" or (requested == "float32" and _trainium(accelerator)):
         return ("bfloat16",)
-    if requested == "tensorfloat32" or _nvidia(accelerator):
+    if requested == "tensorfloat32" or accelerator.maker.casefold().startswith("nvidia"):
         return ("tensorfloat32", "float32")
     return ("float32",)
-
-
-def _nvidia(accelerator: Accelerator) -> bool:
-    return accelerator.maker.casefold().startswith("nvidia")
 
 
 def _trainium(accelerator: Accelerator) -> bool:

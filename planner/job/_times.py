@@ -136,7 +136,7 @@ def timed(
         return Timed(total=speed, batch=batch, fit=fit)
     total = or_too_long(_elsewhere(job, goal, speed, candidate.hardware))
     alone = _elsewhere(job, _exact_goal(goal), rate.alone or speed, candidate.hardware)
-    share = _work_share(job, total)
+    share = 1.0 if isinstance(total, Refusal) else 1.0 - job.pre_train_s / float(total.value)
     samples = _samples(goal, share)
     apart = rate.scaling is not None or samples is not None or bool(rate.shared_parts)
     fastest = replace(speed, value=rate.most, low=rate.most, high=rate.most)
@@ -291,7 +291,7 @@ def _elsewhere(job: Job, goal: Goal, rate: Estimate, hardware: Hardware) -> Esti
     samples = goal.samples
     if goal.epochs is not None:
         if job.samples_per_epoch is None:
-            return _no_size(job)
+            return replace(NO_SIZE, reason=job.size_refused) if job.size_refused else NO_SIZE
         exact = goal.epochs * job.samples_per_epoch
         samples = Estimate(value=exact, low=exact, high=exact, level=rate.level)
     if samples is None:
@@ -304,15 +304,10 @@ def _elsewhere(job: Job, goal: Goal, rate: Estimate, hardware: Hardware) -> Esti
     reasons = (*rate.reasons, *samples.reasons, *remarks)
     for extra in _beyond_steps(job, work):
         far = float(t_quantile(rate.level, math.inf)) * extra.sd
-        work = _times(widened(work, far, far), extra.factor)
+        work = widened(work, far, far).scaled(extra.factor)
         reasons = (*reasons, extra.reason)
     work = replace(work, level=rate.level, basis=rate.basis, reasons=reasons)
     return _after(_start(job, rate.level), work)
-
-
-def _times(work: Estimate, factor: float) -> Estimate:
-    value, low, high = (factor * float(x) for x in (work.value, work.low, work.high))
-    return replace(work, value=value, low=low, high=high)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -385,11 +380,6 @@ def _refused(job: Job, goal: Goal, hardware: Hardware, sources: Known) -> Refusa
     return not_measured_at(job, goal.at_batch)
 
 
-def _no_size(job: Job) -> Refusal:
-    """Return why the size of an epoch is unknown."""
-    return replace(NO_SIZE, reason=job.size_refused) if job.size_refused else NO_SIZE
-
-
 def _scaling(share: float, scaling: Scaling | None) -> Scaling | None:
     """Return the factor of scaling on the time, around 1."""
     if scaling is None:
@@ -434,11 +424,6 @@ def _without(total: Estimate, samples: Estimate) -> Estimate:
     """Return a total without the uncertainty of the samples, removed in quadrature."""
     down, up = log_half_widths(samples)
     return widened(total, -down, -up)
-
-
-def _work_share(job: Job, total: Estimate | Refusal) -> float:
-    """Return the share of the total after the start-up time."""
-    return 1.0 if isinstance(total, Refusal) else 1.0 - job.pre_train_s / float(total.value)
 
 
 def _batch(job: Job, goal: Goal, candidate: Candidate, sources: Known) -> float | None:

@@ -52,12 +52,7 @@ from planner.job._placing import (
     peak_sentence,
 )
 from planner.job._records import Hardware, Job, NextMeasurement, Scaling
-from planner.job.efficiency import (
-    SPREAD_DOF,
-    efficiency_on,
-    per_accelerator,
-    scaling_from,
-)
+from planner.job.efficiency import SPREAD_DOF, efficiency_on, per_accelerator, scaling_from
 from planner.mfu import (
     DOMAIN_OF,
     Efficiency,
@@ -405,7 +400,8 @@ def rate_on(
     if isinstance(single.samples_per_s, Refusal):
         return single
     scaling = scaling_from(hardware, there, level)
-    together = _together(single.samples_per_s, hardware)
+    reached = float(efficiency_on(hardware).value)
+    together = single.samples_per_s.scaled(hardware.count * reached)
     if scaling.factor.low == scaling.factor.high:
         return replace(single, samples_per_s=together)
     sentence = not_measured(hardware, there, scaling.factor)
@@ -582,7 +578,7 @@ def _measured(
         return Rate(samples_per_s=estimate), None
     there, option = nearest
     speed = per_accelerator(option.run.samples_per_s or 0.0, there)
-    return Rate(samples_per_s=_by(estimate, speed / float(estimate.value))), there
+    return Rate(samples_per_s=estimate.scaled(speed / float(estimate.value))), there
 
 
 def _of_the_sources(library: Library, cell: Cell, estimate: Estimate) -> float:
@@ -621,17 +617,6 @@ def not_measured(hardware: Hardware, there: Hardware | None, factor: Estimate) -
         measured=there.devices,
         factor=percent_of(factor),
     )
-
-
-def _together(rate: Estimate, hardware: Hardware) -> Estimate:
-    """Return one accelerator's rate times count and efficiency."""
-    reached = float(efficiency_on(hardware).value)
-    return _by(rate, hardware.count * reached)
-
-
-def _by(rate: Estimate, factor: float) -> Estimate:
-    value, low, high = (float(x) * factor for x in (rate.value, rate.low, rate.high))
-    return replace(rate, value=value, low=low, high=high)
 
 
 def _weaker(basis: Basis) -> Basis:

@@ -90,15 +90,13 @@ class Efficiency:
 
     `parts` are its components: constants, accelerator, generation, network, source, rest. `shared`
     splits the same total by what answers have in common: workload, maker, generation, accelerator.
-    `capped` is True if the peak of its own precision limits it. `peak` is that peak over the
-    half-precision one, the largest possible share.
+    `peak` is the peak of its own precision over the half-precision one, the largest possible share.
     """
 
     value: float
     sd: float
     parts: Mapping[str, float]
     shared: Mapping[str, float]
-    capped: bool = False
     peak: float = math.inf
 
     def quantile(self, probability: float) -> float:
@@ -106,22 +104,15 @@ class Efficiency:
         return min(self.value * math.exp(float(ndtri(probability)) * self.sd), self.peak)
 
 
-def efficiency_of(
-    question: Question, fits: Mapping[Domain, Fit] | None = None
-) -> Efficiency | None:
-    """Return the efficiency of a described workload on hardware.
+def efficiency_of(question: Question) -> Efficiency | None:
+    """Return the efficiency of a described workload on hardware, by the fits that ship.
 
-    Args:
-        question: the workload and the hardware.
-        fits: by domain; None takes those that ship.
-
-    Returns:
-        None where no fit has its family, or the accelerator has no peak.
+    None where no fit has its family, or the accelerator has no peak.
     """
     domain, most = question.domain, most_of(question)
     if domain is None or most is None:
         return None
-    fit = (shipped() if fits is None else fits)[domain]
+    fit = shipped()[domain]
     log_value, parts = predicted(fit, traits_of(question))
     log_value += fit.shifts.get(question.family, 0.0)
     scale = fit.scales.get(question.family, 1.0)
@@ -132,7 +123,6 @@ def efficiency_of(
         sd=sd,
         parts=MappingProxyType(parts),
         shared=MappingProxyType(shared_of(fit, sd)),
-        capped=math.exp(log_value) > most,
         peak=most / MOST_OF_OWN_PEAK,
     )
 
@@ -227,12 +217,7 @@ def shared_of(fit: Fit, sd: float) -> dict[str, float]:
     share = min(1.0, sd**2 / sum(steps)) if sum(steps) > 0.0 else 0.0
     parts = [math.sqrt(step * share) for step in steps]
     rest = math.sqrt(max(sd**2 - sum(p**2 for p in parts), 0.0))
-    return {
-        "accelerator": parts[0],
-        "generation": parts[1],
-        "maker": parts[2],
-        "workload": rest,
-    }
+    return {"accelerator": parts[0], "generation": parts[1], "maker": parts[2], "workload": rest}
 
 
 def sharing_names(accelerator: Accelerator) -> Mapping[str, str]:
@@ -336,7 +321,6 @@ def after_step(question: Question, timed: Question, share: float) -> Efficiency 
         sd=sd,
         parts=_scaled(prior.parts, sd / prior.sd),
         shared=_scaled(prior.shared, sd / prior.sd),
-        capped=most is not None and value > most,
     )
 
 

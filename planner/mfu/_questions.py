@@ -29,10 +29,7 @@ NODE: Final = 8
 """Accelerators of a usual server."""
 TPU_SLICE: Final = 256
 """Chips of a TPU slice that one network of links joins (v5e, v6e: 256; others more)."""
-_MACHINES: Final = (
-    (r"gb200|gb300", 72),
-    (r"trainium", 16),
-)
+_MACHINES: Final = ((r"gb200|gb300", 72), (r"trainium", 16))
 """Accelerators of one machine where that is not 8."""
 _GENERATIONS: Final = (
     (r"k80|k40", "kepler"),
@@ -277,11 +274,7 @@ def _counts(question: Question) -> tuple[float, float]:
 
 def _formats(question: Question) -> dict[str, float]:
     form = format_class(question.precision)
-    return {
-        "fp8": float(form == "8"),
-        "tf32": float(form == "tf32"),
-        "fp32": float(form == "32"),
-    }
+    return {"fp8": float(form == "8"), "tf32": float(form == "tf32"), "fp32": float(form == "32")}
 
 
 def _language(question: Question) -> dict[str, float]:

@@ -7,7 +7,6 @@ with and without recomputation, fully trained or through adapters (LoRA, QLoRA).
 the reasons.
 """
 
-from planner.networks._kinds import KINDS, Kind, kind_of
 from planner.networks._memory import (
     STAGES,
     Activations,
@@ -23,10 +22,13 @@ from planner.networks._memory import (
 )
 from planner.networks._table import (
     FAMILIES,
+    KINDS,
     OF_TOKENS,
     TRAININGS,
+    Kind,
     Network,
     Training,
+    kind_of,
     network_known,
     network_named,
     networks,

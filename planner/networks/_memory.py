@@ -27,7 +27,7 @@ Model operations of one training sample [FLOP]:
 with N parameters, L layers, d the width of the attention (heads x head width) and s tokens of a
 sequence; 1 token a sample (fully connected) has no attention. Where layers and width are not
 stated, L d follows from N: log-log between published networks. Attention counts in full, as in
-published utilisation figures, though half of it is masked in a causal network (`causal`).
+published utilisation figures, though half of it is masked in a causal network.
 Recomputation repeats the forward pass and counts as hardware operations only.
 
 Evidence: docs/evidence.md#memory-of-training.
@@ -85,16 +85,9 @@ def layers_width_of(params: float) -> float:
     return float(np.exp(widths[at] + slope * (x - sizes[at])))
 
 
-def attention_flops(layers_width: float, sequence: float, *, causal: bool = False) -> float:
-    """Return the operations of the attention for one token, forward and backward [FLOP].
-
-    Args:
-        layers_width: layers x width of the attention.
-        sequence: tokens of the context.
-        causal: count only the half that a causal mask leaves.
-    """
-    full = ATTENTION_PER_TOKEN * (1.0 + BACKWARD_PER_FORWARD) * layers_width * sequence
-    return 0.5 * full if causal else full
+def attention_flops(layers_width: float, sequence: float) -> float:
+    """Return the operations of the attention for one token, forward and backward [FLOP]."""
+    return ATTENTION_PER_TOKEN * (1.0 + BACKWARD_PER_FORWARD) * layers_width * sequence
 
 
 def transformer_operations(
@@ -192,11 +185,7 @@ def operations_of(
     if network.forward_flops is None:
         return None
     return image_operations(
-        network.forward_flops,
-        image_px,
-        network.image_px,
-        training=training,
-        recompute=recompute,
+        network.forward_flops, image_px, network.image_px, training=training, recompute=recompute
     )
 
 
@@ -282,11 +271,7 @@ def state_of(
 
 
 def transformer_activations(
-    tokens: float,
-    layers_width: float,
-    *,
-    vocabulary: float | None = None,
-    half: bool = True,
+    tokens: float, layers_width: float, *, vocabulary: float | None = None, half: bool = True
 ) -> Activations:
     """Return the activations of one sequence [bytes].
 

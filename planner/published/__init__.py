@@ -18,7 +18,6 @@ from planner.published._named_workloads import (
 from planner.published._rows import (
     COLUMNS,
     PublishedRow,
-    accelerator_of,
     accelerators_of,
     read_rows,
     rows_of,

@@ -387,13 +387,8 @@ _FOREIGN: Final = re.compile(r"[^\x20-\x7e].*")
 _SLICE: Final = re.compile(r"\bTPU[- ]?v\d\w*", re.IGNORECASE)
 
 
-def accelerator_of(row: PublishedRow, catalog: Catalog) -> Accelerator | None:
-    """Return the accelerator a row was measured on; None where it states none of the catalogue."""
-    return next(iter(accelerators_of([row], catalog)))
-
-
 def accelerators_of(rows: Iterable[PublishedRow], catalog: Catalog) -> list[Accelerator | None]:
-    """Return the accelerator of each row, as `accelerator_of`; equal names are found once."""
+    """Return the accelerator of each row, None where the catalogue has none or several."""
     by_name: dict[tuple[str, float | None], Accelerator | None] = {}
     accelerators = []
     for row in rows:

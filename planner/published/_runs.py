@@ -285,7 +285,8 @@ def _workload(row: PublishedRow, work: NamedWorkload | str, benchmark: Benchmark
         facts["params"] = facts["params"] or round(named.params)
         facts["family"] = named.family if facts["family"] == "other" else facts["family"]
     if facts["family"] == "moe" and facts["active_params"] is None:
-        facts["active_params"] = _active_params(named, named_work)
+        counts = (named and named.active_params, named_work and named_work.active_params)
+        facts["active_params"] = next((round(count) for count in counts if count), None)
     if benchmark is not None:
         facts |= {
             "model": benchmark.name, "variant": "MLPerf", "dataset": benchmark.dataset,
@@ -295,12 +296,6 @@ def _workload(row: PublishedRow, work: NamedWorkload | str, benchmark: Benchmark
     elif facts["dataset"] == "ImageNet":
         facts["train_samples"] = 1_281_167
     return facts
-
-
-def _active_params(named: Network | None, work: NamedWorkload | None) -> int | None:
-    """Return the parameters that a mixture of experts uses per token; None where unknown."""
-    counts = (named and named.active_params, work and work.active_params)
-    return next((round(count) for count in counts if count), None)
 
 
 def _family(row: PublishedRow) -> str:

@@ -30,12 +30,7 @@ import numpy as np
 
 from planner.catalog import Accelerator, Catalog
 from planner.core import Text
-from planner.published._named_workloads import (
-    LANGUAGE,
-    NamedWorkload,
-    benchmark_key,
-    workload_of,
-)
+from planner.published._named_workloads import LANGUAGE, NamedWorkload, benchmark_key, workload_of
 from planner.published._rows import PublishedRow, accelerators_of, lines_in_words, quoted
 
 HALF: Final = ("bfloat16", "float16")
@@ -120,12 +115,7 @@ class Configuration:
 def configurations(
     rows: Sequence[PublishedRow], catalog: Catalog
 ) -> tuple[list[Configuration], list[str]]:
-    """Return the cleaned, distinct questions of rows, and a line for each row that is left out.
-
-    Args:
-        rows: as `read_rows` returns them, of any number of tables.
-        catalog: whose accelerators and peaks count.
-    """
+    """Return the cleaned, distinct questions of rows, and a line for each row that is left out."""
     kept: list[Configuration] = []
     left_out: list[str] = []
     for row, accelerator in zip(rows, accelerators_of(rows, catalog), strict=True):

@@ -13,7 +13,7 @@ from planner.compare import RentOrBuy, monthly_cost, tornado
 from planner.compare.evaluation import Comparison, Row
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.core import Estimate, Text, joined, percent, plain
-from planner.cost import HOURS_PER_MONTH, BreakEven, Display, money, shown
+from planner.cost import HOURS_PER_MONTH, Display, money, shown
 from planner.figures.frame import LIGHT
 from planner.report._page import escaped, section
 
@@ -312,7 +312,7 @@ def _rent_or_buy_by_use(comparison: Comparison, display: Display) -> str:
                 requested_per_month=plain(pair.requested_per_month, 4),
             ),
         )
-    even = pair.use.utilisation if isinstance(pair.use, BreakEven) else None
+    even = pair.use if isinstance(pair.use, Estimate) else None
     pays = ""
     if even is not None and 0.01 <= float(even.value) <= 1.0:
         chart.upright(100.0 * float(even.value), "buying pays off", row=1)

@@ -106,10 +106,9 @@ def linked_text(text: str, addresses: Iterable[str]) -> str:
     return shown
 
 
-def paragraphs(texts: Iterable[str], kind: str = "") -> str:
+def paragraphs(texts: Iterable[str]) -> str:
     """Return a paragraph per non-empty text."""
-    mark = f' class="{kind}"' if kind else ""
-    return "".join(f"<p{mark}>{escaped(t)}</p>" for t in texts if t)
+    return "".join(f"<p>{escaped(t)}</p>" for t in texts if t)
 
 
 def items(texts: Sequence[str]) -> str:

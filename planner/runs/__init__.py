@@ -54,13 +54,7 @@ if TYPE_CHECKING:
         is_stand_in,
         numbered,
     )
-    from planner.runs._trials import (
-        NO_OPTIMIZER,
-        Trials,
-        TrialSet,
-        no_trials,
-        trials_of,
-    )
+    from planner.runs._trials import NO_OPTIMIZER, Trials, TrialSet, no_trials, trials_of
     from planner.runs.later_epochs import (
         DRIFT,
         EPOCHS,

@@ -6,33 +6,19 @@ terms of the form, and a law where runs do not determine one. `_runs` makes curv
 `crossover` is the batch from which more devices are faster, `uneven` the law of unequal workers.
 """
 
-from planner.scaling._runs import (
-    CountCurve,
-    Launched,
-    Scaled,
-    at_count,
-    at_place,
-    scaling_of,
-)
+from planner.scaling._runs import CountCurve, Launched, Scaled, at_count, at_place, scaling_of
 from planner.scaling._terms import DOF, Places, growth
-from planner.scaling.answers import (
-    KAPPA,
-    SpeedUp,
-    places_of,
-)
+from planner.scaling.answers import KAPPA, SpeedUp, places_of
 from planner.scaling.crossover import StepParts, crossover, step_parts
-from planner.scaling.fit import (
-    FADING,
-    ScalingCurve,
-    fit_scaling,
-)
-from planner.scaling.links import ring_step_s, ring_traffic_bytes
+from planner.scaling.fit import FADING, ScalingCurve, fit_scaling
 from planner.scaling.uneven import (
     Asynchronous,
     Workers,
     asynchronous,
     expected_slowest,
     over_link,
+    ring_step_s,
+    ring_traffic_bytes,
     server_limit,
     synchronous_step_s,
     time_ratio,

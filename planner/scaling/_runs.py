@@ -26,12 +26,7 @@ from planner.core import Basis, Estimate, Floats, Refusal, Text, message_of, or_
 from planner.fits import TWICE, StepTimeCurve
 from planner.runs import Placement, Run
 from planner.scaling._terms import DOF, MOST, Places
-from planner.scaling.answers import (
-    KAPPA,
-    TANGLED,
-    octaves,
-    places_of,
-)
+from planner.scaling.answers import KAPPA, TANGLED, octaves, places_of
 from planner.scaling.fit import ScalingCurve, fit_scaling
 
 if TYPE_CHECKING:

@@ -39,6 +39,7 @@ from planner.core import (
     Text,
     check_flat,
     listed,
+    speak_once,
     t_quantile,
 )
 from planner.core.points import numbers
@@ -238,7 +239,7 @@ def runs_in_order(
     check_flat({**columns, **named})
     names = [""] * times.size if launch is None else list(launch)
     problems = _bad_places(sizes, counts, boxes) + _bad_times(sizes, times)
-    _speak_once(problems + _bad_launch(names, named=launch is not None))
+    speak_once(problems + _bad_launch(names, named=launch is not None))
     modes, mode = np.unique(names, return_inverse=True)
     order = np.lexsort((times, mode, boxes, counts, sizes))
     runs = Places(batch=sizes, devices=counts, nodes=boxes, mode=mode.astype(np.int64))
@@ -247,7 +248,7 @@ def runs_in_order(
 
 def check_places(batch: Floats, devices: Floats, nodes: Floats) -> None:
     """Raise a `ValueError` that names every impossible place."""
-    _speak_once(_bad_places(batch, devices, nodes))
+    speak_once(_bad_places(batch, devices, nodes))
 
 
 def _bad_places(batch: Floats, devices: Floats, nodes: Floats) -> list[str]:
@@ -299,12 +300,6 @@ def _bad_launch(names: Sequence[str], *, named: bool) -> list[str]:
             names=len(names),
         )
     ]
-
-
-def _speak_once(problems: list[str]) -> None:
-    """Raise all problems in one error."""
-    if problems:
-        raise ValueError("\n".join(problems))
 
 
 SHORT_S: Final = 0.05

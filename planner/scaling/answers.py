@@ -218,11 +218,7 @@ class SpeedUp:
 
 
 def places_of(
-    curve: ScalingCurve,
-    batch: ArrayLike,
-    devices: ArrayLike,
-    nodes: ArrayLike,
-    launch: str | None,
+    curve: ScalingCurve, batch: ArrayLike, devices: ArrayLike, nodes: ArrayLike, launch: str | None
 ) -> Places | Refusal:
     """Return the places of a question, broadcast; errors as `ScalingCurve.step_time`."""
     sizes, counts, boxes = np.broadcast_arrays(

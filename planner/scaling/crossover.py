@@ -23,11 +23,11 @@ from typing import Final
 import numpy as np
 
 from planner.core import LEVEL, Basis, Estimate, Floats, Refusal, Text, t_quantile
-from planner.fits import ROUNDING, parameters, scalar_estimate, scatter_variance
+from planner.fits import ROUNDING, parameters, scalar_estimate
 from planner.scaling._runs import CountCurve
 from planner.scaling._terms import DOF, Places
 from planner.scaling.answers import TANGLED, places_of
-from planner.throughput import FAR, ThroughputCurve, crossover_batch
+from planner.throughput import FAR, ThroughputCurve, crossover_batch, difference_variance
 
 Law = CountCurve | ThroughputCurve
 """Step times over the global batch at one device count."""
@@ -69,10 +69,6 @@ class StepParts:
 
 def crossover(driver: Law, workers: Law) -> Estimate | Refusal:
     """Return the global batch [samples] from which `workers` take less time a step.
-
-    Args:
-        driver: step times of the fewer devices.
-        workers: those of the others.
 
     Returns:
         The batch with its interval, or a `Refusal`: they are faster or slower at every batch, the
@@ -213,13 +209,7 @@ def _part(law: Law, later: float, gain: float) -> float:
             return np.inf
         gradient = questions[0] / later + questions[1] / gain
         return float(law.scaling.terms.deviation(gradient) ** 2)
-    lines = law.lines
-    unit = (
-        lines.var_intercept / later**2
-        + lines.var_slope / gain**2
-        + 2.0 * lines.cov / (later * gain)
-    )
-    return float((scatter_variance(lines) * np.maximum(unit, 0.0))[0])
+    return difference_variance(law.lines, later, gain)
 
 
 def _inside(law: Law, batch: float) -> bool:

@@ -43,15 +43,7 @@ from planner.scaling._terms import (
     one_batch_each,
     runs_in_order,
 )
-from planner.scaling.answers import (
-    Shares,
-    SpeedUp,
-    grid,
-    places_of,
-    shares,
-    speed_up,
-    step_time,
-)
+from planner.scaling.answers import Shares, SpeedUp, grid, places_of, shares, speed_up, step_time
 from planner.throughput import FAR, MAX_SCATTER, NARROW, TOO_FAR
 
 if TYPE_CHECKING:

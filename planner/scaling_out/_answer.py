@@ -217,9 +217,10 @@ def answer_of(
         driver: compared with every device count of the series.
         is_asynchronous: whether workers of these runs do not wait for each other.
     """
-    hold = question.hold or _hold(series)
+    hold = question.hold or ("global" if series.is_published or _common(series) else "device")
     batches = question.batches or _batches(series, hold)
-    counts = _counts(series, question)
+    further = set() if series.is_published else {2 * series.counts[-1]}
+    counts = tuple(sorted({*series.counts, *further, *question.devices}))
     law_at: LawAt = cache(series.at)
     rows = tuple(
         row
@@ -248,11 +249,6 @@ def answer_of(
     )
 
 
-def _hold(series: Series) -> Hold:
-    """Return "global" where the smallest and the largest count share a global batch."""
-    return "global" if series.is_published or _common(series) else "device"
-
-
 def _common(series: Series) -> list[float]:
     """Return global batches measured at the smallest and at the largest count, rising."""
     first = {p.batch for p in series.points if p.devices == series.counts[0]}
@@ -275,12 +271,6 @@ def _batches(series: Series, hold: Hold) -> tuple[float, ...]:
         counts.setdefault(point.batch / point.devices, set()).add(point.devices)
     most = max(len(devices) for devices in counts.values())
     return tuple(sorted(b for b, devices in counts.items() if len(devices) == most)[-MOST_BATCHES:])
-
-
-def _counts(series: Series, question: Question) -> tuple[int, ...]:
-    """Return the device counts of the answer: measured, twice the largest, and requested."""
-    further = set() if series.is_published else {2 * series.counts[-1]}
-    return tuple(sorted({*series.counts, *further, *question.devices}))
 
 
 def _rows(
@@ -314,7 +304,7 @@ def _rows(
             step=step,
             speed=speed,
             speed_up=up,
-            efficiency=up if isinstance(up, Refusal) else _scaled(up, series.base / devices),
+            efficiency=up if isinstance(up, Refusal) else up.scaled(series.base / devices),
             parts=_parts(series, law_at, together, devices),
             total=None,
         )
@@ -400,11 +390,6 @@ def _speed(step: Estimate | Refusal, batch: float) -> Estimate | Refusal:
     return replace(step, value=batch / value, low=batch / high, high=batch / low)
 
 
-def _scaled(estimate: Estimate, factor: float) -> Estimate:
-    value, low, high = (float(v) * factor for v in (estimate.value, estimate.low, estimate.high))
-    return replace(estimate, value=value, low=low, high=high)
-
-
 def _speed_up(
     speed: Estimate | Refusal, base: Estimate | Refusal, *, same: bool
 ) -> Estimate | Refusal:
@@ -439,7 +424,7 @@ def _total(series: Series, question: Question, row: CountAnswer) -> Total | None
         return None
     startup = question.startup_s if question.startup_s is not None else series.startup(row.devices)
     start = startup or 0.0
-    training = _scaled(row.step, question.epochs * samples / row.batch)
+    training = row.step.scaled(question.epochs * samples / row.batch)
     total = replace(
         training,
         value=float(training.value) + start,

@@ -48,16 +48,7 @@ from planner.core import LARGEST, SMALLEST, Text, in_words, percent
 from planner.epochs import MAX_CV
 from planner.runs import CheckedRun, case_of, configuration_of, grouped, is_known
 from planner.suspects._curves import NEAR, against_other_batches, falling_flags, scaling_flags
-from planner.suspects._flags import (
-    LEFT_OUT,
-    NAMES,
-    Flag,
-    FlagName,
-    by_run,
-    flag,
-    left_out,
-    named,
-)
+from planner.suspects._flags import LEFT_OUT, NAMES, Flag, FlagName, by_run, flag, left_out, named
 from planner.suspects.neighbours import FEWEST, neighbours
 
 __all__ = [

@@ -4,9 +4,7 @@
 and `curves` makes the curves of all systems.
 """
 
-from planner.throughput.crossover import (
-    crossover_batch,
-)
+from planner.throughput.crossover import crossover_batch, difference_variance
 from planner.throughput.curves import (
     SystemCurve,
     TimedSteps,

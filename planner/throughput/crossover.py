@@ -62,7 +62,7 @@ def crossover_batch(
     for curve, name in zip((curve_a, curve_b), names, strict=True):
         if refusal := refusal_outside(curve, batch, name):
             return refusal
-    variance = sum(_variance(c.lines, later, slower) for c in (curve_a, curve_b))
+    variance = sum(difference_variance(c.lines, later, slower) for c in (curve_a, curve_b))
     dof = min(float(degrees_of_freedom(c.lines)[0]) for c in (curve_a, curve_b))
     q = float(t_quantile(curve_a.level, dof)) * float(np.sqrt(variance))
     with np.errstate(over="ignore"):  # nearly equal curves cross anywhere
@@ -93,7 +93,7 @@ def _refuse(later: float, slower: float, names: tuple[str, str]) -> Refusal:
     )
 
 
-def _variance(lines: Lines, later: float, slower: float) -> float:
+def difference_variance(lines: Lines, later: float, slower: float) -> float:
     """Return share of one curve in the variance of log((t2 - t1)/(1/v1 - 1/v2)).
 
     The same for both.

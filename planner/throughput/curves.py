@@ -103,8 +103,7 @@ def _sentence(system: SystemCurve) -> str:
     if isinstance(system.curve, Refusal):
         return f"{system.label}: {system.curve.reason} {system.curve.measure_next}{without(system)}"
     v0, half = map(
-        rounded_estimate,
-        (system.curve.asymptotic_throughput, system.curve.half_saturation_batch),
+        rounded_estimate, (system.curve.asymptotic_throughput, system.curve.half_saturation_batch)
     )
     if not np.isfinite(float(v0.value)):
         return f"{system.label}: {v0.reasons[0]}{without(system)}"
@@ -463,8 +462,7 @@ NO_SAMPLES: Final = Refusal(
 )
 UNLIKE_OTHERS: Final = Refusal(reason=UNLIKE, measure_next=ADD_TIMED)
 NO_BATCH: Final = Refusal(
-    reason="The batch sizes are not stated.",
-    measure_next="Add global_batch_size to the runs.",
+    reason="The batch sizes are not stated.", measure_next="Add global_batch_size to the runs."
 )
 NO_TIME: Final = Refusal(
     reason="No step time, samples/s or mean of later epochs is stated.",

@@ -28,9 +28,7 @@ from planner.time_to_target.families import (
     family_rows,
     family_sentences,
 )
-from planner.time_to_target.frontier import (
-    Frontier,
-)
+from planner.time_to_target.frontier import Frontier
 from planner.time_to_target.goodput import (
     Comparison,
     OptimizerCurve,
@@ -46,12 +44,6 @@ from planner.time_to_target.goodput import (
     time_to_target,
     timings_of,
 )
-from planner.time_to_target.sentences import (
-    Goal,
-    caution_of,
-    fastest_two,
-    goal_of,
-    refused_text,
-)
+from planner.time_to_target.sentences import Goal, caution_of, fastest_two, goal_of, refused_text
 from planner.time_to_target.stated import stated_name, stated_rows, stated_sentences, with_stated
 from planner.time_to_target.tables import efficiency_sentence, way_rows

@@ -174,10 +174,7 @@ def _alone(family: Family) -> Comparison:
 
 
 def _first(
-    ranked: Sequence[tuple[str, Estimate]],
-    leads: str,
-    tied: str,
-    write: Callable[[float], str],
+    ranked: Sequence[tuple[str, Estimate]], leads: str, tied: str, write: Callable[[float], str]
 ) -> str:
     """Return the first of a ranking, or that it is tied with all whose intervals meet its own."""
     (name, best), *others = ranked

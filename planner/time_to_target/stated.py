@@ -12,12 +12,7 @@ from planner.time_to_target.sentences import Goal
 
 
 def stated_sentences(goal: Goal, times: Sequence[StatedTime]) -> list[str]:
-    """Return the fastest stated time, and that of the hardware with most runs.
-
-    Args:
-        goal: the target in words.
-        times: of every accelerator and count, at least one.
-    """
+    """Return the fastest stated time, and that of the hardware with most runs."""
     fastest = min(times, key=lambda t: t.seconds[0])
     typical = max(times, key=lambda t: (len(t.seconds), -t.hardware.count))
     runs = sum(len(t.seconds) for t in times)

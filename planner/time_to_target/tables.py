@@ -178,10 +178,7 @@ def way_rows(
 
 
 def efficiency_sentence(
-    scaled: Scaled | Refusal | None,
-    timing: Timing | None,
-    devices: int,
-    nodes: int | None = None,
+    scaled: Scaled | Refusal | None, timing: Timing | None, devices: int, nodes: int | None = None
 ) -> str:
     """Return strong and weak scaling efficiency at the best batch; empty for one device."""
     if not isinstance(scaled, Scaled) or timing is None or devices < 2:

@@ -1,9 +1,9 @@
 """Speed of a workload on a card it was not measured on.
 
 `fit_library` makes a table of measured throughputs (own ones included) and data sheets of cards.
-`transfer` estimates one cell of it by the best available rung, and names it. `decide` ranks two
-answers, or names the next measurement. Speeds are samples/s of one device at the batch of the
-library: where that was the largest that fits, memory is part of every ratio.
+`transfer` estimates one cell of it by the best available rung, and names it. Speeds are samples/s
+of one device at the batch of the library: where that was the largest that fits, memory is part of
+every ratio.
 
     rung                        requires                                     basis
     measured                    the cell itself                              measured
@@ -29,14 +29,5 @@ Evidence: docs/evidence.md#speed-on-another-card.
 
 from planner.transfer._ladder import transfer
 from planner.transfer._library import fit_library, with_speeds
-from planner.transfer._records import (
-    BASIS_OF,
-    Cell,
-    DataSheet,
-    Decision,
-    Library,
-    Rung,
-    Transferred,
-)
+from planner.transfer._records import BASIS_OF, Cell, DataSheet, Library, Rung, Transferred
 from planner.transfer._rungs import best_answer
-from planner.transfer.decide import decide

@@ -11,12 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.core import LARGEST, SMALLEST, Floats, Text, check_flat, listed
-from planner.transfer._records import (
-    SPECS,
-    DataSheet,
-    Library,
-    Mask,
-)
+from planner.transfer._records import SPECS, DataSheet, Library, Mask
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -92,11 +87,7 @@ def with_speeds(
             column = library.cards.index(card)
             log[row, column], runs[row, column] = np.log(speed), 1
     return replace(
-        library,
-        log_samples_per_s=log,
-        filled=_filled(log, runs > 0),
-        runs=runs,
-        squares=squares,
+        library, log_samples_per_s=log, filled=_filled(log, runs > 0), runs=runs, squares=squares
     )
 
 

@@ -168,18 +168,3 @@ def proposed(runs: Sequence[NextRun]) -> tuple[NextRun, ...]:
     """Return the run that would narrow the interval most, and the best one of another kind."""
     other = next((run for run in runs if run.rung != runs[0].rung), None)
     return (*runs[:1], *([] if other is None else [other]))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """Which of two options is faster, or a tie.
-
-    `faster` names it, None for a tie. `ratio` is the first's samples/s over the second's, None
-    where one was refused or both are the same. `measure_next` is empty where one is faster or both
-    are the same.
-    """
-
-    faster: str | None
-    ratio: Estimate | None
-    sentence: str
-    measure_next: str = ""

@@ -161,7 +161,7 @@ def calibrate(library: Library, prediction: Prediction, level: float) -> Calibra
     rank = rank_of(level, row.size)
     checked = rank <= row.size and min(groups) >= GROUPS
     return Calibration(
-        quantile=_smallest(error[row, column] / difficulty, rank)
+        quantile=float(np.partition((error[row, column] / difficulty), rank - 1)[rank - 1])
         if checked
         else max([fallback, *error[row, column]]),
         typical_difficulty=float(np.median(difficulty)) if checked else 1.0,
@@ -175,10 +175,6 @@ def calibrate(library: Library, prediction: Prediction, level: float) -> Calibra
 def rank_of(level: float, n: int) -> int:
     """Return the rank of the error (rising) that bounds the next with probability `level`."""
     return math.ceil(round((n + 1) * level, 9))
-
-
-def _smallest(errors: Floats, rank: int) -> float:
-    return float(np.partition(errors, rank - 1)[rank - 1])
 
 
 SLOPE_RIDGE: Final = (CELL_SCATTER / 0.3) ** 2

@@ -19,12 +19,7 @@ from planner.store.disk.mirrors import results_folder
 from planner.store.disk.sweeps import TICKET
 from planner.store.sealed.commit import CommitError
 from runners.commands import sweeps
-from runners.commands.console import (
-    OK,
-    STOPPED,
-    refuse,
-    say,
-)
+from runners.commands.console import OK, STOPPED, refuse, say
 from runners.launch.launcher import MODULES, PORTS
 from runners.plan.spec import SpecError
 from runners.process.supervise import Stopped

@@ -67,12 +67,7 @@ def _no_nodes(args: argparse.Namespace) -> int:
 
 
 def measure_on(
-    args: argparse.Namespace,
-    roster: Roster,
-    nodes: Sequence[Node],
-    stop: Stop,
-    *,
-    resumed: bool,
+    args: argparse.Namespace, roster: Roster, nodes: Sequence[Node], stop: Stop, *, resumed: bool
 ) -> int:
     """Measure a sweep on nodes that have reported; return the exit code."""
     context = read_context(args, cluster_at_start(args) or host_of(nodes))

@@ -14,13 +14,7 @@ from planner.core import in_words
 from planner.store.disk.files import write_once
 from planner.store.disk.sweeps import Turn, new_ticket, state_folder
 from planner.store.sealed.commit import CommitError
-from runners.commands.console import (
-    OK,
-    STOPPED,
-    Stop,
-    refuse,
-    say,
-)
+from runners.commands.console import OK, STOPPED, Stop, refuse, say
 from runners.converge import measure
 from runners.converge import spec as target_spec
 from runners.converge.measure import converge, supervised
@@ -117,11 +111,7 @@ def _words(plan: target_spec.Plan, group: measure.Group, *, several: bool) -> st
 
 
 def _converge(
-    args: argparse.Namespace,
-    book: Journal,
-    python: str,
-    facts: Mapping[str, Any],
-    stop: Stop,
+    args: argparse.Namespace, book: Journal, python: str, facts: Mapping[str, Any], stop: Stop
 ) -> int:
     turn = Turn(book.state)
     limit = int(args.memory_limit * 1e9) if args.memory_limit else None

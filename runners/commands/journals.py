@@ -36,7 +36,9 @@ LOOK_S: Final = 2.0
 
 def push_command(args: argparse.Namespace, stop: Stop) -> int:
     """Send a result set; return when the server has acknowledged every run."""
-    folder = _folder(args)
+    path = Path(args.spec).expanduser()
+    results = (ROOT / Path(args.results).expanduser()).resolve()
+    folder = path.resolve() if path.is_dir() and "/" in args.spec else results / args.spec
     problems = [*server_problems(args.to, args.token_file)]
     if not folder.is_dir():
         problems.append(f"there is no result set {args.spec!r} in {folder.parent}.")
@@ -92,12 +94,6 @@ def pushing(args: argparse.Namespace, folder: Path, stop: Stop) -> Iterator[None
         if left:
             say(f"{left:,} runs are not sent yet: python -m runners push {folder.name} "
                 f"--to {args.push}")  # fmt: skip
-
-
-def _folder(args: argparse.Namespace) -> Path:
-    path = Path(args.spec).expanduser()
-    results = (ROOT / Path(args.results).expanduser()).resolve()
-    return path.resolve() if path.is_dir() and "/" in args.spec else results / args.spec
 
 
 LOCAL: Final = "local"

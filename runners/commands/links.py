@@ -3,7 +3,7 @@
 Two workers train in two network namespaces of this machine (Linux, root). Each has one end of a
 veth pair; `tc` limits both ends with a token bucket (tbf). The namespaces are deleted at the end,
 also after an error. The prediction adds the transfer of the
-gradients and the link's latency to the step over the unlimited link (`planner.scaling.links`).
+gradients and the link's latency to the step over the unlimited link (`planner.scaling.uneven`).
 
 With `--server` 1, 2 and 4 asynchronous workers are in one namespace and their parameter server in
 the other one. The prediction is that of `planner.scaling.uneven`: a worker takes the weights and
@@ -94,8 +94,7 @@ def pair() -> Iterator[Pair]:
     """
     own = os.getpid()
     made = Pair(
-        names=(f"epochwise-{own}-a", f"epochwise-{own}-b"),
-        addresses=("10.77.0.1", "10.77.0.2"),
+        names=(f"epochwise-{own}-a", f"epochwise-{own}-b"), addresses=("10.77.0.1", "10.77.0.2")
     )
     try:
         _make(made)

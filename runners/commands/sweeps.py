@@ -17,23 +17,10 @@ from urllib.parse import quote, urlencode
 
 from planner.core import large, plain, text_of
 from planner.networks import state_of
-from planner.store.disk.sweeps import (
-    Turn,
-    condition,
-    read_statuses,
-    state_folder,
-)
+from planner.store.disk.sweeps import Turn, condition, read_statuses, state_folder
 from planner.store.sealed.commit import CommitError
 from runners.commands.cluster import run_over_cluster
-from runners.commands.console import (
-    FAILED,
-    OK,
-    REFUSED,
-    Stop,
-    print_plan,
-    refuse,
-    say,
-)
+from runners.commands.console import FAILED, OK, REFUSED, Stop, print_plan, refuse, say
 from runners.commands.converge import converge_command, converge_plan, converge_status
 from runners.commands.journals import (
     LOCAL,

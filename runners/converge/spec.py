@@ -83,9 +83,7 @@ class Rates:
     count: Annotated[
         int,
         Meta(
-            ge=3,
-            le=MOST,
-            description="a whole number from 3: a best rate lies between two others",
+            ge=3, le=MOST, description="a whole number from 3: a best rate lies between two others"
         ),
     ] = 11
     widenings: Natural = 3

@@ -206,12 +206,7 @@ def addresses(count: int) -> list[str]:
 
 
 def launched(
-    command: Sequence[str],
-    request: bytes,
-    workers: int,
-    *,
-    server: bool,
-    launcher: Launcher,
+    command: Sequence[str], request: bytes, workers: int, *, server: bool, launcher: Launcher
 ) -> Launch:
     """Start all processes of a run; the first one reports."""
     kinds = ["chief", "ps", *["worker"] * workers] if server else ["worker"] * workers

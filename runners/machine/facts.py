@@ -145,10 +145,7 @@ def facts(
 
 
 def _cpu(
-    replicas: int | None = None,
-    slow_share: float = 0.0,
-    waiting: str = "",
-    part: str = "replica",
+    replicas: int | None = None, slow_share: float = 0.0, waiting: str = "", part: str = "replica"
 ) -> dict[str, Any]:
     shared = f"{part} on a {_host_name()}"
     slow = f", one stopped {100.0 * slow_share:g} % of the time" if slow_share else ""

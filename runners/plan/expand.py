@@ -566,10 +566,7 @@ def _sizes(f: Table, data: Any) -> dict[str, int]:  # noqa: ANN401 - a DataSet
     steps = f.get("steps_per_epoch")
     samples = steps * batch if steps else f.get("train_samples", data.train_samples)
     validating = data.validation_samples if f["validation"] else 0
-    return {
-        "train_samples": samples,
-        "validation_samples": f.get("validation_samples", validating),
-    }
+    return {"train_samples": samples, "validation_samples": f.get("validation_samples", validating)}
 
 
 def _case(spec: Spec, factors: Table, host: Host, repeat: int) -> Case:

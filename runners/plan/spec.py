@@ -309,13 +309,9 @@ def find(named: str) -> Path:
     close = difflib.get_close_matches(named, names, 1)
     hint = f" Did you mean {close[0]}?" if close else ""
     text = f"there is no such file, and no shipped sweep of that name.{hint}"
-    if _is_file(path):
+    if _is_there(path) and path.is_file():
         text = "it is not a TOML file: a sweep's name ends in .toml."
     raise SpecError(named, [f"{text} Shipped sweeps: {', '.join(names)}."])
-
-
-def _is_file(path: Path) -> bool:
-    return _is_there(path) and path.is_file()
 
 
 def _is_there(path: Path) -> bool:

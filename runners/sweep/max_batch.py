@@ -113,10 +113,7 @@ def _small(fits: Callable[[int], bool], bound: int) -> Bracket:
 
 
 def _from_line(
-    fits: Callable[[int], bool],
-    seen: dict[int, Probe],
-    good: int,
-    limits: tuple[int, float | None],
+    fits: Callable[[int], bool], seen: dict[int, Probe], good: int, limits: tuple[int, float | None]
 ) -> Bracket:
     """Return a bracket from probes just below the limit of the memory line."""
     for _ in range(GUESSES):

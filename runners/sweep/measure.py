@@ -78,7 +78,8 @@ def measure(case: Case, bench: Bench, result_set: str, hooks: Hooks | None = Non
         around.beat()
         hooks.beat()
 
-    limits = _limits(bench)
+    share = int(bench.memory_share * machine.memory_limit_bytes())
+    limits = RunLimits(timeout_s=bench.timeout_s, memory_bytes=bench.memory_bytes or share)
     ended = supervise(
         [python.path, *_launched(case, bench)],
         {"case": cases.to_json(case), "cache": str(bench.cache)},
@@ -112,12 +113,6 @@ def _with_limit(row: Row, limits: RunLimits) -> Row:
     """Return the row with its memory limit in `extra`; a larger limit allows a retry."""
     extra = {**rows.extra_of(row), "memory_limit_bytes": limits.memory_bytes}
     return {**row, "extra": json.dumps(extra, sort_keys=True)}
-
-
-def _limits(bench: Bench) -> RunLimits:
-    """Return the limits of a run; without a memory limit, a share of the free memory."""
-    share = int(bench.memory_share * machine.memory_limit_bytes())
-    return RunLimits(timeout_s=bench.timeout_s, memory_bytes=bench.memory_bytes or share)
 
 
 _PART: Final = {"stage": "stage", "branch": "branch", "tensor": "shard"}

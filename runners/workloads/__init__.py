@@ -123,78 +123,47 @@ DATASETS: Final[Mapping[str, DataSet]] = _by_name(
 )  # fmt: skip
 
 CATALOGUE: Final[Mapping[str, Workload]] = _by_name(
-    Workload(
-        name="mlp", title="MLP {units}-{units}", task="images",
-        dataset="synthetic-cifar10", options={"units": 512},
-        about="Three dense layers: so small that the host decides (article 000).",
-    ),
-    Workload(
-        name="simple-cnn", title="simple CNN {width}-{size}", task="images",
+    Workload(name="mlp", title="MLP {units}-{units}", task="images", dataset="synthetic-cifar10",
+        options={"units": 512},
+        about="Three dense layers: so small that the host decides (article 000)."),
+    Workload(name="simple-cnn", title="simple CNN {width}-{size}", task="images",
         dataset="synthetic-cifar10", options={"width": 32}, sized=twice_the_width,
-        about="Two convolutions, one hidden dense layer (article 001).",
-    ),
-    Workload(
-        name="towers", title="{towers} towers of CNN {width}", task="images",
+        about="Two convolutions, one hidden dense layer (article 001)."),
+    Workload(name="towers", title="{towers} towers of CNN {width}", task="images",
         dataset="synthetic-cifar10", options={"towers": 2, "width": 32},
         about="Simple CNNs side by side, joined before the logits: a network with branches "
-        "(article 004).",
-    ),
-    Workload(
-        name="vgg11", title="VGG-11{size}", task="images",
-        dataset="synthetic-cifar10", options={"width": 16}, sized=width_unless(64),
+        "(article 004)."),
+    Workload(name="vgg11", title="VGG-11{size}", task="images", dataset="synthetic-cifar10",
+        options={"width": 16}, sized=width_unless(64),
         about="Configuration A of Simonyan and Zisserman with batch normalisation; width 64 is "
-        "the published one, 16 the one a laptop trains.",
-    ),
-    Workload(
-        name="resnet8", title="ResNet-8{size}", task="images",
-        dataset="synthetic-cifar10", options={"width": 16}, sized=width_unless(16),
-        about="The CIFAR ResNet of He et al. with one block a stage; width 64 on a GPU.",
-    ),
-    Workload(
-        name="resnet50", title="ResNet-50", task="images",
-        dataset="synthetic-imagenet",
+        "the published one, 16 the one a laptop trains."),
+    Workload(name="resnet8", title="ResNet-8{size}", task="images", dataset="synthetic-cifar10",
+        options={"width": 16}, sized=width_unless(16),
+        about="The CIFAR ResNet of He et al. with one block a stage; width 64 on a GPU."),
+    Workload(name="resnet50", title="ResNet-50", task="images", dataset="synthetic-imagenet",
         about="keras.applications, random weights; 224x224 as published, CIFAR shapes as in "
-        "article 003.",
-    ),
-    Workload(
-        name="wide-resnet", title="WideResNet-{size}", task="images",
-        dataset="synthetic-cifar100", options={"k": 7, "n": 4, "kernel": 7},
-        sized=wide_resnet_size,
-        about="Article 002's: 103,465,028 parameters on 100 classes; k=1 (2 million) on a CPU.",
-    ),
-    Workload(
-        name="lstm", title="LSTM {layers}x{units}", task="tokens",
-        dataset="synthetic-tokens", options={"layers": 1, "units": 128},
-        about="Language model of article 001's family; 2 layers of 1,024 units on a GPU.",
-    ),
-    Workload(
-        name="transformer", title="Transformer {layers}x{width}, {heads} heads",
-        task="tokens", dataset="synthetic-tokens",
-        options={"layers": 2, "width": 128, "heads": 4},
-        about="Causal language model, pre-norm; layers 12, width 768, heads 12 are GPT-2 small's.",
-    ),
-    Workload(
-        name="vgg5", title="VGG-5 width {width}", task="images", dataset="digits",
+        "article 003."),
+    Workload(name="wide-resnet", title="WideResNet-{size}", task="images",
+        dataset="synthetic-cifar100", options={"k": 7, "n": 4, "kernel": 7}, sized=wide_resnet_size,
+        about="Article 002's: 103,465,028 parameters on 100 classes; k=1 (2 million) on a CPU."),
+    Workload(name="lstm", title="LSTM {layers}x{units}", task="tokens", dataset="synthetic-tokens",
+        options={"layers": 1, "units": 128},
+        about="Language model of article 001's family; 2 layers of 1,024 units on a GPU."),
+    Workload(name="transformer", title="Transformer {layers}x{width}, {heads} heads", task="tokens",
+        dataset="synthetic-tokens", options={"layers": 2, "width": 128, "heads": 4},
+        about="Causal language model, pre-norm; layers 12, width 768, heads 12 are GPT-2 small's."),
+    Workload(name="vgg5", title="VGG-5 width {width}", task="images", dataset="digits",
         options={"width": 8},
-        about="Two stages of VGG without normalisation, so that its trials train side by side.",
-    ),
-    Workload(
-        name="resnet8-unnormalised", title="ResNet-8 width {width} without normalisation",
+        about="Two stages of VGG without normalisation, so that its trials train side by side."),
+    Workload(name="resnet8-unnormalised", title="ResNet-8 width {width} without normalisation",
         task="images", dataset="digits", options={"width": 8},
         about="ResNet-8 with biases instead of batch normalisation, so that its trials train side "
-        "by side.",
-    ),
-    Workload(
-        name="row-lstm", title="LSTM {units} over rows", task="images",
-        dataset="digits", options={"units": 32},
-        about="An LSTM that reads an image row by row.",
-    ),
-    Workload(
-        name="row-transformer", title="Transformer {layers}x{width}, {heads} heads, over rows",
-        task="images", dataset="digits",
-        options={"layers": 1, "width": 32, "heads": 4},
-        about="A Transformer encoder whose places are the rows of an image.",
-    ),
+        "by side."),
+    Workload(name="row-lstm", title="LSTM {units} over rows", task="images", dataset="digits",
+        options={"units": 32}, about="An LSTM that reads an image row by row."),
+    Workload(name="row-transformer", title="Transformer {layers}x{width}, {heads} heads, over rows",
+        task="images", dataset="digits", options={"layers": 1, "width": 32, "heads": 4},
+        about="A Transformer encoder whose places are the rows of an image."),
 )  # fmt: skip
 
 OPTIMIZERS: Final[Mapping[str, str]] = MappingProxyType(

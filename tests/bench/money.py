@@ -14,13 +14,13 @@ from planner.cost import (
     Range,
     Rental,
     draw_record,
-    draw_times,
-    probability_cheapest,
+    probability_least,
     quantiles,
     rent_per_run,
 )
 from planner.cost._draws import order
 from tests.bench.figures import best_s, figure, heading
+from tests.planner.cost.made import draw_times
 
 MILLISECONDS: Final = 1e3
 TIMES: Final = {
@@ -55,7 +55,7 @@ def main() -> None:
     figure("drawn first, best of 50", MILLISECONDS * best_s(drawn_first, 50), "ms", 5)
     figure("drawn again, best of 50", MILLISECONDS * best_s(drawn, 50), "ms", 5)
     figure("drawn again, and their costs", MILLISECONDS * best_s(costs, 50), "ms")
-    cheapest_s = best_s(lambda: probability_cheapest(table), 50)
+    cheapest_s = best_s(lambda: probability_least(table), 50)
     figure("probability to be the cheapest", MILLISECONDS * cheapest_s, "ms")
     figure(
         "median and interval of each cost",

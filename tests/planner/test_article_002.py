@@ -17,7 +17,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 from planner.core import Estimate, Refusal, hms
-from planner.core._durations import parse_hms
 from planner.epochs import SpeedUp, TimedRun, project_summary, ratio_report, systems_report
 from planner.epochs._ratios import SystemsReport
 from planner.throughput import ThroughputCurve, crossover_batch, fit_throughput
@@ -52,6 +51,11 @@ TABLE_2 = {
 TENTH_S = 0.05  # printed to 0.1 s: half a unit of the last digit
 SECOND_S = 0.5  # printed to the second
 DATASET = Path(__file__).parents[3] / "shared" / "datasets" / "koshian2_tpu_benchmark"
+
+
+def parse_hms(text: str) -> float:
+    hours, minutes, seconds = map(int, text.split(":"))
+    return 3600.0 * hours + 60.0 * minutes + seconds
 
 
 def run(device: str, batch: int) -> TimedRun:

@@ -11,7 +11,6 @@ import pytest
 from planner.catalog import Catalog
 from planner.published import (
     PublishedRow,
-    accelerator_of,
     accelerators_of,
     read_rows,
     unknown_accelerators,
@@ -36,7 +35,7 @@ def found(
         file="t", line=2, model="m", accelerator=text, accelerator_memory_gb=memory, note=note,
         path=path,
     )  # fmt: skip
-    known = accelerator_of(row, catalog())
+    (known,) = accelerators_of([row], catalog())
     return known.id if known else None
 
 

@@ -18,12 +18,10 @@ from planner.epochs import session_half_width
 from planner.transfer import (
     Cell,
     DataSheet,
-    Decision,
     Library,
     Rung,
     Transferred,
     _rungs,
-    decide,
     fit_library,
     transfer,
 )
@@ -570,95 +568,6 @@ def test_the_workload_on_another_card_and_a_benchmark_on_this_one_are_weighed_to
     new = table(hidden(log, (slice(0, 11), 0)))
     runs = result(transfer(new, wanted())).next_runs
     assert any(run.rung == BENCHMARKS and run.run.card == "c0" for run in runs)
-
-
-# -- deciding ----------------------------------------------------------------------------------
-
-
-def test_a_clear_difference_is_decided() -> None:
-    result = decide(an_answer(200.0), an_answer(100.0, card="c1"))
-    assert (result.faster, result.measure_next) == ("c0", "")
-    assert result.ratio is not None
-    q = np.hypot(0.1, 0.1)
-    assert_allclose(ends(result.ratio), 2.0 * np.exp([0.0, -q, q]))
-    assert result.sentence == "c0 trains 2.00 times (90 %: 1.74 to 2.30) as fast as c1."
-
-
-def test_an_option_is_not_compared_with_itself() -> None:
-    answer = an_answer(200.0)
-    for other in (answer, replace(answer), an_answer(210.0)):
-        same = decide(answer, other)
-        assert (same.faster, same.ratio, same.measure_next) == (None, None, "")
-        assert same.sentence.startswith("Both options are the same: w0 fp16 on c0.")
-
-
-def test_an_overlap_is_not_decided_and_names_the_run_that_would_tell() -> None:
-    log, speed = additive(scatter=0.2)
-    library = table(hidden(log, (slice(None), slice(0, 2))), sheets=sheets_of(speed * 0.1))
-    first, second = (result(transfer(library, wanted(card=card))) for card in (0, 1))
-    answer = decide(first, second)
-    assert answer.faster is None
-    assert answer.sentence.startswith("Tied: c0 trains ")
-    assert answer.sentence.endswith(answer.measure_next)
-    assert answer.measure_next.startswith("Measure w0 fp16 on c")
-
-
-def test_where_one_run_cannot_tell_both_are_asked_for() -> None:
-    log, speed = additive(scatter=0.2)
-    library = table(hidden(log, (slice(None), slice(0, 2))), sheets=sheets_of(speed * 0.0))
-    first, second = (result(transfer(library, wanted(card=card))) for card in (0, 1))
-    second = replace(second, estimate=first.estimate)
-    assert decide(first, second).measure_next == "Measure w0 fp16 on c0 and w0 fp16 on c1."
-
-
-def test_two_measurements_too_close_are_to_be_repeated_side_by_side() -> None:
-    result = decide(an_answer(100.0), an_answer(101.0, card="c1"))
-    assert result.faster is None
-    assert "side by side" in result.measure_next
-
-
-@given(value=st.floats(0.5, 2.0), a=st.floats(0.01, 1.0), b=st.floats(0.01, 1.0))
-@settings(max_examples=40, deadline=None)
-def test_the_order_of_the_two_does_not_matter(value: float, a: float, b: float) -> None:
-    first, second = an_answer(100.0 * value, a), an_answer(100.0, b, card="c1")
-    one, other = decide(first, second), decide(second, first)
-    assert one.faster == other.faster
-    assert one.ratio is not None
-    assert other.ratio is not None
-    assert_allclose(ends(one.ratio), 1.0 / ends(other.ratio)[[0, 2, 1]])
-    assert (one.faster is None) == (abs(np.log(value)) <= np.hypot(a, b))
-
-
-def test_a_refused_option_is_not_decided_and_says_what_it_lacks() -> None:
-    lacking = Refusal(reason="Nothing is known.", measure_next="Measure it.")
-    result = decide(lacking, an_answer(100.0))
-    assert result == Decision(
-        faster=None,
-        ratio=None,
-        sentence="Tied: Nothing is known. Measure it.",
-        measure_next="Measure it.",
-    )
-
-
-def test_precisions_on_one_card_are_distinguished() -> None:
-    result = decide(an_answer(200.0), an_answer(100.0, in_="fp32"))
-    assert result.faster == "c0 in fp16"
-
-
-def test_the_weaker_basis_is_that_of_the_ratio() -> None:
-    log, speed = additive()
-    library = table(hidden(log, (slice(None), 0)), sheets=sheets_of(speed))
-    sheet, measured = (result(transfer(library, wanted(card=card))) for card in (0, 1))
-    ratio = decide(measured, sheet).ratio
-    assert ratio is not None
-    assert ratio.basis == "transferred from another GPU"
-
-
-def test_different_workloads_or_levels_have_no_ratio() -> None:
-    with pytest.raises(ValueError, match="different workloads"):
-        decide(an_answer(1.0), an_answer(1.0, workload="w1"))
-    with pytest.raises(ValueError, match=r"The levels are 0\.9 and 0\.5"):
-        decide(an_answer(1.0), an_answer(1.0, level=0.5))
 
 
 # -- what does not matter ----------------------------------------------------------------------

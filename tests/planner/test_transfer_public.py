@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from planner.core import Floats
+from planner.fits import excludes_one, ratio
 from planner.transfer import (
     Cell,
     DataSheet,
@@ -25,7 +26,6 @@ from planner.transfer import (
     Transferred,
     _rungs,
     best_answer,
-    decide,
     fit_library,
     transfer,
 )
@@ -580,18 +580,15 @@ def test_what_is_decided_is_right_and_what_is_close_is_not_decided(
 ) -> None:
     rows = []
     for first, second, truth in pairs():
-        result = decide(first, second)
-        assert result.ratio is not None
-        low, high = float(result.ratio.low), float(result.ratio.high)
-        right = result.faster == (first if truth > 0 else second).cell.card
-        naive = (first.estimate.value > second.estimate.value) == (truth > 0)
-        rows.append((result.faster is not None, right, low <= np.exp(truth) <= high, naive))
-    decided, right, held, naive = np.array(rows, dtype=bool).T
+        result = ratio(first.estimate, second.estimate)
+        right = (result.value > 1.0) == (truth > 0)
+        rows.append((excludes_one(result), right, result.low <= np.exp(truth) <= result.high))
+    decided, right, held = np.array(rows, dtype=bool).T
     print(
         f"\n{pairs.__name__}: {len(rows)} pairs, {decided.mean():.0%} decided, "
-        f"{right[decided].mean():.1%} of these right (values alone: {naive.mean():.1%} of all), "
+        f"{right[decided].mean():.1%} of these right (values alone: {right.mean():.1%} of all), "
         f"the interval of the ratio held {held.mean():.0%}"
     )
     assert right[decided].mean() >= 0.95
-    assert right[decided].mean() > naive.mean()
+    assert right[decided].mean() > right.mean()
     assert 0.85 <= held.mean() <= 1.0

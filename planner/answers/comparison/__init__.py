@@ -66,6 +66,4 @@ from planner.answers.comparison.question import (
     too_many,
     with_own,
 )
-from planner.answers.comparison.saved import (
-    Saved,
-)
+from planner.answers.comparison.saved import Saved

@@ -10,19 +10,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final
 
 from planner.answers.comparison._snapshot import made_problem
-from planner.answers.comparison.question import (
-    EPOCHS,
-    MOST_EPOCHS,
-    MOST_OPTIONS,
-    Request,
-)
+from planner.answers.comparison.question import EPOCHS, MOST_EPOCHS, MOST_OPTIONS, Request
 from planner.catalog import PRECISIONS, is_stale
 from planner.compare import ASSUMPTION_TEXTS, MOST_COUNT, Assumptions
 from planner.compare.evaluation import Limits
@@ -671,18 +666,17 @@ def misfits(values: Mapping[str, Any]) -> tuple[Problem, ...]:
 
 
 def compare_parameters(
-    question: QueryTexts, ignored: Collection[str] = VIEW_ONLY, begins: datetime | None = None
+    question: QueryTexts, begins: datetime | None = None
 ) -> tuple[CompareParameters, tuple[Problem, ...]]:
     """Return the parsed question and its problems; an invalid value becomes the default.
 
     Args:
         question: texts by name, as in a query string.
-        ignored: further names without a meaning here.
         begins: start of the work, with its zone; None is now, to the minute. Only the hours until
             `by` depend on it, so a link with a date means the same date tomorrow.
     """
     question = with_job(question)
-    parsed = read(COMPARE, question, ignored)
+    parsed = read(COMPARE, question, VIEW_ONLY)
     values, problems = parsed.values, [with_int8_reason(p, question) for p in parsed.problems]
     begins = begins or datetime.now(UTC).replace(second=0, microsecond=0)
     if values["made"] and (why := made_problem(values["made"])):

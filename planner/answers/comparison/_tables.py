@@ -62,7 +62,7 @@ def _row(row: Row, comparison: Comparison, display: Display, begins: datetime | 
         **_money_cells("to_pay", row.to_pay, display),
         **_money_cells("cost_per_month", row.cost_per_month, display),
         **_cells("energy_kwh", row.energy_kwh),
-        "co2_kg": _number(row.co2_kg),
+        "co2_kg": None if row.co2_kg is None else _finite(float(row.co2_kg.value)),
         "probability_cheapest": _share(row.cheapest),
         "probability_fastest": _share(row.fastest),
         "probability_in_time": _share(_probability(row, comparison, "time")),
@@ -187,10 +187,6 @@ def _finish(time: Estimate | Refusal, begins: datetime | None) -> str | None:
     return None if end is None else end.isoformat(timespec="minutes").replace("+00:00", "Z")
 
 
-def _number(estimate: Estimate | None) -> float | None:
-    return None if estimate is None else _finite(float(estimate.value))
-
-
 def _share(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
 
@@ -267,13 +263,7 @@ class ChoiceFilter:
 def choices_of(
     candidates: Iterable[Candidate], job: Job, display: Display = DOLLARS
 ) -> tuple[Choice, ...]:
-    """Return all options as rows: own first, then the newest accelerators, small and cheap first.
-
-    Args:
-        candidates: all options.
-        job: decides what fits into memory.
-        display: currency and tax of prices.
-    """
+    """Return options as rows: own first, then the newest accelerators, small and cheap first."""
     ordered = sorted(candidates, key=_place)
     return tuple(_choice(candidate, job, display) for candidate in ordered)
 

@@ -135,14 +135,7 @@ class Offered:
 
 
 def answered(request: Request, facts: Facts, today: date, shown: Offered | None = None) -> Answered:
-    """Return the answer to a question; unusable parts are left out and reported as problems.
-
-    Args:
-        request: the question.
-        facts: the data on the job.
-        today: for the age of prices.
-        shown: the options to choose from, where already computed.
-    """
+    """Return the answer to a question; unusable parts are left out and reported as problems."""
     shown = offered(request, facts, today) if shown is None else shown
     chosen, gone = _chosen(request, shown)
     candidates = [c for c in shown.candidates if c.id in chosen]
@@ -161,10 +154,7 @@ def answered(request: Request, facts: Facts, today: date, shown: Offered | None 
     more = (*comparison.question.notes, *(note for note in notes if note))
     comparison = replace(comparison, question=replace(comparison.question, notes=more))
     return Answered(
-        comparison=comparison,
-        candidates=shown.candidates,
-        chosen=chosen,
-        problems=problems,
+        comparison=comparison, candidates=shown.candidates, chosen=chosen, problems=problems
     )
 
 
@@ -437,14 +427,7 @@ def _middle_batch(facts: Facts) -> float | None:
 def answered_whole(
     request: Request, facts: Facts, today: date, shown: Offered | None = None
 ) -> Answered:
-    """Return `answered`, without notes on offers left out where the user chose the options.
-
-    Args:
-        request: the question.
-        facts: the data on the job.
-        today: for the age of prices.
-        shown: the options to choose from, where already computed.
-    """
+    """Return `answered`, without notes on offers left out where the user chose the options."""
     shown = offered(request, facts, today) if shown is None else shown
     answer = answered(request, facts, today, shown)
     # A shared link names the default options; they are no choice of the user either.

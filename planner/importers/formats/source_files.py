@@ -134,6 +134,12 @@ def json_value(text: str) -> Any:  # noqa: ANN401 - any JSON
     return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_without_twins)
 
 
+def part_of(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return an object inside a JSON object; an empty one where there is none."""
+    part = body.get(name)
+    return part if isinstance(part, dict) else {}
+
+
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     by_name = dict(pairs)
     if len(by_name) < len(pairs):

@@ -36,13 +36,7 @@ from planner.store.disk.folders import Folder
 from planner.store.disk.locks import locked
 from planner.store.disk.mirrors import MARK, mirror_of
 from planner.store.sealed.result_set import NAME, WITHDRAWN
-from planner.store.sealed.seal import (
-    Seal,
-    SealError,
-    check_seal,
-    check_sealed,
-    open_plain,
-)
+from planner.store.sealed.seal import Seal, SealError, check_seal, check_sealed, open_plain
 
 SUFFIX: Final = ".parquet"
 _PATTERN: Final = frozenset("*?[]\\")

@@ -38,13 +38,7 @@ from planner.store.disk.bucket import BucketError
 from planner.store.disk.files import publish, sync, sync_folder
 from planner.store.disk.mirrors import named
 from planner.store.sealed.accept import Contradiction, contradictions, fetch, rows_in
-from planner.store.sealed.seal import (
-    KEY,
-    SealError,
-    blank_seal,
-    check_seal,
-    fill_seal,
-)
+from planner.store.sealed.seal import KEY, SealError, blank_seal, check_seal, fill_seal
 
 STALE_S: Final = 86_400.0
 """Age after which a temporary whose writer is gone is swept away [s]."""

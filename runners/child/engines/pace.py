@@ -152,10 +152,7 @@ def run(
 
 
 def _first(
-    call: tuple[Callable[[], Any], int],
-    epoch: Epoch,
-    kept: Steps | None,
-    now: Callable[[], float],
+    call: tuple[Callable[[], Any], int], epoch: Epoch, kept: Steps | None, now: Callable[[], float]
 ) -> tuple[float, float]:
     """Return the time of the first call [s] and its value."""
     took = lap(call[0], epoch.arrived, now)

@@ -37,8 +37,6 @@ SMALL_PIXELS: Final = 64
 SLOTS: Final = {"sgd": 0, "momentum": 1, "nesterov": 1, "adam": 2}
 """Number of optimiser variables per parameter."""
 
-Update = Callable[[tf.Tensor, Sequence[tf.Tensor], tf.Tensor], None]
-
 
 def apply(
     name: str,

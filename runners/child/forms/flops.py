@@ -250,10 +250,7 @@ _COUNTS: Final[tuple[tuple[Any, Callable[[Any], int]], ...]] = (
         _transposed,
     ),
     ((keras.layers.SeparableConv1D, keras.layers.SeparableConv2D), _separable),
-    (
-        (*_CONVOLUTIONS, keras.layers.DepthwiseConv1D, keras.layers.DepthwiseConv2D),
-        _convolution,
-    ),
+    ((*_CONVOLUTIONS, keras.layers.DepthwiseConv1D, keras.layers.DepthwiseConv2D), _convolution),
     (keras.layers.EinsumDense, _einsum),
     (keras.layers.TimeDistributed, _distributed),
     (_RECURRENT, _recurrent),

@@ -16,7 +16,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -61,16 +61,13 @@ def _images(dataset: DataSet, samples: int, seed: int, split: str) -> Split:
     size = height * width * channels
     x = _raw_bytes(samples * size, raw(-(-samples * size // 8), seed, dataset.name, split))
     x = x.reshape(samples, height, width, channels)
-    for piece in _pieces(samples, size):
+    step = max(1, CHUNK_BYTES // size)
+    for begin in range(0, samples, step):
+        piece = slice(begin, begin + step)
         large = patterns[labels[piece]].repeat(height // PATTERN, axis=1)
         x[piece] >>= 1
         x[piece] += large.repeat(width // PATTERN, axis=2)
     return Split(x, labels)
-
-
-def _pieces(samples: int, size: int) -> Iterator[slice]:
-    step = max(1, CHUNK_BYTES // size)
-    return (slice(begin, begin + step) for begin in range(0, samples, step))
 
 
 def _tokens(dataset: DataSet, samples: int, seed: int, split: str) -> Split:
@@ -284,9 +281,7 @@ def as_png_folder(data: Data, root: Path, seed: int) -> PngFolder:
     files = ((name, _png(image)) for name, image in zip(names, data.train_x, strict=True))
     fill_folder(folder, files, subfolders=subfolders)
     return PngFolder(
-        folder=folder,
-        paths=tuple(str(folder / name) for name in names),
-        labels=data.train_y,
+        folder=folder, paths=tuple(str(folder / name) for name in names), labels=data.train_y
     )
 
 
@@ -320,7 +315,7 @@ class Orders:
         if batch > samples and sampling == "epochwise":
             raise ValueError(f"a batch of {batch} cannot be taken from {samples} samples")
         self._samples, self._batch, self._sampling = samples, batch, sampling
-        self._orders = [_Order(rng=_rng(s, _ORDER), left=_none()) for s in seeds]
+        self._orders = [_Order(rng=_rng(s, _ORDER), left=np.empty(0, np.int32)) for s in seeds]
         self._draws = [_rng(s, _DRAWS) for s in seeds]
 
     def take(self, steps: int) -> Places:
@@ -349,10 +344,6 @@ class Orders:
 
 def _rng(seed: int, stream: int) -> np.random.Generator:
     return np.random.default_rng([seed, stream])
-
-
-def _none() -> Places:
-    return np.empty(0, np.int32)
 
 
 def _places(rng: np.random.Generator, samples: int, shape: tuple[int, ...]) -> Places:

@@ -19,10 +19,9 @@ from planner.capacity import (
     Stock,
     plan,
 )
-from planner.capacity._judge import keeps
 from planner.capacity._months import Simulated, part_of, simulate
 from planner.capacity._queue import NONE
-from planner.capacity._search import cheapest
+from planner.capacity._search import cheapest, keeps
 from planner.capacity._spend import spend
 from planner.core import Refusal
 from planner.cost import DRAWS, Rental, quantiles

@@ -13,7 +13,6 @@ from planner.compare import Assumptions, Entry, Shop, candidates_of, compare, mo
 from planner.compare.evaluation import Comparison, Limits, Question, Row, better, by_id
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.core import Estimate, Refusal
-from planner.cost import BreakEven
 from planner.job import Candidate, Goal, Known, library_of
 from tests.planner.compare.made import CATALOG, RUN, TODAY, job, other, row
 
@@ -184,14 +183,14 @@ def test_nothing_to_compare_is_refused() -> None:
 def test_break_even_is_where_a_month_of_both_costs_the_same() -> None:
     found = rent_or_buy(_ask(only=(RENT, BUY)))
     assert found is not None
-    assert isinstance(found.use, BreakEven)
+    assert isinstance(found.use, Estimate)
     runs = _value(found.runs_per_month)
     rent, buy = (monthly_cost(r, [runs]) for r in (found.rent, found.buy))
     assert rent is not None
     assert buy is not None
     assert np.asarray(rent.value)[0] == pytest.approx(np.asarray(buy.value)[0], rel=0.02)
     hours = runs * 36_100 / 3600
-    assert _value(found.use.utilisation) == pytest.approx(hours / 730, rel=0.02)
+    assert _value(found.use) == pytest.approx(hours / 730, rel=0.02)
 
 
 def test_where_renting_is_cheaper_than_electricity_buying_never_pays_off() -> None:

@@ -26,7 +26,7 @@ from planner.compare import (
 from planner.compare.evaluation import Comparison, Limits, Question
 from planner.compare.rent_or_buy import pays_back, rent_or_buy
 from planner.core import Estimate, Refusal
-from planner.cost import DOLLARS, BreakEven
+from planner.cost import DOLLARS
 from planner.job import Goal
 from tests.each import each
 from tests.planner.compare.made import CATALOG, TODAY, job, offer
@@ -111,9 +111,9 @@ def test_other_work_lowers_the_runs_from_which_on_buying_pays() -> None:
     alone, shared = _found(EXACT), _found(replace(EXACT, other_hours_per_month=100.0))
     fewer = _value(alone.runs_per_month) - 100.0 / RUN_H
     assert _value(shared.runs_per_month) == pytest.approx(fewer, rel=1e-2)
-    assert isinstance(alone.use, BreakEven)
-    assert isinstance(shared.use, BreakEven)
-    assert _value(shared.use.utilisation) == pytest.approx(_value(alone.use.utilisation))
+    assert isinstance(alone.use, Estimate)
+    assert isinstance(shared.use, Estimate)
+    assert _value(shared.use) == pytest.approx(_value(alone.use))
 
 
 @settings(max_examples=25, deadline=None)
@@ -140,7 +140,7 @@ def test_a_month_of_both_costs_the_same_at_the_break_even(
 def test_against_a_dear_commitment_buying_pays_from_the_first_run_on() -> None:
     found = _found(EXACT, "reserved 1 year", 1.0)  # 730 USD a month against 208 and electricity
     assert _value(found.runs_per_month) == 0.0
-    assert isinstance(found.use, BreakEven)
+    assert isinstance(found.use, Estimate)
 
 
 def test_a_commitment_that_no_machine_can_beat_is_refused() -> None:

@@ -13,7 +13,7 @@ from planner.compare.evaluation import Limits
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.compare.undecided import undecided
 from planner.core import Estimate, Floats, Refusal
-from planner.cost import DRAWS, BreakEven, Display
+from planner.cost import DRAWS, Display
 from planner.job import gigabytes
 from tests.each import each
 from tests.planner.compare.answers import compared
@@ -30,8 +30,7 @@ def _estimate(value: float, low: float, high: float) -> Estimate:
 def _pair(use: Estimate, runs: Estimate) -> RentOrBuy:
     found = rent_or_buy(compared())
     assert found is not None
-    even = BreakEven(utilisation=use, hours_per_year=use, probability_it_can_pay=1.0)
-    return replace(found, use=even, runs_per_month=runs)
+    return replace(found, use=use, runs_per_month=runs)
 
 
 @pytest.mark.parametrize(

@@ -249,7 +249,7 @@ def test_one_batch_that_reached_the_target_is_no_curve() -> None:
 
 def test_samples_that_do_not_grow_mean_no_limit_seen() -> None:
     curve = curve_of([16, 64, 256], [1.0, 1.01, 0.99])
-    assert not curve.limit_seen
+    assert curve.min_steps.low <= 0.0
     assert (curve.min_steps.value, curve.critical_batch_size.value) == (0.0, np.inf)
     assert curve.critical_batch_size.high == np.inf
     for result in (curve.min_steps, curve.critical_batch_size, curve.regimes.maximal_from):
@@ -262,7 +262,7 @@ def test_samples_that_do_not_grow_mean_no_limit_seen() -> None:
 
 def test_a_limit_that_is_not_excluded_leaves_the_critical_batch_size_open_above() -> None:
     curve = curve_of([16, 32, 64], law(np.array([16.0, 32, 64])))
-    assert not curve.limit_seen
+    assert curve.min_steps.low <= 0.0
     assert_allclose(curve.critical_batch_size.value, BCRIT)
     assert curve.critical_batch_size.high == np.inf
     assert 0.0 < float(curve.critical_batch_size.low) < BCRIT
@@ -273,7 +273,7 @@ def test_without_a_limit_the_critical_batch_size_lies_above_the_quotient_of_both
     """A slope of almost 0 has no logarithm worth a width: the low end must not follow it."""
     for samples in ([100_000, 100_100, 99_900, 100_050], [100_000, 100_100, 99_900, 99_950]):
         curve = curve_of([64, 256, 1024, 4096], samples)
-        assert not curve.limit_seen
+        assert curve.min_steps.low <= 0.0
         result = curve.critical_batch_size
         assert_allclose(result.low, float(curve.min_samples.low) / float(curve.min_steps.high))
         assert 20_000.0 < float(result.low) < 30_000.0
@@ -287,7 +287,7 @@ def test_a_low_end_moves_little_between_a_limit_hardly_seen_and_hardly_not() -> 
     """Where Smin = 0 is just excluded and just not, the two low ends meet within half."""
     lows, seen = zip(
         *(
-            (float(c.critical_batch_size.low), c.limit_seen)
+            (float(c.critical_batch_size.low), c.min_steps.low > 0.0)
             for c in (curve_of([16, 64, 256], law(np.array([16.0, 64, 256]), bcrit=b))
                       for b in np.geomspace(100, 3000, 80))
         ),
@@ -318,7 +318,7 @@ def test_perfect_scaling_that_is_not_excluded_leaves_the_critical_batch_size_ope
 
 def test_both_ends_seen_say_nothing_of_it() -> None:
     curve = noisy()
-    assert curve.limit_seen
+    assert curve.min_steps.low > 0.0
     assert curve.perfect_scaling_seen
     assert curve.critical_batch_size.reasons == ()
 

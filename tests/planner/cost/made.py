@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
+import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from planner.cost import Owned, Rental
+from planner.core import Estimate, Floats
+from planner.cost import Owned, Rental, Uncertainty, draw_time
 
 HOUR: Final = 3600.0
 unhurried: Final = settings(deadline=None)
@@ -31,6 +34,15 @@ CLOUD: Final = Rental(
 SPOT: Final = Rental(
     price_per_hour=0.99, interruptions_per_hour=0.1, lost_work_s=900, restart_s=300
 )
+
+
+def draw_times(
+    times: Mapping[str, Estimate],
+    uncertainty: Mapping[str, Uncertainty] | Uncertainty = Uncertainty(),  # noqa: B008 - frozen
+) -> Floats:
+    """Draws of several options, shape (options, draws), in the order of `times`."""
+    by_name = uncertainty if isinstance(uncertainty, Mapping) else dict.fromkeys(times, uncertainty)
+    return np.array([draw_time(time, key, by_name[key]) for key, time in times.items()])
 
 
 def amounts(least: float, most: float) -> st.SearchStrategy[float]:

@@ -11,14 +11,12 @@ from planner.core import Estimate, Floats, t_quantile
 from planner.cost import (
     Range,
     draw_range,
-    draw_times,
     probability_cheaper,
-    probability_cheapest,
-    probability_fastest,
+    probability_least,
     quantiles,
 )
 from planner.cost._draws import quantile
-from tests.planner.cost.made import unhurried
+from tests.planner.cost.made import draw_times, unhurried
 
 drawn = arrays.arrays(
     np.float64,
@@ -39,13 +37,13 @@ def test_two_log_normal_times_are_ordered_as_the_closed_form_says() -> None:
     }
     sd = half / t_quantile(0.9, 1e9)
     closed = ndtr(np.log(1.1) / (np.sqrt(2) * sd))
-    assert probability_fastest(draw_times(times))[0] == pytest.approx(closed, abs=0.01)
+    assert probability_least(draw_times(times))[0] == pytest.approx(closed, abs=0.01)
 
 
 @unhurried
 @given(drawn)
 def test_probabilities_sum_to_1_however_many_tie(table: Floats) -> None:
-    result = probability_cheapest(table)
+    result = probability_least(table)
     assert result.sum() == pytest.approx(1)
     assert (result >= 0).all()
 
@@ -54,9 +52,9 @@ def test_probabilities_sum_to_1_however_many_tie(table: Floats) -> None:
 @given(drawn, st.integers(0, 99))
 def test_a_permutation_of_the_options_changes_nothing(table: Floats, seed: int) -> None:
     random = np.random.default_rng(seed)
-    result = probability_cheapest(table)
+    result = probability_least(table)
     turned = list(random.permutation(len(table)))
-    assert (probability_cheapest(table[turned]) == result[turned]).all()
+    assert (probability_least(table[turned]) == result[turned]).all()
 
 
 @unhurried
@@ -69,7 +67,7 @@ def test_of_two_options_one_is_cheaper(table: Floats) -> None:
 
 def test_ties_are_shared_and_an_option_that_never_ends_wins_nothing() -> None:
     table = [[1.0, 1.0, 5.0], [1.0, 2.0, 4.0], [np.inf, np.inf, np.inf]]
-    np.testing.assert_allclose(probability_cheapest(table), [0.5, 0.5, 0])
+    np.testing.assert_allclose(probability_least(table), [0.5, 0.5, 0])
 
 
 def test_quantiles_of_rows_are_arrays_and_of_a_row_floats() -> None:
@@ -99,13 +97,13 @@ def test_a_level_of_90_is_refused() -> None:
 
 def test_options_without_an_answer_are_named() -> None:
     with pytest.raises(ValueError, match="Option 2 of 2 has draws that are not numbers"):
-        probability_cheapest([[1.0], [np.nan]])
+        probability_least([[1.0], [np.nan]])
 
 
 @pytest.mark.parametrize("shape", [(3,), (0, 4), (2, 0)])
 def test_draws_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="one row of draws for each option"):
-        probability_cheapest(np.ones(shape))
+        probability_least(np.ones(shape))
 
 
 def test_draws_of_two_lengths_are_refused() -> None:

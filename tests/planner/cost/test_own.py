@@ -42,7 +42,7 @@ def test_golden_an_hour_and_a_run_at_half_of_the_year() -> None:
 def test_golden_energy_of_a_run() -> None:
     assert energy_kwh(WORKSTATION, 10 * HOUR) == pytest.approx(12.5)
     assert energy_kwh(WORKSTATION, 10 * HOUR, 0.5) == pytest.approx(15)
-    assert co2_kg(WORKSTATION, 10 * HOUR, 0.5) == pytest.approx(6)
+    assert co2_kg(WORKSTATION, 10 * HOUR) == pytest.approx(5)
     assert energy_only_per_run(WORKSTATION, 10 * HOUR) == pytest.approx(2.00)
 
 

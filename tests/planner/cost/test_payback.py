@@ -7,23 +7,23 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from numpy.typing import ArrayLike
 
 from planner.core import Estimate, Floats, Refusal
 from planner.cost import (
     Owned,
     Range,
-    break_even_runs_per_month,
+    break_even_utilisation,
     cost_per_busy_hour,
     draw_record,
     in_months,
     machines_for,
     own_per_run,
     payback,
-    payback_months,
-    running_per_month,
     utilisation_of,
 )
 from planner.cost._draws import ONCE
+from planner.cost.payback import _fleet, _months, _rent, _running
 from tests.planner.cost.made import HOUR, WORKSTATION, amounts, machines, unhurried
 
 CHEAP_MONEY: Final = replace(
@@ -31,8 +31,19 @@ CHEAP_MONEY: Final = replace(
 )
 
 
+def payback_months(
+    owned: Owned, rent: ArrayLike, work_s: ArrayLike, runs: ArrayLike, *,
+    machines: ArrayLike = 1.0, other_hours: ArrayLike = 0.0,
+) -> Floats:  # fmt: skip
+    return _months(owned, _rent(rent, runs), _fleet(work_s, runs, machines, other_hours))
+
+
+def running_per_month(runs: float, *, machines: float = 1.0, other_hours: float = 0.0) -> Floats:
+    return _running(WORKSTATION, _fleet(10 * HOUR, runs, machines, other_hours))
+
+
 def test_golden_half_a_year_of_use_pays_back_in_23_months() -> None:
-    assert running_per_month(WORKSTATION, 10 * HOUR, 36.5) == pytest.approx(257.60)
+    assert running_per_month(36.5) == pytest.approx(257.60)
     months = payback_months(WORKSTATION, 32.40, 10 * HOUR, 36.5)
     assert months == pytest.approx(21_000 / 925)
     result = payback(WORKSTATION, 32.40, 10 * HOUR, 36.5)
@@ -58,7 +69,7 @@ def test_where_nothing_is_saved_there_is_no_payback() -> None:
 
 
 def test_golden_runs_for_which_a_month_is_too_short_take_two_machines() -> None:
-    assert running_per_month(WORKSTATION, 10 * HOUR, 80, machines=2) == pytest.approx(526.40)
+    assert running_per_month(80, machines=2) == pytest.approx(526.40)
     months = payback_months(WORKSTATION, 32.40, 10 * HOUR, 80, machines=2)
     assert months == pytest.approx(42_000 / 2_065.60)
     result = payback(WORKSTATION, 32.40, 10 * HOUR, 80)
@@ -82,9 +93,9 @@ def test_hours_that_the_machines_do_not_have_are_charged_as_further_machines() -
 
 def test_other_work_carries_its_part() -> None:
     alone = payback_months(WORKSTATION, 32.40, 10 * HOUR, 36.5)
-    shared = payback_months(WORKSTATION, 32.40, 10 * HOUR, 16.5, other_hours_per_month=200)
+    shared = payback_months(WORKSTATION, 32.40, 10 * HOUR, 16.5, other_hours=200)
     assert shared == pytest.approx(alone)
-    running = running_per_month(WORKSTATION, 10 * HOUR, 16.5, other_hours_per_month=200)
+    running = running_per_month(16.5, other_hours=200)
     assert running == pytest.approx(257.60 * 165 / 365)
 
 
@@ -156,7 +167,7 @@ def test_more_runs_on_as_many_machines_pay_back_no_later(
 ) -> None:
     runs = np.geomspace(0.01, 1e4, 60)
     months = payback_months(
-        owned, rent, work_s, runs, machines=count, other_hours_per_month=other
+        owned, rent, work_s, runs, machines=count, other_hours=other
     )  # fmt: skip
     finite = np.isfinite(months)
     assert (np.diff(finite.astype(int)) >= 0).all()
@@ -186,8 +197,9 @@ def test_what_is_cheaper_over_its_life_is_paid_within_it(
 @given(machines, amounts(0, 100))
 def test_at_the_break_even_the_payback_is_the_life(owned: Owned, rent: float) -> None:
     plain = replace(owned, residual_share=0, rate_of_capital=0)
-    runs = float(break_even_runs_per_month(plain, rent, 5.0 * HOUR))
-    if 1e-6 < runs < np.inf:
+    share = float(break_even_utilisation(plain, rent / 5.0))
+    runs = 146.0 * share  # a month has 730 hours
+    if runs > 1e-6 and share <= 1.0:
         months = float(payback_months(plain, rent, 5.0 * HOUR, runs))
         assert months == pytest.approx(12.0 * float(plain.life_years), rel=1e-4)  # type: ignore[arg-type]
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from planner.core import Estimate, t_quantile
-from planner.cost import Drawing, Uncertainty, draw_time, draw_times, probability_fastest, quantiles
+from planner.cost import Uncertainty, draw_time, probability_least, quantiles
 from tests.each import each
+from tests.planner.cost.made import draw_times
 
 LOPSIDED = Estimate(value=10.0, low=8.0, high=14.0)
 NARROW = Estimate(value=10.0, low=9.0, high=10.0 / 0.9)
@@ -58,8 +59,8 @@ def test_what_is_shared_leaves_each_interval_as_it_is(dof: float) -> None:
 def test_options_that_share_all_their_uncertainty_are_decided_by_any_gap() -> None:
     slower = Estimate(value=10.1, low=9.09, high=10.1 / 0.9)
     times = {"a": NARROW, "b": slower}
-    assert probability_fastest(draw_times(times, Uncertainty(shared_sd=1.0))).tolist() == [1.0, 0.0]
-    assert 0.5 < probability_fastest(draw_times(times))[0] < 0.6
+    assert probability_least(draw_times(times, Uncertainty(shared_sd=1.0))).tolist() == [1.0, 0.0]
+    assert 0.5 < probability_least(draw_times(times))[0] < 0.6
 
 
 def test_shared_uncertainty_is_the_correlation_of_the_logarithms() -> None:
@@ -75,10 +76,6 @@ def test_a_permutation_of_the_options_permutes_their_draws() -> None:
     turned = {name: times[name] for name in ("c", "a", "b")}
     doubt = {"a": Uncertainty(), "b": Uncertainty(dof=3, shared_sd=0.01), "c": Uncertainty(dof=5)}
     assert (draw_times(turned, doubt) == draw_times(times, doubt)[[2, 0, 1]]).all()
-
-
-def test_no_options_have_no_draws() -> None:
-    assert draw_times({}, drawing=Drawing(draws=7)).shape == (0, 7)
 
 
 @each(

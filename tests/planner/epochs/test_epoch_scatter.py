@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from numpy.typing import ArrayLike
 
 from planner.epochs import (
     MAX_CV,
@@ -17,11 +18,15 @@ from planner.epochs import (
     scatters,
     variation_of,
 )
-from planner.epochs.projection import NOISIER, pooled_prior, together
-from planner.runs import DRIFT, EPOCHS, NU0, SD0
+from planner.epochs.projection import NOISIER, together
+from planner.runs import DRIFT, EPOCHS, NU0, SD0, EpochPrior
 
 LATER = np.array([3, 3, 19, 5, 2])
 NOISY = np.array([0.05, 0.09, 0.03, 0.12, 0.04])
+
+
+def pooled_prior(later_epochs: ArrayLike, variation: ArrayLike) -> EpochPrior:
+    return together(scatters(later_epochs, variation)).prior()
 
 
 def test_a_run_that_stands_alone_has_the_usual_prior() -> None:

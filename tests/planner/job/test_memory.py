@@ -14,7 +14,6 @@ from planner.job._memory import (
     USABLE,
     activations_on,
     bytes_per_parameter,
-    largest_batch,
     usable_bytes,
     whole_state,
 )
@@ -55,7 +54,6 @@ def test_bytes_per_parameter_are_those_of_the_zero_paper(
 
 def test_a_measured_job_fits_up_to_the_batch_its_line_allows() -> None:
     room = (40e9 * USABLE - 2e9) // 1e9
-    assert largest_batch(MEASURED, ONE) == room
     assert fit_of(MEASURED, ONE, room).fits is True
     refused = fit_of(MEASURED, ONE, room + 1)
     assert refused.fits is False
@@ -66,7 +64,7 @@ def test_a_measured_job_fits_up_to_the_batch_its_line_allows() -> None:
 def test_two_accelerators_share_the_batch() -> None:
     two = Hardware(label="2 x Plain", accelerator=PLAIN, count=2)
     assert fit_of(MEASURED, two, 70.0).fits is True
-    assert largest_batch(MEASURED, two) == 2 * (largest_batch(MEASURED, ONE) or 0)
+    assert fit_of(MEASURED, two, 2 * ((40e9 * USABLE - 2e9) // 1e9) + 2).fits is None
 
 
 def test_parameters_alone_can_refuse_but_never_promise() -> None:
@@ -228,7 +226,7 @@ def test_the_count_that_a_refusal_names_is_the_least_that_fits_as_described(
 
 def test_devices_of_a_module_share_the_batch() -> None:
     module = Hardware(label="x", accelerator=replace(PLAIN, devices=2))
-    assert largest_batch(MEASURED, module) == 2 * ((20e9 * USABLE - 2e9) // 1e9)
+    assert fit_of(MEASURED, module, 2 * ((20e9 * USABLE - 2e9) // 1e9)).fits is True
     answer = fit_of(MEASURED, module, 40.0)
     assert answer.fits is False
     assert "at 20 samples on each of 2 devices" in answer.sentence

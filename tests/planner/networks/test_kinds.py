@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.networks import KINDS, kind_of, networks
-from planner.networks._kinds import BY_FAMILY
+from planner.networks._table import BY_FAMILY
 from tests.each import each
 
 

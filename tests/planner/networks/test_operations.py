@@ -9,7 +9,6 @@ import pytest
 from planner.networks import (
     TRAININGS,
     Network,
-    attention_flops,
     image_operations,
     layers_width_of,
     network_named,
@@ -44,10 +43,6 @@ def test_attention_is_what_the_appendix_of_megatron_counts() -> None:
     result = transformer_operations(params, length, layers_width=layers * width, recompute=True)
     assert result.model == pytest.approx(whole, rel=1e-6)
     assert result.hardware == pytest.approx(whole * 4 / 3, rel=1e-6)
-
-
-def test_a_causal_mask_leaves_half_of_the_attention() -> None:
-    assert attention_flops(1e5, 4096, causal=True) == 0.5 * attention_flops(1e5, 4096)
 
 
 def test_a_mixture_of_experts_costs_its_active_parameters() -> None:

@@ -49,10 +49,7 @@ def _number(kind: object = None, data: object = b"") -> float | int:
     return float(value) if kind.form in "df" else int(value)
 
 
-_ALLOWED: Final = {
-    ("numpy", "dtype"): _Type,
-    ("numpy.core.multiarray", "scalar"): _number,
-}
+_ALLOWED: Final = {("numpy", "dtype"): _Type, ("numpy.core.multiarray", "scalar"): _number}
 
 
 class _Reader(pickle.Unpickler):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from planner.core import Text
 from planner.importers.formats.source import Row, Source, Stated, cell, finite, whole
-from planner.importers.formats.source_files import SourceError, SourceFiles, json_of
+from planner.importers.formats.source_files import SourceError, SourceFiles, json_of, part_of
 
 _MEMORY_UNITS: Final = {"MB": 1e6, "MiB": 2.0**20, "GB": 1e9, "GiB": 2.0**30}
 
@@ -20,10 +20,10 @@ def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
             raise SourceError(name, ["it is no JSON object."])
         reports = {"config": body} if "backend" in body else {"report": body}
         merged |= body if "report" in body else reports
-    report, config = _part(merged, "report"), _part(merged, "config")
-    train = _part(report, "train")
-    latency, speed = _part(train, "latency"), _part(train, "throughput")
-    memory, unit = _part(train, "memory"), _part(train, "memory").get("unit")
+    report, config = part_of(merged, "report"), part_of(merged, "config")
+    train = part_of(report, "train")
+    latency, speed = part_of(train, "latency"), part_of(train, "throughput")
+    memory, unit = part_of(train, "memory"), part_of(train, "memory").get("unit")
     problems: list[str] = []
     if not train:
         problems.append("it has no training. Reports of inference are not read.")
@@ -56,12 +56,12 @@ def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
         )  # fmt: skip
     if problems:
         raise SourceError(files.first, problems)
-    backend, here = _part(config, "backend"), _part(config, "environment")
+    backend, here = part_of(config, "backend"), part_of(config, "environment")
     names = here.get("gpu")
     devices = [str(n) for n in names] if isinstance(names, list) and names else []
     on_cpu = backend.get("device") == "cpu"
     count = whole(here.get("gpu_count")) if devices and not on_cpu else None
-    arguments = _part(_part(config, "scenario"), "training_arguments")
+    arguments = part_of(part_of(config, "scenario"), "training_arguments")
     each = whole(arguments.get("per_device_train_batch_size"))
     return [
         {
@@ -84,11 +84,6 @@ def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
             "engine": "optimum-benchmark",
         }
     ]  # fmt: skip
-
-
-def _part(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    part = body.get(name)
-    return part if isinstance(part, dict) else {}
 
 
 def _text(value: object) -> str | None:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from planner.core import Text
 from planner.importers.formats.source import Row, Source, Stated, cell, finite, number, whole
-from planner.importers.formats.source_files import SourceError, SourceFiles, json_of, text_of
+from planner.importers.formats.source_files import (
+    SourceError,
+    SourceFiles,
+    json_of,
+    part_of,
+    text_of,
+)
 from planner.importers.formats.times import moment
 
 _HEAD: Final = re.compile(
@@ -107,7 +113,7 @@ def _perfzero(files: SourceFiles, stated: Stated) -> list[Row]:
     speeds = (_OF_STEPS,) if by_step else _OF_RUNS
     speed = next((named[name] for name in speeds if name in named), None)
     name = str(result.get("name") or "")
-    system = _part(body, "system_info") or _part(body, "platform_info")
+    system = part_of(body, "system_info") or part_of(body, "platform_info")
     if not finite(speed) or speed <= 0.0:
         problems.append(
             Text(
@@ -129,7 +135,7 @@ def _perfzero(files: SourceFiles, stated: Stated) -> list[Row]:
     problems += [Text("execution_timestamp: {why}", why=unread)] if unread else []
     wall_s = cell(result.get("wall_time"), "wall_time", problems)
     wall_s = wall_s if finite(wall_s) and wall_s > 0.0 else None
-    framework = _part(body, "ml_framework_info")
+    framework = part_of(body, "ml_framework_info")
     if problems:
         raise SourceError(files.first, problems)
     return [
@@ -176,11 +182,6 @@ def _used(name: str, in_system: int | None, stated: Stated) -> tuple[int | None,
         "fact accelerators_per_node.",
         in_system=in_system,
     )
-
-
-def _part(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    part = body.get(name)
-    return part if isinstance(part, dict) else {}
 
 
 SOURCE: Final = Source(

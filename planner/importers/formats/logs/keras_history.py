@@ -8,15 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from planner.core import Text
-from planner.importers.formats.source import (
-    Row,
-    Source,
-    Stated,
-    cell,
-    finite,
-    later,
-    number,
-)
+from planner.importers.formats.source import Row, Source, Stated, cell, finite, later, number
 from planner.importers.formats.source_files import (
     SourceError,
     SourceFiles,

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from planner.answers.runs import with_priors
-from planner.epochs.projection import pooled_prior
+from planner.epochs import scatters
+from planner.epochs.projection import together
 from planner.runs import EPOCHS, Run
 from planner.store import Store, queries
 from planner.store.sealed.commit import commit_runs
@@ -50,7 +51,7 @@ def test_each_run_has_the_prior_of_the_others(tmp_path: Path) -> None:
     runs = _runs(tmp_path)
     variation = np.array([r.later_epoch_sd_s for r in runs]) / 10.0 * np.sqrt(3 / 2)
     for i, run in enumerate(runs):
-        assert run.epoch_prior == pooled_prior([3, 3], np.delete(variation, i))
+        assert run.epoch_prior == together(scatters([3, 3], np.delete(variation, i))).prior()
         assert run.epoch_prior.sd > EPOCHS.sd
 
 
@@ -103,7 +104,10 @@ def test_runs_that_tell_no_scatter_leave_the_usual_prior(
 def test_a_run_that_failed_has_no_part_taken_out_for_it(tmp_path: Path) -> None:
     a_set(tmp_path, [*_noisy(), _timed(3.0, repeat=9, status="crashed", status_reason="it broke")])
     failed = next(r for r in _runs(tmp_path) if r.status == "crashed")
-    assert failed.epoch_prior == pooled_prior([3] * 3, np.array(SD_S) / 10.0 * np.sqrt(3 / 2))
+    assert (
+        failed.epoch_prior
+        == together(scatters([3] * 3, np.array(SD_S) / 10.0 * np.sqrt(3 / 2))).prior()
+    )
 
 
 def test_runs_that_are_left_out_say_nothing_and_have_no_part_taken_out(tmp_path: Path) -> None:
@@ -112,7 +116,7 @@ def test_runs_that_are_left_out_say_nothing_and_have_no_part_taken_out(tmp_path:
     sick = next(r for r in _with_priors(store) if r.later_epoch_sd_s == 1.3)
     without = {r.run_id: r.epoch_prior for r in _with_priors(store, {sick.run_id})}
     variation = np.array(SD_S) / 10.0 * np.sqrt(3 / 2)
-    assert without[sick.run_id] == pooled_prior([3] * 3, variation)
+    assert without[sick.run_id] == together(scatters([3] * 3, variation)).prior()
     a_set(tmp_path / "alone", _noisy())
     alone = {r.later_epoch_sd_s: r.epoch_prior for r in _runs(tmp_path / "alone")}
     for run in _with_priors(store, {sick.run_id}):
