@@ -102,6 +102,8 @@ ChartSpec = dict[str, Any]
 """A chart in plotly's JSON schema: "data" and "layout"; values may be numpy arrays."""
 
 
+SECONDS: Final = "seconds"
+"""Key of a layout's `meta`: the seconds of a unit, by each axis whose ticks have several units."""
 FEW_EPOCHS: Final = 12
 """Epochs on an axis up to which each has a tick."""
 
