@@ -64,6 +64,8 @@ def show() -> None:
     catalog = hardware.catalog().catalog
     result = kept.scaling_out_of(shared, question, catalog, hardware.stamps())
     values.summary(chosen.workload.split(" · ")[0], chosen.label)
+    if result.answer is not None:
+        widgets.problems([str(problem) for problem in result.problems])
     if result.answer is None:
         widgets.nothing(
             "No run was timed on several device counts.",
