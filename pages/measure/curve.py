@@ -6,7 +6,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.common import kept, widgets
+from pages.common import kept, narrow, widgets
 from pages.common.curve_lines import lines
 from planner import figures
 from planner.core import Text
@@ -24,7 +24,7 @@ def draw(shared: Store, result_set: str) -> None:
         return
     chosen, systems = everything[:MOST], [curve.runs[0].system for curve in everything]
     widgets.heading("Samples per second against batch size")
-    widgets.chart(
+    narrow.chart_and_table(
         figures.throughput(lines(chosen, systems, {}), widgets.theme(), log=True),
         f"measure.curve.{result_set}",
         " ".join(curve_sentence(curve) for curve in chosen),
