@@ -21,7 +21,7 @@ from planner.figures import Card, ChartSpec, Markup, cards, cell_text, chart_row
 
 WIDTH: Final = 640
 """Width of a page up to which it is narrow [px]."""
-MEDIUM, LAPTOP = 1200, 1400
+MEDIUM, LAPTOP = 1200, 1500
 """Widths up to which columns wrap before their fields are cut, and margins are small [px]."""
 
 MOST_CARDS: Final = 20
@@ -51,6 +51,8 @@ STYLE: Final = Markup(
     f"@media (min-width: {WIDTH + 1}px) and (max-width: {MEDIUM}px) {{ "
     '[data-testid="stHorizontalBlock"] > [data-testid="stColumn"] { min-width: 9.5rem; } }'
     '[data-testid="stButtonGroup"] > div { max-width: 100%; flex-wrap: wrap; }'
+    '[role="option"] [data-item-hl] { white-space: normal; line-height: 1.15; max-height: 2.3em; } '
+    '[data-testid="stSelectbox"] input { text-overflow: ellipsis; } '
     '[class*="st-key-one-line-"] { flex-wrap: nowrap !important; }'
     "</style>"
 )

@@ -52,9 +52,8 @@ def draw(link: Link, shared: Store) -> Choice | None:
         return None
     short = link.choice("workload", workloads, next(iter(workloads)))
     boxes = workload_choice.offer(link, shared, workloads)
-    columns = st.columns([3, 8, 8, 5] if boxes.is_by_kind else [1, 1, 1],
-                         vertical_alignment="bottom")  # fmt: skip
-    *kind, first, second, third = columns
+    *kind, first = st.columns([3, 16] if boxes.is_by_kind else 1, vertical_alignment="bottom")
+    second, third = st.columns(2, vertical_alignment="bottom")
     boxes.draw((kind or [first])[0], first)
     every = kept.scaling_series(shared, workloads[short])
     several = {s: label for s, (label, counts) in every.items() if counts > 1}
