@@ -21,6 +21,8 @@ from planner.store import LimitError
 
 WRITING: Final = "add-results"
 """Page that changes results: it shows them at once, and then so does every other page."""
+SIDEBAR: Final = 256
+"""Width of the navigation [px]: narrower than usual, so that long names have room in fields."""
 _LOG: Final = logging.getLogger("epochwise")
 
 
@@ -46,7 +48,8 @@ def _several(count: int, what: str) -> str:
 
 
 identity.take_share()
-st.set_page_config(page_icon=str(ROOT / "pages" / "icon.png"), layout="wide")
+st.set_page_config(page_icon=str(ROOT / "pages" / "icon.png"), layout="wide",
+                   initial_sidebar_state=SIDEBAR)  # fmt: skip
 markup.draw(style_sheet(widgets.theme()))
 page = st.navigation(navigation())
 markup.draw(narrow.STYLE)

@@ -183,7 +183,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         time_to_target.frontier:BATCHES
         epochs.steadiness:SHOWN
         convergence._targets:_WIDE convergence._targets:_POINTS
-        capacity._answer:SELDOM capacity._answer:TIMES capacity._search:COMPARING
+        capacity._answer:ALIKE capacity._answer:SELDOM capacity._answer:TIMES
+        capacity._search:COMPARING
         capacity._lines:STEP capacity._what_if:FACTOR_STEP
         capacity._what_if:LEAST_SWING
         answers._tables:MOST_REFUSED

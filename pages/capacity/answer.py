@@ -10,7 +10,7 @@ import streamlit as st
 from pages.capacity import fleet, state
 from pages.capacity import tables as page_tables
 from pages.capacity.state import Reply
-from pages.common import handout, tiles, widgets
+from pages.common import handout, narrow, tiles, widgets
 from pages.common.link import Link
 from planner import figures
 from planner.capacity import CapacityAnswer
@@ -97,10 +97,18 @@ def _files(of: Reply) -> list[widgets.File]:
 
 
 def _chart(of: Reply, name: str, alt: str, make: _Make) -> None:
+    widgets.chart(_spec(of, name, make), f"capacity.chart.{name}", alt)
+
+
+def _spec(of: Reply, name: str, make: _Make) -> ChartSpec:
     theme = widgets.theme()
-    spec = state.chart(of, (name, theme.text),
+    return state.chart(of, (name, theme.text),
                        lambda: make(of.answer, of.question.display, theme))  # fmt: skip
-    widgets.chart(spec, f"capacity.chart.{name}", alt)
+
+
+def _both(of: Reply, name: str, alt: str, make: _Make, rows: Callable[[], list[Record]]) -> bool:
+    """Draw a chart and its table as tabs; return whether the chart is open."""
+    return narrow.chart_and_table(_spec(of, name, make), f"capacity.chart.{name}", alt, rows)
 
 
 def _money(link: Link, of: Reply) -> None:
@@ -124,17 +132,6 @@ def declare(link: Link) -> None:
     widgets.declare_tab(link)
     if link.held("chart") != "machine":
         fleet.declare(link, "years", "utilisation")
-
-
-def _both(of: Reply, name: str, alt: str, make: _Make, rows: Callable[[], list[Record]]) -> bool:
-    """Draw a chart and its table as tabs; return whether the chart is open."""
-    tab = widgets.chart_or_table(f"capacity.{name}-tabs")
-    with tab.place:
-        if tab.name == "table":
-            widgets.table(rows(), f"capacity.{name}-rows", alt)
-        else:
-            _chart(of, name, alt, make)
-    return tab.name == "chart"
 
 
 def _plan(_: Link, of: Reply) -> None:
@@ -165,7 +162,7 @@ def _machine(link: Link, of: Reply) -> None:
     st.caption(
         widgets.answer_text(Text("{title}. {sentence}", title=lines.title, sentence=lines.sentence))
     )
-    page_tables.lines(lines, of.question.display, "capacity-lines",
+    page_tables.lines(lines, of.question.display, "capacity.lines",
                       "Cost, resale value, energy and CO2 of one machine of each kind")  # fmt: skip
 
 

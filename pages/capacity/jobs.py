@@ -23,7 +23,7 @@ from planner.answers.capacity_jobs import (
     text_cells,
 )
 from planner.capacity import MOST_JOBS
-from planner.core import Parameter, Text, number_text, sentence_case, text_of
+from planner.core import Parameter, Text, number_text, parsed, sentence_case, text_of
 from planner.networks import networks
 
 FIRST: Final = "fine-tuning"
@@ -220,12 +220,15 @@ def _editor(link: Link, texts: Sequence[str]) -> None:
 
 
 def _cells(text: str) -> dict[str, str]:
-    """Return the cells of a job; large numbers are short, as 20M."""
+    """Return the cells of a job; large numbers are short, as 20M, and durations are hours."""
     cells = text_cells(text)
     for name, cell in cells.items():
-        value = _number(cell)
-        if name in _BY_NAME and _BY_NAME[name].short and value is not None:
-            cells[name] = number_text(value)
+        parameter = _BY_NAME.get(name)
+        if parameter is None or parameter.kind != "number":
+            continue
+        value, wrong = parsed(parameter, cell)
+        if not wrong:
+            cells[name] = number_text(value) if parameter.short else text_of(value)
     return cells
 
 

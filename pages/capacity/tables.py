@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 import streamlit as st
@@ -10,7 +10,7 @@ import streamlit as st
 from pages.capacity.state import Reply
 from pages.common import narrow, widgets
 from planner.capacity import CapacityAnswer, CostLines
-from planner.core import Record, Text
+from planner.core import Text
 from planner.cost import Display
 from planner.figures import Card
 from planner.report import capacity as tables
@@ -25,40 +25,52 @@ def draw(of: Reply) -> None:
         tab = widgets.chart_or_table("capacity.table-tabs", _TABS)
         with tab.place:
             if tab.name == "jobs":
-                _both("capacity-job-rows", tables.job_rows(answer), job_cards(answer),
-                      "Jobs with time of a run, machine and late share")  # fmt: skip
+                narrow.table(tables.job_rows(answer), "capacity.job-rows",
+                             "Jobs with time of a run, machine and late share",
+                             job_cards(answer))  # fmt: skip
             elif tab.name == "lines" and answer.costs is not None:
-                lines(answer.costs, display, "capacity-cost-lines",
+                lines(answer.costs, display, "capacity.cost-lines",
                       "This fleet, renting only and buying only")  # fmt: skip
             else:
-                _both("capacity-stocks", tables.fleet_rows(answer, display),
-                      machine_cards(answer, display),
-                      "Machines of the fleet with cost and utilisation")  # fmt: skip
+                narrow.table(tables.fleet_rows(answer, display), "capacity.stocks",
+                             "Machines of the fleet with cost and utilisation",
+                             machine_cards(answer, display))  # fmt: skip
 
 
 def months(of: Reply) -> None:
     """Draw cost, utilisation and late share of each month."""
     rows = tables.month_table(of.answer, of.question.display)
-    widgets.table(rows, key="capacity.month-rows", alt="Cost, utilisation and late share by month")
+    narrow.table(rows, "capacity.month-rows", "Cost, utilisation and late share by month",
+                 month_cards(of))  # fmt: skip
 
 
 def waiting(answer: CapacityAnswer) -> None:
     """Draw the waiting times of each job."""
-    _both("capacity-waits", tables.waiting_rows(answer), waiting_cards(answer),
-          "Waiting times of each job")  # fmt: skip
+    narrow.table(tables.waiting_rows(answer), "capacity.waits", "Waiting times of each job",
+                 waiting_cards(answer))  # fmt: skip
 
 
 def lines(of: CostLines, display: Display, key: str, alt: str) -> None:
     """Draw the ends of cost lines with resale value, energy and CO2."""
-    _both(key, tables.line_rows(of, display), line_cards(of, display), alt)
+    narrow.table(tables.line_rows(of, display), key, alt, line_cards(of, display))
     if any(x.energy_kwh and x.co2_kg is None for x in of.lines):
         st.caption("CO2 needs the country of the electricity, under Assumed.")
 
 
-def _both(key: str, rows: Sequence[Record], cards: Sequence[Card], alt: str) -> None:
-    narrow.draw_cards(f"{key}-cards", cards)
-    with narrow.wide(f"{key}-table"):
-        widgets.table(rows, key=key.replace("capacity-", "capacity."), alt=alt)
+def month_cards(of: Reply) -> list[Card]:
+    """Return a card for each month: its cost with the interval, utilisation and late share."""
+    money = of.question.display.currency
+    return [
+        Card(
+            title=Text("Month {month}", month=_text(row, "Month")),
+            values=(
+                (f"{_text(row, f'Cost ({money})')} {money}", _text(row, "90 % interval")),
+                (_text(row, "Utilisation"), "utilised"),
+                (_text(row, "Late"), "late"),
+            ),
+        )
+        for row in tables.month_table(of.answer, of.question.display)
+    ]
 
 
 def machine_cards(answer: CapacityAnswer, display: Display) -> list[Card]:

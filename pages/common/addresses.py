@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -83,9 +83,15 @@ def navigation() -> dict[str, list[st.Page]]:
     return sections
 
 
+ALSO_START: Final = "start"
+"""A second address of the first page, for who types it; the navigation does not list it."""
+
+
 @cache
 def _made() -> tuple[tuple[str, st.Page], ...]:
-    return tuple((address.section, _page(address)) for address in ADDRESSES.values())
+    pages = [(address.section, _page(address)) for address in ADDRESSES.values()]
+    first = ADDRESSES[START]
+    return (*pages, (first.section, _page(replace(first, path=ALSO_START))))
 
 
 def _page(address: Address) -> st.Page:
@@ -93,7 +99,8 @@ def _page(address: Address) -> st.Page:
         address.script,
         title=address.title,
         icon=address.symbol,
-        url_path=address.path or "start",
+        url_path=address.path,
         default=address.path == START,
+        visibility="hidden" if address.path == ALSO_START else "visible",
         help=address.help,
     )

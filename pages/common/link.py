@@ -9,7 +9,6 @@ value of every widget from it, draw the widgets, then call `write`.
 from __future__ import annotations
 
 import datetime as dt
-import math
 import os
 import re
 import unicodedata
@@ -27,7 +26,6 @@ from planner.core import (
     Text,
     looked_up,
     not_found,
-    number_of,
     number_text,
     parsed,
     slug,
@@ -184,7 +182,7 @@ class Link:
         self.problems: list[str] = []
         self._unclear = False
         self._defaults: dict[str, Any] = {}
-        self._amounts: set[str] = set()
+        self._amounts: dict[str, Parameter] = {}
         self._carried: Parameters = {}
         self._pinned: tuple[str, ...] = ()
         self._stated: tuple[str, ...] = ()
@@ -286,13 +284,18 @@ class Link:
         value = st.session_state[self.key(name)]
         return None if value is None else int(value)
 
-    def amount(self, name: str, low: float, high: float) -> None:
-        """Set the initial text of a field for a large number, as 7B; the link holds the number."""
+    def amount(self, parameter: Parameter) -> None:
+        """Set the initial text of a field for a number as a person writes it: 7B, or 36 h.
+
+        The link holds the number; a text that is none stays, so that the answer reports it.
+        """
+        name = parameter.name
         self._defaults[name] = ""
-        self._amounts.add(name)
+        self._amounts[name] = parameter
         self._twice(name)
-        parameter = Parameter(name=name, words="", kind="number", least=low, most=high, short=True)
-        self._begin(name, [number_text(value) for value in self._read(parameter)], "")
+        unit = "" if parameter.short else f" {parameter.unit}"
+        write = number_text if parameter.short else text_of
+        self._begin(name, [f"{write(value)}{unit}" for value in self._read(parameter)], "")
 
     def decimal(
         self, name: str, low: float, high: float, default: float | None, *, short: bool = False
@@ -548,7 +551,8 @@ class Link:
         for name, value in held.items():
             default = self._defaults[name]
             if value is not None and (value != default or name in always):
-                values[name] = as_texts(_amount(value) if name in self._amounts else value)
+                amount = self._amounts.get(name)
+                values[name] = as_texts(value if amount is None else _amount(amount, value))
         return values
 
     def shared(self) -> Parameters:
@@ -631,10 +635,10 @@ class Link:
             st.session_state[key] = st.session_state[key]
 
 
-def _amount(text: str) -> float | str:
+def _amount(parameter: Parameter, text: str) -> float | str:
     """Return the number of a field's text; the text itself where invalid, to report it."""
-    value = number_of(text)
-    return text if math.isnan(value) else value
+    value, wrong = parsed(parameter, text)
+    return text if wrong else float(value)
 
 
 def _meant(text: str, options: Options) -> str | tuple[str, ...]:

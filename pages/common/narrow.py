@@ -7,21 +7,27 @@ nothing is folded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.common import markup, widgets
 from pages.common.link import as_text
-from planner.figures import Card, Markup, cards
+from planner.core import Text
+from planner.figures import Card, ChartSpec, Markup, cards, cell_text, chart_rows
 
 WIDTH: Final = 640
 """Width of a page up to which it is narrow [px]."""
-MEDIUM, LAPTOP = 1200, 1400
+MEDIUM, LAPTOP = 1200, 1500
 """Widths up to which columns wrap before their fields are cut, and margins are small [px]."""
+
+MOST_CARDS: Final = 20
+"""Most rows of a table that are cards, unless a page makes its own."""
+_LONG: Final = 24
+"""Letters of a cell up to which it stands beside others."""
 
 
 def _places(start: str) -> str:
@@ -45,6 +51,8 @@ STYLE: Final = Markup(
     f"@media (min-width: {WIDTH + 1}px) and (max-width: {MEDIUM}px) {{ "
     '[data-testid="stHorizontalBlock"] > [data-testid="stColumn"] { min-width: 9.5rem; } }'
     '[data-testid="stButtonGroup"] > div { max-width: 100%; flex-wrap: wrap; }'
+    '[role="option"] [data-item-hl] { white-space: normal; line-height: 1.15; max-height: 2.3em; } '
+    '[data-testid="stSelectbox"] input { text-overflow: ellipsis; } '
     '[class*="st-key-one-line-"] { flex-wrap: nowrap !important; }'
     "</style>"
 )
@@ -101,6 +109,72 @@ def _key(page: str) -> str:
 
 def _toggle(key: str) -> None:
     st.session_state[key] = not st.session_state.get(key)
+
+
+def table(
+    rows: Sequence[Mapping[str, object]],
+    key: str,
+    alt: str,
+    made: Sequence[Card] | None = None,
+    **more: Any,  # noqa: ANN401 - of `widgets.table`
+) -> None:
+    """Draw rows as `widgets.table` does; on a narrow page they are cards.
+
+    Without `made` cards they are `cards_of` the first rows.
+    """
+    with beside_cards(key, cards_of(rows[:MOST_CARDS]) if made is None else made, len(rows)):
+        widgets.table(rows, key, alt, **more)
+
+
+def beside_cards(key: str, made: Sequence[Card], of: int) -> DeltaGenerator:
+    """Draw cards that only a narrow page shows; return the place of their table on a wide one.
+
+    `of` is how many rows the table has.
+    """
+    name = key.replace(".", "-")
+    with st.container(key=f"narrow-{name}"):
+        markup.draw(cards(made, widgets.theme()))
+        if of > len(made):
+            st.caption(Text("The first {most} of {of:,} rows.", most=len(made), of=of))
+    return wide(name)
+
+
+def chart_and_table(
+    spec: ChartSpec,
+    key: str,
+    alt: str,
+    rows: Callable[[], Sequence[Mapping[str, object]]] | None = None,
+) -> bool:
+    """Draw a chart and its numbers as two tabs; return whether the chart is open.
+
+    Without `rows` the table has the points of the chart.
+    """
+    tab = widgets.chart_or_table(f"{key}-tabs")
+    with tab.place:
+        if tab.name == "chart":
+            widgets.chart(spec, key, alt)
+        else:
+            table(chart_rows(spec) if rows is None else rows(), f"{key}-rows", alt)
+    return tab.name == "chart"
+
+
+def cards_of(rows: Sequence[Mapping[str, object]]) -> list[Card]:
+    """Return rows as cards: the first column is the title, long texts are below.
+
+    Of two columns the second needs no name.
+    """
+    first, *others = dict.fromkeys(name for row in rows for name in row) or [""]
+    return [_card(row, first, others) for row in rows]
+
+
+def _card(row: Mapping[str, object], first: str, others: Sequence[str]) -> Card:
+    cells = [(cell_text(row[n]), n) for n in others if row.get(n) not in (None, "")]
+    alone = len(others) == 1
+    return Card(
+        title=cell_text(row.get(first)),
+        values=[(text, "" if alone else n) for text, n in cells if alone or len(text) <= _LONG],
+        note=" · ".join(f"{n}: {text}" for text, n in cells if not alone and len(text) > _LONG),
+    )
 
 
 def wide(name: str) -> DeltaGenerator:

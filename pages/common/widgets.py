@@ -295,13 +295,28 @@ def nothing(what: str, why: str, button: str, back: Callable[[], None], *, key: 
         st.button(button, on_click=back, key=key, icon=":material/undo:")
 
 
+def problems(messages: Sequence[str]) -> None:
+    """Draw the parts of a question that could not be used, each once."""
+    if messages:
+        lines = "\n".join(f"- {as_text(message)}" for message in dict.fromkeys(messages))
+        st.warning(
+            Text("Part of the question could not be used:\n{lines}", lines=lines),
+            icon=":material/rule:",
+        )
+
+
+GET_RUNS: Final = "Add results of other programs, or measure this machine."
+SOURCES: Final = ("add-results", "measure")
+"""Addresses of the pages where runs come from."""
+
+
 def no_run(page: str) -> None:
     """Draw the empty state of a page without runs: the two ways to get some."""
     with st.container(border=True):
         heading("No runs yet.")
-        st.caption("Add results of other programs, or measure this machine.")
+        st.caption(GET_RUNS)
         with st.container(horizontal=True, vertical_alignment="center"):
-            for address in (ADDRESSES["add-results"], ADDRESSES["measure"]):
+            for address in (ADDRESSES[path] for path in SOURCES):
                 page_link(page, address.script, address.title, address.symbol, {})
             st.button("Look again", key=f"{page}.again", icon=":material/undo:")
 

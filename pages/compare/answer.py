@@ -220,28 +220,47 @@ def how_sure(comparison: Comparison) -> None:
     box = widgets.folded("How sure each time is, and why", "rule", "compare.sure")
     if box.open:
         with box:
-            for row in comparison.rows:
-                time = row.time
-                if isinstance(time, Estimate):
-                    explanation: str = paragraph(*time.reasons)
-                else:
-                    explanation = paragraph(time.reason, time.measure_next)
-                words = basis_words(row, comparison.question.goal)
-                basis = words if isinstance(time, Estimate) else "no answer"
-                st.markdown(f"**{as_text(row.candidate.label)}** · {as_text(basis)}")
-                room = row.timed.fit.sentence
-                text = explanation if room in explanation else f"{explanation} {room}"
+            shared = shared_reasons(comparison)
+            if shared:
+                st.markdown("**All estimates**")
+                st.caption(widgets.answer_text(paragraph(*shared)))
+            for (basis, text), fits in explained(comparison, shared).items():
+                labels = [f"**{as_text(label)}**" for some in fits.values() for label in some]
+                st.markdown(f"{', '.join(labels)} · {as_text(basis)}")
+                if len(fits) == 1:
+                    st.caption(widgets.answer_text(f"{text} {next(iter(fits))}".strip()))
+                    continue
                 st.caption(widgets.answer_text(text))
+                lines = (f"{', '.join(some)}: {fit}" for fit, some in fits.items() if fit)
+                st.caption("\n".join(f"- {widgets.answer_text(line)}" for line in lines))
 
 
-def problems(reply: Reply) -> None:
-    """Draw the parts of the question that could not be used."""
-    if reply.problems:
-        lines = "\n".join(f"- {as_text(p)}" for p in dict.fromkeys(reply.problems))
-        st.warning(
-            Text("Part of the question could not be used:\n{lines}", lines=lines),
-            icon=":material/rule:",
-        )
+def shared_reasons(comparison: Comparison) -> list[str]:
+    """Return the reasons that all estimated times have; [] of a single one."""
+    every = [row.time.reasons for row in comparison.rows if isinstance(row.time, Estimate)]
+    return [r for r in every[0] if all(r in reasons for reasons in every)] if every[1:] else []
+
+
+def explained(
+    comparison: Comparison, shared: Sequence[str]
+) -> dict[tuple[str, str], dict[str, list[str]]]:
+    """Return the options by basis and explanation of their time, then by how the job fits.
+
+    Options with the same text are one group, in the order of their ranks; `shared` reasons are
+    left out.
+    """
+    groups: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for row in comparison.rows:
+        time = row.time
+        if isinstance(time, Estimate):
+            basis = basis_words(row, comparison.question.goal)
+            text = paragraph(*(r for r in time.reasons if r not in shared))
+        else:
+            basis, text = "no answer", paragraph(time.reason, time.measure_next)
+        fit = row.timed.fit.sentence
+        of_text = groups.setdefault((basis, text), {})
+        of_text.setdefault("" if fit in text else fit, []).append(row.candidate.label)
+    return groups
 
 
 MOST: Final = 6

@@ -127,7 +127,7 @@ def declare(link: Link) -> bool:
     link.choice("precision", ["", *TRAINED_IN], "")
     link.words("network_optimizer", "")
     for name in AMOUNTS:
-        link.amount(name, *limits(_BY_MFU_NAME[name]))
+        link.amount(_BY_MFU_NAME[name])
     for name in _SIZES:
         link.whole(name, *map(int, limits(_BY_MFU_NAME[name])))
     for name in ("image_px", "batch", _MFU_NAME, "step_s", "step_batch"):

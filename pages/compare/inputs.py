@@ -37,7 +37,7 @@ from planner.answers.comparison import (
 from planner.catalog import Tariff, tariff_of
 from planner.compare import ASSUMPTION_TEXTS, Assumptions
 from planner.convergence import target_text
-from planner.core import Estimate, Text, looked_up, sentence_case
+from planner.core import Estimate, Text, looked_up, parsed, sentence_case
 from planner.core.parameters import limits
 from planner.cost import Display, shown
 from planner.epochs import MOST_SAMPLES
@@ -66,12 +66,12 @@ def date_in_link(link: Link) -> datetime | None:
 
 
 def left(link: Link, begins: datetime) -> str:
-    """Return the placeholder of the hours field: the time left until the date."""
+    """Return the placeholder of the deadline's field: the time left until the date."""
     by = date_in_link(link)
     if by is None:
         return "none"
     hours = (by - begins).total_seconds() / HOUR_S
-    return f"{hours:,.1f} left" if hours > 0.0 else "has passed"
+    return f"{hours:,.1f} h left" if hours > 0.0 else "has passed"
 
 
 def after(seconds: float, begins: datetime) -> datetime | None:
@@ -116,7 +116,7 @@ def _label(link: Link, by: datetime | None, begins: datetime) -> str:
     if by is not None:
         passed = "" if by > begins else " (has passed)"
         return f"By {in_words(by, begins, year=_another_year(by, begins))}{passed}"
-    hours = st.session_state.get(link.key("deadline"))
+    hours, _ = parsed(BY_NAME["deadline"], str(st.session_state.get(link.key("deadline")) or ""))
     return f"By {_then(hours, begins)}" if hours else "Finish by a date"
 
 
@@ -131,7 +131,7 @@ def _set(link: Link, begins: datetime) -> None:
         st.session_state[_PROBLEM] = "That time has passed or is too far ahead. Choose another."
         return
     link.put("by", moment_text(by))
-    link.put("deadline", None)
+    link.put("deadline", "")
 
 
 def _then(hours: float, begins: datetime) -> str:
@@ -376,11 +376,11 @@ def _limits(link: Link, begins: datetime, place: DeltaGenerator) -> None:
     """Draw deadline, budget and ranking."""
     row = place.columns([2.2, 2.4, 2], vertical_alignment="bottom")
     link.text("by", r".{1,40}")  # the answer reports an invalid date
-    link.decimal("deadline", *limits(BY_NAME["deadline"]), None)
-    row[0].number_input(
-        "Deadline (hours)", *limits(BY_NAME["deadline"]), value=None, step=1.0, format="%g",
-        placeholder=left(link, begins), key=link.key("deadline"),
-        help="From the start of the work", on_change=lambda: _in_hours(link),
+    link.amount(BY_NAME["deadline"])
+    row[0].text_input(
+        "Deadline", placeholder=left(link, begins), key=link.key("deadline"), max_chars=30,
+        help="From the start of the work: 36 h, 3 days or 2 weeks",
+        on_change=lambda: _in_hours(link),
     )  # fmt: skip
     with row[1]:
         _money(link, "budget", "Budget", _BUDGET)
@@ -451,7 +451,7 @@ def draw_in_short(link: Link) -> None:
 
 def _in_hours(link: Link) -> None:
     """Drop the date once hours are entered."""
-    if st.session_state.get(link.key("deadline")) is not None:
+    if st.session_state.get(link.key("deadline")):
         link.put("by", None)
 
 

@@ -83,7 +83,7 @@ def _answered(
     charts.declare(link)
     table.declare(link, comparison)
     link.warn()
-    answer.problems(reply)
+    widgets.problems(reply.problems)
     saved.since(link, reply)
     saved.state(link, reply)
     sentence = answer.draw(link, shared, reply, comparison, begins)
@@ -110,7 +110,7 @@ def _empty(link: Link, shared: Store, reply: Reply | None, chosen: list[str] | N
     link.keep("baseline", "view", "show", "chart", widgets.TAB)
     link.warn()
     if reply is not None:
-        answer.problems(reply)
+        widgets.problems(reply.problems)
     currency.draw(link)
     if reply is not None and reply.wrong_step:
         answer.wrong_step(link)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import streamlit as st
 
-from pages.common import kept, widgets
+from pages.common import kept, narrow, widgets
 from pages.common.link import Link, as_text, slugs
 from pages.explore import state
 from planner import figures
@@ -60,7 +60,9 @@ def draw(link: Link, shared: Store, answer: state.Reply) -> None:
             st.toggle("Only differences", key=link.key("only_differences"))
         only = bool(st.session_state[link.key("only_differences")])
         facts = [fact for fact in compared.facts if fact.differs or not only]
-        st.table(_marked(compared.names, facts))
+        cards = _cards(compared.names, facts)
+        with narrow.beside_cards("explore.side", cards, len(cards)):
+            st.table(_marked(compared.names, facts))
         widgets.download(
             "CSV", lambda: csv_text(fact_rows(compared.names, compared.facts)),
             "epochwise-runs.csv", key="explore.side.csv", width="content",
@@ -73,7 +75,7 @@ def draw(link: Link, shared: Store, answer: state.Reply) -> None:
         widgets.heading("Where they come from")
         rows = fact_rows(compared.names, compared.provenance)
         without_unit = [{k: v for k, v in row.items() if k != "Unit"} for row in rows]
-        widgets.table(without_unit, "explore.provenance", "Provenance of each run")
+        narrow.table(without_unit, "explore.provenance", "Provenance of each run")
 
 
 def _choice(link: Link, shared: Store) -> None:
@@ -136,6 +138,23 @@ def _marked(names: Sequence[str], facts: Sequence[Fact]) -> pa.Table:
     return pa.table(columns)
 
 
+def _cards(names: Sequence[str], facts: Sequence[Fact]) -> list[figures.Card]:
+    """Return the names of the runs, then each fact with the value of every run, as cards."""
+    letters = LETTERS[: len(names)]
+    return [
+        figures.Card(title="Compared", values=tuple(zip(letters, names, strict=True))),
+        *(
+            figures.Card(
+                title=titled(fact.title, fact.unit),
+                values=tuple(zip(fact.texts, letters, strict=True)),
+                end="differs" if fact.differs else "",
+                note=fact.difference,
+            )
+            for fact in facts
+        ),
+    ]
+
+
 def fact_rows(names: Sequence[str], facts: Sequence[Fact]) -> list[Record]:
     """Return facts as rows with a column a run."""
     heads = [f"{LETTERS[i]} · {name}" for i, name in enumerate(names)]
@@ -166,7 +185,7 @@ def _pictures(
             continue
         with st.container(border=True):
             widgets.heading(title)
-            widgets.chart(draw_lines(lines, widgets.theme()), key, alt)
+            narrow.chart_and_table(draw_lines(lines, widgets.theme()), key, alt)
             stated = {line.name for line in lines}
             missing = ", ".join(n for i, n in enumerate(names) if _label(i, n) not in stated)
             if missing:

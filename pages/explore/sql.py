@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import streamlit as st
 
-from pages.common import widgets
+from pages.common import narrow, widgets
 from pages.common.link import Link, as_text
 from pages.explore.state import SYSTEMS
 from planner import figures
@@ -195,18 +195,24 @@ def _table(answer: SqlAnswer) -> None:
             if real
             else st.column_config.Column(title)
         )
-    alt = Text("Rows of: {statement}", statement=answer.statement)
-    st.dataframe(
-        answer.rows.table if answer.rows else None,
-        hide_index=True,
-        placeholder="–",
-        key="explore.sql.table",
-        alt=alt,
-        height=430 if answer.rows and answer.rows.table.num_rows > 10 else "content",
-        column_config=config,
+    if answer.rows is None:
+        return
+    table, alt = answer.rows.table, Text("Rows of: {statement}", statement=answer.statement)
+    titled = table.slice(0, narrow.MOST_CARDS).rename_columns(
+        [_title(answer, name) for name in table.column_names]
     )
-    if answer.rows:
-        widgets.as_text_table(answer.rows.table, alt, config)
+    with narrow.beside_cards("explore.sql.table", narrow.cards_of(titled.to_pylist()),
+                             table.num_rows):  # fmt: skip
+        st.dataframe(
+            table,
+            hide_index=True,
+            placeholder="–",
+            key="explore.sql.table",
+            alt=alt,
+            height=430 if table.num_rows > 10 else "content",
+            column_config=config,
+        )
+        widgets.as_text_table(table, alt, config)
 
 
 def _chart(link: Link, answer: SqlAnswer, form: str, axes: dict[str, str]) -> None:

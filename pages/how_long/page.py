@@ -184,27 +184,26 @@ def _chart(
 def _table(result: HowLong, suspect: Mapping[str, str]) -> None:
     widgets.heading(f"Ranked, {epochs_in_words(result.epochs)}")
     rows = [_shown(a, result, suspect) for a in result.answers]
-    narrow.draw_cards("how-long-cards", tiles.cards(result, suspect, [r["faster"] for r in rows]))
-    with narrow.wide("how-long-table"):
-        widgets.table(
-            rows,
-            key="how-long.table",
-            alt="Totals of every chosen system",
-            column_config={
-                "option": st.column_config.TextColumn("System", pinned=True, width=220),
-                "total": st.column_config.TextColumn("Total", alignment="right", width="small"),
-                "interval": st.column_config.TextColumn("90 % interval", width=150),
-                "faster": st.column_config.TextColumn(
-                    "Speed", width=120, help=f"Against {result.baseline.label}"
-                ),
-                "basis": st.column_config.TextColumn("Basis", width="large"),
-                "suspect": st.column_config.TextColumn("Suspect"),
-                "why": st.column_config.TextColumn("Why not"),
-            },
-            column_order=["option", "total", "interval", "faster"]
-            + [name for name in ("suspect", "why") if any(r[name] for r in rows)]
-            + ["basis"],
-        )
+    narrow.table(
+        rows,
+        "how-long.table",
+        "Totals of every chosen system",
+        tiles.cards(result, suspect, [r["faster"] for r in rows]),
+        column_config={
+            "option": st.column_config.TextColumn("System", pinned=True, width=220),
+            "total": st.column_config.TextColumn("Total", alignment="right", width="small"),
+            "interval": st.column_config.TextColumn("90 % interval", width=150),
+            "faster": st.column_config.TextColumn(
+                "Speed", width=120, help=f"Against {result.baseline.label}"
+            ),
+            "basis": st.column_config.TextColumn("Basis", width="large"),
+            "suspect": st.column_config.TextColumn("Suspect"),
+            "why": st.column_config.TextColumn("Why not"),
+        },
+        column_order=["option", "total", "interval", "faster"]
+        + [name for name in ("suspect", "why") if any(r[name] for r in rows)]
+        + ["basis"],
+    )
     st.caption(
         as_text(
             Text(

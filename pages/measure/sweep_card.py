@@ -9,7 +9,7 @@ from typing import Final, Literal
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.common import kept, widgets
+from pages.common import kept, narrow, widgets
 from pages.common.curve_lines import lines
 from pages.common.kept import ROOT, store
 from pages.common.link import Link, as_text, page_link, slugs
@@ -361,7 +361,7 @@ def _chart_of(shared: Store, result_set: str) -> None:
         return
     chosen, systems = everything[:MOST_CURVES], [curve.runs[0].system for curve in everything]
     widgets.heading("Samples per second against batch size")
-    widgets.chart(
+    narrow.chart_and_table(
         figures.throughput(lines(chosen, systems, {}), widgets.theme(), log=True),
         f"measure.curve.{result_set}",
         " ".join(curve_sentence(curve) for curve in chosen),

@@ -34,7 +34,7 @@ from backtest.published.page import (
 from backtest.published.page import TARGETS as ABOUT_TARGETS
 from backtest.published.targets import results
 from backtest.questions.figure import MEAN, REFUSED, UNREFUSED, Row, columns_of
-from pages.common import widgets
+from pages.common import narrow, widgets
 from pages.common.kept import ROOT
 from pages.common.link import Link, slugs
 from planner import figures
@@ -259,10 +259,10 @@ def _table(accuracy: Accuracy, chosen: Chosen) -> None:
     with st.container(border=True):
         widgets.heading("Errors of every method")
         several = len({r.data_set for r in chosen.rows}) > 1
-        widgets.table(
+        narrow.table(
             [_cells(row, accuracy, several=several) for row in chosen.rows],
-            key="method.table",
-            alt="Errors, intervals and sizes of every method and data set shown",
+            "method.table",
+            "Errors, intervals and sizes of every method and data set shown",
         )
         about = figures_of.titles(accuracy.rows)[chosen.question][1]
         with st.expander("What the columns mean"):
@@ -353,8 +353,10 @@ def draw_verdicts(link: Link, accuracy: Accuracy, verdict: str) -> None:
         elif verdict == "missed":
             st.markdown("\n".join(_missed_line(v) for v in shown))
         else:
-            st.table([_verdict_cells(v, alone=verdict == "reached") for v in shown],
-                     hide_index=True)  # fmt: skip
+            cells = [_verdict_cells(v, alone=verdict == "reached") for v in shown]
+            with narrow.beside_cards("method.verdicts", narrow.cards_of(cells), len(cells)):
+                escaped = [{k: widgets.answer_text(v) for k, v in row.items()} for row in cells]
+                st.table(escaped, hide_index=True)
         with st.expander("Where the limits come from"):
             st.markdown(
                 "- The project's specification sets the limits. Most are figures of a prototype on "
@@ -379,7 +381,7 @@ def _missed_line(verdict: Verdict) -> str:
 def _verdict_cells(verdict: Verdict, *, alone: bool) -> dict[str, str]:
     cells = figures_of.verdict_record(verdict)
     dropped = {"Verdict"} if alone else set()
-    return {k: widgets.answer_text(v) for k, v in cells.items() if k not in dropped}
+    return {k: v for k, v in cells.items() if k not in dropped}
 
 
 PUBLISHED_PLACE: Final = ROOT / "data" / "accuracy-published.json"
@@ -397,9 +399,9 @@ def draw_known() -> None:
             "Device-hours of published whole jobs, and our estimate from network, tokens, "
             "accelerator and count. Intervals are 90 %."
         )
-        widgets.table(
-            [_job(job) for job in figures["jobs"]], key="method.known.jobs",
-            alt="Published whole jobs beside our estimate in device-hours",
+        narrow.table(
+            [_job(job) for job in figures["jobs"]], "method.known.jobs",
+            "Published whole jobs beside our estimate in device-hours",
         )  # fmt: skip
     with st.container(border=True):
         widgets.heading("Described workloads and published series")
@@ -407,30 +409,33 @@ def draw_known() -> None:
             "Each published row is a question as a user would enter it. The efficiency model has "
             "seen the rows of the tasks “described”; the next table hides them from it."
         )
-        widgets.table(
-            _tasks(figures["tasks"]), height="content", key="method.known.tasks",
-            alt="Errors, coverage and width by task",
+        narrow.table(
+            _tasks(figures["tasks"]), "method.known.tasks", "Errors, coverage and width by task",
+            height="content",
         )  # fmt: skip
         for note in figures.get("notes", ()):
             st.caption(widgets.answer_text(note))
     with st.container(border=True):
         widgets.heading("Left out while fitting")
         st.caption(widgets.answer_text(published_sentence()))
-        widgets.table(
-            _unseen(figures), height="content", key="method.known.unseen",
-            alt="Errors, coverage and width on rows that the fit has not seen",
+        narrow.table(
+            _unseen(figures), "method.known.unseen",
+            "Errors, coverage and width on rows that the fit has not seen", height="content",
         )  # fmt: skip
         with st.expander("What is left out"):
             st.markdown(UNSEEN)
     with st.container(border=True):
         widgets.heading("Targets and results on published runs")
-        st.table(_targets(figures), hide_index=True)
+        targets = _targets(figures)
+        with narrow.beside_cards("method.targets", narrow.cards_of(targets), len(targets)):
+            escaped = [{k: widgets.answer_text(v) for k, v in row.items()} for row in targets]
+            st.table(escaped, hide_index=True)
         with st.expander("What the targets are compared with"):
             st.markdown(ABOUT_TARGETS)
     with st.expander("Worst misses"):
-        widgets.table(
-            _misses(figures["worst"]), height="content", key="method.known.worst",
-            alt="The three worst misses of each task",
+        narrow.table(
+            _misses(figures["worst"]), "method.known.worst",
+            "The three worst misses of each task", height="content",
         )  # fmt: skip
 
 
@@ -507,7 +512,7 @@ def _unseen(figures: dict[str, Any]) -> list[dict[str, Any]]:
 def _targets(figures: dict[str, Any]) -> list[dict[str, str]]:
     return [
         {
-            "Figure": widgets.answer_text(sentence_case(result.what)),
+            "Figure": sentence_case(result.what),
             "Target": result.target,
             "Measured": result.measured,
             "Verdict": "reached" if result.reached else "missed",

@@ -11,7 +11,7 @@ from backtest.accuracy.verdicts import Accuracy, ours, per_cent
 from backtest.choose.constants import CONSTANTS
 from backtest.published.what_if import model_rows, shipped_what_if
 from backtest.questions.source_table import PUBLIC_DATA, PublicData
-from pages.common import widgets
+from pages.common import narrow, widgets
 from pages.common.link import Link
 from pages.method.formula import Formula, Slider, Values
 from pages.method.machines import CROSSOVER, DEVICES, MONEY, SEVERAL, TRANSFER, UTILISATION
@@ -86,7 +86,7 @@ def _picture(formula: Formula, values: Values) -> None:
     if picture.figure is None:
         st.caption("No chart: the planner refuses. The reason and the next measurement are above.")
         return
-    widgets.chart(picture.figure, "method.picture", " ".join(picture.sentences))
+    narrow.chart_and_table(picture.figure, "method.picture", " ".join(picture.sentences))
     st.caption(picture.caption.replace(" %", "\u00a0%"))
 
 
@@ -111,10 +111,10 @@ def what_if() -> None:
     """Draw the what-if models of Scaling out with formula, source and error."""
     with st.container(border=True):
         widgets.heading("What-if models of Scaling out")
-        widgets.table(
+        narrow.table(
             model_rows(),
-            key="method.what_if",
-            alt="Formula, source and error of every what-if model of Scaling out",
+            "method.what_if",
+            "Formula, source and error of every what-if model of Scaling out",
         )
         splits = shipped_what_if()["splits"]
         st.caption(
@@ -139,7 +139,8 @@ def refusals() -> None:
             {"When": r.when, "Then": r.then, "Why": r.why, "Measure next": r.measure_next}
             for r in RULES
         ]
-        st.table(rows, hide_index=True)
+        with narrow.beside_cards("method.refusals", narrow.cards_of(rows), len(rows)):
+            st.table(rows, hide_index=True)
 
 
 def constants() -> None:
@@ -162,11 +163,12 @@ def constants() -> None:
             }
             for c in CONSTANTS
         ]
-        widgets.table(
+        narrow.table(
             rows,
+            "method.constants",
+            "Every chosen constant with value, unit, meaning and what chose it",
+            narrow.cards_of(rows),
             height="content",
-            key="method.constants",
-            alt="Every chosen constant with value, unit, meaning and what chose it",
         )
 
 
@@ -185,8 +187,7 @@ def sources(shared: Store) -> None:
             }
             for s in shared.sets
         ]
-        widgets.table(rows, key="method.sets",
-                     alt="Sources of all result sets")  # fmt: skip
+        narrow.table(rows, "method.sets", "Sources of all result sets", narrow.cards_of(rows))
     with st.container(border=True):
         widgets.heading("Public data behind the figures")
         st.caption(

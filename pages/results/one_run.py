@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from pages.common import hardware, kept, widgets
+from pages.common import hardware, kept, narrow, widgets
 from pages.common import tiles as answer_tiles
 from pages.common.link import Link, as_text
 from pages.results import several
@@ -128,7 +128,13 @@ def _epochs(shared: Store, run: Run) -> None:
         epoch, seconds, run.later_epoch_mean_s, run.later_epoch_sd_s, widgets.theme(),
         slot=figures.system_slots([run.system])[run.system],
     )  # fmt: skip
-    widgets.chart(figure, "results.epochs", run_sentence(run))
+    alone = zip(epoch.tolist(), seconds.tolist(), strict=True)
+    times = [(f"{n:.0f}", s) for n, s in alone if np.isfinite(s)]
+    times += [("mean of later ones", run.later_epoch_mean_s)] if run.later_epoch_mean_s else []
+    narrow.chart_and_table(
+        figure, "results.epochs", run_sentence(run),
+        lambda: [{"Epoch": n, "Time (s)": float(f"{s:.6g}")} for n, s in times],
+    )  # fmt: skip
     if not rows:
         st.caption(
             "Single epochs were not published: epoch 1, and the mean ± standard "
@@ -154,11 +160,11 @@ def _provenance(shared: Store, run: Run) -> None:
         ("Run", run.run_id),
     ]
     widgets.heading("Where it comes from")
-    widgets.table(
+    narrow.table(
         [{"": name, "Value": str(value)} for name, value in rows if value],
-        key="results.provenance",
+        "results.provenance",
+        "Provenance of the run",
         row_height=32,
-        alt="Provenance of the run",
     )
 
 
@@ -176,4 +182,8 @@ def _all_columns(shared: Store, run: Run) -> None:
         for name, value in values.items()
         if name in BY_NAME
     ]
-    widgets.table(rows, key="results.columns", alt="All recorded columns")
+    cards = [
+        figures.Card(title=r["Column"], values=((r["Value"], r["Unit"]),), note=r["Meaning"])
+        for r in rows
+    ]
+    narrow.table(rows, "results.columns", "All recorded columns", cards)

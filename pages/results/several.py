@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pages.common import widgets
+from pages.common import narrow, widgets
 from planner.core import Record, in_words, percent, plain
 
 
@@ -57,8 +57,8 @@ def draw(values: Mapping[str, Any]) -> None:
     if not rows:
         return
     widgets.heading("Link and shares of a step")
-    widgets.table(rows, key="results.several", row_height=32,
-                  alt="Link between the devices, gradients and shares of a step")  # fmt: skip
+    alt = "Link between the devices, gradients and shares of a step"
+    narrow.table(rows, "results.several", alt, row_height=32)
 
 
 def facts_of(values: Mapping[str, Any]) -> list[Record]:

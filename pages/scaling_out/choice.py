@@ -23,7 +23,7 @@ from planner.store import Store
 BY_NAME: Final = {p.name: p for p in SCALING_OUT}
 HOLD_WORDS: Final = {"global": "Global batch", "device": "Batch per device"}
 DECIMALS: Final = (
-    "startup_s", "deadline", "budget", "price", "server_gbit_per_s", "params", "critical_batch",
+    "startup_s", "budget", "price", "server_gbit_per_s", "params", "critical_batch",
 )  # fmt: skip
 """Numbers that may stay empty."""
 
@@ -52,9 +52,8 @@ def draw(link: Link, shared: Store) -> Choice | None:
         return None
     short = link.choice("workload", workloads, next(iter(workloads)))
     boxes = workload_choice.offer(link, shared, workloads)
-    columns = st.columns([3, 8, 8, 5] if boxes.is_by_kind else [1, 1, 1],
-                         vertical_alignment="bottom")  # fmt: skip
-    *kind, first, second, third = columns
+    *kind, first = st.columns([3, 16] if boxes.is_by_kind else 1, vertical_alignment="bottom")
+    second, third = st.columns(2, vertical_alignment="bottom")
     boxes.draw((kind or [first])[0], first)
     every = kept.scaling_series(shared, workloads[short])
     several = {s: label for s, (label, counts) in every.items() if counts > 1}
@@ -90,6 +89,7 @@ def _numbers(link: Link) -> list[str]:
     link.choice("hold", ["", *HOLDS], "")
     link.number("epochs", 1, MOST_EPOCHS, 10)
     link.whole("samples_per_epoch", 1, int(MOST_SAMPLES))
+    link.amount(BY_NAME["deadline"])
     for name in DECIMALS:
         link.decimal(name, *limits(BY_NAME[name]), None, short=BY_NAME[name].short)
     for name in ("slow", "spread", "image_px"):
@@ -198,7 +198,8 @@ def totals(link: Link, box: PopoverContainer | None) -> None:
     next(places).number_input("Samples per epoch", 1, int(MOST_SAMPLES), value=None, step=1000,
                               format="%d", placeholder="as stated",
                               key=link.key("samples_per_epoch"))  # fmt: skip
-    _number(link, next(places), "deadline", "Deadline (hours)", "none")
+    next(places).text_input("Deadline", placeholder="none", key=link.key("deadline"), max_chars=30,
+                            help="From start to end: 36 h, 3 days or 2 weeks")  # fmt: skip
     _number(link, next(places), "budget", "Budget (USD)", "none")
     if box is not None:
         _number(link, box, "startup_s", "Start-up (s)", "as measured")

@@ -64,6 +64,8 @@ def show() -> None:
     catalog = hardware.catalog().catalog
     result = kept.scaling_out_of(shared, question, catalog, hardware.stamps())
     values.summary(chosen.workload.split(" · ")[0], chosen.label)
+    if result.answer is not None:
+        widgets.problems([str(problem) for problem in result.problems])
     if result.answer is None:
         widgets.nothing(
             "No run was timed on several device counts.",
@@ -143,13 +145,12 @@ def _counts(
             if tab.name == "table":
                 rows = drawn.once("rows", lambda: [_row(r) for r in record.rows])
                 cells = [(str(r["Step (s)"] or ""), str(r["Speed-up"] or "")) for r in rows]
-                narrow.draw_cards("scaling-out-cards", tiles.cards(record.rows, cells))
-                with narrow.wide("scaling-out-table"):
-                    widgets.table(
-                        rows,
-                        key="scaling-out.table",
-                        alt="Step time, speed-up and efficiency of every device count and batch",
-                    )
+                narrow.table(
+                    rows,
+                    "scaling-out.table",
+                    "Step time, speed-up and efficiency of every device count and batch",
+                    tiles.cards(record.rows, cells),
+                )
                 widgets.row(_files(record))
             elif all(isinstance(row.step, Refusal) for row in answer.rows):
                 st.caption("No chart: these batches have no answer. The table says why.")
@@ -232,7 +233,7 @@ def _fitted_shares(answer: Answer, drawn: Drawn) -> None:
             "and a second batch."
         )
         return
-    widgets.chart(
+    narrow.chart_and_table(
         drawn.steps("shares", lambda: figures.shares(parts, drawn.theme)),
         "scaling-out.shares",
         "Shares of work on samples, overhead and interconnect in a step, by device count",
@@ -249,7 +250,7 @@ def _profiled_shares(record: ScalingOut, drawn: Drawn) -> None:
     if parts is None:
         return
     widgets.heading("Measured by TensorFlow's profiler")
-    widgets.chart(
+    narrow.chart_and_table(
         drawn.steps("profiled", lambda: figures.shares(parts, drawn.theme)),
         "scaling-out.profiled",
         "Measured shares of compute, communication, input and host in a step, by device count",

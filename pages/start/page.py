@@ -62,27 +62,28 @@ def _follow_an_old_link() -> None:
 
 def _doors(shared: Store) -> None:
     runs, offers = kept.totals(shared).runs, len(hardware.catalog().catalog.offers)
+    measured = Text("{runs:,} runs, each with its source.", runs=runs)
     doors = (
-        ("How long will my job take?", "Time for any number of epochs.", "how-long"),
+        ("How long will my job take?", "Time for any number of epochs.", ["how-long"]),
         (
             "What should I rent or buy?",
             Text("Time, cost and probability of {offers:,} offers.", offers=offers),
-            "compare",
+            ["compare"],
         ),
         (
             "What has been measured?",
-            Text("{runs:,} runs, each with its source.", runs=runs),
-            "explore",
+            measured if runs else Text("No runs yet. {how}", how=widgets.GET_RUNS),
+            ["explore"] if runs else widgets.SOURCES,
         ),
     )
     with st.grid(3, min_column_width=_DOOR, gap="medium"):
-        for question, about, path in doors:
-            address = ADDRESSES[path]
+        for question, about, paths in doors:
             with st.container(border=True, height="stretch"):
-                widgets.heading(f"{address.symbol} {question}")
+                widgets.heading(f"{ADDRESSES[paths[0]].symbol} {question}")
                 st.caption(about)
-                page_link(PAGE, address.script, f"**{address.title}**", ":material/arrow_forward:",
-                          {})  # fmt: skip
+                for address in (ADDRESSES[path] for path in paths):
+                    page_link(PAGE, address.script, f"**{address.title}**",
+                              ":material/arrow_forward:", {})  # fmt: skip
 
 
 def _jobs(shared: Store) -> None:

@@ -217,7 +217,7 @@ def _time_card(link: Link, view: View, shared: Store, alt: str) -> None:
                 )
             )
         else:
-            widgets.chart(drawn, "steps-to-target.time", alt)
+            narrow.chart_and_table(drawn, "steps-to-target.time", alt)
             st.caption("Half or twice the best batch costs at most an eighth more time.")
         _on_other_counts(view)
 
@@ -283,13 +283,12 @@ def _fit_table(view: View) -> None:
     widgets.heading("Critical batch size, least steps and least samples")
     fits = _fits(view)
     shown = [rows.fit(r) for r in fits]
-    narrow.draw_cards("steps-to-target-cards", tiles.cards(shown))
-    with narrow.wide("steps-to-target-table"):
-        widgets.table(
-            shown,
-            key="steps-to-target.table",
-            alt="Fitted parameters of every optimiser",
-        )
+    narrow.table(
+        shown,
+        "steps-to-target.table",
+        "Fitted parameters of every optimiser",
+        tiles.cards(shown),
+    )
     widgets.row(_files(view, fits))
 
 

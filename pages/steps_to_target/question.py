@@ -77,7 +77,7 @@ def view_of(link: Link, shared: Store, left_out: frozenset[str]) -> View | None:
     workload = link.choice("workload", labels, next(iter(labels)))
     place = list(labels).index(workload)
     boxes = workload_choice.by_name(link, labels)
-    widths = [3, 8, 8] if boxes.is_by_kind else [1, 1]
+    widths = [2.4, 8.5, 8.1] if boxes.is_by_kind else [1, 1]
     *kind, first, second = st.columns(widths, vertical_alignment="bottom")
     boxes.draw((kind or [first])[0], first)
     if place < len(sets):

@@ -161,7 +161,7 @@ def _residuals(drawn: Sequence[figures.ThroughputLine], chosen: list[SystemCurve
     if not box.open:
         return
     with box:
-        widgets.chart(
+        narrow.chart_and_table(
             figures.residuals(drawn, widgets.theme()),
             "throughput.residuals",
             "Relative difference between measured and fitted step times",
@@ -177,13 +177,12 @@ def _table(chosen: list[SystemCurve], drawn: Sequence[figures.ThroughputLine]) -
     records = curves.curve_rows(chosen)
     rows = [_shown(r) for r in records]
     slots = {line.label: line.slot for line in drawn}
-    narrow.draw_cards("throughput-cards", tiles.cards(rows, records, slots))
-    with narrow.wide("throughput-table"):
-        widgets.table(
-            rows,
-            key="throughput.table",
-            alt="Fitted parameters of every chosen curve",
-        )
+    narrow.table(
+        rows,
+        "throughput.table",
+        "Fitted parameters of every chosen curve",
+        tiles.cards(rows, records, slots),
+    )
     with widgets.actions():
         widgets.download(
             "Curves as CSV",

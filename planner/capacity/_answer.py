@@ -65,6 +65,8 @@ EDGES: Final = tuple(float(e) for e in np.geomspace(36.0, 3.6e6, 41))
 HOUR_S: Final = 3600.0
 TIMES: Final = 2.0
 """Factor of a cost from which it is stated as a factor, not in per cent."""
+ALIKE: Final = 0.005
+"""Costs that differ by less are about the same: it would be stated as 0 %."""
 SELDOM: Final = 0.01
 """A rented machine that fewer months need is not counted."""
 USUAL_USE: Final = 0.6
@@ -353,11 +355,16 @@ def _chips(course: Course, rent: Course | None) -> tuple[str, ...]:
     if rent is None:
         return ()
     chance = probability_cheaper(course.total, rent.total)
-    ratio = float(np.median(course.total)) / float(np.median(rent.total))
+    # the median of the ratios and not the ratio of the medians: below 1 where the chance is > 50 %
+    ratios = np.divide(course.total, rent.total, out=np.full_like(rent.total, np.inf),
+                       where=rent.total > 0.0)  # fmt: skip
+    ratio = float(np.median(ratios))
     likely_cheaper = Text("{chance} likely cheaper than renting only", chance=percent(chance))
     if ratio >= TIMES:
         return (likely_cheaper, Text("{ratio} x the cost of renting only", ratio=plain(ratio, 2)))
     way = "below" if ratio <= 1.0 else "above"
+    if abs(1.0 - ratio) < ALIKE:
+        return (likely_cheaper, Text("about the cost of renting only"))
     return (
         likely_cheaper,
         Text("{saved} {way} renting only", saved=percent(abs(1.0 - ratio)), way=way),

@@ -49,6 +49,24 @@ _THOUSANDS: Final[Mapping[str, float]] = MappingProxyType(
 )  # fmt: skip
 """Suffixes of a short number and their factors: 7B, 1.5 trillion."""
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_PART: Final = re.compile(
+    r"([0-9][0-9,_]*\.?[0-9]*|\.[0-9]+)[ \u00a0]?([a-z]+)[\s,]*", re.IGNORECASE
+)
+_PARTS: Final = re.compile(f"(?:{_PART.pattern})+", re.IGNORECASE)
+_HOURS: Final[Mapping[str, float]] = MappingProxyType(
+    {
+        unit: hours
+        for units, hours in (
+            ("s sec second", 1.0 / 3600.0), ("min minute", 1.0 / 60.0), ("h hr hour", 1.0),
+            ("d day", 24.0), ("w wk week", 168.0), ("y yr year", 8760.0),
+        )
+        for name in units.split()
+        for unit in (name, f"{name}s")
+    }
+)  # fmt: skip
+"""Units of a duration in hours; a month has no fixed length, and `m` could be one."""
+HOURS: Final = "h"
+"""Unit of durations: they may be written with a unit of their own, as 2 weeks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,6 +281,8 @@ def _whole(parameter: Parameter, text: str) -> tuple[Any, str]:
 def _number(parameter: Parameter, text: str) -> tuple[Any, str]:
     if parameter.unit == "%":
         text = text.removesuffix("%").rstrip()
+    if parameter.unit == HOURS:
+        return _duration(parameter, text)
     value = number_of(text) if parameter.short else _plain_number(text)
     if not _inside(parameter, value):
         example = " Write it as 7B, 100M or 1e9." if parameter.short else ""
@@ -275,6 +295,32 @@ def _number(parameter: Parameter, text: str) -> tuple[Any, str]:
             next_to_nothing=NEXT_TO_NOTHING,
         )
     return value, ""
+
+
+def _duration(parameter: Parameter, text: str) -> tuple[Any, str]:
+    value = hours_of(text)
+    if not _inside(parameter, value):
+        return None, Text(
+            "is not a time{limits}. Write it as 36 h, 3 days or 2 weeks.",
+            limits=_limits(parameter),
+        )
+    return value, ""
+
+
+def hours_of(text: str) -> float:
+    """Return the hours of a duration; NaN of anything else.
+
+    It reads 36, 36 h, 90 min, 3 days, 2 weeks and 1 day 12 h, in any case.
+    """
+    text = text.strip()
+    if not _PARTS.fullmatch(text):
+        return _plain_number(text)
+    return sum(_hours(*part) for part in _PART.findall(text))
+
+
+def _hours(digits: str, unit: str) -> float:
+    value, size = number_of(digits), _HOURS.get(unit.lower(), float("nan"))
+    return value if size == 1.0 else float(f"{value * size:.15g}")  # hours stay as written
 
 
 def number_of(text: str) -> float:

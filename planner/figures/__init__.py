@@ -4,7 +4,7 @@ Observed points are markers, fits are lines, bands have the line's colour, and p
 measurements are dashed and grey. Labels are at the line ends, pushed apart where lines meet.
 """
 
-from planner.figures.as_text import cell_text, chart_text, table_text
+from planner.figures.as_text import cell_text, chart_rows, chart_text, table_text
 from planner.figures.capacity import (
     HourLine,
     MoneyLine,

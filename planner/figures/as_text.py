@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape, unescape
 from itertools import islice, repeat
 from typing import Any, Final
 
 import numpy as np
 
-from planner.core import Text, plain
-from planner.figures.frame import ChartSpec
+from planner.core import Record, Text, in_one_unit, plain
+from planner.figures.frame import SECONDS, ChartSpec
 from planner.figures.tiles import Markup
 
 MOST_ROWS: Final = 30
@@ -47,21 +47,42 @@ def table_text(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], o
 def chart_text(chart: ChartSpec, title: str) -> Markup:
     """Return the points of a chart as a table out of sight, at most `MOST_POINTS` a series."""
     series = _series(chart["data"])
-    titles = [_axis(chart["layout"], name) for name in ("xaxis", "yaxis")]
-    read = [n for n, title in enumerate(titles) if title] or [0, 1]  # others only place a mark
+    head, write = _columns(chart["layout"])
     rows = [
-        [name, *(_value(*((x, x_bar), (y, y_bar))[n]) for n in read)]
+        [name, *write(point)]
         for name, points in islice(series.items(), MOST_SERIES)
-        for x, y, x_bar, y_bar in _some(points)
+        for point in _some(points)
     ]
     left = len(series) - MOST_SERIES
     more = Text(" {left:,} more series are in the chart.", left=left) if left > 0 else ""
-    head = ["Series", *(titles[n] or ("across", "up")[n] for n in read)]
     return _hidden(
         Text("{ended} Points of the chart as text.{more}", ended=_ended(title), more=more),
-        head,
+        ["Series", *head],
         rows,
     )
+
+
+def chart_rows(chart: ChartSpec) -> list[Record]:
+    """Return every point of a chart as rows of a table.
+
+    Series over the same values are columns beside them; of others each point is a row.
+    """
+    series = _series(chart["data"])
+    head, write = _columns(chart["layout"])
+    across = [[str(p[0]) for p in points] for points in series.values()]
+    if len(head) > 1 and across and across.count(across[0]) == len(across):
+        cells = {name: [write(p) for p in points] for name, points in series.items()}
+        first = next(iter(cells.values()))
+        names = {name: f"{name}, {head[1]}" if len(cells) > 1 else head[1] for name in cells}
+        return [
+            {head[0]: row[0], **{names[name]: cells[name][n][1] for name in cells}}
+            for n, row in enumerate(first)
+        ]
+    return [
+        {"Series": name, **dict(zip(head, write(point), strict=True))}
+        for name, points in series.items()
+        for point in points
+    ]
 
 
 def cell_text(value: object, number_format: str = "") -> str:
@@ -78,6 +99,24 @@ def cell_text(value: object, number_format: str = "") -> str:
             return number_format % value
         return plain(value, 6) if isinstance(value, float) else f"{value:,}"
     return str(value)
+
+
+def _columns(layout: dict[str, Any]) -> tuple[list[str], Callable[[_Raw], list[str]]]:
+    """Return the titles of the axes, and a function that writes the values of a point on them.
+
+    Durations have their unit in the cell: such an axis has ticks of several units.
+    """
+    names = ("xaxis", "yaxis")
+    titles = [_axis(layout, name) for name in names]
+    read = [n for n, title in enumerate(titles) if title] or [0, 1]  # others only place a mark
+    seconds = [layout.get("meta", {}).get(SECONDS, {}).get(name) for name in names]
+
+    def write(point: _Raw) -> list[str]:
+        x, y, x_bar, y_bar = point
+        both = (x, x_bar), (y, y_bar)
+        return [_value(*both[n], seconds[n]) for n in read]
+
+    return [titles[n] or ("across", "up")[n] for n in read], write
 
 
 def _series(traces: Iterable[dict[str, Any]]) -> dict[str, list[_Raw]]:
@@ -113,10 +152,12 @@ def _some(points: Sequence[_Raw]) -> list[_Raw]:
     return [points[i] for i in at]
 
 
-def _value(value: object, bar: _Bar) -> str:
+def _value(value: object, bar: _Bar, seconds: float | None) -> str:
     if not _is_number(value):
         return _words(str(value))
     number = float(value)  # type: ignore[arg-type] # a number, also of numpy
+    if seconds is not None:
+        return in_one_unit(seconds * number)
     if bar is None:
         return plain(number, _DIGITS)
     low, high = plain(number - float(bar[0]), _DIGITS), plain(number + float(bar[1]), _DIGITS)

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from planner.core import Floats, Text, percent, plain
-from planner.figures.frame import HEIGHT, ChartSpec, Drawing, Theme, escape, rgba
+from planner.figures.frame import HEIGHT, SECONDS, ChartSpec, Drawing, Theme, escape, rgba
 
 HOUR_S: Final = 3600.0
 _DASHES: Final = ("solid", "dot", "dash", "dashdot", "longdash", "longdashdot")
@@ -175,7 +175,8 @@ def waiting_times(rows: Sequence[WaitRow], theme: Theme) -> ChartSpec:
     }  # fmt: skip
     drawing.y = {"showticklabels": False, "showgrid": False, "fixedrange": True,
                  "range": [-0.1, max(len(rows) - 1, 0) + 1.05]}  # fmt: skip
-    drawing.layout = {"margin": {"l": 16, "r": 16, "t": 16, "b": 48}}
+    drawing.layout = {"margin": {"l": 16, "r": 16, "t": 16, "b": 48},
+                      "meta": {SECONDS: {"xaxis": HOUR_S}}}  # fmt: skip
     return drawing.figure()
 
 

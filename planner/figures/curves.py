@@ -16,6 +16,7 @@ from planner.figures.frame import (
     LEAST_HEIGHT,
     LEFT_OUT,
     MEASURED,
+    SECONDS,
     SUSPECT,
     SYMBOLS,
     ChartSpec,
@@ -218,6 +219,7 @@ def total_time(lines: Sequence[TimeLine], epochs: int, theme: Theme, *, log: boo
     end = max((float(x.epochs[-1]) for x in lines), default=float(epochs))
     drawing.x = _epochs_axis(end, log=log)
     drawing.y = _log_axis(low, high) if log else _linear_axis(unit)
+    drawing.layout = {"meta": {SECONDS: {"yaxis": 1.0}}} if log else {}
     drawing.mark(epochs, f"{epochs:,} epochs", log=log)
     drawing.legend(*_time_legend(lines))
     grey = {x.short for x in lines if x.left_out}

@@ -102,6 +102,8 @@ ChartSpec = dict[str, Any]
 """A chart in plotly's JSON schema: "data" and "layout"; values may be numpy arrays."""
 
 
+SECONDS: Final = "seconds"
+"""Key of a layout's `meta`: the seconds of a unit, by each axis whose ticks have several units."""
 FEW_EPOCHS: Final = 12
 """Epochs on an axis up to which each has a tick."""
 
@@ -176,6 +178,8 @@ _LETTER: Final = 6.6
 _WRAPPED: Final = 15
 """Letters of a name at a line's end, from which on it has two lines where there is room."""
 _WIDEST: Final = 190
+_WRAPPED_LEGEND: Final = 110
+"""Height that a legend in one column takes from a chart on a telephone [px]."""
 TOOLS: Final = 34
 """Height above the chart for the tool bar, which covers nothing [px]."""
 _MARGIN: Final = {"l": 62, "r": 16, "t": TOOLS, "b": 48}
@@ -418,12 +422,17 @@ class Drawing:
         return {"text": axis.get("title", ""), "font": font, "standoff": 8}
 
     def _apart(self, at: Floats, gap: float, *, log: bool) -> Floats:
-        """Return pixel shifts that keep neighbouring labels `gap` apart [px], in order."""
+        """Return pixel shifts that keep neighbouring labels `gap` apart [px], in order.
+
+        They are those of a telephone, where the legend takes some of the height: labels are further
+        apart where the chart is higher. None is above the top of the picture.
+        """
         if at.size < 2:
             return np.zeros(at.size)
         bottom = at.min() - 1 if log else min(0.0, float(at.min()))
         low, high = self.y.get("range") or (bottom, at.max())
-        pixels = (at - low) / max(high - low, 1e-12) * (self.height - _MARGIN["t"] - _MARGIN["b"])
+        height = self.height - self._top - _MARGIN["b"] - _WRAPPED_LEGEND
+        pixels = (at - low) / max(high - low, 1e-12) * height
         placed = pixels.copy()
         order = np.argsort(pixels)
         for _ in range(40):
@@ -432,6 +441,10 @@ class Drawing:
                 if lack > 0:
                     placed[a] -= lack / 2
                     placed[b] += lack / 2
+        highest = height + self._top - gap / 2
+        for place in order[::-1]:
+            placed[place] = min(placed[place], highest)
+            highest = placed[place] - gap
         shifts: Floats = placed - pixels
         return shifts
 

@@ -186,6 +186,13 @@ def crossover_line(a: SystemCurve, b: SystemCurve) -> str:
     fast, slow = sorted((a, b), key=_limit, reverse=True)
     ends = float(crossing.value), float(crossing.low), float(crossing.high)
     value, _, _ = rounded_ends(*ends)
+    if "extrapolated" in (a.curve.basis(ends[0]), b.curve.basis(ends[0])):
+        return Text(
+            "{fast} is faster than {slow} above batch {value}, extrapolated from measured batches.",
+            fast=fast.label,
+            slow=slow.label,
+            value=plain(value),
+        )
     return Text(
         "{fast} is faster than {slow} above batch {value}.",
         fast=fast.label,

@@ -179,3 +179,12 @@ def test_back_and_forward_walk_through_what_was_asked_and_the_menu_returns_to_it
         menu.get_by_text("How long?").click()
     says(page, planned(500))
     expect(page).to_have_url(left)
+
+
+@pytest.mark.parametrize("page_name", ["how-long", "scaling-out", "steps-to-target"])
+def test_names_in_pickers_are_whole_on_a_laptop(visit: Visit, app_url: str, page_name: str) -> None:
+    page = visit(f"{app_url}/{page_name}", width=1440)
+    cut = page.locator('[data-testid="stSelectbox"] input').evaluate_all(
+        "inputs => inputs.filter(i => i.scrollWidth > i.clientWidth + 1).map(i => i.value)"
+    )
+    assert cut == []

@@ -124,13 +124,22 @@ def test_names_from_data_are_not_markup() -> None:
     assert not any("<b>" in (t.name or "") for t in figure.data if t.hoverinfo != "skip")
 
 
-def test_names_at_the_line_ends_never_touch() -> None:
-    drawing = Drawing(LIGHT_THEME)
+@each(
+    ("at", "legend"),
+    itertools.product(
+        [(0.5, 0.5, 0.501, 0.52, 0.9), (0.98, 0.981, 0.985, 0.99, 0.99, 1.0)], [0, 110]
+    ),
+)
+def test_names_at_the_line_ends_never_touch_and_none_is_cut_off_at_the_top(
+    at: tuple[float, ...], legend: int
+) -> None:
+    """Also on a telephone, where the legend takes 110 px of the chart."""
+    drawing, gap = Drawing(LIGHT_THEME), 2 * LABEL_GAP
     drawing.y = {"range": [0.0, 1.0]}
-    at = np.array([0.5, 0.5, 0.501, 0.52, 0.9])
-    inside = drawing.height - TOOLS - 48
-    pixels = at * inside + drawing._apart(at, LABEL_GAP, log=False)
-    assert min(b - a for a, b in itertools.pairwise(sorted(pixels))) >= LABEL_GAP - 0.5
+    inside = drawing.height - TOOLS - 48 - legend
+    pixels = np.array(at) * inside + drawing._apart(np.array(at), gap, log=False)
+    assert min(b - a for a, b in itertools.pairwise(sorted(pixels))) >= gap - 0.5
+    assert max(pixels) + gap / 2 <= inside + TOOLS
 
 
 def test_the_question_is_marked_with_its_number() -> None:

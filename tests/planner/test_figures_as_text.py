@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 
-from planner.figures import cell_text, chart_text, table_text
+from planner.figures import TimeLine, cell_text, chart_rows, chart_text, table_text, total_time
 from planner.figures.as_text import MOST_POINTS, MOST_ROWS, MOST_SERIES
 from planner.figures.frame import LIGHT_THEME, Drawing
 from tests.each import each
@@ -123,3 +123,37 @@ def test_an_axis_that_only_places_a_mark_is_not_read() -> None:
         ["Rental price", "1"],
         ["Rental price", "2"],
     ]
+
+
+def test_durations_on_an_axis_of_several_units_are_read_with_their_unit() -> None:
+    day = 86_400.0
+    line = TimeLine(
+        label="GPU", short="GPU", device_kind="gpu", slot=0, epochs=np.array([1.0, 100.0]),
+        value=np.array([45.6, 3 * day]), low=np.array([45.0, 2 * day]),
+        high=np.array([46.0, 4 * day]), measured_epochs=1.0,
+    )  # fmt: skip
+    read = _Read(chart_text(total_time([line], 100, LIGHT_THEME, log=True), "Time"))
+    assert read.rows[:3] == [
+        ["Series", "epochs", "total time"],
+        ["GPU", "1", "45.6 s"],
+        ["GPU", "100", "3 d"],
+    ]
+    read = _Read(chart_text(total_time([line], 100, LIGHT_THEME, log=False), "Time"))
+    assert read.rows[0][2] == "total time (days)"
+    assert read.rows[2] == ["GPU", "100", "3"]
+
+
+def test_series_over_the_same_values_are_columns_of_a_table_and_others_are_rows() -> None:
+    drawing = _drawn()
+    drawing.bars(["1", "2"], np.array([60.0, 40.0]), slot=0, name="work")
+    drawing.bars(["1", "2"], np.array([40.0, 60.0]), slot=1, name="overhead")
+    assert chart_rows(drawing.figure()) == [
+        {"batch size (samples)": x, "work, samples per second": work,
+         "overhead, samples per second": overhead}
+        for x, work, overhead in (("1", "60", "40"), ("2", "40", "60"))
+    ]  # fmt: skip
+    drawing.bars(["1"], np.array([9.0]), slot=2, name="input")
+    assert chart_rows(drawing.figure())[-1] == {
+        "Series": "input", "batch size (samples)": "1", "samples per second": "9",
+    }  # fmt: skip
+    assert chart_rows(_drawn().figure()) == []

@@ -513,8 +513,8 @@ QUESTION: Final = (
               "per USD", many=MOST_OPTIONS),
     Parameter(name="order", words="what the options are ranked by", kind="choice",
               choices=("cost", "time"), default="cost"),
-    Parameter(name="deadline", words="hours from the start of the work", kind="number", unit="h",
-              least=1e-3, most=MOST_HOURS),
+    Parameter(name="deadline", words="time from the start of the work, as 36, 3 days or 2 weeks",
+              kind="number", unit="h", least=1e-3, most=MOST_HOURS),
     Parameter(name="by", words="day and time to be done by, with its zone, as "
               "2026-11-27T09:00+09:00, if work begins now; in place of deadline"),
     Parameter(name="budget", words="largest total to pay for the job, in the currency shown, "

@@ -70,7 +70,7 @@ def test_every_view_of_the_cost_is_drawn(chart: str) -> None:
 def test_every_chart_of_the_cost_is_also_a_table(chart: str, key: str, head: str) -> None:
     fleet = ["1 x buy|h100-sxm|8|260000 total", "3 x rent|h100-sxm|8|20"]
     shown = show("capacity", **{**ENTERED, "fleet": fleet}, chart=chart)
-    shown.session_state[f"capacity.{key}-tabs"] = CHART_OR_TABLE["table"]
+    shown.session_state[f"capacity.chart.{key}-tabs"] = CHART_OR_TABLE["table"]
     sound(shown.run())
     assert len(shown.get("plotly_chart")) == 2
     [table] = [t.value for t in shown.dataframe if t.value.columns[0] == head]

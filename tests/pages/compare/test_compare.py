@@ -401,6 +401,16 @@ def test_how_sure_each_time_is_and_where_it_is_from_are_reported_in_full() -> No
     assert "CC BY 4.0" in said
 
 
+def test_how_sure_says_once_what_holds_for_several_options() -> None:
+    before = show("compare")
+    shown = unfold(before, "compare.sure")
+    said = texts(shown)
+    assert said.count("The start of the training program is not included.") == 1
+    assert "**Rent 8 x MI300X (DigitalOcean)**, **Buy 8 x MI300X (server)** · estimated" in said
+    captions = [c.value for c in shown.caption if "precision peak of the" in c.value]
+    assert len(captions) == len(set(captions)) >= 5
+
+
 # -- coming back -------------------------------------------------------------------------------
 
 

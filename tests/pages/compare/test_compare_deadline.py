@@ -35,7 +35,7 @@ def test_a_date_that_is_chosen_stands_in_the_link_with_its_zone() -> None:
     sound(shown.run())
     assert address_of(shown)["by"] == [BY]
     assert "deadline" not in address_of(shown)
-    assert shown.number_input(key="compare.deadline").placeholder == "120.0 left"
+    assert shown.text_input(key="compare.deadline").placeholder == "120.0 h left"
     assert "by Fri 27 Nov 2026, 09:00" in texts(shown)
 
 
@@ -46,7 +46,7 @@ def test_the_same_link_promises_the_same_friday_tomorrow(monkeypatch: pytest.Mon
     for shown in (today, tomorrow):
         assert "by Fri 27 Nov 2026, 09:00" in texts(shown)
         assert address_of(shown) == {**MEASURED, "by": [BY]}
-    assert tomorrow.number_input(key="compare.deadline").placeholder == "96.0 left"
+    assert tomorrow.text_input(key="compare.deadline").placeholder == "96.0 h left"
 
 
 def test_a_date_from_another_zone_is_reported_on_ones_own_clock(
@@ -61,17 +61,32 @@ def test_a_date_that_has_passed_says_so(monkeypatch: pytest.MonkeyPatch) -> None
     shown = show("compare", **LINK)
     assert "27 Nov 2026, 09:00 UTC+09:00 has passed" in texts(shown)
     assert all(r["in_time"] is None for r in table(shown))
-    assert shown.number_input(key="compare.deadline").placeholder == "has passed"
+    assert shown.text_input(key="compare.deadline").placeholder == "has passed"
 
 
 def test_hours_that_are_typed_take_the_place_of_the_date_and_a_button_drops_it() -> None:
     shown = show("compare", **LINK)
-    shown.number_input(key="compare.deadline").set_value(48.0)
+    shown.text_input(key="compare.deadline").set_value("2 days")
     sound(shown.run())
     assert address_of(shown) == {**MEASURED, "deadline": ["48"]}
     dropped = show("compare", **LINK)
     dropped.button(key="compare.by.drop").click()
     assert "by" not in address_of(sound(dropped.run()))
+
+
+@pytest.mark.parametrize("typed", ["0", "-2 days", "two weeks", "3 months"])
+def test_a_deadline_that_is_none_is_named_and_the_last_one_no_longer_counts(typed: str) -> None:
+    shown = show("compare", workload=WORKLOAD, options=["buy-1x-rtx-5090"], deadline="72")
+    assert shown.text_input(key="compare.deadline").value == "72 h"
+    shown.text_input(key="compare.deadline").set_value(typed)
+    sound(shown.run())
+    what = f"deadline: '{typed}' is not a time from 0.001 to 1,000,000 h"
+    assert f"{what}. Write it as 36 h, 3 days or 2 weeks." in texts(shown)
+    assert all(r["in_time"] is None for r in table(shown))
+    shown.text_input(key="compare.deadline").set_value("2 weeks")
+    sound(shown.run())
+    assert address_of(shown)["deadline"] == ["336"]
+    assert what not in texts(shown)
 
 
 def test_a_date_that_is_none_is_reported() -> None:

@@ -56,7 +56,7 @@ def test_an_option_that_does_not_fit_has_no_free_memory_in_the_table(large: AppT
         assert row in refused or 0.0 <= row["memory"] <= 100.0
 
 
-def test_why_an_option_does_not_fit_is_reported_once_among_how_sure_each_is(large: AppTest) -> None:
+def test_why_options_do_not_fit_is_reported_once_among_how_sure_each_is(large: AppTest) -> None:
     before = texts(large).count("Does not fit")
     assert texts(unfold(large, "compare.sure")).count("Does not fit") == before + 4
 

@@ -77,7 +77,7 @@ def test_a_comparison_is_saved_with_question_numbers_and_fingerprint(folder: Pat
 def test_a_link_that_names_it_restores_the_question() -> None:
     _put()
     shown = show("compare", saved=TANAKA)
-    assert shown.number_input(key="compare.deadline").value == 72.0
+    assert shown.text_input(key="compare.deadline").value == "72 h"
     assert len(shown.multiselect(key="compare.options").value) == 2
     assert "Nothing has changed since" in texts(shown)
     assert shown.query_params["deadline"] == "72"

@@ -29,7 +29,7 @@ def test_stale_values_of_a_link_are_reported_and_the_rest_is_kept() -> None:
     )  # fmt: skip
     said = texts(shown)
     assert "options: “nope” is no longer an option." in said
-    assert "deadline: “soon” is not a number from 0.001 to 1,000,000." in said
+    assert "deadline: “soon” is not a time from 0.001 to 1,000,000 h." in said
     assert "view: “year” is no longer an option." in said
     assert "zzz: unknown setting on this page." in said
     assert "'foo' is not in the catalogue" in said

@@ -30,7 +30,7 @@ def test_targets_on_published_runs_and_the_pairs_decided_are_on_the_page() -> No
     targets = shown.table[0].value
     coverage = "Language models, source out\\: coverage"  # escaped for Markdown
     assert set(targets["Verdict"]) <= {"reached", "missed"}
-    assert list(targets[targets["Figure"] == coverage]["Target"]) == ["85 to 95 %"]
+    assert list(targets[targets["Figure"] == coverage]["Target"]) == ["85 to 95\u00a0%"]
     assert "pairs of accelerators" in texts(shown)
 
 

@@ -83,7 +83,7 @@ def test_the_slider_of_the_slow_worker_moves_the_answer() -> None:
 OTHERS = {
     "epochs": "77", "samples_per_epoch": "4096", "deadline": "0.03", "budget": "1", "price": "5",
     "startup_s": "900", "network": "llama-2-70b", "accelerator": "a100-sxm-80gb", "count": "128",
-    "network_batch": "512", "micro_batch": "2", "precision": "float8",
+    "network_batch": "512", "micro_batch": "2", "precision": "float16",
 }  # fmt: skip
 """Another value of every parameter that charts of steps do not depend on."""
 
@@ -105,6 +105,17 @@ def test_deadline_budget_and_price_are_in_the_link() -> None:
     assert not shown.warning
     assert "2 devices: the fewest that finish within" in texts(shown)
     assert "the fastest for at most 1.00 USD" in texts(shown)
+
+
+def test_a_deadline_is_read_with_its_unit_and_one_that_is_none_is_named() -> None:
+    shown = show(PAGE)
+    shown.text_input(key=f"{PAGE}.deadline").set_value("108 s")
+    assert "2 devices: the fewest that finish within" in texts(sound(shown.run()))
+    assert shown.query_params["deadline"] == "0.03"
+    shown.text_input(key=f"{PAGE}.deadline").set_value("0")
+    said = texts(sound(shown.run()))
+    assert "deadline: '0' is not a time from 0.001 to 1,000,000 h" in said
+    assert "the fewest that finish within" not in said
 
 
 def test_the_answer_of_a_link_of_the_command_is_that_of_the_page() -> None:

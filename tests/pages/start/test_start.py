@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.common import hardware
+from pages.common.addresses import ADDRESSES, START, navigation
 from planner import figures
 from planner.answers import PRESETS, preset_answer
 from planner.cost import amount_text
@@ -35,6 +36,13 @@ def test_three_doors_lead_to_three_pages() -> None:
     assert {links[name][0] for name in ("How long?", "Compare hardware", "Explore")} == {
         "how-long", "compare", "explore"
     }  # fmt: skip
+
+
+def test_the_address_start_opens_it_and_is_not_in_the_navigation() -> None:
+    pages = [(p.url_path, p.visibility, p._page) for p in navigation()[""]]
+    script = ADDRESSES[START].script
+    assert pages == [("", "visible", script), ("start", "hidden", script)]
+    assert [title.value for title in show("start").title] == ["Epochwise"]
 
 
 def test_every_job_shows_the_products_own_answer(store: Store) -> None:
@@ -95,4 +103,6 @@ def test_an_old_link_asks_its_question() -> None:
 def test_without_any_run_the_doors_are_there(alone: Path) -> None:
     shown = show("")
     assert "No result folder holds a run yet." in texts(shown)
-    assert "How long?" in _links(shown)
+    assert "No runs yet. Add results of other programs, or measure this machine." in texts(shown)
+    assert "0 runs, each" not in texts(shown)
+    assert {"How long?", "Add results", "Measure"} < _links(shown).keys()

@@ -35,9 +35,9 @@ def test_a_table_is_read_with_commas_semicolons_and_tabs() -> None:
 
 def test_heads_may_be_those_of_a_spreadsheet() -> None:
     table = read_jobs("Job\tNetwork\tTotal tokens\tRuns a month\tMust finish within (h)\tSpot\n"
-                      "A\tllama-3-8b\t20M\t9\t8\tyes\n")  # fmt: skip
+                      "A\tllama-3-8b\t20M\t9\t2 days\tyes\n")  # fmt: skip
     assert table.problems == ()
-    assert (table.jobs[0].runs_a_month, table.jobs[0].within_h) == (9.0, 8.0)
+    assert (table.jobs[0].runs_a_month, table.jobs[0].within_h) == (9.0, 48.0)
 
 
 def test_all_problems_are_reported_at_once_with_row_column_rule_and_fix() -> None:

@@ -19,6 +19,8 @@ from planner.capacity import (
     Stock,
     plan,
 )
+from planner.capacity._answer import _chips
+from planner.capacity._lines import Course
 from planner.capacity._months import Simulated, part_of, simulate
 from planner.capacity._queue import NONE
 from planner.capacity._search import cheapest, keeps
@@ -179,6 +181,31 @@ def test_a_fleet_of_own_machines_alone_has_no_line_of_renting() -> None:
     assert answer.costs is not None
     assert [line.kind for line in answer.costs.lines] == ["fleet"]
     assert answer.chips == ()
+
+
+def _course(*total: float) -> Course:
+    spent = np.array([total])
+    return Course(
+        spent=spent, left=spent[0], total=spent[0], energy_kwh=0.0, co2_kg=None, keeps=True
+    )
+
+
+@each(
+    ("fleet", "rent", "chips"),
+    [
+        ((5.0, 9.0, 31.0), (6.0, 10.0, 20.0), ("67 % likely cheaper", "10 % below")),
+        ((5.0, 10.98, 31.0), (6.0, 11.0, 20.0), ("67 % likely cheaper", "about the cost of")),
+        ((5.0, 12.0, 31.0), (6.0, 10.0, 20.0), ("33 % likely cheaper", "20 % above")),
+        ((50.0, 90.0, 31.0), (6.0, 10.0, 0.0), ("0 % likely cheaper", "9 x the cost of")),
+    ],
+)
+def test_a_fleet_that_is_likely_cheaper_is_never_called_dearer(
+    fleet: tuple[float, ...], rent: tuple[float, ...], chips: tuple[str, ...]
+) -> None:
+    """The first has the larger median, 9 against 10 but 31 against 20."""
+    shown = _chips(_course(*fleet), _course(*rent))
+    assert [chip.startswith(text) for chip, text in zip(shown, chips, strict=True)] == [True, True]
+    assert all(chip.endswith("renting only") for chip in shown)
 
 
 def test_the_machines_of_a_fleet_cost_what_the_fleet_costs() -> None:

@@ -24,10 +24,11 @@ from planner.core import (
 from planner.core.parameters import missing
 from tests.each import each
 
+_TIME = Parameter(name="deadline", words="", kind="number", unit="h", least=1e-3, most=1e4)
 TABLE = (
     Parameter(name="word", words="a word"),
     Parameter(name="whole", words="a whole", kind="whole", default=5, least=1, most=100),
-    Parameter(name="number", words="a number", kind="number", unit="h", least=0.0, most=1e6),
+    Parameter(name="number", words="a number", kind="number", unit="W", least=0.0, most=1e6),
     Parameter(name="order", words="which", kind="choice", choices=("cost", "time"), default="cost"),
     Parameter(name="on", words="a switch", kind="flag", default=False),
     Parameter(name="day", words="a day", kind="date"),
@@ -193,6 +194,26 @@ def test_a_number_written_short_is_the_same_number(value: float) -> None:
 )  # fmt: skip
 def test_numbers_are_written_as_people_do(value: float, text: str) -> None:
     assert number_text(value) == text
+
+
+@each(
+    ("text", "hours"),
+    [("36", 36.0), ("36 h", 36.0), ("1,000 hours", 1000.0), ("90 min", 1.5), ("3 Days", 72.0),
+     ("2 weeks", 336.0), ("1.5d", 36.0), ("1 day, 12 h 30 min", 36.5), ("1800 s", 0.5),
+     ("２ weeks", 336.0), ("1 year", 8760.0)],
+)  # fmt: skip
+def test_a_time_may_have_a_unit_of_its_own(text: str, hours: float) -> None:
+    assert read([_TIME], {"deadline": [text]}).values["deadline"] == pytest.approx(hours)
+
+
+@each("text", ["0", "-3", "0 h", "soon", "3 months", "2 m", "h", "1 h 30", "nan", "1e9"])
+def test_a_time_that_is_none_is_named_with_what_to_write(text: str) -> None:
+    result = read([_TIME], {"deadline": [text]})
+    assert result.values["deadline"] is None
+    assert str(result.problems[0]) == (
+        f"deadline: {text!r} is not a time from 0.001 to 10,000 h. "
+        "Write it as 36 h, 3 days or 2 weeks."
+    )
 
 
 def test_only_a_short_parameter_takes_letters() -> None:

@@ -88,6 +88,15 @@ def test_the_crossing_names_the_faster_system() -> None:
     assert crossover_sentence(a, without_curve).startswith("No crossover without both curves")
 
 
+def test_a_crossing_outside_the_batches_of_both_says_that_it_is_extrapolated() -> None:
+    inside = curves_of([*_sweep(100, 0.1), *_sweep(400, 1.0, system="TPU")])
+    assert crossover_line(*inside) == "TPU is faster than GPU above batch 120."
+    above = [_run(b, 1.0 + b / 400, system="TPU") for b in (256, 512, 1024)]
+    assert crossover_line(*curves_of([*_sweep(100, 0.1), *above])) == (
+        "TPU is faster than GPU above batch 120, extrapolated from measured batches."
+    )
+
+
 def test_systems_that_do_not_cross_are_named() -> None:
     a, b = curves_of([*_sweep(100, 0.5), *_sweep(400, 0.5, system="TPU")])
     result = crossover_sentence(a, b)
