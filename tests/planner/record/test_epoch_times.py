@@ -140,6 +140,7 @@ def test_the_recorder_needs_pyarrow_and_nothing_else(tmp_path: Path) -> None:
     assert opened(tmp_path).refused == ()
 
 
+@pytest.mark.long  # needs the environment of JAX
 def test_keras_calls_it_as_a_callback(tmp_path: Path) -> None:
     folder = tmp_path / "keras"
     done = subprocess.run(
