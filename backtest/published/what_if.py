@@ -256,7 +256,7 @@ _HEAD: Final = """# What-if models of Scaling out: how wrong are they?
 
 Made by `python -m planner backtest --what-if` from the shipped results and published tables. The
 formulas and sources are in `planner/scaling/uneven.py`, `planner/scaling/crossover.py`,
-`planner/scaling/links.py`, `planner/scaling_out/_answer.py` and `planner/splits/_splits.py`.
+`planner/scaling_out/_answer.py` and `planner/splits/_splits.py`.
 """
 _NOTES: Final = """
 A crossover is measured as two batches: the larger count was slower at the first and faster at the

@@ -45,7 +45,6 @@ from planner.cost._display import (
 )
 from planner.cost._draws import (
     DRAWS,
-    Drawing,
     draw_amount,
     draw_range,
     draw_record,

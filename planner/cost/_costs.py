@@ -39,7 +39,7 @@ from numpy.typing import ArrayLike
 from scipy.special import chdtri, ndtri, stdtrit
 
 from planner.core import Estimate, Floats, Text, speak_once
-from planner.cost._draws import ONCE, Drawing, middles, order
+from planner.cost._draws import MIDDLES, order
 from planner.cost._records import SECONDS_PER_HOUR, Rental, checked, likely
 
 SAME: Final = 1e-9
@@ -168,16 +168,13 @@ class Uncertainty:
 NONE_SHARED: Final = Uncertainty()
 
 
-def draw_time(
-    time: Estimate, key: str, uncertainty: Uncertainty = NONE_SHARED, drawing: Drawing = ONCE
-) -> Floats:
+def draw_time(time: Estimate, key: str, uncertainty: Uncertainty = NONE_SHARED) -> Floats:
     """Return draws of one time, shape (draws,), in the unit of the estimate.
 
     Args:
         time: one value above 0 with its interval, as `planner.core._estimate.Estimate`.
         key: of the option, such as its name: the draws follow from seed and key alone.
         uncertainty: degrees of freedom of the interval, and its part in common with others.
-        drawing: seed and number of draws.
 
     Raises:
         ValueError: names all problems of the estimate.
@@ -187,7 +184,7 @@ def draw_time(
     up, down = float(np.log(high / value)) / quantile, float(np.log(value / low)) / quantile
     mean_sd = 0.5 * (up + down)
     weight = min(1.0, uncertainty.shared_sd / mean_sd) if mean_sd > 0.0 else 0.0
-    return _scaled(value, _standard_draws(f"{key}: time", weight, uncertainty, drawing), up, down)
+    return _scaled(value, _standard_draws(f"{key}: time", weight, uncertainty), up, down)
 
 
 def standard(dof: float, share: Floats) -> Floats:
@@ -197,32 +194,32 @@ def standard(dof: float, share: Floats) -> Floats:
 
 
 @lru_cache(maxsize=64)
-def _strata(dof: float, draws: int) -> Floats:
+def _strata(dof: float) -> Floats:
     """Return sorted standard quantiles; cached since Student's are slow to compute."""
-    strata = standard(dof, middles(draws))
+    strata = standard(dof, MIDDLES)
     strata.setflags(write=False)
     return strata
 
 
 @lru_cache(maxsize=64)
-def _stretches(dof: float, draws: int) -> Floats:
+def _stretches(dof: float) -> Floats:
     """Return sorted sqrt(dof/chi-squared), the factors from normal to Student draws."""
-    stretches = np.asarray(np.sqrt(dof / chdtri(dof, middles(draws))), dtype=np.float64)
+    stretches = np.asarray(np.sqrt(dof / chdtri(dof, MIDDLES)), dtype=np.float64)
     stretches.setflags(write=False)
     return stretches
 
 
-def _standard_draws(key: str, weight: float, uncertainty: Uncertainty, drawing: Drawing) -> Floats:
+def _standard_draws(key: str, weight: float, uncertainty: Uncertainty) -> Floats:
     """Return z, with the part `weight` in common with all of the same source."""
     if weight == 0.0:
-        return np.asarray(_strata(uncertainty.dof, drawing.draws)[order(key, drawing)])
-    normal = _strata(NORMAL, drawing.draws)
-    common = normal[order(f"shared: {uncertainty.shared}", drawing)]
-    z = weight * common + np.sqrt(1.0 - weight**2) * normal[order(key, drawing)]
+        return np.asarray(_strata(uncertainty.dof)[order(key)])
+    normal = _strata(NORMAL)
+    common = normal[order(f"shared: {uncertainty.shared}")]
+    z = weight * common + np.sqrt(1.0 - weight**2) * normal[order(key)]
     if np.isinf(uncertainty.dof):
         return np.asarray(z)
-    stretch = _stretches(uncertainty.dof, drawing.draws)
-    return np.asarray(z * stretch[order(f"{key}, stretch", drawing)])
+    stretch = _stretches(uncertainty.dof)
+    return np.asarray(z * stretch[order(f"{key}, stretch")])
 
 
 def _scaled(value: float, z: Floats, up: float, down: float) -> Floats:

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from planner.core import Estimate, Floats, Refusal, Text
 from planner.cost._display import DOLLARS, Display, price
-from planner.cost._draws import ONCE, draw_amount, draw_record, quantiles
+from planner.cost._draws import DRAWS, draw_amount, draw_record, quantiles
 from planner.cost._own import (
     busy_energy_per_hour,
     cost_per_busy_hour,
@@ -125,7 +125,7 @@ def break_even(
         return refusal
     drawn = draw_record(owned, key)
     rent = draw_amount(rent_per_busy_hour, f"{key}: rent")
-    needed = np.broadcast_to(break_even_utilisation(drawn, rent), (ONCE.draws,))
+    needed = np.broadcast_to(break_even_utilisation(drawn, rent), (DRAWS,))
     utilisation = quantiles(needed)
     can_pay = float((needed <= 1.0).mean())
     if float(utilisation.value) > 1.0:

@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike
 
 from planner.core import Estimate, Floats, Refusal, Text, percent, plural
 from planner.cost._display import DOLLARS, Display, money
-from planner.cost._draws import ONCE, draw_record, quantiles
+from planner.cost._draws import DRAWS, draw_record, quantiles
 from planner.cost._own import (
     busy_energy_per_hour,
     capex,
@@ -101,7 +101,7 @@ def payback(
     bought = machines_for(np.median(busy))
     fleet = _fleet(work_s, runs_per_month, bought, other_hours_per_month)
     drawn, rent = draw_record(owned, key), _rent(rent_per_run, runs_per_month)
-    months = np.broadcast_to(_months(drawn, rent, fleet), (ONCE.draws,))
+    months = np.broadcast_to(_months(drawn, rent, fleet), (DRAWS,))
     estimate = quantiles(months)
     if np.isfinite(estimate.value):
         lasts = MONTHS_PER_YEAR * likely(drawn.life_years)

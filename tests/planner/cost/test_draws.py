@@ -5,12 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planner.cost import Amount, Drawing, Range, draw_amount, draw_range, draw_record
+from planner.cost import Amount, Range, draw_amount, draw_range, draw_record
 from planner.cost._draws import order
 from tests.planner.cost.made import CLOUD, WORKSTATION
 
 TARIFF = Range(0.10, 0.15, 0.22)
-FEW = Drawing(draws=8)
 
 
 def test_draws_follow_the_triangular_distribution_exactly() -> None:
@@ -29,16 +28,15 @@ def test_no_draw_leaves_its_range(ends: tuple[float, float, float]) -> None:
     assert ends[0] <= drawn.min() <= drawn.max() <= ends[2]
 
 
-def test_draws_follow_from_seed_and_key_alone() -> None:
+def test_draws_follow_from_the_key_alone() -> None:
     first = draw_range(TARIFF, "a")
     draw_range(TARIFF, "b")
     assert (draw_range(TARIFF, "a") == first).all()
     assert (draw_range(TARIFF, "b") != first).any()
-    assert (draw_range(TARIFF, "a", Drawing(seed=1)) != first).any()
 
 
 def test_the_order_of_a_key_is_the_same_on_every_machine() -> None:
-    assert order("a", FEW).tolist() == [1, 6, 4, 0, 3, 2, 5, 7]
+    assert order("a")[:8].tolist() == [1399, 4004, 1869, 1682, 305, 1370, 1962, 66]
 
 
 def test_ranges_of_one_name_are_one_quantity_and_others_are_independent() -> None:
@@ -68,8 +66,3 @@ def test_draws_of_idle_and_busy_power_may_cross() -> None:
         WORKSTATION, power_watts=Range(100, 400, 500), idle_watts=Range(50, 300, 450)
     )
     assert isinstance(draw_record(crossing, "own").idle_watts, np.ndarray)
-
-
-def test_draws_without_a_seed_or_a_number_are_refused() -> None:
-    with pytest.raises(ValueError, match="seed is -1, draws is 0"):
-        Drawing(seed=-1, draws=0)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from planner.core import Estimate, Floats, Refusal
 from planner.cost import (
+    DRAWS,
     Owned,
     Range,
     break_even_utilisation,
@@ -22,7 +23,6 @@ from planner.cost import (
     payback,
     utilisation_of,
 )
-from planner.cost._draws import ONCE
 from planner.cost.payback import _fleet, _months, _rent, _running
 from tests.planner.cost.made import HOUR, WORKSTATION, amounts, machines, unhurried
 
@@ -114,7 +114,7 @@ def test_months_are_counted_as_one_would_say_it() -> None:
 
 
 def test_where_some_draws_save_something_the_refusal_says_how_many_do_not() -> None:
-    rents = np.where(np.arange(ONCE.draws) < 0.4 * ONCE.draws, 30.0, 2.0)
+    rents = np.where(np.arange(DRAWS) < 0.4 * DRAWS, 30.0, 2.0)
     result = payback(WORKSTATION, rents, 10 * HOUR, 36.5)
     assert isinstance(result, Refusal)
     assert result.reason.endswith(
@@ -205,9 +205,7 @@ def test_at_the_break_even_the_payback_is_the_life(owned: Owned, rent: float) ->
 
 
 def _spread(middle: float, doubt: float, seed: int) -> Floats:
-    return np.asarray(
-        middle * np.exp(doubt * np.random.default_rng(seed).standard_normal(ONCE.draws))
-    )
+    return np.asarray(middle * np.exp(doubt * np.random.default_rng(seed).standard_normal(DRAWS)))
 
 
 @unhurried

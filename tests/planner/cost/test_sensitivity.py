@@ -9,7 +9,6 @@ import pytest
 
 from planner.core import Floats
 from planner.cost import (
-    Drawing,
     Owned,
     Range,
     break_even_utilisation,
@@ -19,9 +18,8 @@ from planner.cost import (
     rank_correlation,
     sensitivity,
 )
-from planner.cost._draws import middles, order
+from planner.cost._draws import MIDDLES, order
 
-MANY: Final = Drawing(draws=20_000)
 NODE: Final = Owned(
     price_usd=Range(213_258, 250_000, 286_742),  # 6 % standard deviation
     life_years=4,
@@ -37,9 +35,9 @@ CLOUD_PER_HOUR: Final = Range(8 * 1.9, 8 * 2.8, 8 * 4.0)
 
 def node_inputs() -> dict[str, Floats]:
     """A node of eight cards against the cloud; its life is 3, 4 or 5 years."""
-    drawn = {name: draw_range(amount, name, MANY) for name, amount in ranges_of(NODE).items()}
-    years = np.floor(3 + 3 * middles(MANY.draws))[order("life", MANY)]
-    return {"cloud": draw_range(CLOUD_PER_HOUR, "cloud", MANY), "life_years": years, **drawn}
+    drawn = {name: draw_range(amount, name) for name, amount in ranges_of(NODE).items()}
+    years = np.floor(3 + 3 * MIDDLES)[order("life")]
+    return {"cloud": draw_range(CLOUD_PER_HOUR, "cloud"), "life_years": years, **drawn}
 
 
 def needed(inputs: Mapping[str, Floats]) -> Floats:
