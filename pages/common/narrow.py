@@ -161,7 +161,7 @@ def chart_and_table(
 def cards_of(rows: Sequence[Mapping[str, object]]) -> list[Card]:
     """Return rows as cards: the first column is the title, long texts are below.
 
-    Of two columns the second needs no name.
+    Of two columns one called Value needs no name.
     """
     first, *others = dict.fromkeys(name for row in rows for name in row) or [""]
     return [_card(row, first, others) for row in rows]
@@ -172,7 +172,9 @@ def _card(row: Mapping[str, object], first: str, others: Sequence[str]) -> Card:
     alone = len(others) == 1
     return Card(
         title=cell_text(row.get(first)),
-        values=[(text, "" if alone else n) for text, n in cells if alone or len(text) <= _LONG],
+        values=[
+            (text, "" if n == "Value" else n) for text, n in cells if alone or len(text) <= _LONG
+        ],
         note=" · ".join(f"{n}: {text}" for text, n in cells if not alone and len(text) > _LONG),
     )
 

@@ -217,7 +217,7 @@ def _time_card(link: Link, view: View, shared: Store, alt: str) -> None:
                 )
             )
         else:
-            narrow.chart_and_table(drawn, "steps-to-target.time", alt)
+            narrow.chart_and_table(drawn, "steps-to-target.time", alt, lambda: rows.times(view))
             st.caption("Half or twice the best batch costs at most an eighth more time.")
         _on_other_counts(view)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from pages.steps_to_target.lines import View
-from planner.core import Record, in_one_unit, paragraph, percent
+from planner.core import Record, Refusal, between, in_one_unit, paragraph, percent, with_ends
 from planner.runs import TrialSet
 from planner.store import Store
 from planner.throughput import count, rounded_cell, size
+from planner.time_to_target import OptimizerCurve, PlacedTimes, time_to_target
 
 
 def fit(row: Record) -> dict[str, object]:
@@ -32,6 +35,31 @@ def fit(row: Record) -> dict[str, object]:
     if "best_batch" in row:
         shown |= {"Best batch": _best(row), "Time there": _time(row)}
     return shown | {"Basis": row["basis"], "Notes": row["notes"] or ""}
+
+
+def times(view: View) -> list[Record]:
+    """Return the time to the target of each optimiser at the batch sizes of its law."""
+    return [
+        row
+        for c in view.comparison.curves
+        if c.optimizer in view.times.placed
+        for row in _times(c, view.times.placed[c.optimizer])
+    ]
+
+
+def _times(optimizer: OptimizerCurve, placed: PlacedTimes) -> list[Record]:
+    law = optimizer.curve
+    time = law if isinstance(law, Refusal) else time_to_target(placed.curve, law, law.batch)
+    if isinstance(law, Refusal) or isinstance(time, Refusal):
+        return []
+    ends = (np.asarray(e).tolist() for e in (law.batch, time.value, time.low, time.high))
+    return [
+        {"Optimiser": optimizer.optimizer, "Batch": int(batch), "Time to target": shown,
+         "90 % interval": between(first, last)}
+        for batch, value, low, high in zip(*ends, strict=True)
+        if np.isfinite(value)
+        for shown, first, last in [with_ends(value, low, high)]
+    ]  # fmt: skip
 
 
 def family(row: Record) -> dict[str, object]:

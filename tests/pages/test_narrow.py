@@ -78,7 +78,7 @@ def test_tables_of_the_method_are_cards(section: str) -> None:
     ("address", "link", "key", "column"),
     [
         ("scaling-out", {}, "scaling-out.shares", "devices"),
-        ("steps-to-target", {"times": "own"}, "steps-to-target.time", "batch size (samples)"),
+        ("steps-to-target", {"times": "own"}, "steps-to-target.time", "Time to target"),
         ("results", {"run": ""}, "results.epochs", "Epoch"),
         ("method", {"section": "formulas"}, "method.picture", "batch size (samples)"),
     ],
