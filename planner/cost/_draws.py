@@ -86,8 +86,13 @@ def draw_range(amount: Range, key: str, drawing: Drawing = ONCE) -> Floats:
     """Return draws of a triangular range, shape (draws,), by its name or else by `key`.
 
     The quantile at p is low + sqrt(p*(high - low)*(likely - low)) up to the likely value and
-    high - sqrt((1 - p)*(high - low)*(high - likely)) above it.
+    high - sqrt((1 - p)*(high - low)*(high - likely)) above it. Cached, so read-only.
     """
+    return _drawn(amount, amount.name or key, drawing)
+
+
+@lru_cache(maxsize=256)
+def _drawn(amount: Range, name: str, drawing: Drawing) -> Floats:
     share, width = middles(drawing.draws), amount.high - amount.low
     peak = np.searchsorted(share * width, amount.likely - amount.low, side="right")
     quantile = np.empty(drawing.draws)
@@ -95,7 +100,9 @@ def draw_range(amount: Range, key: str, drawing: Drawing = ONCE) -> Floats:
     quantile[peak:] = np.sqrt((1.0 - share[peak:]) * (width * (amount.high - amount.likely)))
     np.subtract(amount.high, quantile[peak:], out=quantile[peak:])
     np.clip(quantile, amount.low, amount.high, out=quantile)  # rounding never leaves the range
-    return np.asarray(quantile[order(amount.name or key, drawing)])
+    drawn = np.asarray(quantile[order(name, drawing)])
+    drawn.setflags(write=False)
+    return drawn
 
 
 def draw_amount(amount: Amount, key: str, drawing: Drawing = ONCE) -> Floats:
