@@ -102,8 +102,8 @@ def _flagged(store: Store, workloads: Iterable[str]) -> _Flags:
     def again(last: _Flags | None, changed: Collection[str]) -> _Flags:
         stay = {w: own for w, own in (last or {}).items() if w not in changed}
         new = [w for w in workloads if w not in stay]
-        among = {} if len(new) > APART else {"among": new}
-        read = _of_each(queries.checked_runs(store, **among)) if new else {}
+        among = None if len(new) > APART else new
+        read = _of_each(queries.checked_runs(store, among=among)) if new else {}
         return {w: stay[w] if w in stay else by_run(suspects(read.get(w, ()))) for w in workloads}
 
     return store.renewed("flags by workload", again)
