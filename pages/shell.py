@@ -13,7 +13,7 @@ import streamlit as st
 
 from pages.common import kept, markup, narrow, widgets
 from pages.common.addresses import navigation
-from pages.common.kept import LATE_S, ROOT, TURNS, at_one_moment, store
+from pages.common.kept import LATE_S, TURNS, at_one_moment, store
 from pages.visitor import identity
 from planner.core import Text
 from planner.figures import style_sheet
@@ -48,8 +48,7 @@ def _several(count: int, what: str) -> str:
 
 
 identity.take_share()
-st.set_page_config(page_icon=str(ROOT / "pages" / "icon.png"), layout="wide",
-                   initial_sidebar_state=SIDEBAR)  # fmt: skip
+st.set_page_config(page_icon=markup.icon(), layout="wide", initial_sidebar_state=SIDEBAR)
 markup.draw(style_sheet(widgets.theme()))
 page = st.navigation(navigation())
 markup.draw(narrow.STYLE)

@@ -234,7 +234,7 @@ def previewed(shared: Store, added: AddedFiles, target: Target) -> Preview:
 
 
 def _runs_of(shared: Store, workload: str) -> list[Any]:
-    return queries.checked_runs(shared, workload=workload)
+    return queries.checked_runs(shared, among=[workload])
 
 
 def rows_of(added: AddedFiles) -> list[dict[str, Any]] | SourceError:

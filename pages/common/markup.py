@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import base64
+from functools import cache
+from pathlib import Path
+from typing import Final
+
 import streamlit as st
 
 from planner.figures import Markup
+
+_ICON: Final = Path(__file__).parent.parent / "icon.png"
+
+
+@cache
+def icon() -> str:
+    """Return the tab icon as an address that holds it: a file would be read at every click."""
+    return f"data:image/png;base64,{base64.b64encode(_ICON.read_bytes()).decode()}"
 
 
 def draw(piece: Markup) -> None:

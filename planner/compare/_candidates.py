@@ -401,15 +401,17 @@ def _clusters(
 
 def _distinct_labels(every: Sequence[Candidate]) -> list[Candidate]:
     """Add region or instance to labels that several offers of one provider share."""
-    shared = {label for label, n in Counter(c.label for c in every).items() if n > 1}
-    return [_with_place(c, every) if c.offer and c.label in shared else c for c in every]
+    alike: dict[str, list[Candidate]] = {}
+    for candidate in every:
+        alike.setdefault(candidate.label, []).append(candidate)
+    return [_with_place(c, alike[c.label]) for c in every]
 
 
-def _with_place(candidate: Candidate, every: Sequence[Candidate]) -> Candidate:
-    offers = [c.offer for c in every if c.offer and c.label == candidate.label]
-    regions = {o.region for o in offers}
-    if (offer := candidate.offer) is None:
+def _with_place(candidate: Candidate, alike: Sequence[Candidate]) -> Candidate:
+    if len(alike) == 1 or (offer := candidate.offer) is None:
         return candidate
+    offers = [c.offer for c in alike if c.offer]
+    regions = {o.region for o in offers}
     where = offer.region if len(regions) == len(offers) else _short(offer.instance)
     return replace(candidate, qualifiers=(*candidate.qualifiers, where))
 

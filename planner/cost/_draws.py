@@ -56,8 +56,13 @@ def draw_range(amount: Range, key: str) -> Floats:
     """Return draws of a triangular range, shape (DRAWS,), by its name or else by `key`.
 
     The quantile at p is low + sqrt(p*(high - low)*(likely - low)) up to the likely value and
-    high - sqrt((1 - p)*(high - low)*(high - likely)) above it.
+    high - sqrt((1 - p)*(high - low)*(high - likely)) above it. Cached, so read-only.
     """
+    return _drawn(amount, amount.name or key)
+
+
+@lru_cache(maxsize=256)
+def _drawn(amount: Range, name: str) -> Floats:
     share, width = MIDDLES, amount.high - amount.low
     peak = np.searchsorted(share * width, amount.likely - amount.low, side="right")
     quantile = np.empty(DRAWS)
@@ -65,7 +70,9 @@ def draw_range(amount: Range, key: str) -> Floats:
     quantile[peak:] = np.sqrt((1.0 - share[peak:]) * (width * (amount.high - amount.likely)))
     np.subtract(amount.high, quantile[peak:], out=quantile[peak:])
     np.clip(quantile, amount.low, amount.high, out=quantile)  # rounding never leaves the range
-    return np.asarray(quantile[order(amount.name or key)])
+    drawn = np.asarray(quantile[order(name)])
+    drawn.setflags(write=False)
+    return drawn
 
 
 def draw_amount(amount: Amount, key: str) -> Floats:

@@ -29,6 +29,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -60,6 +61,7 @@ UNKNOWN_MOMENTS: Final = 2
 _BY_WORD: Final = MappingProxyType({name.casefold(): many for name, many in MOMENTS.items()})
 
 
+@lru_cache(maxsize=1_024)
 def moments_of(optimizer: str) -> int | None:
     """Return the moments it keeps of each weight; None for an unknown name."""
     moments = [_BY_WORD[w] for w in _words(optimizer) if w in _BY_WORD]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -162,23 +162,61 @@ def recent_sets(store: Store, most: int) -> list[RecentSet]:
     ]  # fmt: skip
 
 
+class _Workload(NamedTuple):
+    """Counts of the good runs of a workload; `answers`: it is one of `workloads`."""
+
+    name: str
+    good: int
+    folders: list[str]
+    family: str | None
+    hardware: int
+    trained: bool
+    timed: bool
+    checked: int
+    runs: int
+    answers: bool
+    any_trained: bool
+    published: bool
+    accelerators: int
+    systems: int
+
+    @property
+    def place(self) -> tuple[bool, bool, int, int, int, str]:
+        """The place among others: trained ones first, measured before published ones."""
+        counts = (-self.accelerators, -self.systems, -self.runs)
+        return (not self.any_trained, self.published, *counts, self.name)
+
+
+def _workloads(store: Store) -> list[_Workload]:
+    """Return all workloads with good runs, in order; cached until any run changes."""
+
+    def again(last: list[_Workload] | None, changed: Collection[str]) -> list[_Workload]:
+        rows = store.rows(sql.WORKLOADS, {"among": None if last is None else list(changed)})
+        stay = (w for w in last or () if w.name not in changed)
+        return sorted([*stay, *map(_Workload._make, rows)], key=lambda w: w.place)
+
+    return store.renewed("workloads", again)
+
+
 @_once
 def workloads(store: Store) -> dict[str, int]:
     """Return workloads with at least one good run, most runs first, with their run counts."""
-    return dict(store.rows(sql.WORKLOADS))
+    return {w.name: w.runs for w in _workloads(store) if w.answers}
 
 
 @_once
 def about_workloads(store: Store) -> dict[str, KnownWorkload]:
     """Return a record of each workload of `workloads`; the user's own first."""
-    own = [f.label for f in store.folders if f.kind != "shipped"]
-    counts = {row[0]: row[1:] for row in store.rows(sql.ABOUT_WORKLOADS, {"own": own})}
+    own = {f.label for f in store.folders if f.kind != "shipped"}
     records = {
-        name: KnownWorkload(
-            runs=runs, accelerators=cards, is_own=is_own, kind=kind_of(name, family)
+        w.name: KnownWorkload(
+            runs=w.good,
+            accelerators=w.hardware,
+            is_own=not own.isdisjoint(w.folders),
+            kind=kind_of(w.name, w.family),
         )
-        for name in workloads(store)
-        for runs, cards, is_own, family in [counts[name]]
+        for w in _workloads(store)
+        if w.answers
     }
     return dict(sorted(records.items(), key=lambda pair: not pair[1].is_own))
 
@@ -186,7 +224,7 @@ def about_workloads(store: Store) -> dict[str, KnownWorkload]:
 @_once
 def trained(store: Store) -> frozenset[str]:
     """Return workloads with a good training run; the others have only inference."""
-    return frozenset(str(row[0]) for row in store.rows(sql.TRAINED))
+    return frozenset(w.name for w in _workloads(store) if w.trained)
 
 
 def patterns(store: Store, workload: str) -> dict[str, int]:
@@ -227,10 +265,23 @@ def stated_samples(store: Store, workload: str) -> tuple[int, ...]:
     return tuple(row[0] for row in store.rows(sql.TRAIN_SAMPLES, [workload]))
 
 
-@_once
 def trial_sets(store: Store) -> list[TrialSet]:
-    """Return sets of trials with evaluations, most batch sizes first."""
-    return [_trial_set(row) for row in store.rows(sql.TRIAL_SETS)]
+    """Return sets of trials with evaluations, most batch sizes first; cached until one changes."""
+
+    def again(last: list[TrialSet] | None, changed: Collection[str]) -> list[TrialSet]:
+        if last is not None and not _have_trials(store, changed, last):
+            return last
+        return [_trial_set(row) for row in store.rows(sql.TRIAL_SETS)]
+
+    return store.renewed("trial sets", again)
+
+
+def _have_trials(store: Store, workloads: Collection[str], before: Sequence[TrialSet]) -> bool:
+    """Return whether one of these workloads has trials, or had some `before`."""
+    had = tuple({f"{of.network} · " for of in before})
+    return any(f"{name} · ".startswith(had) for name in workloads) or bool(
+        store.rows(sql.HAVE_TRIALS, {"among": list(workloads)})
+    )
 
 
 def trials(store: Store, of: TrialSet, most: int = MOST_TRIALS) -> Trials:
@@ -276,7 +327,7 @@ def _unreadable(store: Store, of: TrialSet, file: str) -> str | None:
 @_once
 def timed_workloads(store: Store) -> list[str]:
     """Return every workload that has a curve of step times while training, on any system."""
-    return [str(row[0]) for row in store.rows(sql.TIMED_WORKLOADS)]
+    return sorted(w.name for w in _workloads(store) if w.timed)
 
 
 def timed_systems(store: Store, workload: str) -> list[TimedSystem]:
@@ -399,7 +450,11 @@ def _facets(store: Store, parameters: Mapping[str, list[str] | None]) -> dict[st
         ):
             options[facet][option] = runs
         return options
-    for facet, option, runs in store.rows(sql.ALL_FACETS, parameters):
+    if store.in_file:
+        counted = store.rows(sql.ALL_FACETS, parameters)
+    else:
+        counted = _counted(store.arrow(sql.FACETS_OF_RUNS, parameters))
+    for facet, option, runs in counted:
         options[facet][option] = runs
     for facet, query in sql.FACET.items():
         if parameters[facet] is not None:  # its options are those under the others' filters
@@ -407,6 +462,16 @@ def _facets(store: Store, parameters: Mapping[str, list[str] | None]) -> dict[st
                 store.rows(query, {k: v for k, v in parameters.items() if k != facet})
             )
     return options
+
+
+def _counted(rows: pa.Table) -> list[tuple[str, str, int]]:
+    """Return the options of facets with their counts, as `sql.ALL_FACETS` does."""
+    counted = []
+    for facet in rows.column_names:
+        counts = pc.value_counts(rows[facet].drop_null())
+        pairs = zip(*(counts.field(n).to_pylist() for n in ("values", "counts")), strict=True)
+        counted += [(facet, str(option), runs) for option, runs in sorted(pairs)]
+    return counted
 
 
 def count(store: Store, filters: Filters) -> int:
@@ -420,17 +485,20 @@ def which(store: Store, filters: Filters) -> list[str]:
 
 
 def checked_runs(
-    store: Store, most: int = MOST_CHECKED, *, workload: str | None = None
+    store: Store, most: int = MOST_CHECKED, *, among: Collection[str] | None = None
 ) -> list[CheckedRun]:
-    """Return good runs with times, as records for the checks of suspect runs."""
-    parameters = {"workload": workload, "most": most}
-    return [checked_run(row) for row in store.arrow(sql.CHECKED, parameters).to_pylist()]
+    """Return good runs with times, of some workloads or all, for the checks of suspect runs."""
+    if among is None:
+        rows = store.arrow(sql.CHECKED, {"most": most})
+    else:
+        rows = store.arrow(sql.CHECKED_AMONG, {"among": list(among), "most": most})
+    return [checked_run(row) for row in rows.to_pylist()]
 
 
 @_once
 def checked_workloads(store: Store) -> dict[str, int]:
     """Return workloads with the total count of their runs for `checked_runs`."""
-    return dict(store.rows(sql.CHECKED_WORKLOADS))
+    return dict(sorted((w.name, w.checked) for w in _workloads(store) if w.checked))
 
 
 def factor_rows(store: Store, workload: str, most: int = MOST_RUNS) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -66,7 +66,7 @@ MOST_IN_MEMORY: Final = 250_000
 _MOST_FAILURES: Final = 3
 """Failures of summary files after which a store stays in memory."""
 _MOST_RENEWED: Final = 200
-"""Workloads whose totals are renewed one by one; of more, all totals are computed anew."""
+"""Workloads whose totals and results are renewed; of more, all are computed anew."""
 _FULL: Final = ("No space left", "Could not write", "could not write", "disk is full", "Disk full")
 """Words of DuckDB's errors that mean a full disk."""
 _VANISHED: Final = 3
@@ -85,7 +85,8 @@ _FILE_SCHEMA: Final = pa.schema(
 )  # fmt: skip
 _TASK_SCHEMA: Final = pa.schema({name: pa.string() for name in ("workload", "family", "task")})
 _ROW_SCHEMA: Final = pa.schema(
-    [ARROW_SCHEMA.field(n).with_nullable(True) for n in SUMMARY] + [pa.field("file", pa.string())]
+    [ARROW_SCHEMA.field(n).with_nullable(True) for n in SUMMARY]
+    + [("file", pa.string()), ("folder", pa.string()), ("precedence", pa.int32())]
 )
 
 
@@ -173,10 +174,12 @@ class Store:
         self._audience = accept.Audience(viewer=viewer, now_s=now_s)
         self.kept = Kept(MOST_KEPT)
         self._about_all: dict[int, Kept] = {}
+        self._results: dict[str, tuple[int, Any]] = {}
         self._looked_s = -math.inf
         self.serial = next(_SERIAL)
         self.memory_bytes = memory_bytes or memory_limit_bytes(os.environ)
         self._roots = {str(f.path) for f in self.folders}
+        self._begins = [(f"{f.path}/", f"{as_utf8(f.path)}/") for f in self.folders]
         self._generation = 0
         self._versions: Mapping[str, int] = {}
         self._models: Mapping[str, frozenset[str]] = {}
@@ -252,6 +255,36 @@ class Store:
                 del self._about_all[old]
         return kept.once(question, work)
 
+    def renewed(
+        self, question: str, again: Callable[[Answer | None, Collection[str]], Answer]
+    ) -> Answer:
+        """Return a result about all runs as `once`, made from the last one.
+
+        Args:
+            question: name of the result.
+            again: makes it from the last one, None at first, and the workloads of which runs have
+                changed since. It must not change the last one.
+        """
+
+        def work() -> Answer:
+            results = self._results
+            generation, last = results.get(question, (-1, None))
+            changed = self._changed_since(generation)
+            earlier = generation > self.generation  # this thread sees other runs than the last one
+            result = again(None if earlier or len(changed) > _MOST_RENEWED else last, changed)
+            results[question] = self.generation, result
+            return result
+
+        return self.once(question, work)
+
+    def _changed_since(self, generation: int) -> frozenset[str]:
+        """Return the workloads of which runs have changed; see `version`."""
+        moment = self._moment
+        versions = moment.versions if moment else self._versions
+        models = moment.models if moment else self._models
+        changed = {model for model, at in versions.items() if at > generation}
+        return frozenset(w for w, own in models.items() if not own.isdisjoint(changed))
+
     def once_for_good(self, question: str, work: Callable[[], str]) -> str:
         """Return a text about all runs; with a summary file it is kept for the next start.
 
@@ -272,6 +305,7 @@ class Store:
         """Forget all cached answers."""
         with self._state:
             self._about_all.clear()
+            self._results = {}
         self.kept.clear()
 
     def version(self, *workloads: str) -> int:
@@ -392,8 +426,8 @@ class Store:
                 return ask(cursor)
         except duckdb.OutOfMemoryException:
             raise LimitError(self._too_much("memory")) from None
-        except (*_BROKEN, duckdb.IOException) as error:
-            if isinstance(error, duckdb.IOException):
+        except duckdb.Error as error:  # a damaged block of a summary file has no type of its own
+            if not isinstance(error, _BROKEN):
                 if _is_full(error):
                     raise LimitError(self._too_much("disk")) from None
                 if not self._is_damaged(error):
@@ -511,6 +545,7 @@ class Store:
 
     def _reset(self) -> None:
         """Start without a run, in memory or in a new file."""
+        self._results = {}
         self._known: accept.Listing | None = None
         self._loaded: set[str] = set()
         self._single: set[str] = set()
@@ -591,6 +626,7 @@ class Store:
         return True
 
     def _reset_state_for(self, base: duckdb.DuckDBPyConnection) -> None:
+        self._results = {}
         self._base = base
         self._known = {}
         self._loaded, self._single, self._waiting, self._again = set(), set(), set(), set()
@@ -704,7 +740,7 @@ class Store:
             going = sorted(gone if last else drop)
             try:
                 self._load(part, now)
-                touched |= set(self._base.execute(sql.TOUCHED, [going]).fetchall())
+                touched |= set(self._base.execute(*_touching(going)).fetchall())
                 with self._state:
                     self._swap(set(going), part, now, touched if last else None)
                     self._settle(part.refused, part.loaded | part.refused.keys(), now, going)
@@ -735,8 +771,7 @@ class Store:
 
         It is that of one statement (`sql`), so it does not matter how many parts are loaded.
         """
-        ranks = (n for n, f in enumerate(self.folders) if path.startswith(f"{as_utf8(f.path)}/"))
-        return next(ranks, len(self.folders)), "/compact-" not in path, path
+        return self._rank(path), "/compact-" not in path, path
 
     def _has_outgrown_memory(self) -> bool:
         """Return whether memory holds more runs than it should."""
@@ -803,12 +838,13 @@ class Store:
         self._base.execute(sql.CLEAR_INCOMING)
         if part.runs and not self._has_room():
             raise _NoRoomError
-        self._load_rows(part.single, part.refused)
-        versions: dict[int, list[str]] = {}
+        rows = [row | self._located(row["file"]) for row in part.single]
+        self._load_rows(rows, part.refused)
+        alike: dict[tuple[int, int], list[str]] = {}
         for path, seal in part.many.items():
-            versions.setdefault(version_of(seal), []).append(path)
+            alike.setdefault((version_of(seal), self._rank(path)), []).append(path)
         together: list[str] = []
-        for version, paths in versions.items():
+        for (version, _), paths in alike.items():
             if self._load_together(version, paths):
                 together += paths
                 continue
@@ -816,8 +852,6 @@ class Store:
             part.refused.update({path: reason for path, reason in reasons if reason})
         if together:
             part.refused.update(self._wrong(together, part.many))
-        for rank, folder in reversed(list(enumerate(self.folders))):
-            self._base.execute(sql.SET_FOLDER, [folder.label, rank, f"{as_utf8(folder.path)}/"])
         self._set_tasks()
 
     def _has_room(self) -> bool:
@@ -862,7 +896,7 @@ class Store:
         try:
             if too_long(self._base, paths, version):
                 return False
-            self._base.execute(sql.LOAD_FILES[version], [[sql.literal(p) for p in paths]])
+            self._base.execute(sql.LOAD_FILES[version], _files(paths) | self._located(paths[0]))
         except _BROKEN:  # the bad file is found by loading one by one
             self._one_by_one = True
             raise
@@ -885,7 +919,9 @@ class Store:
         try:
             if reason := too_long(self._base, [path], version_of(seal)):
                 return reason
-            self._base.execute(sql.LOAD_FILES[version_of(seal)], [[sql.literal(path)]])
+            self._base.execute(
+                sql.LOAD_FILES[version_of(seal)], _files([path]) | self._located(path)
+            )
             [(held,)] = self._base.execute(sql.HELD, [path]).fetchall()
             broken = self._base.execute(sql.BROKEN_RULE, [path]).fetchone()
         except _BROKEN:
@@ -926,7 +962,7 @@ class Store:
                 cursor.execute(sql.DROP_RUNS, [paths])
                 cursor.execute(sql.DROP_SPARE, [paths])
             [(all_new,)] = cursor.execute(sql.ALL_NEW).fetchall()
-            for statement in (sql.KEEP_NEW,) if all_new else sql.MERGE:
+            for statement in (sql.keep_new(part.runs),) if all_new else sql.MERGE:
                 cursor.execute(statement)
             if paths:  # otherwise every spare run is still a copy of a shown one
                 cursor.execute(sql.PROMOTE)
@@ -1044,13 +1080,28 @@ class Store:
         cut = reason if len(reason) <= MAX_REASON else f"{reason[: MAX_REASON - 4]} ..."
         return Refused(path=_shown(path), folder=self._folder_of(path), reason=_shown(cut))
 
+    def _rank(self, path: str) -> int:
+        """Return the number of the folder that holds a path; the first one counts."""
+        ranks = (rank for rank, begins in enumerate(self._begins) if path.startswith(begins))
+        return next(ranks, len(self.folders))
+
     def _folder_of(self, path: str) -> str:
-        return next((f.label for f in self.folders if path.startswith(f"{f.path}/")), "")
+        rank = self._rank(path)
+        return self.folders[rank].label if rank < len(self.folders) else ""
+
+    def _located(self, path: str) -> dict[str, Any]:
+        """Return the columns that follow from the folder of a file."""
+        return {"folder": self._folder_of(path), "precedence": self._rank(path)}
 
     def _place_problem(self, path: str) -> str | None:
         if os.path.dirname(path) in self._roots:  # noqa: PTH120 - ten thousand of them, fast
             return "lies outside a result set. Move it into a folder of its own beside set.toml."
         return None
+
+
+def _touching(gone: Sequence[str]) -> tuple[str, list[Any]]:
+    """Return the query of what a refresh touches, and its parameters."""
+    return (sql.TOUCHED, [gone]) if gone else (sql.ARRIVED, [])
 
 
 def _renew(cursor: duckdb.DuckDBPyConnection, touched: set[_Touched]) -> None:
@@ -1090,7 +1141,7 @@ def too_long(base: duckdb.DuckDBPyConnection, paths: list[str], version: int) ->
         paths: files of one schema version.
         version: from `version_of`.
     """
-    lengths = base.execute(sql.LONGEST[version], [[sql.literal(p) for p in paths]]).fetchone() or ()
+    lengths = base.execute(sql.LONGEST[version], _files(paths)).fetchone() or ()
     for name, letters in zip(sql.TEXTS, lengths, strict=True):
         if (letters or 0) > MAX_TEXT:
             kept = Text("at most {max_text:,} are kept", max_text=MAX_TEXT)
@@ -1101,6 +1152,11 @@ def too_long(base: duckdb.DuckDBPyConnection, paths: list[str], version: int) ->
                 kept=kept,
             )
     return None
+
+
+def _files(paths: Iterable[str]) -> dict[str, Any]:
+    """Return the parameter of a query that reads these files."""
+    return {"files": [sql.literal(path) for path in paths]}
 
 
 def _contents(seal: Seal, held: int, broken: tuple[str, str] | None) -> str | None:

@@ -110,21 +110,20 @@ def _file(version: int) -> str:
     later = [n for n in SUMMARY if BY_NAME[n].since > version]
     added = "".join(f", NULL::{_TYPES[BY_NAME[n].type]} AS {n}" for n in later)
     return f"""SELECT *{added}
-        FROM read_parquet(?, filename = true, hive_partitioning = false)"""
+        FROM read_parquet($files, filename = true, hive_partitioning = false)"""
 
 
 LOAD_FILES: Final = {
     version: f"""
-    INSERT INTO work.incoming SELECT {_STORED}, {_DERIVED}, NULL, NULL, {_NUMBERS}, filename
+    INSERT INTO work.incoming
+    SELECT {_STORED}, {_DERIVED}, $folder, $precedence, {_NUMBERS}, filename
     FROM ({_file(version)})"""
     for version in range(1, SCHEMA_VERSION + 1)
 }
-"""Statements to load multi-run files, by the schema version in their seal."""
+"""Statements to load multi-run files of one folder, by the schema version in their seal."""
 LOAD_ROWS: Final = f"""
     INSERT INTO work.incoming
-    SELECT {_STORED}, {_DERIVED}, NULL, NULL, {_NUMBERS}, file FROM arrived"""
-SET_FOLDER: Final = """
-    UPDATE work.incoming SET folder = ?, precedence = ? WHERE starts_with(file, ?)"""
+    SELECT {_STORED}, {_DERIVED}, folder, precedence, {_NUMBERS}, file FROM arrived"""
 WITHOUT_TASK: Final = "SELECT DISTINCT workload, family FROM work.incoming"
 SET_TASK: Final = """
     UPDATE work.incoming SET task = tasks.task FROM tasks
@@ -212,8 +211,15 @@ ALL_NEW: Final = """
         AND NOT EXISTS (SELECT 1 FROM work.incoming JOIN runs USING (run_id))
     FROM work.incoming"""
 """Whether all runs of `incoming` are new and unique."""
-KEEP_NEW: Final = f"INSERT INTO runs SELECT * FROM work.incoming {_ORDER}"
-"""`MERGE` for `ALL_NEW` runs, in a third of its time."""
+_FEW: Final = 1_000
+"""Runs whose order in memory does not matter."""
+
+
+def keep_new(runs: int) -> str:
+    """Return `MERGE` for `ALL_NEW` runs, in a third of its time."""
+    return f"INSERT INTO runs SELECT * FROM work.incoming {_ORDER if runs > _FEW else ''}"
+
+
 CONTRADICTIONS: Final = """
     SELECT s.file, count(*), min(s.run_id), min(r.file)
     FROM spare s JOIN runs r USING (run_id)
@@ -252,6 +258,8 @@ ALL_FACETS: Final = f"""
     GROUP BY GROUPING SETS ({", ".join(f"({c})" for c in FACETS)})
     HAVING facet IS NOT NULL ORDER BY {", ".join(FACETS)}"""
 """As `FACET` for every facet under all filters: valid for facets without their own filter."""
+FACETS_OF_RUNS: Final = f"SELECT {', '.join(FACETS)} FROM runs WHERE {_where()}"
+"""The facets of every filtered run: Arrow counts them three times as fast as `ALL_FACETS`."""
 
 FACETS_OF_ALL: Final = """
     SELECT facet, option, sum(runs)::BIGINT FROM facet_counts
@@ -359,20 +367,16 @@ SCATTER: Final = """
 """Scatter of epochs, by result set, system, mode and number of epochs."""
 _SHOWN: Final = "SELECT * EXCLUDE (precedence, numbers) FROM runs"
 ROW: Final = f"{_SHOWN} WHERE run_id = ?"
-WORKLOADS: Final = """
-    SELECT workload, runs FROM workload_counts
-    ORDER BY trained DESC, published, accelerators DESC, systems DESC, runs DESC, workload"""
-"""Trained workloads first, measured before published ones, then by the count of accelerators, then
-of systems.
+_AMONG: Final = "($among IS NULL OR list_contains($among::VARCHAR[], workload))"
+WORKLOADS: Final = f"""
+    SELECT workload, good, folders, family, hardware, trained, timed, checked, runs, answers,
+        any_trained, published, accelerators, systems
+    FROM workload_totals WHERE {_AMONG}"""
+"""Counts of good runs by workload.
 
 Trials that only counted steps to a target have no times. A published workload without a time or
 memory, as that of article 003, answers no question about one.
 """
-ABOUT_WORKLOADS: Final = """
-    SELECT workload, runs, accelerators, list_has_any(folders, $own::VARCHAR[]), family
-    FROM workload_facts"""
-"""Counts of a workload's runs and systems, whether some are the user's own, and its family."""
-TRAINED: Final = "SELECT workload FROM trained_workloads ORDER BY workload"
 FORMS: Final = """
     SELECT variant, precision, system, software, engine, global_batch_size, samples_per_s,
         final_metric, params, evaluation_metric
@@ -391,6 +395,7 @@ PATTERNS: Final = """
 NETWORK: Final = "concat_ws(' ', model, variant)"
 TRIAL_RUN: Final = """mode = 'training' AND evaluation_metric IS NOT NULL
         AND global_batch_size IS NOT NULL AND status IN ('ok', 'nan')"""
+HAVE_TRIALS: Final = f"SELECT 1 FROM runs WHERE {TRIAL_RUN} AND {_AMONG} LIMIT 1"
 TRIAL_SETS: Final = """
     SELECT network, dataset, precision, evaluation_metric, folder, result_set, files, runs, target,
         higher, basis, licence, source
@@ -421,7 +426,6 @@ TARGET_TIMES: Final = f"""
 """Stated times to the target of a set of trials, by the number of devices."""
 TIMED_RUN: Final = """status = 'ok' AND mode = 'training' AND (asymptotic_throughput IS NOT NULL
         OR global_batch_size IS NOT NULL AND step_time_s IS NOT NULL)"""
-TIMED_WORKLOADS: Final = "SELECT workload FROM timed_workloads ORDER BY workload"
 TIMED_SYSTEMS: Final = f"""
     SELECT workload, system_name, {DEVICES}, system, pattern, software,
         count(DISTINCT global_batch_size)
@@ -448,21 +452,24 @@ RANKS: Final = """
 """Published cases of driver and workers; `extra` has the rank of some."""
 CHECKED_RUN: Final = """status = 'ok' AND coalesce(later_epoch_mean_s, first_epoch_s,
         until_first_epoch_end_s, pre_train_s, total_s, step_time_s, samples_per_s) IS NOT NULL"""
-CHECKED: Final = f"""
+_CHECKED_ROWS: Final = f"""
     SELECT {", ".join(READ)}, system, accelerators_per_node, number_of_nodes FROM runs
-    WHERE {CHECKED_RUN} AND ($workload IS NULL OR workload = $workload)
-        AND recorded_at >= (SELECT min(recorded_at) FROM (
-            SELECT recorded_at FROM runs
-            WHERE {CHECKED_RUN} AND ($workload IS NULL OR workload = $workload)
-            ORDER BY recorded_at DESC LIMIT $most))
+    WHERE {CHECKED_RUN}"""
+_NEWEST: Final = """
     ORDER BY recorded_at DESC, workload, pattern, system, global_batch_size, run_id LIMIT $most"""
+CHECKED: Final = f"""{_CHECKED_ROWS} AND recorded_at >= (SELECT min(recorded_at) FROM (
+        SELECT recorded_at FROM runs WHERE {CHECKED_RUN} ORDER BY recorded_at DESC LIMIT $most))
+    {_NEWEST}"""
 """Good runs with a time, the newest first; others cannot be suspect.
 
 The oldest of them is found first: to sort whole rows of two million runs takes seconds."""
-CHECKED_WORKLOADS: Final = "SELECT workload, runs FROM checked_workloads ORDER BY workload"
+CHECKED_AMONG: Final = f"{_CHECKED_ROWS} AND {_AMONG} {_NEWEST}"
+"""As `CHECKED`, of some workloads."""
 _TOUCHED: Final = f"workload, {NETWORK} AS network, result_set, model"
+ARRIVED: Final = f"SELECT DISTINCT {_TOUCHED} FROM work.incoming"
+"""Workloads, networks, result sets and models of new runs."""
 TOUCHED: Final = f"""
-    SELECT DISTINCT {_TOUCHED} FROM work.incoming
+    {ARRIVED}
     UNION SELECT DISTINCT {_TOUCHED} FROM spare
     UNION SELECT DISTINCT {_TOUCHED} FROM runs WHERE file IN (SELECT unnest(?::VARCHAR[]))"""
 """Workloads, networks, result sets and models whose runs a refresh may change.

@@ -24,6 +24,12 @@ _FACETS: Final = " UNION ALL ".join(
     for c in FACETS
 )
 
+_COUNTED: Final = """(steps_to_target IS NULL AND target_reached IS NULL
+        OR coalesce(samples_per_s, first_epoch_s) IS NOT NULL)"""
+_ANSWERS: Final = """(basis <> 'published' OR coalesce(step_time_s, samples_per_s,
+        asymptotic_throughput, pre_train_s, first_epoch_s, until_first_epoch_end_s,
+        later_epoch_mean_s, total_s, time_to_target_s, peak_memory_bytes) IS NOT NULL)"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Total:
@@ -36,47 +42,20 @@ class Total:
 
 TOTALS: Final = (
     Total(
-        name="workload_counts",
-        key="workload",
-        query="""
-    SELECT workload, count(*) AS runs, bool_or(mode = 'training') AS trained,
-        bool_and(repository IS NOT NULL) AS published,
-        count(DISTINCT coalesce(accelerator_model_name, system_name))
-            FILTER (device_kind IS DISTINCT FROM 'cpu') AS accelerators,
-        count(DISTINCT system) AS systems
-    FROM @runs
-    WHERE status = 'ok' AND (steps_to_target IS NULL AND target_reached IS NULL
-        OR coalesce(samples_per_s, first_epoch_s) IS NOT NULL)
-    GROUP BY workload
-    HAVING count(coalesce(step_time_s, samples_per_s, asymptotic_throughput, pre_train_s,
-        first_epoch_s, until_first_epoch_end_s, later_epoch_mean_s, total_s, time_to_target_s,
-        peak_memory_bytes)) > 0 OR bool_or(basis <> 'published')""",
-    ),
-    Total(
-        name="workload_facts",
-        key="workload",
-        query="""
-    SELECT workload, count(*) AS runs,
-        count(DISTINCT coalesce(accelerator_model_name, system_name)) AS accelerators,
-        list(DISTINCT folder) AS folders, min(family) AS family
-    FROM @runs WHERE status = 'ok' GROUP BY workload""",
-    ),
-    Total(
-        name="trained_workloads",
-        key="workload",
-        query="""
-    SELECT DISTINCT workload FROM @runs WHERE status = 'ok' AND mode = 'training'""",
-    ),
-    Total(
-        name="timed_workloads",
-        key="workload",
-        query=f"SELECT DISTINCT workload FROM @runs WHERE {TIMED_RUN}",
-    ),
-    Total(
-        name="checked_workloads",
+        name="workload_totals",
         key="workload",
         query=f"""
-    SELECT workload, count(*) AS runs FROM @runs WHERE {CHECKED_RUN} GROUP BY workload""",
+    SELECT workload, count(*) AS good, list(DISTINCT folder) AS folders, min(family) AS family,
+        count(DISTINCT coalesce(accelerator_model_name, system_name)) AS hardware,
+        bool_or(mode = 'training') AS trained, bool_or({TIMED_RUN}) AS timed,
+        count(*) FILTER ({CHECKED_RUN}) AS checked, count(*) FILTER ({_COUNTED}) AS runs,
+        coalesce(bool_or({_ANSWERS}) FILTER ({_COUNTED}), false) AS answers,
+        coalesce(bool_or(mode = 'training') FILTER ({_COUNTED}), false) AS any_trained,
+        coalesce(bool_and(repository IS NOT NULL) FILTER ({_COUNTED}), false) AS published,
+        count(DISTINCT coalesce(accelerator_model_name, system_name))
+            FILTER ({_COUNTED} AND device_kind IS DISTINCT FROM 'cpu') AS accelerators,
+        count(DISTINCT system) FILTER ({_COUNTED}) AS systems
+    FROM @runs WHERE status = 'ok' GROUP BY workload""",
     ),
     Total(
         name="scaled_workloads",

@@ -62,6 +62,36 @@ def test_questions_about_all_runs_are_answered_once_until_a_run_changes(tmp_path
     assert sum(queries.facets(store, {})["status"].values()) == 2
 
 
+def _answers(store: Store) -> list[object]:
+    """The answers that are made from the last ones."""
+    about = list(queries.about_workloads(store).items())
+    return [about, list(queries.workloads(store).items()), queries.checked_workloads(store),
+            queries.timed_workloads(store), queries.trained(store), queries.trial_sets(store),
+            suspects_of(store), queries.facets(store, {})]  # fmt: skip
+
+
+def test_answers_made_from_the_last_ones_are_those_of_a_new_store(tmp_path: Path) -> None:
+    odd = [row(global_batch_size=b, step_s=s) for b, s in ((64, 0.1), (128, 0.15), (256, 2.0))]
+    trial = {"evaluation_metric": "error", "evaluations": [{"step": 9, "value": 0.5}]}
+    place = a_set(tmp_path, [*odd, row(model="VGG", dataset="CIFAR-10")])
+    store = _store(tmp_path)
+    before = _answers(store)
+    with ThreadPoolExecutor(1) as others, store.at_one_moment():
+        [third] = commit_runs(place, [row(model="Net")])
+        commit_runs(place, [row(model="VGG", dataset="CIFAR-10", global_batch_size=8, **trial)])
+        [path] = {c.path for c in commit_runs(place, [row(global_batch_size=512, step_s=0.1)])}
+        others.submit(store.refresh).result()
+        after = others.submit(_answers, store).result()
+        store._about_all.clear()
+        assert _answers(store) == before
+    assert after == _answers(_store(tmp_path)) != before
+    assert after[5] != before[5]
+    third.path.unlink()
+    path.unlink()
+    store.refresh()
+    assert _answers(store) == _answers(_store(tmp_path)) != after
+
+
 def test_a_page_begins_with_what_was_committed_before_it(tmp_path: Path) -> None:
     place = a_set(tmp_path, [row()])
     store = _store(tmp_path)

@@ -47,7 +47,7 @@ def test_all_workloads_are_checked_in_one_query(
         lambda *a, **k: asked.append(k) or ask(*a, **k),  # type: ignore[func-returns-value]
     )
     found = _suspect_runs.suspects_of(store)
-    assert asked == [{}]
+    assert asked == [{"among": None}]
     assert any(f.name == "unit slip" for own in found.flags.values() for f in own)
 
 

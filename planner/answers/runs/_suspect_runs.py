@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ from planner.store.reader import Store
 from planner.suspects import Flag, by_run, left_out, named, suspects
 
 APART: Final = 8
-"""Most workloads that are read one by one; more are read together, in one query."""
+"""Most workloads that are read by name; for more, the runs of all are read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,11 +40,6 @@ _KEPT: Final = "flags of the newest runs"
 """The name under which a store with a summary file keeps flags for its next start."""
 
 
-class _Flagged(NamedTuple):
-    version: int
-    flags: Mapping[str, Sequence[Flag]]
-
-
 def suspects_of(store: Store) -> Suspects:
     """Return the suspect flags of all runs with times."""
     return store.once("suspects", lambda: _suspects(store))
@@ -58,7 +53,7 @@ def _suspects(store: Store) -> Suspects:
         flags |= _flags_of(store.once_for_good(_KEPT, lambda: _as_json(_newest(store))))
     else:
         for own in _flagged(store, checked).values():
-            flags |= own.flags
+            flags |= own
     return Suspects(
         flags=flags,
         names={run: named(own) for run, own in flags.items()},
@@ -97,18 +92,21 @@ def _flagged_newest(store: Store) -> Mapping[tuple[CheckedRun, ...], Mapping[str
     return now
 
 
-def _flagged(store: Store, workloads: Iterable[str]) -> Mapping[str, _Flagged]:
+_Flags = Mapping[str, Mapping[str, Sequence[Flag]]]
+"""Flags by run, by workload."""
+
+
+def _flagged(store: Store, workloads: Iterable[str]) -> _Flags:
     """Return the flags of each workload's runs; checks compare runs of one workload only."""
-    last: dict[str, _Flagged] = store.kept.once("flags by workload", dict)
-    versions = {workload: store.version(workload) for workload in workloads}
-    now = {w: last[w] for w, v in versions.items() if w in last and last[w].version == v}
-    new = [w for w in versions if w not in now]
-    read = _of_each(queries.checked_runs(store)) if len(new) > APART else {}
-    for workload in new:
-        runs = read.get(workload) or queries.checked_runs(store, workload=workload)
-        now[workload] = _Flagged(versions[workload], by_run(suspects(runs)))
-    last.update(now)  # other threads at another moment compare versions too
-    return {w: now[w] for w in versions}
+
+    def again(last: _Flags | None, changed: Collection[str]) -> _Flags:
+        stay = {w: own for w, own in (last or {}).items() if w not in changed}
+        new = [w for w in workloads if w not in stay]
+        among = None if len(new) > APART else new
+        read = _of_each(queries.checked_runs(store, among=among)) if new else {}
+        return {w: stay[w] if w in stay else by_run(suspects(read.get(w, ()))) for w in workloads}
+
+    return store.renewed("flags by workload", again)
 
 
 def _of_each(runs: Sequence[CheckedRun]) -> dict[str, list[CheckedRun]]:
