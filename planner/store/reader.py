@@ -740,7 +740,8 @@ class Store:
             going = sorted(gone if last else drop)
             try:
                 self._load(part, now)
-                touched |= set(self._base.execute(*_touching(going)).fetchall())
+                query, parameters = _touching(going)
+                touched |= set(self._base.execute(query, parameters).fetchall())
                 with self._state:
                     self._swap(set(going), part, now, touched if last else None)
                     self._settle(part.refused, part.loaded | part.refused.keys(), now, going)

@@ -13,10 +13,16 @@ from tests.golden.tree import differences, plain, shortened
 
 MOST_SHOWN = 20
 RENEW = "Where the change is meant, run `python -m tests.golden` and look at the difference."
-CASES = [(name, edge) for name, question in QUESTIONS.items() for edge in edges(question)]
+LONG = ("page", "report")
+"""Both render the record that the command and the interface print."""
+CASES = [
+    pytest.param(name, edge, id=f"{name}-{edge}", marks=[pytest.mark.long] * (edge in LONG))
+    for name, question in QUESTIONS.items()
+    for edge in edges(question)
+]
 
 
-@pytest.mark.parametrize(("name", "edge"), CASES, ids=[f"{n}-{e}" for n, e in CASES])
+@pytest.mark.parametrize(("name", "edge"), CASES)
 def test_the_answer_is_the_recorded_one(name: str, edge: str) -> None:
     found = list(differences(answers.read(name)[edge], recorded(QUESTIONS[name], edge)))
     more = f"and {len(found) - MOST_SHOWN} more" if len(found) > MOST_SHOWN else ""

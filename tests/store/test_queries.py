@@ -208,10 +208,14 @@ def test_an_unknown_run_is_none(tmp_path: Path) -> None:
 # -- facets ------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def mixed(tmp_path: Path) -> Store:
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Store:
     records = [row(**T4), row(**T4, seed=1), row(**A100), row(**A100, model="LSTM")]
-    return _store(tmp_path, *records, row(**T4, status="oom", status_reason="memory", seed=2))
+    return _store(
+        tmp_path_factory.mktemp("mixed"),
+        *records,
+        row(**T4, status="oom", status_reason="memory", seed=2),
+    )
 
 
 def test_a_facet_counts_its_options_under_the_other_filters(mixed: Store) -> None:
