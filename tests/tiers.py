@@ -60,15 +60,22 @@ LONG_FILES: Final = (
 """Campaigns, walks through the app, trainings of every kind, public data, clusters and buckets."""
 SLOW_FOLDERS: Final = ("browser", "pages")
 SLOW_FILES: Final = (
-    "api/test_guard.py", "api/test_openapi.py", "api/test_start_left_out.py",
-    "data/test_shipped.py", "golden/test_golden.py", "planner/answers/test_asking.py",
-    "planner/answers/test_comparing.py", "planner/answers/test_stated_targets.py",
-    "planner/capacity/test_plan.py", "planner/capacity/test_queue.py",
-    "planner/record/test_epoch_times.py", "planner/scaling_out/test_scaling_out.py",
-    "planner/store/sealed/test_commit.py", "runners/launch/test_local.py",
-    "runners/sweep/test_sweep.py", "runners/test_datasets.py", "runners/test_real.py",
-    "store/test_batches.py", "store/test_export.py", "store/test_golden.py",
-    "store/test_queries.py", "store/test_source.py",
+    "api/test_guard.py", "api/test_openapi.py", "api/test_routes.py", "api/test_start_left_out.py",
+    "backtest/test_backtest_memory.py", "data/test_measured.py", "data/test_shipped.py",
+    "golden/test_golden.py", "planner/answers/runs/test_scatter.py",
+    "planner/answers/test_asking.py", "planner/answers/test_comparing.py",
+    "planner/answers/test_stated_targets.py", "planner/capacity/test_plan.py",
+    "planner/capacity/test_queue.py", "planner/compare/test_timed_step.py",
+    "planner/networks/test_table.py", "planner/published/test_configurations.py",
+    "planner/record/test_epoch_times.py", "planner/report/test_compare_report.py",
+    "planner/scaling/test_scaling_count.py", "planner/scaling/test_scaling_law.py",
+    "planner/scaling_out/test_scaling_out.py", "planner/store/disk/test_sweeps.py",
+    "planner/store/sealed/test_commit.py", "planner/suspects/test_suspects_public.py",
+    "planner/time_to_target/test_goodput.py", "runners/commands/test_push.py",
+    "runners/launch/test_local.py", "runners/machine/test_identity.py", "runners/plan/test_spec.py",
+    "runners/sweep/test_max_batch.py", "runners/sweep/test_sweep.py", "runners/test_datasets.py",
+    "runners/test_real.py", "store/test_batches.py", "store/test_export.py", "store/test_golden.py",
+    "store/test_queries.py", "store/test_source.py", "store/test_views.py",
 )  # fmt: skip
 """What a loop of 90 s has no time for."""
 SLOWEST: Final = (
