@@ -41,11 +41,17 @@ depends on unrecorded settings."""
 
 
 def for_child(
-    environ: Mapping[str, str], *, backend: str, threads: int | None, device: str
+    environ: Mapping[str, str],
+    *,
+    backend: str,
+    threads: int | None,
+    device: str,
+    tuned: bool = True,
 ) -> dict[str, str]:
     """Return the environment of a measured process: an allow-list plus the case's settings."""
     handed = {name: value for name, value in environ.items() if _is_handed(name)}
-    return {**handed, **_always(backend), **_threads(threads), **_device(device)}
+    flags = {} if tuned else {"XLA_FLAGS": "--xla_gpu_autotune_level=0"}
+    return {**handed, **_always(backend), **_threads(threads), **_device(device), **flags}
 
 
 def _is_handed(name: str) -> bool:

@@ -101,6 +101,8 @@ class Case:
     drop_remainder: bool = False
     steps_per_execution: int = 1
     jit: bool = False
+    tuned: bool = True
+    """XLA times several kernels of each operation on a GPU and keeps the fastest: minutes."""
     threads: int | None = None
     timing: Timing = "per epoch"
     seed: int = 0
@@ -126,6 +128,7 @@ class Case:
         """First 16 hex digits of the sha256 of all fields but `attempt`."""
         body = asdict(replace(self, attempt=0))
         usual = {
+            "tuned": True,
             "slow_share": 0.0,
             "wait_s": 0.0,
             "wait_sd_s": 0.0,
@@ -168,6 +171,7 @@ class Case:
             "whole batches" if self.drop_remainder else "",
             f"{self.steps_per_execution} steps per call" if self.steps_per_execution > 1 else "",
             f"{self.threads} threads" if self.threads else "",
+            "" if self.tuned else "kernels not timed",
             f"{self.strategy} x {self.devices}" if self.strategy != "none" else "",
             f"{self.micro_batches} micro-batches" if self.micro_batches > 1 else "",
             f"one stopped {100.0 * self.slow_share:g} % of the time" if self.slow_share else "",

@@ -61,7 +61,11 @@ def measure(case: Case, bench: Bench, result_set: str, hooks: Hooks | None = Non
     hooks = hooks or Hooks()
     python = bench.pythons[case.backend]
     environ = environment.for_child(
-        bench.environ, backend=case.backend, threads=case.threads, device=case.device
+        bench.environ,
+        backend=case.backend,
+        threads=case.threads,
+        device=case.device,
+        tuned=case.tuned,
     )
     visible = environ.get("CUDA_VISIBLE_DEVICES")
     if case.launcher != LOCAL:

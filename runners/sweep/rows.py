@@ -83,7 +83,17 @@ def row_of(
         "steps": _steps(case, ended.events),
         "extra": json.dumps(_extra(case, ended), sort_keys=True),
     }
-    return {k: v for k, v in row.items() if v is not None}
+    dropped = () if case.tuned else _SPEED
+    return {k: v for k, v in row.items() if v is not None and k not in dropped}
+
+
+_SPEED: Final = frozenset(
+    {"epochs", "steps", "throughput", "total_s", "validation_s", "epochs_measured"}
+    | {"first_step_s", "first_epoch_s", "later_epoch_mean_s", "later_epoch_sd_s"}
+    | {"step_s", "step_p10_s", "step_p50_s", "step_p90_s"}
+    | {"energy_kwh", "energy_source", "mean_power_watts"}
+)
+"""Columns that a run without tuned kernels leaves out: it trains slower than others."""
 
 
 def planned(case: Case) -> dict[str, Any]:
@@ -127,7 +137,9 @@ def planned(case: Case) -> dict[str, Any]:
 
 
 def _note(case: Case) -> str | None:
-    """Return that the authors had no such hardware to try a strategy on."""
+    """Return what limits the use of a run: no speed, or hardware that the authors did not have."""
+    if not case.tuned:
+        return "Measured for its memory: XLA did not time kernels, so the speed is left out."
     if case.strategy == "tpu":
         return "Epochwise's authors have not tried TensorFlow's TPU strategy on a TPU."
     if case.strategy in OF_PROCESSES and case.device == "gpu":

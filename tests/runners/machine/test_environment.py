@@ -85,6 +85,12 @@ def test_what_changes_numbers_and_no_row_records_is_not_inherited() -> None:
     assert set(result) & set(flags) == set()
 
 
+def test_kernels_are_timed_unless_the_case_says_otherwise() -> None:
+    assert "XLA_FLAGS" not in handed("gpu")
+    plain = for_child(ENVIRON, backend="jax", threads=None, device="gpu", tuned=False)
+    assert plain["XLA_FLAGS"] == "--xla_gpu_autotune_level=0"
+
+
 def test_threads_come_from_the_case_alone() -> None:
     pinned = {k: v for k, v in handed(threads=1).items() if v == "1"}
     assert {"OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "NPROC"} <= set(pinned)

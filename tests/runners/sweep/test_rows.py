@@ -96,6 +96,17 @@ def test_a_run_timed_step_by_step_keeps_its_steps_in_order() -> None:
     assert "steps" not in made([epoch(1, 4.0)], timing="per step")
 
 
+def test_a_run_without_timed_kernels_keeps_its_memory_and_no_speed() -> None:
+    events = [epoch(1, 2.0), epoch(2, 1.0)]
+    row = made(events, rss=900, tuned=False)
+    assert row["peak_memory_bytes"] == 900
+    assert "the speed is left out" in row["note"]
+    assert check_rows([complete(row)]) == []
+    times = {n for n in row if n.endswith("_s") or n.startswith("energy") or n == "throughput"}
+    assert times == set(), "a slower step must not enter any law"
+    assert {"throughput", "epochs"} <= set(made(events))
+
+
 def test_a_long_run_keeps_its_first_steps() -> None:
     result = [epoch(n, 9.0) | {"step_seconds": [float(n)] * 15_000} for n in (1, 2)]
     steps = made(result, timing="per step")["steps"]
