@@ -55,7 +55,7 @@ def test_every_number_in_the_prose_of_the_readme_has_its_source() -> None:
         "Misra1d to 8 digits": "tests/planner/throughput/test_throughput_nist.py",
         f"{SWEEPS:,} simulated sweeps": "tests/planner/test_coverage.py",
         "7 or 8 batch sizes": "data/results",
-        "one NVIDIA H100 and one H200 with Keras on JAX": "data/results",
+        "NVIDIA's H100 and H200 with Keras on JAX": "data/results",
         "article 002's WideResNet-103M,": "data/results",
         "GPT-2's layers, ResNet-50": "data/results",
         "over 12 to 36 months": "planner/answers/parameters.py",

@@ -102,7 +102,8 @@ class Case:
     steps_per_execution: int = 1
     jit: bool = False
     tuned: bool = True
-    """XLA times several kernels of each operation on a GPU and keeps the fastest: minutes."""
+    """XLA times the kernels of each operation on a GPU and keeps the fastest, which takes minutes.
+    Without it the steps are slow, so the row holds memory and no speed."""
     threads: int | None = None
     timing: Timing = "per epoch"
     seed: int = 0

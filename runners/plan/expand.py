@@ -285,6 +285,10 @@ def _strategy_rules(f: Table) -> Iterator[tuple[bool, str]]:
     )
     yield split and batch == "auto", f"strategy {strategy} needs batch sizes. Give a list."
     yield (
+        not f["tuned"] and f["backend"] != "jax",
+        "tuned = false is for JAX on a GPU, where XLA times kernels. Leave it out.",
+    )
+    yield (
         f["slow_share"] > 0.0 and (strategy not in cases.OF_PROCESSES or devices < 2),
         "slow_share slows one of several workers. Set strategy to "
         f"{' or '.join(sorted(cases.OF_PROCESSES))}, and devices to 2 or more.",
@@ -535,7 +539,8 @@ def _filled(factors: Table, host: Host) -> dict[str, Any]:
         "validation": False, "augmentation": False, "storage": "memory", "workers": None,
         "multiprocessing": None, "drop_remainder": False, "steps_per_execution": 1,
         "threads": None, "timing": "per epoch", "seed": 0, "devices": 1, "strategy": cases.NONE,
-        "slow_share": 0.0, "wait_s": 0.0, "wait_sd_s": 0.0, "micro_batches": 1, "accelerator": None,
+        "tuned": True, "slow_share": 0.0, "wait_s": 0.0, "wait_sd_s": 0.0, "micro_batches": 1,
+        "accelerator": None,
     } | chosen  # fmt: skip
     tensorflow = f["backend"] == "tensorflow"
     f["variant"] = None if f["variant"] == cases.NONE else f["variant"]

@@ -169,6 +169,7 @@ FACTORS: Final[Mapping[str, Any]] = MappingProxyType(
         "drop_remainder": Truth,
         "steps_per_execution": Count,
         "jit": _auto(Truth),
+        "tuned": Truth,
         "threads": _whole(1, 4096),
         "timing": Text,
         "seed": _whole(0, 2**32 - 1),

@@ -196,12 +196,8 @@ def search_group(
 
 
 def probe_case(context: Context, group: Automatic, batch: int) -> Case:
-    """Return the case that tries a batch size.
-
-    On a GPU, XLA does not time kernels first: at a large batch that takes minutes a probe.
-    """
-    case = replace(plans.two_steps(group.at(batch)), sweep=f"{context.spec.name} max-batch")
-    return replace(case, tuned=(case.backend, case.device) != ("jax", "gpu"))
+    """Return the case that tries a batch size."""
+    return replace(plans.two_steps(group.at(batch)), sweep=f"{context.spec.name} max-batch")
 
 
 def as_probe(row: Row, memory_bytes: float | None = None) -> Probe:

@@ -54,6 +54,7 @@ ON_RAY: Final = "quick-two-ray-nodes-2-core-xeon"
 UNEVEN: Final = "uneven-workers-2-core-amd-epyc"
 STALE: Final = "digits-stale-gradients-2-core-amd-epyc"
 ON_H100: Final = "one-gpu-nvidia-h100"
+LIMITS: Final = "one-gpu-limits-nvidia-h100"
 ON_H200: Final = "one-gpu-nvidia-h200"
 ON_GPU: Final = {ON_H100: "NVIDIA H100 80GB HBM3", ON_H200: "NVIDIA H200"}
 """Names of the cards by set; the sets of GPUs are not among SETS."""
@@ -164,6 +165,33 @@ def test_the_batch_that_did_not_fit_is_more_than_its_memory_line_leaves_room_for
     slope = (peaks[512] - peaks[128]) / (512 - 128)
     assert peaks[512] + slope * (2048 - 512) > 1.5 * failed["accelerator_memory_bytes"]
     assert peaks[512] < 0.5 * failed["accelerator_memory_bytes"]
+
+
+def test_article_002_s_network_does_not_fit_where_its_memory_line_has_no_room() -> None:
+    rows = [r for r in _rows(LIMITS) if r["model"] == "WideResNet-103M"]
+    assert {r["global_batch_size"]: r["status"] for r in rows} == {
+        8: "ok", 64: "ok", 15_604: "oom", 31_144: "oom", 62_225: "oom",
+    }  # fmt: skip
+    assert all(r["throughput"] is None and "speed is left out" in r["note"] for r in rows)
+    peaks = {r["global_batch_size"]: r["peak_memory_bytes"] for r in _good(ON_H100)
+             if r["model"] == "WideResNet-103M"}  # fmt: skip
+    slope = (peaks[1024] - peaks[256]) / (1024 - 256)
+    [memory] = {r["accelerator_memory_bytes"] for r in rows}
+    assert 4_000 < (memory - peaks[1024]) / slope + 1024 < 15_604
+
+
+def test_single_steps_of_a_gpu_add_up_to_its_epochs() -> None:
+    [path] = (RESULTS / LIMITS).glob("*.parquet")
+    rows = [r for r in pq.read_table(path).to_pylist() if r["steps"]]
+    assert {(r["model"], r["global_batch_size"]) for r in rows} == {
+        ("Transformer 12x768, 12 heads", 64),
+        ("Transformer 12x768, 12 heads", 256),
+        ("ResNet-50", 128),
+    }
+    for r in rows:
+        seconds = [s["step_s"] for s in r["steps"]]
+        assert len(seconds) == 300
+        assert sum(seconds[100:]) == pytest.approx(2 * r["later_epoch_mean_s"], rel=0.05)
 
 
 def test_the_h100_is_predicted_from_the_h200_within_15_per_cent(tmp_path: Path) -> None:

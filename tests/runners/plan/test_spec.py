@@ -123,6 +123,7 @@ def test_a_mistake_at_the_top_says_what_where_and_what_to_do(
          "parameter server or stage or branch or tensor or tpu."),
         ({"strategy": "parameter server", "batch": 64, "train_samples": 100},
          "strategy parameter server has whole batches only. Set drop_remainder = true."),
+        ({"tuned": False, "backend": "tensorflow"}, "tuned = false is for JAX on a GPU"),
         ({"slow_share": 0.5}, "slow_share slows one of several workers."),
         ({"slow_share": 1.0}, "slow_share is 1.0; it must be a number from 0 to 0.95."),
         ({"strategy": "parameter server", "timing": "per step"},

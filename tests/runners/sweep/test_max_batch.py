@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import replace
-from types import SimpleNamespace
-from typing import cast
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runners.plan.expand import Automatic
-from runners.sweep.context import Context
 from runners.sweep.max_batch import (
     RESOLUTION,
     SMALL,
     Probe,
     Result,
-    probe_case,
     search,
 )
 from tests.each import each
-from tests.runners.stubs import case
 
 GIGABYTE = 1e9
 SIZES = st.floats(1e6, 1e12)
@@ -148,14 +141,3 @@ def test_a_search_that_was_cut_off_goes_on_and_tries_nothing_twice() -> None:
     tried.clear()
     again = search(fits, bound=65_536, memory_bytes=2e9, earlier={b: fits(b) for b in every})
     assert (again.largest, again.fails) == (whole.largest, whole.fails)
-
-
-@each(("backend", "device"), [("jax", "gpu"), ("jax", "cpu"), ("tensorflow", "gpu")])
-def test_a_probe_on_a_gpu_leaves_the_timing_of_kernels_out(backend: str, device: str) -> None:
-    group = Automatic(case=case(backend=backend, device=device), steps_per_epoch=10)
-    context = SimpleNamespace(spec=SimpleNamespace(name="wall"))
-    probed = probe_case(cast("Context", context), group, 512)
-    assert probed.tuned is ((backend, device) != ("jax", "gpu"))
-    assert (probed.batch, probed.sweep) == (512, "wall max-batch")
-    assert group.case.tuned
-    assert replace(group.case, tuned=False).case_id != group.case.case_id
