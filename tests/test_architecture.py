@@ -163,6 +163,7 @@ def test_two_modules_import_ray_and_only_when_they_connect() -> None:
         (("planner", "runners", "pages"), {"tensorflow", "keras", "jax", "torch"}),
     ],
 )
+@pytest.mark.slow
 def test_importing_every_module_loads_nothing_heavy(
     rooms: tuple[str, ...], absent: set[str]
 ) -> None:

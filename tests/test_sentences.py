@@ -136,6 +136,7 @@ def test_a_sentence_without_values_is_a_literal_that_is_no_docstring(tmp_path: P
     assert list(sentences.literals(tmp_path / "a.py")) == [(2, "Choose a system.")]
 
 
+@pytest.mark.slow
 def test_gettext_tools_collect_every_sentence(tmp_path: Path) -> None:
     pytest.importorskip("babel", reason="requirements/dev.txt has Babel")
     from babel.messages.pofile import read_po

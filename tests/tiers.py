@@ -1,7 +1,7 @@
 """Which tests run when, by their files: at each change, before a commit, or in CI.
 
 `make check` reads neither slow nor long files, `make test` no long ones, `make test-long` only
-those. CI runs both. A single test of another file is long by `@pytest.mark.long`.
+those. CI runs both. A single test of another file is marked `slow` or `long` itself.
 """
 
 from __future__ import annotations
@@ -61,10 +61,12 @@ LONG_FILES: Final = (
 SLOW_FOLDERS: Final = ("browser", "pages")
 SLOW_FILES: Final = (
     "api/test_guard.py", "api/test_openapi.py", "api/test_routes.py", "api/test_start_left_out.py",
-    "backtest/test_backtest_memory.py", "data/test_measured.py", "data/test_shipped.py",
-    "golden/test_golden.py", "planner/answers/runs/test_scatter.py",
-    "planner/answers/test_asking.py", "planner/answers/test_comparing.py",
-    "planner/answers/test_stated_targets.py", "planner/capacity/test_plan.py",
+    "backtest/test_backtest_memory.py", "backtest/test_check_cluster.py",
+    "data/test_measured.py", "data/test_shipped.py", "golden/test_golden.py",
+    "planner/answers/runs/test_scatter.py", "planner/answers/test_asking.py",
+    "planner/answers/test_comparing.py", "planner/answers/test_stated_targets.py",
+    "planner/apart/test_walls.py", "planner/capacity/test_plan.py",
+    "planner/capacity/test_properties.py",
     "planner/capacity/test_queue.py", "planner/compare/test_timed_step.py",
     "planner/networks/test_table.py", "planner/published/test_configurations.py",
     "planner/record/test_epoch_times.py", "planner/report/test_compare_report.py",
@@ -75,7 +77,7 @@ SLOW_FILES: Final = (
     "runners/launch/test_local.py", "runners/machine/test_identity.py", "runners/plan/test_spec.py",
     "runners/sweep/test_max_batch.py", "runners/sweep/test_sweep.py", "runners/test_datasets.py",
     "runners/test_real.py", "store/test_batches.py", "store/test_export.py", "store/test_golden.py",
-    "store/test_queries.py", "store/test_source.py", "store/test_views.py",
+    "store/test_queries.py", "store/test_source.py", "store/test_views.py", "test_example.py",
 )  # fmt: skip
 """What a loop of 90 s has no time for."""
 SLOWEST: Final = (
