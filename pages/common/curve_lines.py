@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -46,6 +47,7 @@ def _line(
         high=high,
         smallest=left,
         largest=right,
+        too_large=math.nan if curve.too_large is None else float(curve.too_large),
     )
 
 

@@ -79,7 +79,7 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Chosen | None:
     by_slug = dict(zip(labels, options, strict=True))
     usual = kept.usual_options(shared, workloads[workload], by_slug, size)
     link.choices("systems", labels, usual, MOST_CHOSEN)
-    baseline = link.choice("baseline", labels, next(iter(labels)))
+    baseline = link.choice("baseline", labels, usual[0])
     with third:
         st.selectbox(
             "Compare with",

@@ -234,9 +234,10 @@ def how_long_answered(store: Store, question: QueryTexts, *, flagged: bool = Tru
     names = slugs([o.label for o in options])
     by_slug = dict(zip(names, options, strict=True))
     chosen = _picked("systems", "system", values["systems"], names, problems)
-    base = looked_up_slug("baseline", "system", values["baseline"], names, problems)
     size = epoch_size_of(store, place[0], runs, values["samples_per_epoch"])
-    chosen = (chosen or usual_options(by_slug, size))[:MOST_CHOSEN]
+    usual = usual_options(by_slug, size)
+    base = looked_up_slug("baseline", "system", values["baseline"], names, problems, usual=usual[0])
+    chosen = (chosen or usual)[:MOST_CHOSEN]
     stated |= {"systems": tuple(chosen), "baseline": base}
     listed = list(dict.fromkeys([*chosen, base]))
     result = how_long(

@@ -348,7 +348,7 @@ def batch_rows(chosen: Sequence[SystemCurve], batches: Sequence[float]) -> list[
 
 
 def _at_batch(curve: SystemCurve, batch: float) -> Record:
-    law = curve.curve
+    law = curve.beyond_memory(batch) or curve.curve
     speed = law if isinstance(law, Refusal) else law.throughput(batch)
     step = law if isinstance(law, Refusal) else law.step_time(batch)
     row: dict[str, str | float | int | bool | None] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -58,7 +58,8 @@ class ThroughputLine:
 
     `batch`, `value`, `low`, `high` are the curve (NaN where refused or unknown), dashed and grey
     below `smallest` and above `largest`. `measured` are the fitted points, suspect ones open;
-    `left_out` the excluded ones, open and grey.
+    `left_out` the excluded ones, open and grey. `too_large` is a batch that did not fit into
+    memory, NaN where none failed.
     """
 
     label: str
@@ -73,6 +74,7 @@ class ThroughputLine:
     high: Floats
     smallest: float
     largest: float
+    too_large: float = math.nan
 
 
 def throughput(lines: Sequence[ThroughputLine], theme: Theme, *, log: bool) -> ChartSpec:
@@ -82,7 +84,19 @@ def throughput(lines: Sequence[ThroughputLine], theme: Theme, *, log: bool) -> C
         drawing.fitted(line, dash=DASHES[line.device_kind], unit="%{y:,.4g} samples/s")
         for points in (line.measured, line.left_out):
             _points(drawing, line, points, points.throughput, _SPEED)
-    drawing.x = _batch_axis(lines)
+        if math.isfinite(line.too_large):
+            drawing.points(
+                np.array([line.too_large]),
+                np.array([_end(line)]),
+                name=escape(line.label),
+                hovertemplate="<b>%{fullData.name}</b><br>batch %{x:,}<extra>did not fit</extra>",
+                marker={
+                    "color": theme.colour(line.slot),
+                    "size": 11,
+                    "symbol": "x",
+                },
+            )
+    drawing.x = _batch_axis(lines, [x.too_large for x in lines])
     drawing.y = {"title": "samples per second", "type": "log" if log else "linear",
                  "rangemode": "tozero", "tickformat": ",~r"}  # fmt: skip
     drawn = [np.r_[x.measured.throughput, x.left_out.throughput, x.value] for x in lines]
@@ -96,6 +110,9 @@ def throughput(lines: Sequence[ThroughputLine], theme: Theme, *, log: bool) -> C
     return drawing.figure()
 
 
+_DID_NOT_FIT: Final = Entry(words="did not fit into memory", symbol="x")
+
+
 def _speed_legend(lines: Sequence[ThroughputLine]) -> list[Entry]:
     """Return what markers and dashes mean, those that are drawn."""
     kinds = kind_entries({x.device_kind for x in lines})
@@ -104,6 +121,7 @@ def _speed_legend(lines: Sequence[ThroughputLine]) -> list[Entry]:
         *(kinds or [Entry(words="fit")]),
         *([SUSPECT] if any(any(x.measured.flags) for x in lines) else []),
         *([LEFT_OUT] if any(x.left_out.batch.size for x in lines) else []),
+        *([_DID_NOT_FIT] if any(math.isfinite(x.too_large) for x in lines) else []),
     ]
 
 
@@ -168,9 +186,9 @@ def _end(line: ThroughputLine) -> float:
     return last(next((y for y in parts if np.isfinite(y).any()), line.value))
 
 
-def _batch_axis(lines: Sequence[ThroughputLine]) -> dict[str, Any]:
+def _batch_axis(lines: Sequence[ThroughputLine], more: Iterable[float] = ()) -> dict[str, Any]:
     batches = [np.r_[x.smallest, x.batch[[0, -1]], x.left_out.batch] for x in lines]
-    sizes = [float(v) for each in batches for v in each if np.isfinite(v)]
+    sizes = [float(v) for each in (*batches, more) for v in each if np.isfinite(v)]
     return batch_axis(min(sizes), max(sizes)) if sizes else batch_axis(1.0, 1024.0)
 
 

@@ -50,7 +50,8 @@ class SystemCurve:
 
     `key` identifies the curve; `label` has only its differences from the other shown ones. `points`
     are the runs of `batch` [samples] and `step_s` [s], in rising batch; `left_out` are those
-    excluded from the fit, in the same order.
+    excluded from the fit, in the same order. `too_large` is the smallest batch [samples] above them
+    that ran out of memory, None where none did.
     """
 
     key: str
@@ -62,6 +63,16 @@ class SystemCurve:
     batch: Floats
     step_s: Floats
     curve: ThroughputCurve | Refusal
+    too_large: int | None = None
+
+    def beyond_memory(self, batch: float) -> Refusal | None:
+        """Return why there is no answer at a batch: it did not fit into memory; None if it may."""
+        if self.too_large is None or batch < self.too_large:
+            return None
+        return Refusal(
+            reason=Text("Batch {batch} did not fit into memory.", batch=size(self.too_large)),
+            measure_next="Choose a smaller batch, or more memory.",
+        )
 
 
 def curves_of(runs: Sequence[Run], left_out: Collection[str] = ()) -> list[SystemCurve]:
@@ -70,33 +81,46 @@ def curves_of(runs: Sequence[Run], left_out: Collection[str] = ()) -> list[Syste
     A run needs a batch and a step time, or published parameters of a curve. Patterns are named by
     their differences. Runs in `left_out` are kept as separate points and not fitted.
     """
-    usable = [r for r in runs if _usable(r)]
     groups: dict[tuple[str, str, str, str], list[Run]] = {}
-    for run in usable:
+    failed: dict[tuple[str, str, str, str], list[int]] = {}
+    for run in runs:
         key = (run.workload, run.system, run.pattern, run.software)
-        groups.setdefault(key, []).append(run)
+        if _usable(run):
+            groups.setdefault(key, []).append(run)
+        elif run.status == "oom" and run.global_batch_size:
+            failed.setdefault(key, []).append(run.global_batch_size)
     workloads = list(dict.fromkeys(w for w, _, _, _ in groups))
     patterns = {w: pattern_labels([p for x, _, p, _ in groups if x == w]) for w in workloads}
     several = len({s for _, _, _, s in groups}) > 1
     curves = []
-    for (workload, system, pattern, software), members in groups.items():
+    for key, members in groups.items():
+        workload, system, pattern, software = key
         parts = (workload if len(workloads) > 1 else "", system, patterns[workload][pattern],
                  software if several else "")  # fmt: skip
         label = " · ".join(p for p in parts if p)
         name = f"{system} / {pattern} / {software}"
         name = f"{workload} / {name}" if len(workloads) > 1 else name
-        curves.append(_curve(name, label, members, left_out))
+        curve = _curve(name, label, members, left_out)
+        most = max((r.global_batch_size or 0 for r in members), default=0)
+        larger = [batch for batch in failed.get(key, ()) if batch > most]
+        curves.append(replace(curve, too_large=min(larger, default=None)))
     return curves
 
 
 def curve_sentence(curve: SystemCurve) -> str:
     """Return a curve, or its refusal, as one sentence."""
-    sentence = or_refusal(curve.label, lambda: _sentence(curve))
+    sentence = or_refusal(curve.label, lambda: _sentence(curve) + _too_large(curve))
     return (
         f"{curve.label}: {sentence.reason} {sentence.measure_next}"
         if isinstance(sentence, Refusal)
         else sentence
     )
+
+
+def _too_large(curve: SystemCurve) -> str:
+    """Return, after a blank, the batch that did not fit; "" where none failed."""
+    refusal = curve.beyond_memory(np.inf)
+    return f" {refusal.reason}" if refusal else ""
 
 
 def _sentence(system: SystemCurve) -> str:
@@ -281,6 +305,7 @@ def grid_of(curve: SystemCurve) -> Floats:
     if isinstance(curve.curve, Refusal):
         return curve.batch
     low, high = curve.batch.min() / 2, min(curve.curve.answers_up_to_batch, 4 * curve.batch.max())
+    high = min(high, curve.too_large or high)
     edges = [curve.batch.min(), curve.batch.max()]
     return np.unique(np.r_[np.geomspace(low, high, GRID), edges])
 
@@ -423,12 +448,12 @@ def _row(curve: SystemCurve) -> Record:
         ("batch_90", c.batch_for(0.9)),
     ):
         row |= {name: cell(e.value), f"{name}_low": cell(e.low), f"{name}_high": cell(e.high)}
-    notes = (*c.warnings, *c.asymptotic_throughput.reasons)
+    notes = (*c.warnings, *c.asymptotic_throughput.reasons, _too_large(curve).strip())
     scatter = None if np.isnan(c.scatter) else round(100 * c.scatter, 3)
     return row | {
         "scatter_percent": scatter,
         "basis": c.asymptotic_throughput.basis if c.n == 0 else curve.runs[0].basis,
-        "notes": " ".join(dict.fromkeys(notes)) or None,
+        "notes": " ".join(filter(None, dict.fromkeys(notes))) or None,
     }
 
 

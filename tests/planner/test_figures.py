@@ -56,6 +56,7 @@ def _all(theme: Theme) -> list[go.Figure]:
     return [
         *(charts.total_time([_time_line()], 2000, theme, log=log) for log in (True, False)),
         *(charts.throughput([_throughput_line()], theme, log=log) for log in (True, False)),
+        charts.throughput([replace(_throughput_line(), too_large=2048.0)], theme, log=True),
         charts.residuals([_throughput_line()], theme),
         charts.epoch_times(epoch, seconds, 5.0, 0.1, theme),
         charts.epoch_times(epoch, seconds, None, None, theme),

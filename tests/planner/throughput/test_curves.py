@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from planner.answers._tables import batch_rows
 from planner.core import Refusal
 from planner.runs import Run
 from planner.throughput import (
@@ -39,6 +40,19 @@ def test_systems_patterns_and_software_make_curves_of_their_own() -> None:
 def test_a_failed_run_is_no_point() -> None:
     runs = [*_sweep(100, 0.5), _run(1024, 1.0, status="oom")]
     assert curves_of(runs)[0].batch.max() == 512
+
+
+def test_a_batch_that_ran_out_of_memory_ends_the_curve_and_is_named() -> None:
+    failed = [_run(batch, 0.0, status="oom") for batch in (64, 1024, 2048)]
+    [curve] = curves_of([*_sweep(100, 0.5), *failed])
+    assert curve.too_large == 1024, "64 failed below batches that fitted: memory was short then"
+    assert grid_of(curve).max() == 1024
+    assert curve_sentence(curve).endswith("450. Batch 1,024 did not fit into memory.")
+    assert curve_rows([curve])[0]["notes"] == "Batch 1,024 did not fit into memory."
+    below, above = batch_rows([curve], [1023, 1024])
+    assert (below["refused"], above["refused"]) == (None, "Batch 1,024 did not fit into memory.")
+    [fitting] = curves_of([*_sweep(100, 0.5), _run(1024, 0.0, status="timeout")])
+    assert fitting.too_large is None
 
 
 def test_the_sentence_says_v0_b50_b90_and_what_lies_beyond() -> None:
