@@ -24,6 +24,9 @@ SMALL: Final = (8, 64)
 """Batch sizes of the two runs that give the memory line [samples]."""
 GUESSES: Final = 4
 """Number of times the line is fitted again through all probes; two small runs can mislead."""
+FARTHEST: Final = 64
+"""Largest jump along that line, as a factor. At small batches the weights fill most of the memory
+of a GPU: batches 8 and 64 put the limit of WideResNet-103M on an H100 at 62,225, not near 5,000."""
 RESOLUTION: Final = 16
 """The search ends when the smallest failing batch is within 1/16 of the largest that fits."""
 
@@ -120,6 +123,7 @@ def _from_line(
         guess = _guess(seen, limits)
         if guess is None or guess - good <= good // RESOLUTION:
             break
+        guess = min(guess, FARTHEST * good)
         if not fits(guess):
             return good, guess
         good = guess

@@ -101,6 +101,20 @@ def test_a_known_line_saves_half_of_the_probes() -> None:
     assert len(led.probes) <= 5 < len(blind.probes)
 
 
+def test_memory_that_the_weights_fill_at_first_misleads_by_one_probe() -> None:
+    """WideResNet-103M on an H100: 2.18 GB at batch 8, 2.25 at 64, 17.7 at 1,024."""
+
+    def probe(batch: int) -> Probe:
+        peak = max(2.166e9 + 1.2e6 * batch, 1.79e9 + 15.56e6 * batch)
+        return Probe(peak <= 81.2e9, peak)
+
+    result = search(probe, bound=1 << 16, memory_bytes=85.5e9)
+    assert result.probes[:4] == (8, 64, 4096, 5046)
+    assert result.largest is not None
+    assert (5103 - result.largest) / 5103 < 1 / RESOLUTION
+    assert len(result.probes) <= 6
+
+
 @each("bound", [1, 2, 7, 8, 9, 32, 33, 65_536])
 def test_where_all_fits_the_bound_is_the_answer(bound: int) -> None:
     found = search(lambda _: Probe(fits=True), bound=bound)
