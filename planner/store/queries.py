@@ -207,18 +207,33 @@ def workloads(store: Store) -> dict[str, int]:
 @_once
 def about_workloads(store: Store) -> dict[str, KnownWorkload]:
     """Return a record of each workload of `workloads`; the user's own first."""
+    records = _records(store)
+    return dict(sorted(records.items(), key=lambda pair: not pair[1].is_own))
+
+
+def _records(store: Store) -> dict[str, KnownWorkload]:
+    """Return the records of `about_workloads` in the order of `workloads`."""
     own = {f.label for f in store.folders if f.kind != "shipped"}
-    records = {
-        w.name: KnownWorkload(
+
+    def record(w: _Workload) -> KnownWorkload:
+        return KnownWorkload(
             runs=w.good,
             accelerators=w.hardware,
             is_own=not own.isdisjoint(w.folders),
             kind=kind_of(w.name, w.family),
         )
-        for w in _workloads(store)
-        if w.answers
-    }
-    return dict(sorted(records.items(), key=lambda pair: not pair[1].is_own))
+
+    def again(
+        last: dict[str, KnownWorkload] | None, changed: Collection[str]
+    ) -> dict[str, KnownWorkload]:
+        stay = {} if last is None else last
+        return {
+            w.name: stay[w.name] if w.name in stay and w.name not in changed else record(w)
+            for w in _workloads(store)
+            if w.answers
+        }
+
+    return store.renewed("records of workloads", again)
 
 
 @_once
