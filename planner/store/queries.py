@@ -504,10 +504,9 @@ def checked_runs(
 ) -> list[CheckedRun]:
     """Return good runs with times, of some workloads or all, for the checks of suspect runs."""
     if among is None:
-        rows = store.arrow(sql.CHECKED, {"most": most})
-    else:
-        rows = store.arrow(sql.CHECKED_AMONG, {"among": list(among), "most": most})
-    return [checked_run(row) for row in rows.to_pylist()]
+        return [checked_run(r) for r in store.arrow(sql.CHECKED, {"most": most}).to_pylist()]
+    rows = store.rows(sql.CHECKED_AMONG, {"among": list(among), "most": most})
+    return [checked_run(dict(zip(sql.CHECKED_COLUMNS, row, strict=True))) for row in rows]
 
 
 @_once

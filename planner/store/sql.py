@@ -452,9 +452,8 @@ RANKS: Final = """
 """Published cases of driver and workers; `extra` has the rank of some."""
 CHECKED_RUN: Final = """status = 'ok' AND coalesce(later_epoch_mean_s, first_epoch_s,
         until_first_epoch_end_s, pre_train_s, total_s, step_time_s, samples_per_s) IS NOT NULL"""
-_CHECKED_ROWS: Final = f"""
-    SELECT {", ".join(READ)}, system, accelerators_per_node, number_of_nodes FROM runs
-    WHERE {CHECKED_RUN}"""
+CHECKED_COLUMNS: Final = (*READ, "system", "accelerators_per_node", "number_of_nodes")
+_CHECKED_ROWS: Final = f"SELECT {', '.join(CHECKED_COLUMNS)} FROM runs WHERE {CHECKED_RUN}"
 _NEWEST: Final = """
     ORDER BY recorded_at DESC, workload, pattern, system, global_batch_size, run_id LIMIT $most"""
 CHECKED: Final = f"""{_CHECKED_ROWS} AND recorded_at >= (SELECT min(recorded_at) FROM (
