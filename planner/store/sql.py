@@ -536,17 +536,7 @@ EXPLORED: Final = f"{_SHOWN} ORDER BY workload, system, pattern, global_batch_si
 SELECTABLE: Final = "SELECT * EXCLUDE (precedence, numbers, file) FROM runs"
 """The runs for `planner.store.select`: without the paths of this machine."""
 FILES: Final = "SELECT DISTINCT file FROM runs"
-# A diverged evaluation reaches no target; DuckDB sorts NaN above every number.
-RETARGET: Final = """
-    SELECT run_id,
-        list_min([e.step FOR e IN evaluations IF e.value <= ? AND e.value > '-inf'])
-        AS steps_to_target
-    FROM read_parquet(?, hive_partitioning = false)"""
-RETARGET_HIGHER: Final = """
-    SELECT run_id,
-        list_min([e.step FOR e IN evaluations IF e.value >= ? AND e.value < 'inf'])
-        AS steps_to_target
-    FROM read_parquet(?, hive_partitioning = false)"""
+IN_FILE: Final = "SELECT 1 FROM runs WHERE file = ? LIMIT 1"
 SETTINGS: Final = (
     "SET TimeZone = 'UTC'",  # times in memory have no zone; all are UTC
     "SET enable_external_access = false",
