@@ -5,6 +5,7 @@ deep link would run a page without the shell (docs/decisions/0002). The HTTP int
 uses the same store; `api.guard` checks both.
 """
 
+import gc
 import os
 from pathlib import Path
 
@@ -49,3 +50,4 @@ app = st.App(
     middleware=[Middleware(Guard, DOORS, SCRIPTS)],
     exception_handlers={Exception: failed},
 )
+gc.freeze()  # what was imported stays: no collection looks through it again

@@ -123,13 +123,16 @@ def workload_names(shared: Store) -> dict[str, str]:
 
 
 def workload_labels(shared: Store, names: Mapping[str, str]) -> dict[str, str]:
-    """Return labels by slug: the workload's name with its run and accelerator counts."""
+    """Return labels by slug: the workload's name with its run and accelerator counts.
+
+    `names` are some of `workload_names`, and names of no workload.
+    """
 
     def query() -> dict[str, str]:
         about = about_workloads(shared)
         return {short: _label(name, about.get(name)) for short, name in names.items()}
 
-    return shared.once(("workload labels", tuple(names.items())), query)
+    return shared.once(("workload labels", tuple(names)), query)
 
 
 def _label(name: str, about: KnownWorkload | None) -> str:
@@ -147,7 +150,7 @@ def workload_kinds(shared: Store, names: Mapping[str, str]) -> dict[str, str]:
         about = about_workloads(shared)
         return {short: about[name].kind for short, name in names.items() if name in about}
 
-    return shared.once(("workload kinds", tuple(names.items())), query)
+    return shared.once(("workload kinds", tuple(names)), query)
 
 
 def usual_workload(shared: Store) -> str:

@@ -34,6 +34,8 @@ Answer = TypeVar("Answer")
 _MOST: Final = 64
 """Cached answers; each holds some hundred kilobytes of draws."""
 _KEPT: Final = Kept(_MOST)
+_OFFERED: Final = Kept(_MOST)
+"""Facts and options of jobs: an answer has one of each, and several records of its own."""
 _DRAWN: Final = Kept(4 * _MOST)
 """Figures and rows of answers; each holds some kilobytes."""
 
@@ -59,6 +61,12 @@ class Reply:
 def once(key: Hashable, compute: Callable[[], Answer]) -> Answer:
     """Return the cached answer of a question, or compute it."""
     return _KEPT.once(key, compute)
+
+
+def clear() -> None:
+    """Forget all answers."""
+    for kept_answers in (_KEPT, _OFFERED, _DRAWN):
+        kept_answers.clear()
 
 
 def drawn(reply: Reply, what: str, of: Hashable, make: Callable[[], Answer]) -> Answer:
@@ -113,7 +121,7 @@ def facts(shared: Store, parameters: Parameters) -> tuple[Facts | None, tuple[st
     """Return the facts of the job, and the problems of names that cannot be looked up."""
     asking, _ = compare_parameters(parameters)
     key = ("facts", of_state(shared, asking), _job_key(asking))
-    return once(key, lambda: _facts(shared, asking))
+    return _OFFERED.once(key, lambda: _facts(shared, asking))
 
 
 def _facts(shared: Store, asking: CompareParameters) -> tuple[Facts | None, tuple[str, ...]]:
@@ -144,7 +152,7 @@ def offered(
 def _offered(shared: Store, asking: CompareParameters, job_facts: Facts) -> Offered:
     offers = question.offers_key(asking.request, job_facts)
     key = ("offered", of_state(shared, asking), _job_key(asking), offers)
-    return once(key, lambda: question.offered(asking.request, job_facts, today()))
+    return _OFFERED.once(key, lambda: question.offered(asking.request, job_facts, today()))
 
 
 def choices(
@@ -158,7 +166,7 @@ def choices(
     offers = question.offers_key(asking.request, job_facts)
     key = ("choices", of_state(shared, asking), _job_key(asking), offers, asking.display)
     shown = _offered(shared, asking, job_facts)
-    return once(key, lambda: choices_of(shown.candidates, job_facts.job, asking.display))
+    return _OFFERED.once(key, lambda: choices_of(shown.candidates, job_facts.job, asking.display))
 
 
 def usd_per(parameters: Parameters) -> dict[str, float]:

@@ -275,8 +275,9 @@ _LABELS: Final = Kept(64)
 
 def _labels(times: StepTimes) -> Mapping[str, str]:
     """Return the workloads of the step times in words, by slug; a thousand, so they are kept."""
-    names = tuple(times.workloads.items())
-    return _LABELS.once((names, times.own), lambda: {s: _named(times, n) for s, n in names})
+    every = times.workloads
+    question = (tuple(every.values()), times.own)  # slugs follow from the names
+    return _LABELS.once(question, lambda: {s: _named(times, n) for s, n in every.items()})
 
 
 def _named(times: StepTimes, name: str) -> str:

@@ -655,7 +655,10 @@ def too_large(job: Job, rented: Iterable[Candidate]) -> Iterator[tuple[Candidate
     `PER_NODE` accelerators or more. Smaller ones count where no offer at all has room.
     """
     suitable = [c for c in rented if _suits(c, job)]
-    roomy = {_card(c) for c in suitable if has_room(job, c.hardware, job.batch)}
+    roomy: set[str] = set()
+    for c in suitable:
+        if _card(c) not in roomy and has_room(job, c.hardware, job.batch):
+            roomy.add(_card(c))
     large = [c for c in suitable if c.hardware.count >= PER_NODE and _card(c) not in roomy]
     if not roomy:
         large = large or suitable

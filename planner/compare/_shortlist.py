@@ -185,8 +185,9 @@ def _begin_with(
     others = [c for c in rest if not _processor(c)]
     price = {c.id: price_of_peak(c, job.precision) for c in others}
     priced = [c for c in others if price[c.id] < math.inf] or others
-    possible = [c for c in priced if may_fit(c, job)]
-    fitting = [c for c in possible if fit_of(job, c.hardware, job.batch).as_described] or possible
+    fits = {c.id: fit_of(job, c.hardware, job.batch) for c in priced}
+    possible = [c for c in priced if fits[c.id].fits is not False]
+    fitting = [c for c in possible if fits[c.id].as_described] or possible
     if fitting and place is not None:
         return _varied(_in_order(fitting, place), place)
     if fitting:

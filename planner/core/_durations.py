@@ -152,7 +152,10 @@ def _with_interval(value: str, low: str, high: str) -> str:
 
 def _unit(seconds: float) -> tuple[float, str]:
     """Return the unit of a duration: its seconds and its name."""
-    return next(((size, unit) for least, size, unit in _UNITS if seconds >= least), (1e-6, "µs"))
+    for least, size, unit in _UNITS:
+        if seconds >= least:
+            return size, unit
+    return 1e-6, "µs"
 
 
 def _in_unit(times_s: tuple[float, float, float], size: float, unit: str) -> tuple[str, str, str]:

@@ -41,7 +41,9 @@ _MILLION: Final = (1e6, "million")
 def plain(value: float, digits: int = 10) -> str:
     """Return a number rounded to `digits`: 3,620, 0.00001; `nan` and `inf` unchanged."""
     number = f"{value:.{digits}g}"
-    return f"{Decimal(number):,f}" if math.isfinite(value) else number
+    if not math.isfinite(value) or (abs(value) < 999.0 and "e" not in number):
+        return number
+    return f"{Decimal(number):,f}"
 
 
 def percent(share: float | Floats, decimals: int = 0) -> str:
@@ -57,6 +59,8 @@ def percent_of(estimate: Estimate) -> str:
 
 LEAST_DIGITS: Final = 2
 """Of any estimate, however wide its interval."""
+_SIGNS: Final = 8
+"""Most signs of a fraction's text beside its digits, and one more digit: a longer one is no tie."""
 MOST_DIGITS: Final = 8
 """Digits of a narrow interval; beyond them there is only rounding noise."""
 
@@ -79,8 +83,11 @@ def rounded(value: float, digits: int) -> float:
     """Return a number rounded half up to `digits`."""
     if value == 0.0 or not math.isfinite(value):
         return value
+    text = repr(value)
+    if len(text) > digits + _SIGNS and not text.endswith(".0"):
+        return float(f"{value:.{digits - 1}e}")
     step = Decimal(1).scaleb(math.floor(math.log10(abs(value)) + 1e-12) - digits + 1)
-    return float((Decimal(repr(value)) / step).quantize(Decimal(1), ROUND_HALF_UP) * step)
+    return float((Decimal(text) / step).quantize(Decimal(1), ROUND_HALF_UP) * step)
 
 
 def rounded_ends(
@@ -114,7 +121,7 @@ def _end(end: float, digits: int, finest: float) -> float:
         - math.floor(math.log10(finest) + 1e-12)
         + 1
     )
-    return rounded(end, min(digits, places))
+    return rounded_end if places >= digits else rounded(end, places)
 
 
 def with_range(

@@ -27,6 +27,8 @@ MOST_NAMED: Final = 6
 """Names in one message."""
 _NAMES: Final = 16_384
 """Cached slugs: a page needs those of all workloads at each rerun."""
+_LISTS: Final = 64
+"""Lists of names whose slugs are cached."""
 _PLAIN: Final = re.compile(r"[A-Za-z0-9 .,()%·×-]*")
 """Names of these signs alone have a slug without digits while no other name shares it."""
 _SIGN: Final = re.compile(r"(?:^|[ (,])-|-(?:$|[ ),])")
@@ -75,7 +77,11 @@ def slugs(names: Iterable[str], *, any_ascii: bool = False) -> dict[str, str]:
 
     Names that are equal can only be numbered. `any_ascii` takes every ASCII name for plain.
     """
-    listed = list(names)
+    return dict(_slugs(tuple(names), any_ascii))
+
+
+@lru_cache(_LISTS)
+def _slugs(listed: tuple[str, ...], any_ascii: bool) -> dict[str, str]:  # noqa: FBT001 - one key
     shared = Counter(slug(name) for name in dict.fromkeys(listed))
     by_slug: dict[str, str] = {}
     for name in listed:

@@ -267,7 +267,7 @@ def _draw(drawing: Drawing, line: TimeLine, scale: float) -> None:
         line.epochs,
         line.value / scale,
         name=escape(line.label),
-        customdata=[_words(*ends) for ends in zip(line.value, line.low, line.high, strict=True)],
+        customdata=list(map(_words, line.value.tolist(), line.low.tolist(), line.high.tolist())),
         line={"color": colour, "width": 2, "dash": DASHES[line.device_kind]},
         hovertemplate="<b>%{fullData.name}</b><br>%{x:,} epochs: %{customdata[0]}<br>"
         "90 %: %{customdata[1]} to %{customdata[2]}<extra></extra>",
@@ -318,9 +318,9 @@ def time_unit(values: Sequence[float]) -> tuple[float, str]:
 
 def _words(value_s: float, low_s: float, high_s: float) -> tuple[str, str, str]:
     """Return a time and the ends of its interval in one unit, as tiles and tables have them."""
-    if np.isfinite((value_s, low_s, high_s)).all() and low_s < high_s:
-        return with_ends(float(value_s), float(low_s), float(high_s))
-    value, low, high = (in_one_unit(float(s)) for s in (value_s, low_s, high_s))
+    if all(map(math.isfinite, (value_s, low_s, high_s))) and low_s < high_s:
+        return with_ends(value_s, low_s, high_s)
+    value, low, high = (in_one_unit(s) for s in (value_s, low_s, high_s))
     return value, low, high
 
 

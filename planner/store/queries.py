@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -207,18 +209,33 @@ def workloads(store: Store) -> dict[str, int]:
 @_once
 def about_workloads(store: Store) -> dict[str, KnownWorkload]:
     """Return a record of each workload of `workloads`; the user's own first."""
+    records = _records(store)
+    return dict(sorted(records.items(), key=lambda pair: not pair[1].is_own))
+
+
+def _records(store: Store) -> dict[str, KnownWorkload]:
+    """Return the records of `about_workloads` in the order of `workloads`."""
     own = {f.label for f in store.folders if f.kind != "shipped"}
-    records = {
-        w.name: KnownWorkload(
+
+    def record(w: _Workload) -> KnownWorkload:
+        return KnownWorkload(
             runs=w.good,
             accelerators=w.hardware,
             is_own=not own.isdisjoint(w.folders),
             kind=kind_of(w.name, w.family),
         )
-        for w in _workloads(store)
-        if w.answers
-    }
-    return dict(sorted(records.items(), key=lambda pair: not pair[1].is_own))
+
+    def again(
+        last: dict[str, KnownWorkload] | None, changed: Collection[str]
+    ) -> dict[str, KnownWorkload]:
+        stay = {} if last is None else last
+        return {
+            w.name: stay[w.name] if w.name in stay and w.name not in changed else record(w)
+            for w in _workloads(store)
+            if w.answers
+        }
+
+    return store.renewed("records of workloads", again)
 
 
 @_once
@@ -489,10 +506,9 @@ def checked_runs(
 ) -> list[CheckedRun]:
     """Return good runs with times, of some workloads or all, for the checks of suspect runs."""
     if among is None:
-        rows = store.arrow(sql.CHECKED, {"most": most})
-    else:
-        rows = store.arrow(sql.CHECKED_AMONG, {"among": list(among), "most": most})
-    return [checked_run(row) for row in rows.to_pylist()]
+        return [checked_run(r) for r in store.arrow(sql.CHECKED, {"most": most}).to_pylist()]
+    rows = store.rows(sql.CHECKED_AMONG, {"among": list(among), "most": most})
+    return [checked_run(dict(zip(sql.CHECKED_COLUMNS, row, strict=True))) for row in rows]
 
 
 @_once
@@ -579,9 +595,51 @@ def sampled_runs(store: Store, filters: Filters, most: int = MOST_EXPLORED) -> p
 
 
 def retarget(store: Store, file: str, value: float, *, higher_is_better: bool) -> pa.Table:
-    """Return each run's steps to reach `value` in a file, NULL if it never did."""
-    query = sql.RETARGET_HIGHER if higher_is_better else sql.RETARGET
-    return store.scan(query, [value, sql.literal(file)])
+    """Return each run's steps to reach `value` in a file of runs, NULL if it never did.
+
+    Steps and values alone are read, a group of runs at a time on every core. A diverged evaluation
+    reaches no target.
+
+    Raises:
+        KeyError: no run of the store is in the file.
+    """
+    if not store.rows(sql.IN_FILE, [file]):
+        raise KeyError(file)
+    metadata = pq.read_metadata(file)
+
+    def of_group(group: int) -> pa.Table:
+        with pq.ParquetFile(file, metadata=metadata) as opened:
+            rows = opened.read_row_group(group, columns=_EVALUATED, use_threads=False)
+        steps = [_steps_to(c, value, higher_is_better) for c in rows["evaluations"].chunks]
+        column = pa.chunked_array(steps, pa.int64())
+        return pa.table({"run_id": rows["run_id"], "steps_to_target": column})
+
+    with ThreadPoolExecutor(os.cpu_count()) as cores:
+        return pa.concat_tables(cores.map(of_group, range(metadata.num_row_groups)))
+
+
+_EVALUATED: Final = ["run_id", "evaluations.list.element.step", "evaluations.list.element.value"]
+
+
+def _steps_to(evaluations: pa.ListArray, target: float, higher: bool) -> pa.Array:  # noqa: FBT001 - one of two
+    """Return the fewest steps of each list whose value reaches the target, NULL where none does."""
+    items, ends = evaluations.flatten(), evaluations.offsets.to_numpy()
+    steps = pc.struct_field(items, "step").fill_null(_NEVER).to_numpy()
+    values = pc.struct_field(items, "value").to_numpy(zero_copy_only=False)
+    reached = (
+        (target <= values) & (values < np.inf)
+        if higher
+        else (values <= target) & (values > -np.inf)
+    )
+    places = np.flatnonzero(reached)
+    run = np.searchsorted(ends - ends[0], places, "right") - 1
+    first = np.flatnonzero(np.diff(run, prepend=-1))
+    fewest = np.full(len(evaluations), _NEVER)
+    fewest[run[first]] = steps[places[first]]  # steps grow
+    return pa.array(fewest, mask=fewest == _NEVER)
+
+
+_NEVER: Final = np.iinfo(np.int64).max
 
 
 def run_file(store: Store, run_id: str) -> bytes:

@@ -16,7 +16,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -54,7 +54,7 @@ _CONFIG: Final[dict[str, str | bool | int | float | list[str]]] = {
     "python_enable_replacements": False,
 }
 _THREADS: Final = 1
-"""A second thread makes queries of 10,000 rows slower; `Store.scan` takes every core."""
+"""A second thread makes queries of 10,000 rows slower."""
 _TRIES: Final = 50
 MOST_KEPT: Final = 4_000
 """Answers that a store keeps; a workload has about ten, a filter three."""
@@ -410,14 +410,6 @@ class Store:
     def arrow(self, query: str, parameters: object = None) -> pa.Table:
         """Return the same as an Arrow table."""
         return self._answer(lambda c: c.sql(query, params=parameters).to_arrow_table())
-
-    def scan(self, query: str, parameters: object = None) -> pa.Table:
-        """Return the Arrow table of a query that reads whole files, on every core."""
-        with closing(self._instance(os.cpu_count() or 1)) as instance:
-            try:
-                return instance.sql(query, params=parameters).to_arrow_table()
-            except duckdb.OutOfMemoryException:
-                raise LimitError(self._too_much("memory")) from None
 
     def _answer(self, ask: Callable[[duckdb.DuckDBPyConnection], Answer]) -> Answer:
         """Return the answer; repeated on a new instance if another query broke this one."""

@@ -452,9 +452,8 @@ RANKS: Final = """
 """Published cases of driver and workers; `extra` has the rank of some."""
 CHECKED_RUN: Final = """status = 'ok' AND coalesce(later_epoch_mean_s, first_epoch_s,
         until_first_epoch_end_s, pre_train_s, total_s, step_time_s, samples_per_s) IS NOT NULL"""
-_CHECKED_ROWS: Final = f"""
-    SELECT {", ".join(READ)}, system, accelerators_per_node, number_of_nodes FROM runs
-    WHERE {CHECKED_RUN}"""
+CHECKED_COLUMNS: Final = (*READ, "system", "accelerators_per_node", "number_of_nodes")
+_CHECKED_ROWS: Final = f"SELECT {', '.join(CHECKED_COLUMNS)} FROM runs WHERE {CHECKED_RUN}"
 _NEWEST: Final = """
     ORDER BY recorded_at DESC, workload, pattern, system, global_batch_size, run_id LIMIT $most"""
 CHECKED: Final = f"""{_CHECKED_ROWS} AND recorded_at >= (SELECT min(recorded_at) FROM (
@@ -537,17 +536,7 @@ EXPLORED: Final = f"{_SHOWN} ORDER BY workload, system, pattern, global_batch_si
 SELECTABLE: Final = "SELECT * EXCLUDE (precedence, numbers, file) FROM runs"
 """The runs for `planner.store.select`: without the paths of this machine."""
 FILES: Final = "SELECT DISTINCT file FROM runs"
-# A diverged evaluation reaches no target; DuckDB sorts NaN above every number.
-RETARGET: Final = """
-    SELECT run_id,
-        list_min([e.step FOR e IN evaluations IF e.value <= ? AND e.value > '-inf'])
-        AS steps_to_target
-    FROM read_parquet(?, hive_partitioning = false)"""
-RETARGET_HIGHER: Final = """
-    SELECT run_id,
-        list_min([e.step FOR e IN evaluations IF e.value >= ? AND e.value < 'inf'])
-        AS steps_to_target
-    FROM read_parquet(?, hive_partitioning = false)"""
+IN_FILE: Final = "SELECT 1 FROM runs WHERE file = ? LIMIT 1"
 SETTINGS: Final = (
     "SET TimeZone = 'UTC'",  # times in memory have no zone; all are UTC
     "SET enable_external_access = false",

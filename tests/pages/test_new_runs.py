@@ -62,7 +62,7 @@ def queried(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     monkeypatch.setattr(Store, "rows", counted)
     monkeypatch.setattr(Store, "arrow", counted_arrow)
     yield asked
-    compare_state._KEPT.clear()
+    compare_state.clear()
 
 
 def _answer(shown: AppTest) -> str:
@@ -109,7 +109,7 @@ def test_an_answer_is_the_one_of_a_store_that_is_read_anew(place: Path) -> None:
     commit_runs(place, _runs("Network A", system_name="Another machine"))
     kept = [_answer(show(page, workload=B)) for page in PAGES]
     state._store.cache_clear()
-    compare_state._KEPT.clear()
+    compare_state.clear()
     assert [_answer(show(page, workload=B)) for page in PAGES] == kept
 
 

@@ -402,6 +402,19 @@ def test_every_run_of_a_file_gets_its_own_steps(tmp_path: Path) -> None:
         assert got[run_id(row(seed=i))] == (int(reached[0]) + 1 if len(reached) else None)
 
 
+def test_a_run_without_evaluations_reaches_no_target(tmp_path: Path) -> None:
+    reached = [{"step": 10, "value": 0.9}, {"step": 20, "value": 0.1}, {"step": 30, "value": 0.1}]
+    evaluations = (None, reached, [], [{"step": 5, "value": 0.9}], reached)
+    records = [row(seed=i, evaluations=own) for i, own in enumerate(evaluations)]
+    path = together(a_set(tmp_path), records)
+    store = opened(tmp_path)
+    table = queries.retarget(store, str(path), 0.5, higher_is_better=False).to_pydict()
+    got = dict(zip(table["run_id"], table["steps_to_target"], strict=True))
+    assert [got[run_id(row(seed=i))] for i in range(5)] == [None, 20, None, None, 20]
+    with pytest.raises(KeyError):
+        queries.retarget(store, str(tmp_path / "other.parquet"), 0.5, higher_is_better=False)
+
+
 # -- trials --------------------------------------------------------------------------------------
 
 TRIED: Final = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -96,15 +96,16 @@ _Flags = Mapping[str, Mapping[str, Sequence[Flag]]]
 """Flags by run, by workload."""
 
 
-def _flagged(store: Store, workloads: Iterable[str]) -> _Flags:
-    """Return the flags of each workload's runs; checks compare runs of one workload only."""
+def _flagged(store: Store, workloads: Collection[str]) -> _Flags:
+    """Return the flags of each workload with any; checks compare runs of one workload only."""
 
     def again(last: _Flags | None, changed: Collection[str]) -> _Flags:
         stay = {w: own for w, own in (last or {}).items() if w not in changed}
-        new = [w for w in workloads if w not in stay]
+        new = [w for w in (workloads if last is None else changed) if w in workloads]
         among = None if len(new) > APART else new
         read = _of_each(queries.checked_runs(store, among=among)) if new else {}
-        return {w: stay[w] if w in stay else by_run(suspects(read.get(w, ()))) for w in workloads}
+        flagged = {w: by_run(suspects(read[w])) for w in new if w in read}
+        return dict(sorted((stay | {w: own for w, own in flagged.items() if own}).items()))
 
     return store.renewed("flags by workload", again)
 
