@@ -36,8 +36,6 @@ KEY: Final = "explore.chart"
 TABLE: Final = "explore.table"
 Indices = NDArray[np.int64]
 MOST_LISTED: Final = queries.MOST_ROWS
-MOST_CARDS: Final = 20
-"""Runs that a telephone lists."""
 _RESULTS: Final = ROOT / "pages" / "results" / "page.py"
 _OPENED: Final = "explore.opened"
 _SHOWN: Final = {
@@ -260,11 +258,9 @@ def _table(link: Link, shared: Store, answer: state.Reply, points: Points) -> No
         columns = lambda: _columns(runs, listed, points, marked[:MOST_LISTED])  # noqa: E731
         shown, config = state.once("table", answer, columns), _config()
         alt = Text("{head}: system, numbers of the axes, source", head=head)
-        ids = runs["run_id"].take(pa.array(listed[:MOST_CARDS], pa.int64())).to_pylist()
-        narrow.draw_cards("explore-cards", _cards(shown, ids))
-        if rows.size > MOST_CARDS:
-            with st.container(key="narrow-explore-rest"):
-                st.caption(Text("The first {most} runs. Filters find the others.", most=MOST_CARDS))
+        first = listed[: narrow.first_cards("explore.cards", listed.size)]
+        ids = runs["run_id"].take(pa.array(first, pa.int64())).to_pylist()
+        narrow.draw_cards("explore.cards", _cards(shown, ids), listed.size)
         with narrow.wide("explore-table"):
             st.dataframe(
                 shown,

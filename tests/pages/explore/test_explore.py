@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from pages.common.narrow import MOST_CARDS
 from pages.explore import state
-from pages.explore.chart import MOST_CARDS
 from pages.explore.page import VIEWS
 from planner.answers import facet_names
 from planner.core import slug as slug_of
