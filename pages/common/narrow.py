@@ -58,6 +58,9 @@ STYLE: Final = Markup(
     '[data-testid="stButtonGroup"] > div { max-width: 100%; flex-wrap: wrap; }'
     '[role="option"] [data-item-hl] { white-space: normal; line-height: 1.15; max-height: 2.3em; } '
     '[data-testid="stSelectbox"] input { text-overflow: ellipsis; } '
+    "[data-tag] { height: auto !important; max-width: calc(100% - 2.25rem); } "
+    "[data-tag] > span { white-space: normal; max-width: none; line-height: 1.25; "
+    "overflow-wrap: anywhere; padding: 2px 0; } "
     '[class*="st-key-one-line-"] { flex-wrap: nowrap !important; }'
     "</style>"
 )
