@@ -91,7 +91,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         answers.parameters:MOST_CORNERS answers.parameters:MOST_RUNS_SHOWN
         explore.formulas:LONGEST explore.formulas:MOST_BRACKETS explore.formulas:MOST_PARTS
         explore.formulas:LARGEST_EXPONENT explore.formulas:LARGEST explore.pivot:MOST_ROWS
-        explore.pivot:MOST_COLUMNS explore.laws:MOST_CURVES explore.laws:LEAST_BATCHES
+        explore.pivot:MOST_COLUMNS explore.laws:MOST_CURVES explore.laws:LEAST_PLACES
         explore.points:MOST_POINTS explore.points:MOST_DRAWN explore.points:CELLS
         explore.points:MOST_COLOURS explore.points:MOST_SYMBOLS
         explore.points:MOST_PANELS explore.points:MOST_GROUPS explore.side_by_side:LEAST

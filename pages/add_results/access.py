@@ -13,7 +13,7 @@ from typing import Final, get_args
 import streamlit as st
 
 from pages.add_results import sets
-from pages.common import widgets
+from pages.common import narrow, widgets
 from pages.common.link import as_text
 from pages.visitor.permission import Action, allow, permission
 from planner.core import Text, csv_text
@@ -71,7 +71,7 @@ def draw(shared: Store) -> None:
 def _sets(shared: Store) -> None:
     by_slug = {s.slug: s for s in visible_sets(shared.folders)}
     now_s = time.time()
-    widgets.table(
+    narrow.table(
         [{"Set": s.slug, "Seen by": seen_by(s.access, now_s)} for s in by_slug.values()],
         key=f"{_KEY}.sets", alt="Sets, and who sees each",
     )  # fmt: skip
@@ -132,7 +132,7 @@ def _save(shared: Store, slug: str, seen: Seen, named: str, until: object) -> No
 
 def _links(shared: Store) -> None:
     links, now_s = SHARES.all(_links_folder()), time.time()
-    widgets.table(
+    narrow.table(
         [
             {
                 "Id": s.id, "Set": s.slug, "Made": stamp_text(s.created_at)[:10],
@@ -207,7 +207,7 @@ def _tokens() -> None:
         }
         for t in TOKENS.all(TOKENS.folder(team_folder(os.environ)))
     ]  # fmt: skip
-    widgets.table(rows, key=f"{_KEY}.tokens", alt="Tokens of programs")
+    narrow.table(rows, key=f"{_KEY}.tokens", alt="Tokens of programs")
     st.caption("`python -m planner token` makes and revokes them on the server.")
 
 
@@ -217,7 +217,7 @@ def _log() -> None:
         text = Text("Changed after they were written: {names}.", names=", ".join(changed))
         st.warning(as_text(text), icon=":material/warning:")
     rows = [_line(each) for each in reversed(logged) if isinstance(each, Entry)]
-    widgets.table(rows, key=f"{_KEY}.log", alt="The newest entries of the audit log")
+    narrow.table(rows, key=f"{_KEY}.log", alt="The newest entries of the audit log")
     st.caption(Text("The newest {most:,}. `python -m planner audit` has all.", most=MOST_ENTRIES))
     widgets.download(
         "CSV", lambda: csv_text(rows), "epochwise-audit.csv", key=f"{_KEY}.csv", width="content"

@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.add_results import access, question, sets, terms
 from pages.add_results.question import PAGE
-from pages.common import widgets
+from pages.common import narrow, widgets
 from pages.common.kept import store
 from pages.common.link import Link, as_text
 from pages.visitor.permission import Action, Permission, permission
@@ -97,7 +97,7 @@ def _problems(preview: Preview) -> None:
             )
         )
         st.caption("Correct the file or the fields above. All problems are listed.")
-        widgets.table(
+        narrow.table(
             [
                 {
                     "Row": p.row or None,
@@ -132,7 +132,7 @@ def _preview(preview: Preview) -> None:
             state = "duplicate" if at in preview.duplicates else "new"
             row = {"State": f"{state}, suspect" if at in flags else state}
             rows.append(row | {_COLUMNS[name]: run.get(name) for name in shown})
-        widgets.table(rows, key="add_results.preview", alt="Runs of the file")
+        narrow.table(rows, key="add_results.preview", alt="Runs of the file")
         if len(preview.rows) > MOST_ROWS:
             st.caption(
                 Text(

@@ -10,7 +10,7 @@ from typing import Final
 import streamlit as st
 
 from pages.add_results.question import PAGE
-from pages.common import widgets
+from pages.common import narrow, widgets
 from pages.common.addresses import ADDRESSES
 from pages.common.link import as_text, page_link, plain
 from pages.visitor.permission import Action, allow, permission
@@ -52,7 +52,7 @@ def draw(shared: Store, own: Path) -> None:
         return
     with st.container(border=True):
         widgets.heading("Imported sets")
-        widgets.table(
+        narrow.table(
             [
                 {
                     "Set": s.title,

@@ -246,5 +246,5 @@ def _origin(answer: CapacityAnswer) -> None:
     box = widgets.folded("Where these numbers come from", "source", "capacity.origin")
     if box.open:
         with box:
-            widgets.table(list(answer.sources), key="capacity.sources",
+            narrow.table(list(answer.sources), key="capacity.sources",
                           alt="Prices of the machines and their sources")  # fmt: skip

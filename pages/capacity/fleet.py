@@ -9,7 +9,7 @@ import pyarrow as pa
 import streamlit as st
 
 from pages.capacity import state
-from pages.common import hardware, widgets
+from pages.common import hardware, narrow, widgets
 from pages.common.link import Link
 from planner.answers import parameters
 from planner.answers.capacity_jobs import Line, line_of, line_text
@@ -154,7 +154,7 @@ def _servers(link: Link) -> None:
         }
         for a in servers
     ]  # fmt: skip
-    widgets.table(
+    narrow.table(
         rows, key="capacity.servers", alt="Ready servers with price, date and source",
         column_config={"Source": st.column_config.LinkColumn("Source")},
     )  # fmt: skip

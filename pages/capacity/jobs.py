@@ -9,7 +9,7 @@ import pyarrow as pa
 import streamlit as st
 
 from pages.capacity import state
-from pages.common import kept, widgets
+from pages.common import kept, narrow, widgets
 from pages.common.link import Link, Parameters, as_text
 from planner.answers import parameters
 from planner.answers.capacity_jobs import (
@@ -152,7 +152,7 @@ def _table_problems() -> None:
     problems: tuple[RowProblem, ...] = st.session_state.get(_PROBLEMS, ())
     if problems:
         st.warning("The table was not taken. Correct these cells:")
-        widgets.table(
+        narrow.table(
             [{"Row": p.row or None, "Column": p.column, "Rule": p.rule, "Fix": p.fix}
              for p in problems],
             key="capacity.wrong-cells", alt="Problems of the table, with row, column, rule and fix",

@@ -7,6 +7,7 @@ nothing is folded.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -25,9 +26,13 @@ MEDIUM, LAPTOP = 1200, 1500
 """Widths up to which columns wrap before their fields are cut, and margins are small [px]."""
 
 MOST_CARDS: Final = 20
-"""Most rows of a table that are cards, unless a page makes its own."""
+"""Rows of a table that are cards at first, unless a page makes its own."""
+_MORE: Final = 5
+"""Factor of the rows that each click on More rows shows."""
 _LONG: Final = 24
 """Letters of a cell up to which it stands beside others."""
+_ADDRESS: Final = re.compile(r"https?://\S+")
+"""A cell that is a web address and nothing else."""
 
 
 def _places(start: str) -> str:
@@ -53,6 +58,9 @@ STYLE: Final = Markup(
     '[data-testid="stButtonGroup"] > div { max-width: 100%; flex-wrap: wrap; }'
     '[role="option"] [data-item-hl] { white-space: normal; line-height: 1.15; max-height: 2.3em; } '
     '[data-testid="stSelectbox"] input { text-overflow: ellipsis; } '
+    "[data-tag] { height: auto !important; max-width: calc(100% - 2.25rem); } "
+    "[data-tag] > span { white-space: normal; max-width: none; line-height: 1.25; "
+    "overflow-wrap: anywhere; padding: 2px 0; } "
     '[class*="st-key-one-line-"] { flex-wrap: nowrap !important; }'
     "</style>"
 )
@@ -116,14 +124,22 @@ def table(
     key: str,
     alt: str,
     made: Sequence[Card] | None = None,
+    *,
+    column_config: Mapping[str, Any] | None = None,
+    column_order: Sequence[str] | None = None,
     **more: Any,  # noqa: ANN401 - of `widgets.table`
 ) -> None:
     """Draw rows as `widgets.table` does; on a narrow page they are cards.
 
-    Without `made` cards they are `cards_of` the first rows.
+    Without `made` cards they are `cards_of` the first rows, and a button shows more of them.
     """
-    with beside_cards(key, cards_of(rows[:MOST_CARDS]) if made is None else made, len(rows)):
-        widgets.table(rows, key, alt, **more)
+    if made is None:
+        first = rows[: first_cards(key, len(rows))]
+        made = cards_of(widgets.titled(first, column_config or {}, column_order))
+    with beside_cards(key, made, len(rows)):
+        widgets.table(
+            rows, key, alt, column_config=column_config, column_order=column_order, **more
+        )
 
 
 def beside_cards(key: str, made: Sequence[Card], of: int) -> DeltaGenerator:
@@ -131,12 +147,8 @@ def beside_cards(key: str, made: Sequence[Card], of: int) -> DeltaGenerator:
 
     `of` is how many rows the table has.
     """
-    name = key.replace(".", "-")
-    with st.container(key=f"narrow-{name}"):
-        markup.draw(cards(made, widgets.theme()))
-        if of > len(made):
-            st.caption(Text("The first {most} of {of:,} rows.", most=len(made), of=of))
-    return wide(name)
+    draw_cards(key, made, of)
+    return wide(key.replace(".", "-"))
 
 
 def chart_and_table(
@@ -159,23 +171,27 @@ def chart_and_table(
 
 
 def cards_of(rows: Sequence[Mapping[str, object]]) -> list[Card]:
-    """Return rows as cards: the first column is the title, long texts are below.
+    """Return rows as cards: the first stated column is the title, long texts are below.
 
-    Of two columns one called Value needs no name.
+    Of two columns one called Value needs no name. A web address is a link with its column's name.
     """
-    first, *others = dict.fromkeys(name for row in rows for name in row) or [""]
-    return [_card(row, first, others) for row in rows]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return [_card(row, names) for row in rows]
 
 
-def _card(row: Mapping[str, object], first: str, others: Sequence[str]) -> Card:
-    cells = [(cell_text(row[n]), n) for n in others if row.get(n) not in (None, "")]
-    alone = len(others) == 1
+def _card(row: Mapping[str, object], names: Sequence[str]) -> Card:
+    first, *stated = [n for n in names if row.get(n) not in (None, "")] or [*names, ""]
+    every = [(cell_text(row.get(n)), n) for n in stated]
+    sources = [(n, text) for text, n in every if _ADDRESS.fullmatch(text)]
+    cells = [(text, n) for text, n in every if not _ADDRESS.fullmatch(text)]
+    alone = len(names) == 2
     return Card(
         title=cell_text(row.get(first)),
         values=[
             (text, "" if n == "Value" else n) for text, n in cells if alone or len(text) <= _LONG
         ],
         note=" · ".join(f"{n}: {text}" for text, n in cells if not alone and len(text) > _LONG),
+        sources=sources,
     )
 
 
@@ -184,7 +200,38 @@ def wide(name: str) -> DeltaGenerator:
     return st.container(key=f"wide-{name}")
 
 
-def draw_cards(name: str, rows: Sequence[Card]) -> None:
-    """Draw rows as cards that only a narrow page shows."""
-    with st.container(key=f"narrow-{name}"):
-        markup.draw(cards(rows, widgets.theme()))
+def first_cards(key: str, of: int) -> int:
+    """Return how many of the rows are cards: the first ones, more after each click."""
+    return min(of, int(st.session_state.get(_shown(key), MOST_CARDS)))
+
+
+def draw_cards(key: str, made: Sequence[Card], of: int) -> None:
+    """Draw cards that only a narrow page shows; of more rows a button shows the next.
+
+    Args:
+        key: name of the table, part of the keys.
+        made: cards of the first rows.
+        of: how many rows the table has.
+    """
+    with st.container(key=f"narrow-{key.replace('.', '-')}"):
+        markup.draw(cards(made, widgets.theme()))
+        if of > len(made):
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.caption(
+                    Text("The first {most:,} of {of:,} rows.", most=len(made), of=of),
+                    width="content",
+                )
+                st.button(
+                    "More rows",
+                    key=f"{key}.more_cards",
+                    icon=":material/expand_more:",
+                    on_click=lambda: _show_more(key, len(made)),
+                )
+
+
+def _shown(key: str) -> str:
+    return f"{key}.cards"
+
+
+def _show_more(key: str, now: int) -> None:
+    st.session_state[_shown(key)] = _MORE * now

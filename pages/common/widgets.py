@@ -114,6 +114,26 @@ def as_text_table(
     markup.draw(table_text(alt, [label for _, label, _ in shown], cells, columns.num_rows))
 
 
+def titled(
+    rows: Sequence[Mapping[str, object]],
+    column_config: Mapping[str, Any],
+    column_order: Sequence[str] | None = None,
+) -> list[dict[str, str | None]]:
+    """Return rows as text, with the titles and in the order of the shown columns."""
+    shown = [
+        (name, *_head(name, column_config.get(name, name)))
+        for name in column_order or dict.fromkeys(name for row in rows for name in row)
+        if column_config.get(name, name) is not None
+    ]
+    return [
+        {
+            title: None if row.get(name) is None else cell_text(row[name], form)
+            for name, title, form in shown
+        }
+        for row in rows
+    ]
+
+
 def _head(name: str, config: str | Mapping[str, Any]) -> tuple[str, str]:
     """Return label and number format of a column."""
     if isinstance(config, str):

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.common import hardware, widgets
+from pages.common import hardware, narrow, widgets
 from pages.common.link import as_text
 from pages.compare import state
 from pages.compare.state import Reply
@@ -213,7 +213,7 @@ def import_file(catalog: Catalog) -> None:
         )
     )
     if records:
-        widgets.table(
+        narrow.table(
             records[:_MOST_SHOWN], key="compare.rows.preview",
             alt="Valid rows of the file",
         )  # fmt: skip
@@ -280,7 +280,7 @@ def own(catalog: Catalog) -> None:
         )
         st.caption(as_text(Text("You have no rows yet.{where}", where=where)))
         return
-    widgets.table(
+    narrow.table(
         records[:_MOST_SHOWN], key="compare.rows.own",
         alt="Your own rows",
     )  # fmt: skip
@@ -384,7 +384,7 @@ def _behind(reply: Reply | None) -> None:
     if comparison is None:
         st.caption("No option is chosen, so no row is in use.")
         return
-    widgets.table(
+    narrow.table(
         [row_of(r.candidate) for r in comparison.rows],
         key="compare.catalog.rows",
         alt="Price, date, source and data sheet of every option",
@@ -461,7 +461,7 @@ def _offers(live: LiveOffers, chosen: Sequence[Candidate]) -> None:
     st.caption(
         Text("{every}, {kept:,} of the accelerators compared here.", every=every, kept=len(kept))
     )
-    widgets.table(
+    narrow.table(
         listed(Catalog(offers=tuple(kept[:200]))),
         key="compare.live.table", alt="Live offers of the accelerators that are compared",
     )  # fmt: skip

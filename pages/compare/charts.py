@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import streamlit as st
 
-from pages.common import widgets
+from pages.common import narrow, widgets
 from pages.common.link import Link, as_text
 from pages.compare import state
 from pages.compare.state import Reply
@@ -352,7 +352,7 @@ def what_matters(reply: Reply, comparison: Comparison) -> None:
         with tab.place:
             if tab.name == "table":
                 rows = figures.bar_rows(bars, reply.display.currency)
-                widgets.table(rows, "compare.tornado-rows", alt)
+                narrow.table(rows, "compare.tornado-rows", alt)
                 return
             widgets.chart(figure, "compare.tornado", alt)
             if influence.compared:

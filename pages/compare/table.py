@@ -117,11 +117,7 @@ def draw(link: Link, reply: Reply, comparison: Comparison, begins: datetime) -> 
             (seen.base.candidate.id if seen.base else "", view, clock, begins),
             lambda: rows(reply, comparison, seen, begins),
         )
-        narrow.draw_cards(
-            "compare-cards", tiles.cards(comparison, shown_rows, reply.display.currency)
-        )
-        with narrow.wide("compare-table"):
-            _table(shown_rows, reply, comparison, view)
+        _table(shown_rows, reply, comparison, view)
         _caption(seen.base, reply, begins)
         records = records_of(reply, comparison, begins)
         with widgets.actions():
@@ -274,10 +270,11 @@ def _table(shown_rows: Sequence[Shown], reply: Reply, comparison: Comparison, vi
         name for name in order
         if optional.get(name, True) and (any(r[name] is not None for r in shown_rows))
     ]  # fmt: skip
-    widgets.table(
+    narrow.table(
         list(shown_rows),
         key="compare.table",
         alt="All options, best first, with time, cost, energy, memory and how sure each is",
+        made=tiles.cards(comparison, shown_rows, reply.display.currency),
         column_order=kept,
         column_config={
             "rank": text("#", width=34, pinned=True),
@@ -352,7 +349,7 @@ def sources(comparison: Comparison) -> None:
     box = widgets.folded("Where these numbers come from", "source", "compare.origin")
     if box.open:
         with box:
-            widgets.table(
+            narrow.table(
                 [_with_links_only(r) for r in source_rows(comparison)],
                 key="compare.sources",
                 alt="Sources of every time and price, with dates and licences",

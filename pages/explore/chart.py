@@ -17,9 +17,18 @@ from pages.explore import doors, fields, state
 from planner import figures
 from planner.answers import explored, plain
 from planner.answers.parameters import MOST_CORNERS
-from planner.core import Text, csv_text, rounded
+from planner.core import Estimate, Refusal, Text, csv_text, rounded, with_range
 from planner.core import plain as plain_number
-from planner.explore import CATEGORIES, LEAST, MOST, NOT_STATED, NUMBERS, Points, Question
+from planner.explore import (
+    CATEGORIES,
+    LEAST,
+    MOST,
+    NOT_STATED,
+    NUMBERS,
+    Fits,
+    Points,
+    Question,
+)
 from planner.figures import Card
 from planner.store import Store, queries
 
@@ -27,8 +36,6 @@ KEY: Final = "explore.chart"
 TABLE: Final = "explore.table"
 Indices = NDArray[np.int64]
 MOST_LISTED: Final = queries.MOST_ROWS
-MOST_CARDS: Final = 20
-"""Runs that a telephone lists."""
 _RESULTS: Final = ROOT / "pages" / "results" / "page.py"
 _OPENED: Final = "explore.opened"
 _SHOWN: Final = {
@@ -71,6 +78,7 @@ def draw(link: Link, shared: Store, answer: state.Reply) -> None:
             )
         for note in answer.answer.notes:
             st.caption(as_text(note))
+        _fitted(answer)
         if points.n:
             st.caption(
                 "Click a point to open its run. Mark an area with the box or the lasso above the "
@@ -78,6 +86,39 @@ def draw(link: Link, shared: Store, answer: state.Reply) -> None:
             )
     if points.n:
         _table(link, shared, answer, points)
+
+
+def _fitted(answer: state.Reply) -> None:
+    """Draw, behind a closed box, the numbers of the fitted curves."""
+    fits = answer.answer.fits
+    if fits is None or not fits.curves:
+        return
+    box = widgets.folded("Fitted curves", "show_chart", "explore.fitted")
+    if box.open:
+        with box:
+            narrow.table(_curve_rows(fits), "explore.curves", "Fitted parameters of every curve")
+
+
+def _curve_rows(fits: Fits) -> list[dict[str, object]]:
+    """Return each curve with the places it was measured at, and its two parameters."""
+    unit = "devices" if fits.over_devices else "samples"
+    return [
+        {
+            "Curve": fit.label,
+            "Points": fit.points,
+            "Measured": Text("{smallest:,.0f} to {largest:,.0f} {unit}", smallest=fit.smallest,
+                             largest=fit.largest, unit=unit),
+            "Asymptotic throughput (samples/s)": _with_range(fit.asymptotic_throughput),
+            "Overhead per step (s)": _with_range(fit.overhead_s),
+        }
+        for fit in fits.curves
+    ]  # fmt: skip
+
+
+def _with_range(estimate: Estimate | Refusal) -> str | None:
+    if isinstance(estimate, Refusal):
+        return None
+    return with_range(float(estimate.value), float(estimate.low), float(estimate.high))
 
 
 def _symbols(link: Link, points: Points) -> None:
@@ -217,11 +258,9 @@ def _table(link: Link, shared: Store, answer: state.Reply, points: Points) -> No
         columns = lambda: _columns(runs, listed, points, marked[:MOST_LISTED])  # noqa: E731
         shown, config = state.once("table", answer, columns), _config()
         alt = Text("{head}: system, numbers of the axes, source", head=head)
-        ids = runs["run_id"].take(pa.array(listed[:MOST_CARDS], pa.int64())).to_pylist()
-        narrow.draw_cards("explore-cards", _cards(shown, ids))
-        if rows.size > MOST_CARDS:
-            with st.container(key="narrow-explore-rest"):
-                st.caption(Text("The first {most} runs. Filters find the others.", most=MOST_CARDS))
+        first = listed[: narrow.first_cards("explore.cards", listed.size)]
+        ids = runs["run_id"].take(pa.array(first, pa.int64())).to_pylist()
+        narrow.draw_cards("explore.cards", _cards(shown, ids), listed.size)
         with narrow.wide("explore-table"):
             st.dataframe(
                 shown,

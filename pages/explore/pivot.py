@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import streamlit as st
 
-from pages.common import widgets
+from pages.common import narrow, widgets
 from pages.common.link import Link, as_text
 from pages.explore import fields, state
 from planner import figures
@@ -69,7 +69,7 @@ def draw(answer: state.Reply) -> None:
         box = widgets.folded("As a table, with totals", "table_rows", "explore.pivot.box")
         if box.open:
             with box:
-                widgets.table(rows, "explore.pivot.table", answer.answer.sentence)
+                narrow.table(rows, "explore.pivot.table", answer.answer.sentence)
 
 
 def _heat(pivot: PivotAnswer) -> figures.Heat:

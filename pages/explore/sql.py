@@ -115,7 +115,7 @@ def _columns() -> None:
         {"column": c.name, "unit": c.unit or None, "kind": c.kind, "meaning": c.meaning}
         for c in RUN_COLUMNS
     ]
-    widgets.table(rows, key="explore.sql.list", alt="Columns of the table runs, with units")
+    narrow.table(rows, key="explore.sql.list", alt="Columns of the table runs, with units")
     st.caption(
         Text(
             "Read-only, at most {seconds:g} s and {most_rows:,} rows. Functions of "
@@ -198,7 +198,7 @@ def _table(answer: SqlAnswer) -> None:
     if answer.rows is None:
         return
     table, alt = answer.rows.table, Text("Rows of: {statement}", statement=answer.statement)
-    titled = table.slice(0, narrow.MOST_CARDS).rename_columns(
+    titled = table.slice(0, narrow.first_cards("explore.sql.table", table.num_rows)).rename_columns(
         [_title(answer, name) for name in table.column_names]
     )
     with narrow.beside_cards("explore.sql.table", narrow.cards_of(titled.to_pylist()),

@@ -145,7 +145,7 @@ def _drawn(
     curves = [
         figures.CloudCurve(
             label=fit.label, hue=int(cloud.hue[fit.place]), panel=int(cloud.panel[fit.place]),
-            batch=fit.batch, value=fit.value, low=fit.low, high=fit.high, smallest=fit.smallest,
+            x=fit.x, value=fit.value, low=fit.low, high=fit.high, smallest=fit.smallest,
             largest=fit.largest,
         )
         for fit in (answer.fits.curves if answer.fits else ())

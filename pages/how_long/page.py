@@ -240,7 +240,7 @@ def _other_epochs(result: HowLong) -> None:
     if box.open:
         with box:
             options = [a.option for a in result.answers]
-            widgets.table(
+            narrow.table(
                 epochs_rows(
                     options,
                     another_session=result.another_session,
@@ -261,7 +261,7 @@ def _ratios(result: HowLong, options: list[Option], left_out: frozenset[str]) ->
     box = widgets.folded(label, "balance", "how-long.against")
     if box.open:
         with box:
-            widgets.table(
+            narrow.table(
                 ratio_rows(
                     with_sizes(_with_answered(options, result), result.epoch_size),
                     fast,
@@ -286,7 +286,7 @@ def _sources(result: HowLong, shared: Store) -> None:
     box = widgets.folded("Where these numbers come from", "source", "how-long.origin")
     if box.open:
         with box:
-            widgets.table(
+            narrow.table(
                 run_sources([a.option for a in result.answers], shared.sets),
                 key="how-long.sources",
                 alt="Sources of every number",

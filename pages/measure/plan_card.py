@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.common import widgets
+from pages.common import narrow, widgets
 from pages.common.link import Link, as_text
 from pages.measure import limits, measuring
 from pages.measure.measuring import NotDoneError, Plan
@@ -262,7 +262,7 @@ def _runs(planned: Plan) -> None:
     box = widgets.folded(f"The {_count(len(planned.runs))}", "table_rows", "measure.runs")
     if box.open:
         with box:
-            widgets.table(
+            narrow.table(
                 [_row(r) for r in planned.runs], key="measure.table", alt="The runs of the plan"
             )
 

@@ -240,7 +240,7 @@ def _line(link: Link, status: SweepStatus, of: Condition, *, allowed: bool) -> N
 def _nodes(status: SweepStatus, *, allowed: bool) -> None:
     """Draw the nodes of a sweep over a cluster; only those who may measure see their names."""
     widgets.heading("Nodes of the cluster")
-    widgets.table(
+    narrow.table(
         [
             {
                 "Node": node.name if allowed else f"Node {number}",
@@ -403,7 +403,7 @@ def _failures(shared: Store, result_set: str) -> None:
     ids = queries.table(shared, {"result_set": [result_set], "status": bad}, MOST_FAILURES)
     failed = [run for i in ids["run_id"].to_pylist() if (run := queries.run(shared, i))]
     widgets.heading("Failed attempts")
-    widgets.table(
+    narrow.table(
         [
             {
                 "Workload": r.workload,

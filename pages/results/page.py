@@ -10,7 +10,7 @@ from typing import Final
 import pyarrow as pa
 import streamlit as st
 
-from pages.common import hardware, kept, widgets
+from pages.common import hardware, kept, narrow, widgets
 from pages.common.kept import store
 from pages.common.link import Link, as_text, slug
 from pages.common.run_filters import TITLES
@@ -201,7 +201,7 @@ def _refused(shared: Store) -> None:
                     most_listed=MOST_LISTED,
                 )
             )
-        widgets.table(
+        narrow.table(
             [
                 {
                     "File": _within(r.path, shared),
@@ -238,7 +238,7 @@ def _sets(shared: Store) -> None:
         ]
         if len(shared.sets) > MOST_LISTED:
             st.caption(Text("The first {most_listed:,} sets.", most_listed=MOST_LISTED))
-        widgets.table(rows, key="results.sets", alt="All result sets")
+        narrow.table(rows, key="results.sets", alt="All result sets")
         _export(shared)
         may = permission(Action.MEASURE).allowed  # paths only for the owner
         further = [f for f in shared.folders if f.kind != "shipped"]

@@ -75,8 +75,6 @@ SMALL: Final = 0.1
 _KEY: Final = "results.table"
 _AT: Final = "results.table.at"
 _MARK, _NO_MARK = "!", " "
-MOST_CARDS: Final = 20
-"""Runs of a page that a telephone shows; filters choose among the others."""
 _ON_CARDS: Final = {
     "later_epoch_mean_s": "s an epoch", "samples_per_s": "samples/s", "peak_memory_bytes": "GB",
 }  # fmt: skip
@@ -139,10 +137,7 @@ def draw(
     picked = chosen if {*chosen} != {*USUAL} else [n for n in USUAL if n in drawn.filled]
     alt, config = "Runs under the chosen filters; Shift and Space opens the row", _config(drawn)
     order = [*FIXED, *(name for name in TITLES if name in picked)]
-    narrow.draw_cards("results-cards", _cards(drawn, link))
-    if len(drawn.ids) > MOST_CARDS:
-        with st.container(key="narrow-results-rest"):
-            st.caption(Text("The first {most} runs. Filters find the others.", most=MOST_CARDS))
+    narrow.draw_cards("results.cards", _cards(drawn, link), len(drawn.ids))
     markup.draw(_full_height(len(drawn.ids)))
     with narrow.wide("results-table"):
         st.caption("Click a row to open its run; by keyboard: Shift and Space.")
@@ -164,6 +159,7 @@ def draw(
 
 def _cards(drawn: Drawn, link: Link) -> list[figures.Card]:
     """Return the first runs of the page as cards, whose titles open them."""
+    first = narrow.first_cards("results.cards", len(drawn.ids))
     return [
         figures.Card(
             title=Text("{system} · batch {batch}", system=row["system"],
@@ -173,7 +169,7 @@ def _cards(drawn: Drawn, link: Link) -> list[figures.Card]:
             note=row["workload"] or "",
             link=link.address("run", run),
         )
-        for run, row in zip(drawn.ids, drawn.values.slice(0, MOST_CARDS).to_pylist(), strict=False)
+        for run, row in zip(drawn.ids, drawn.values.slice(0, first).to_pylist(), strict=False)
     ]  # fmt: skip
 
 

@@ -275,7 +275,7 @@ def _crossovers(answer: Answer, record: ScalingOut, drawn: Drawn) -> None:
                         "Step time of the driver and of more devices against the global batch",
                     )
             else:
-                widgets.table(
+                narrow.table(
                     [_crossover(c) for c in record.crossovers],
                     key="scaling-out.crossovers",
                     alt="Global batch from which each device count is faster than the other",
@@ -315,7 +315,7 @@ def _totals(link: Link, record: ScalingOut) -> None:
         if not rows:
             st.caption("Enter the samples per epoch: the runs state none.")
             return
-        widgets.table(
+        narrow.table(
             rows,
             key="scaling-out.totals",
             alt="Total time, device-hours, idle device-hours and cost by device count",
@@ -363,7 +363,7 @@ def _uneven(link: Link, answer: Answer, drawn: Drawn) -> None:
                     uneven_sentence(row),
                 )
             else:
-                widgets.table(
+                narrow.table(
                     [_worker(u) for u in answer.uneven],
                     key="scaling-out.workers",
                     alt="Synchronous and asynchronous training by device count, with staleness",
@@ -419,7 +419,7 @@ def _split(link: Link, record: ScalingOut, drawn: Drawn) -> None:
                     " ".join(split.sentences),
                 )
             else:
-                widgets.table(
+                narrow.table(
                     drawn.once("cut rows", lambda: [_cut(r) for r in split.rows]),
                     key="scaling-out.splits",
                     alt="Memory, bubble and communication of every cut, fewest shards first",
@@ -462,7 +462,7 @@ def _errors() -> None:
         return
     with box:
         scores = shipped_what_if()["scores"]
-        widgets.table(
+        narrow.table(
             [
                 {"Model": kind, "Cases": s["cases"],
                  "Median error": None if s["median"] is None else percent(s["median"], 1),
@@ -502,7 +502,7 @@ def _formulas() -> None:
     box = widgets.folded("Formulas and sources", "function", "scaling-out.formulas")
     if box.open:
         with box:
-            widgets.table(model_rows(), key="scaling-out.formula_table",
+            narrow.table(model_rows(), key="scaling-out.formula_table",
                           alt="Formula, source and error of every what-if model")  # fmt: skip
 
 
@@ -520,7 +520,7 @@ def _stated(record: ScalingOut, drawn: Drawn) -> None:
         widgets.chart(
             chart, key="scaling-out.stated_chart", alt="Stated places by epoch time at each batch"
         )
-        widgets.table(
+        narrow.table(
             [
                 {"Batch": r.batch, "Launch": r.launch, "Nodes": r.nodes, "Devices": r.devices,
                  "Place by epoch time": r.rank}
@@ -553,7 +553,7 @@ def _sources(record: ScalingOut) -> None:
     box = widgets.folded("Where these numbers come from", "source", "scaling-out.origin")
     if box.open:
         with box:
-            widgets.table(list(record.sources), key="scaling-out.sources",
+            narrow.table(list(record.sources), key="scaling-out.sources",
                           alt="Sources of the series and of its driver")  # fmt: skip
 
 

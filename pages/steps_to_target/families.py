@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.common import kept, widgets
+from pages.common import kept, narrow, widgets
 from pages.common.link import Link, slugs
 from pages.common.widgets import File
 from pages.steps_to_target import lines, rows
@@ -97,7 +97,7 @@ def _chart(link: Link, of: Families, alt: str) -> None:
 
 def _table(of: Families) -> None:
     records = family_rows(of)
-    widgets.table(
+    narrow.table(
         [rows.family(r) for r in records],
         key="steps-to-target.families_table",
         alt="Critical batch size and least steps of every network",

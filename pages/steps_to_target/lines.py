@@ -10,7 +10,7 @@ import numpy as np
 from pages.steps_to_target.step_times import StepTimes
 from planner import figures
 from planner.convergence import ConvergenceCurve
-from planner.core import Estimate, Floats, Record, Refusal
+from planner.core import Estimate, Floats, Record, Refusal, short_labels
 from planner.figures.frame import Theme, slots
 from planner.job import StatedTime
 from planner.time_to_target import (
@@ -210,4 +210,4 @@ def _time_line(view: View, curve: OptimizerCurve, slot: int) -> figures.TargetTi
 
 
 def _short(name: str) -> str:
-    return name if len(name) < 28 else f"{name[:26]}…"
+    return short_labels([name])[0]

@@ -162,7 +162,7 @@ def _stated_card(view: View, alt: str) -> None:
                         )
                     )
             else:
-                widgets.table(
+                narrow.table(
                     [rows.stated(r) for r in records],
                     key="steps-to-target.stated_times",
                     alt="Median stated time to the target of every accelerator and count",
@@ -228,7 +228,7 @@ def _reached_card(view: View) -> None:
         return
     with st.container(border=True):
         widgets.heading("Stated times to the target, every submission")
-        widgets.table(
+        narrow.table(
             list(view.reached),
             key="steps-to-target.reached",
             alt="Stated times to the target of every submission, fewest devices first",
@@ -247,14 +247,14 @@ def _on_other_counts(view: View) -> None:
     best = way_rows(view.comparison, times.scaled, times.count)
     if best:
         widgets.heading("Best device counts, by time and by device-hours")
-        widgets.table(
+        narrow.table(
             [rows.way(r) for r in best],
             key="steps-to-target.ways",
             alt="Devices and batches that no other choice beats in both time and device-hours",
         )
     if times.others:
         widgets.heading("All measured device counts")
-        widgets.table(
+        narrow.table(
             [
                 rows.devices(r)
                 for r in with_stated(tables.device_rows(view.comparison, times.others), view.stated)
@@ -272,7 +272,7 @@ def _tables(view: View, shared: Store) -> None:
     box = widgets.folded("Where these numbers come from", "source", "steps-to-target.origin")
     if box.open:
         with box:
-            widgets.table(
+            narrow.table(
                 rows.sources(view, shared),
                 key="steps-to-target.sources",
                 alt="Sources of the trials and of the step times",
@@ -312,7 +312,7 @@ def _files(view: View, fits: list[Record]) -> list[File]:
 
 
 def _batches(view: View) -> None:
-    widgets.table(
+    narrow.table(
         [rows.batch(r) for r in tables.batch_rows(view.comparison)],
         key="steps-to-target.batches",
         alt="Best learning rate, steps and noise scale of every batch",

@@ -8,7 +8,7 @@ from functools import cache
 
 import streamlit as st
 
-from pages.common import widgets
+from pages.common import narrow, widgets
 from pages.common.link import Link, as_text
 from pages.common.widgets import File
 from planner.core import Record, Text, csv_text
@@ -116,7 +116,7 @@ def every_list(first: str) -> None:
         st.caption(as_text(summary))
         for problem in reference_points().read.unreadable:
             st.caption(as_text(Text("Not read: {problem}", problem=problem)))
-        widgets.table(
+        narrow.table(
             [_shown(r) for r in rows],
             key="steps-to-target.points_table",
             alt="Every reference point: rounds, unit, median and what became of it",

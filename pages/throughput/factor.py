@@ -8,7 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.common import kept, widgets
+from pages.common import kept, narrow, widgets
 from pages.common.link import Link, as_text
 from planner import figures
 from planner.core import Cell, Record, Text, csv_text, sentence_case, with_range
@@ -109,7 +109,7 @@ def _number(cell: Cell) -> float:
 
 
 def _table(effects: Sequence[FactorEffect], rows: Sequence[Record]) -> None:
-    widgets.table(
+    narrow.table(
         [_shown(row) for row in rows],
         key="throughput.factors",
         alt="Effect of the factor per epoch and per processed image, pooled and batch by batch",

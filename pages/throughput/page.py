@@ -204,7 +204,7 @@ def _sources(chosen: list[SystemCurve], shared: Store) -> None:
     box = widgets.folded("Where these numbers come from", "source", "throughput.origin")
     if box.open:
         with box:
-            widgets.table(
+            narrow.table(
                 curve_sources(chosen, shared.sets),
                 key="throughput.sources",
                 alt="Sources of every curve",
@@ -218,7 +218,7 @@ def _points(chosen: list[SystemCurve]) -> None:
         with box:
             rows = curves.point_rows(chosen)
             memory = any(row["peak_memory_gb"] is not None for row in rows)
-            widgets.table(
+            narrow.table(
                 [_point(row, memory=memory) for row in rows],
                 key="throughput.every_point",
                 alt="Batch, step time, samples per second and memory of every point",
@@ -259,7 +259,7 @@ def _at_batches(
         rows = batch_rows(chosen, batches)
         if not rows:
             return
-        widgets.table(
+        narrow.table(
             [_shown_at(r) for r in rows],
             key="throughput.batches",
             alt="Samples per second and step time of every curve at the entered batch sizes",
@@ -290,7 +290,7 @@ def _forms(chosen: list[SystemCurve], shared: Store) -> None:
         return
     with st.container(border=True):
         widgets.heading("Forms of this network for inference: speed and accuracy")
-        widgets.table(
+        narrow.table(
             rows,
             key="throughput.forms",
             alt="Throughput, accuracy and size of each form of the network",

@@ -25,9 +25,11 @@ from planner.answers.runs import suspects_of
 from planner.catalog import Catalog
 from planner.core import (
     Cell,
+    Estimate,
     Floats,
     Problem,
     QueryTexts,
+    Refusal,
     Text,
     listed_words,
     looked_up,
@@ -340,16 +342,28 @@ def _fit_notes(fits: Fits) -> list[str]:
     notes = []
     if fits.curves:
         notes.append(
-            "Lines: fitted throughput law with its 90 % band; dashed beyond the measured batches."
+            "Lines: fitted scaling law with its 90 % band; dashed beyond the measured device "
+            "counts."
+            if fits.over_devices
+            else "Lines: fitted throughput law with its 90 % band; dashed beyond the measured "
+            "batches."
         )
     if fits.few:
         cases = "1 case has" if fits.few == 1 else Text("{few:,} cases have", few=fits.few)
-        notes.append(Text("{cases} fewer than 3 batch sizes, so no curve.", cases=cases))
+        notes.append(
+            Text("{cases} fewer than 3 device counts, so no curve.", cases=cases)
+            if fits.over_devices
+            else Text("{cases} fewer than 3 batch sizes, so no curve.", cases=cases)
+        )
     if fits.refused:
         cases = (
             "1 fit is" if fits.refused == 1 else Text("{refused:,} fits are", refused=fits.refused)
         )
-        notes.append(Text("{cases} refused; the page Throughput shows why.", cases=cases))
+        notes.append(
+            Text("{cases} refused; the page Scaling out shows why.", cases=cases)
+            if fits.over_devices
+            else Text("{cases} refused; the page Throughput shows why.", cases=cases)
+        )
     if fits.beyond:
         notes.append(
             Text("{beyond:,} further curves are not drawn. Filter to see them.", beyond=fits.beyond)
@@ -557,17 +571,25 @@ def _curves(fits: Fits) -> list[ExploreCurve]:
         ExploreCurve(
             curve=fit.label,
             points=fit.points,
-            smallest_batch=fit.smallest,
-            largest_batch=fit.largest,
-            asymptotic_throughput=cell(fit.curve.asymptotic_throughput.value),
-            asymptotic_throughput_low=cell(fit.curve.asymptotic_throughput.low),
-            asymptotic_throughput_high=cell(fit.curve.asymptotic_throughput.high),
-            overhead_s=cell(fit.curve.overhead_s.value),
-            overhead_s_low=cell(fit.curve.overhead_s.low),
-            overhead_s_high=cell(fit.curve.overhead_s.high),
+            smallest_batch=None if fits.over_devices else fit.smallest,
+            largest_batch=None if fits.over_devices else fit.largest,
+            fewest_devices=int(fit.smallest) if fits.over_devices else None,
+            most_devices=int(fit.largest) if fits.over_devices else None,
+            batch=fit.held,
+            per_device=fit.per_device if fits.over_devices else None,
+            **_with_ends("asymptotic_throughput", fit.asymptotic_throughput),
+            **_with_ends("overhead_s", fit.overhead_s),
         )
         for fit in fits.curves
     ]
+
+
+def _with_ends(name: str, estimate: Estimate | Refusal) -> dict[str, Any]:
+    """Return the fields of an estimate and the ends of its interval."""
+    ends = (None,) * 3 if isinstance(estimate, Refusal) else (
+        cell(estimate.value), cell(estimate.low), cell(estimate.high)
+    )  # fmt: skip
+    return dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))
 
 
 def _cells(table: Pivot) -> list[ExploreCell]:

@@ -50,6 +50,7 @@ from planner.core.slugs import slugs
 from planner.job import Job
 from planner.networks import Network, network_named, operations_of
 from planner.runs import Placement, Run
+from planner.scaling import SPLIT
 from planner.scaling_out import (
     Answer,
     CountAnswer,
@@ -173,8 +174,6 @@ NO_DRIVER: Final = "none"
 """Value of the parameter `driver` for no comparison with a driver."""
 
 
-SPLIT: Final = frozenset({"stage", "branch", "tensor"})
-"""Strategies that split the network: no law of replicas describes their steps."""
 _Groups = dict[tuple[str, str, str], tuple[list[Run], Mapping[str, Placement]]]
 """Runs and their placements by system, pattern and software."""
 

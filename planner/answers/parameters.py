@@ -243,7 +243,7 @@ EXPLORE: Final = (
     Parameter(name="marks", words="points, lines through the same case, box or strip by group",
               kind="choice", choices=MARKS, default=MARKS[0]),
     Parameter(name="fit", words="fitted curves with 90 % bands, where a law applies: throughput "
-              "or step time against batch size", kind="flag", default=True),
+              "or step time against batch size or device count", kind="flag", default=True),
     Parameter(name="log_x", words="logarithmic x axis", kind="flag", default=False),
     Parameter(name="log_y", words="logarithmic y axis", kind="flag", default=False),
     Parameter(name="brush", words="corners of the marked area in shown units: x0,y0,x1,y1 of a "

@@ -638,12 +638,20 @@ class ExplorePoint(_Record, frozen=True, kw_only=True):
 
 
 class ExploreCurve(_Record, frozen=True, kw_only=True):
-    """The throughput law through the points of a case, with the ends of 90 % intervals."""
+    """The law through the points of a case, with the ends of 90 % intervals.
+
+    Over batch sizes it is the throughput law. Over device counts it is the scaling law at one
+    `batch`, global or per device; its throughput and overhead are those of one device.
+    """
 
     curve: str
     points: int
-    smallest_batch: Number
-    largest_batch: Number
+    smallest_batch: Number | None = None
+    largest_batch: Number | None = None
+    fewest_devices: int | None = None
+    most_devices: int | None = None
+    batch: Number | None = None
+    per_device: bool | None = None
     asymptotic_throughput: Number | None
     asymptotic_throughput_low: Number | None
     asymptotic_throughput_high: Number | None

@@ -242,8 +242,8 @@ def distinct_labels(parts: Sequence[tuple[str, ...]]) -> list[str]:
     return final
 
 
-LABEL_LETTERS: Final = 27
-"""Letters of a label beside a chart."""
+LABEL_LETTERS: Final = 48
+"""Letters of a label beside a chart, where it has two lines."""
 
 
 def short_labels(labels: Sequence[str]) -> list[str]:

@@ -1,53 +1,67 @@
-"""Fitted curves on a chart: throughput and step time against batch size, by the product's own law.
+"""Fitted curves on a chart, by the product's own laws.
 
-One curve a case (workload, system, input pattern and software), fitted to the points that are
-drawn. Nothing else has a law here.
+Throughput and step time against batch size follow the throughput law, against device count the
+scaling law. One curve a case, fitted to the points that are drawn. Nothing else has a law here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
-from planner.core import Estimate, Floats, Refusal, or_refusal
-from planner.explore.points import CASE, Points, Question
-from planner.throughput import ThroughputCurve, fit_throughput
+from planner.core import Estimate, Floats, Refusal, Text, or_refusal, plain
+from planner.explore.points import DEVICES, Indices, Points, Question, case_of
+from planner.runs import Placement
+from planner.scaling import SPLIT, Scaled, scaling_through
+from planner.throughput import fit_throughput
 
 BATCH: Final = "global_batch_size"
 _SPEEDS: Final = frozenset({"samples_per_s", "throughput"})
+_EACH: Final = "samples_per_s_per_device"
 _STEPS: Final = frozenset({"step_time_s", "step_s"})
 MOST_CURVES: Final = 12
-LEAST_BATCHES: Final = 3
-"""Batch sizes that a case needs for a curve."""
+LEAST_PLACES: Final = 3
+"""Batch sizes or device counts that a case needs for a curve."""
 _GRID: Final = 61
 _BEYOND: Final = 2.0
-"""How far beyond the measured batches a curve is drawn [factor]."""
+"""How far beyond the measured batches or counts a curve is drawn [factor]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fitted:
-    """A fitted curve with its 90 % band; `place` is one of its points, for colour and panel."""
+    """A fitted curve with its 90 % band, over batch sizes or device counts `x`.
+
+    `place` is one of its points, for colour and panel. `asymptotic_throughput` [samples/s] and
+    `overhead_s` [s] are those of the law, over device counts of one device. Over device counts all
+    have the same global batch or, with `per_device`, the same batch per device: `held` [samples],
+    measured from `smallest` to `largest`.
+    """
 
     label: str
     place: int
-    batch: Floats
+    x: Floats
     value: Floats
     low: Floats
     high: Floats
     smallest: float
     largest: float
     points: int
-    curve: ThroughputCurve
+    asymptotic_throughput: Estimate | Refusal
+    overhead_s: Estimate | Refusal
+    held: float | None = None
+    per_device: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fits:
-    """The curves of a chart, and how many cases have too few batches, or a refused fit."""
+    """The curves of a chart, and how many cases have too few places on x, or a refused fit."""
 
+    over_devices: bool
     curves: tuple[Fitted, ...]
     few: int
     refused: int
@@ -56,25 +70,28 @@ class Fits:
 
 def has_law(question: Question) -> bool:
     """Return whether a law of the product applies to these axes."""
+    if question.x == DEVICES:
+        return question.y in _SPEEDS | _STEPS | {_EACH}
     return question.x == BATCH and question.y in _SPEEDS | _STEPS
 
 
 def fits_of(runs: pa.Table, points: Points) -> Fits:
-    """Return a curve for each case with enough batch sizes, those with most batches first."""
-    is_speed = points.question.y in _SPEEDS
+    """Return a curve for each case with enough places on x, those with most of them first."""
+    over_devices = points.question.x == DEVICES
     ended = np.array([s == "ok" for s in runs["status"].take(points.rows).to_pylist()], dtype=bool)
     good = ended & (points.x > 0) & (points.y > 0)
+    if over_devices:
+        good &= _replicas(runs, points)
     groups = [np.flatnonzero(good & (points.case == case)) for case in np.unique(points.case[good])]
     sizes = [np.unique(points.x[group]).size for group in groups]
-    enough = [g for g, n in zip(groups, sizes, strict=True) if n >= LEAST_BATCHES]
+    enough = [g for g, n in zip(groups, sizes, strict=True) if n >= LEAST_PLACES]
     enough.sort(key=lambda group: -np.unique(points.x[group]).size)
     labels = _labels(runs, points, enough[:MOST_CURVES])
-    fits = [
-        _fitted(points, group, label, is_speed=is_speed)
-        for group, label in zip(enough[:MOST_CURVES], labels, strict=True)
-    ]
+    fit = _over_devices(runs, points) if over_devices else _over_batches(points)
+    fits = [fit(group, label) for group, label in zip(enough[:MOST_CURVES], labels, strict=True)]
     curves = tuple(f for f in fits if isinstance(f, Fitted))
     return Fits(
+        over_devices=over_devices,
         curves=curves,
         few=len(groups) - len(enough),
         refused=len(fits) - len(curves),
@@ -82,30 +99,146 @@ def fits_of(runs: pa.Table, points: Points) -> Fits:
     )
 
 
-def _fitted(points: Points, group: np.ndarray, label: str, *, is_speed: bool) -> Fitted | Refusal:
-    batch, y = points.x[group], points.y[group]
-    steps = batch / y if is_speed else y
-    order = np.argsort(batch, kind="stable")
-    curve = or_refusal(label, lambda: fit_throughput(batch[order], steps[order]))
-    if isinstance(curve, Refusal):
-        return curve
-    smallest, largest = float(batch.min()), float(batch.max())
-    end = min(float(curve.answers_up_to_batch), _BEYOND * largest)
-    grid = np.unique(np.r_[np.geomspace(smallest / _BEYOND, end, _GRID), smallest, largest])
-    answer = curve.throughput(grid) if is_speed else curve.step_time(grid)
-    if not isinstance(answer, Estimate):
-        return answer
-    value, low, high = (np.asarray(v, dtype=np.float64)
-                        for v in (answer.value, answer.low, answer.high))  # fmt: skip
-    return Fitted(
-        label=label, place=int(group[0]), batch=grid, value=value, low=low, high=high,
-        smallest=smallest, largest=largest, points=int(group.size), curve=curve,
+_Fit = Callable[[Indices, str], Fitted | Refusal]
+
+
+def _over_batches(points: Points) -> _Fit:
+    """Return the fit of the throughput law to a case's points."""
+    is_speed = points.question.y in _SPEEDS
+
+    def fit(group: Indices, label: str) -> Fitted | Refusal:
+        batch, y = points.x[group], points.y[group]
+        steps = batch / y if is_speed else y
+        order = np.argsort(batch, kind="stable")
+        curve = or_refusal(label, lambda: fit_throughput(batch[order], steps[order]))
+        if isinstance(curve, Refusal):
+            return curve
+        smallest, largest = float(batch.min()), float(batch.max())
+        end = min(float(curve.answers_up_to_batch), _BEYOND * largest)
+        grid = np.unique(np.r_[np.geomspace(smallest / _BEYOND, end, _GRID), smallest, largest])
+        answer = curve.throughput(grid) if is_speed else curve.step_time(grid)
+        if not isinstance(answer, Estimate):
+            return answer
+        value, low, high = _ends(answer)
+        return Fitted(
+            label=label, place=int(group[0]), x=grid, value=value, low=low, high=high,
+            smallest=smallest, largest=largest, points=int(group.size),
+            asymptotic_throughput=curve.asymptotic_throughput, overhead_s=curve.overhead_s,
+        )  # fmt: skip
+
+    return fit
+
+
+def _over_devices(runs: pa.Table, points: Points) -> _Fit:
+    """Return the fit of the scaling law to a case's points."""
+    names = ("number_of_nodes", "launch", "peer_to_peer")
+    nodes, launches, linked = (runs[name].take(points.rows).to_pylist() for name in names)
+    batches = np.asarray(runs[BATCH].take(points.rows).to_numpy(), dtype=np.float64)
+    places = [
+        Placement(devices=int(n), nodes=nodes[i] or 1, launch=launches[i], peer_to_peer=linked[i])
+        for i, n in enumerate(points.x)
+    ]
+
+    def fit(group: Indices, label: str) -> Fitted | Refusal:
+        known = group[np.isfinite(batches[group])]
+        devices, batch = points.x[known], batches[known]
+        here = [places[i] for i in known]
+        steps = _steps(points.question.y, points.y[known], batch, devices)
+        scaled = (
+            _NO_BATCH
+            if not here
+            else scaling_through(
+                label, batch.tolist(), steps.tolist(), here, max(here, key=lambda p: p.devices)
+            )
+        )
+        if isinstance(scaled, Refusal):
+            return scaled
+        held, per_device = _held(batch, devices)
+        at = devices[(batch / devices if per_device else batch) == held]
+        smallest, largest = float(at.min()), float(at.max())
+        grid = np.unique(np.rint(np.r_[np.geomspace(smallest, _BEYOND * largest, _GRID), at]))
+        grid = grid if per_device else grid[grid <= held]  # a device has at least one sample
+        over = [_nodes(scaled, here, int(n)) for n in grid]
+        each = np.full(grid.shape, held) if per_device else held / grid
+        answer = scaled.curve.step_time(each, grid, over, scaled.launch)
+        if not isinstance(answer, Estimate):
+            return answer
+        value, low, high = _ends(answer)
+        if points.question.y not in _STEPS:
+            share = each if points.question.y == _EACH else each * grid
+            value, low, high = share / value, share / high, share / low
+        return Fitted(
+            label=f"{label} · {_held_words(held, per_device=per_device)}", place=int(group[0]),
+            x=grid, value=value, low=low, high=high, smallest=smallest, largest=largest,
+            points=int(known.size), held=held, per_device=per_device,
+            asymptotic_throughput=scaled.curve.asymptotic_throughput,
+            overhead_s=scaled.curve.overhead_s,
+        )  # fmt: skip
+
+    return fit
+
+
+_NO_BATCH: Final = Refusal(
+    reason="No run states a batch size.", measure_next="Measure a run with a stated batch size."
+)
+
+
+def _replicas(runs: pa.Table, points: Points) -> np.ndarray:
+    """Return which points trained with a copy of the network on every device."""
+    modes, patterns = (runs[n].take(points.rows).to_pylist() for n in ("mode", "pattern"))
+    return np.array(
+        [m == "training" and not SPLIT & set(p.split(", "))
+         for m, p in zip(modes, patterns, strict=True)],
+        dtype=bool,
     )  # fmt: skip
+
+
+def _steps(y: str, values: Floats, batch: Floats, devices: Floats) -> Floats:
+    """Return the step times [s] of points whose y is a speed or a step time."""
+    if y in _STEPS:
+        return values
+    return batch / (values * devices if y == _EACH else values)
+
+
+def _held(batch: Floats, devices: Floats) -> tuple[float, bool]:
+    """Return the batch [samples] with most device counts, and whether it is per device.
+
+    It is global where one was measured at the smallest and at the largest count, as on the page
+    Scaling out.
+    """
+    ends = [set(batch[devices == n].tolist()) for n in (devices.min(), devices.max())]
+    common = ends[0] & ends[1]
+    sizes = batch if common else batch / devices
+    pairs = set(zip(sizes.tolist(), devices.tolist(), strict=True))
+    counts = Counter(size for size, _ in pairs if not common or size in common)
+    return max(counts, key=lambda size: (counts[size], size)), not common
+
+
+def _held_words(held: float, *, per_device: bool) -> str:
+    """Return which batch a curve over device counts has."""
+    size = f"{held:,.0f}" if held == round(held) else plain(held, 3)
+    if per_device:
+        return Text("batch {size} per device", size=size)
+    return Text("batch {size}", size=size)
+
+
+def _nodes(scaled: Scaled, places: Sequence[Placement], devices: int) -> int:
+    """Return the nodes of a device count: the fewest measured, else as many as it fills."""
+    measured = [p.nodes for p in places if p.devices == devices]
+    return min(measured, default=scaled.nodes_for(devices))
+
+
+def _ends(answer: Estimate) -> tuple[Floats, Floats, Floats]:
+    """Return the values of an estimate and the ends of its intervals."""
+    value, low, high = (
+        np.asarray(v, dtype=np.float64) for v in (answer.value, answer.low, answer.high)
+    )
+    return value, low, high
 
 
 def _labels(runs: pa.Table, points: Points, groups: Sequence[np.ndarray]) -> list[str]:
     """Return the name of each case: the parts in which the cases differ."""
     first = points.rows[[int(group[0]) for group in groups]] if groups else np.zeros(0, np.int64)
-    parts = [runs[name].take(first).to_pylist() for name in CASE]
+    parts = [runs[name].take(first).to_pylist() for name in case_of(points.question)]
     different = [part for part in parts if len(set(part)) > 1] or parts[1:2]
     return [" · ".join(names) for names in zip(*different, strict=True)] if groups else []

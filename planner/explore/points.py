@@ -39,6 +39,9 @@ SPREAD: Final = 0.6
 """Width over which the points of a group are spread [groups]."""
 CASE: Final = ("workload", "system", "pattern", "software")
 """Columns that are equal along a line: its runs differ in batch size."""
+DEVICES: Final = "devices"
+DEVICES_CASE: Final = ("workload", "system_name", "pattern", "software")
+"""The same along a line over device counts."""
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
@@ -247,7 +250,7 @@ def points_of(runs: pa.Table, question: Question, chosen: Mask) -> Points:
     every = max(1, -(-rows.size // MOST_POINTS))
     rows = rows[::every]
     colour = _at(colours, rows)
-    panels, case = _at(facet, rows), _cases(runs, rows)
+    panels, case = _at(facet, rows), _cases(runs, rows, case_of(question))
     at_x, at_y = x.shown[rows], y.shown[rows]
     return Points(
         question=question,
@@ -479,9 +482,14 @@ def _of_rows(runs: pa.Table, text: str, rows: Indices) -> Measure | None:
                    values=whole.values[rows])  # fmt: skip
 
 
-def _cases(runs: pa.Table, rows: Indices) -> Indices:
-    """Return the number of each run's case: its runs differ in batch size only."""
-    codes = np.stack([category_of(runs, name).codes[rows] for name in CASE])
+def case_of(question: Question) -> tuple[str, ...]:
+    """Return the columns that are equal along a line of a chart."""
+    return DEVICES_CASE if question.x == DEVICES else CASE
+
+
+def _cases(runs: pa.Table, rows: Indices, columns: Sequence[str]) -> Indices:
+    """Return the number of each run's case: its runs are equal in these columns."""
+    codes = np.stack([category_of(runs, name).codes[rows] for name in columns])
     if not rows.size:
         return np.zeros(0, dtype=np.int64)
     return np.unique(codes, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)

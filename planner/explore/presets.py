@@ -55,6 +55,13 @@ PRESETS: Final[Mapping[str, Preset]] = MappingProxyType(
             title="MFU by accelerator",
             question=Question(x="accelerator", y="mfu", colour="family", marks="box"),
         ),
+        "devices": Preset(
+            title="Speed vs devices",
+            question=Question(
+                x="devices", y="samples_per_s", colour="accelerator", log_x=True, log_y=True
+            ),
+            one_workload=True,
+        ),
         "target": Preset(
             title="Time to target vs devices",
             question=Question(

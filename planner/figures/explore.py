@@ -108,7 +108,7 @@ class CloudCurve:
     label: str
     hue: int
     panel: int
-    batch: Floats
+    x: Floats
     value: Floats
     low: Floats
     high: Floats
@@ -324,7 +324,7 @@ def _lines(
 
 
 def _curve(drawing: Drawing, curve: CloudCurve, cloud: Cloud, at: _Place) -> None:
-    """Draw a fitted curve with its band; dashed beyond the measured batches."""
+    """Draw a fitted curve with its band; dashed beyond the measured places."""
     colour = _colour(drawing.theme, cloud, curve.hue)
     group = cloud.hues[curve.hue] if cloud.hues and curve.hue >= 0 else ""
     visible = "legendonly" if group and group in cloud.hidden else True
@@ -332,14 +332,14 @@ def _curve(drawing: Drawing, curve: CloudCurve, cloud: Cloud, at: _Place) -> Non
     good = np.isfinite(curve.low) & np.isfinite(curve.high)
     if good.sum() > 1:
         edge = {"line": {"width": 0, "color": colour}, "hoverinfo": "skip", **same}
-        drawing.line(curve.batch[good], curve.high[good], **edge)
-        drawing.line(curve.batch[good], curve.low[good], **edge, fill="tonexty",
+        drawing.line(curve.x[good], curve.high[good], **edge)
+        drawing.line(curve.x[good], curve.low[good], **edge, fill="tonexty",
                      fillcolor=rgba(colour, 0.12))  # fmt: skip
-    within = (curve.batch >= curve.smallest) & (curve.batch <= curve.largest)
-    parts = ((within, "solid"), (curve.batch <= curve.smallest, "dash"),
-             (curve.batch >= curve.largest, "dash"))  # fmt: skip
+    within = (curve.x >= curve.smallest) & (curve.x <= curve.largest)
+    parts = ((within, "solid"), (curve.x <= curve.smallest, "dash"),
+             (curve.x >= curve.largest, "dash"))  # fmt: skip
     for part, dash in parts:
-        drawing.line(curve.batch[part], curve.value[part], name=escape(curve.label), **same,
+        drawing.line(curve.x[part], curve.value[part], name=escape(curve.label), **same,
                      line={"color": colour, "width": 2, "dash": dash},
                      hovertemplate=f"{escape(curve.label)}<br>fit: %{{y:,.4g}}<extra></extra>",
                      )  # fmt: skip

@@ -173,13 +173,22 @@ LEAST_HEIGHT: Final = 420
 
 LABEL_GAP: Final = 16.0
 """Height of a line of a name [px]."""
-_LETTER: Final = 6.6
+_LETTER: Final = 5.8
 """Width of a letter of a name [px]."""
 _WRAPPED: Final = 15
 """Letters of a name at a line's end, from which on it has two lines where there is room."""
-_WIDEST: Final = 190
+_LINE: Final = 28
+"""Most letters of a line of a name."""
+_SHORT_LINE: Final = 20
+"""Letters up to which the parts of a name stay whole."""
+_WIDEST: Final = 180
+"""Width of the longest line [px]."""
+_PAD: Final = 0.05
+"""Room above and below what is drawn [share of its height]."""
 _WRAPPED_LEGEND: Final = 110
-"""Height that a legend in one column takes from a chart on a telephone [px]."""
+"""Height that a legend of few entries in one column takes from a chart on a telephone [px]."""
+_FEW_ENTRIES, _ENTRY = 4, 20
+"""Entries of such a legend, and the height of each further one [px]."""
 TOOLS: Final = 34
 """Height above the chart for the tool bar, which covers nothing [px]."""
 _MARGIN: Final = {"l": 62, "r": 16, "t": TOOLS, "b": 48}
@@ -355,12 +364,28 @@ class Drawing:
         self._right = min(round(_LETTER * widest) + 14, _WIDEST)
         gap = LABEL_GAP * max((len(text) for text in texts), default=1)
         at = np.array([np.log10(max(e, 1e-12)) if log else e for e in ends])
-        shifts = self._apart(at, gap, log=log)
+        self.y.setdefault("range", self._drawn(log=log))
+        shifts = self._apart(at, gap)
         for line, text, y, shift in zip(lines, texts, at, shifts, strict=True):
             colour = self.theme.quiet if line.short in quiet else self.theme.words(line.slot)
             self.note("\n".join(text), x=1, xref="paper", xanchor="left", xshift=4, y=float(y),
                       yshift=float(shift), align="left",
                       font={"color": colour, "size": 12})  # fmt: skip
+
+    def _drawn(self, *, log: bool) -> list[float]:
+        """Return the range of what is drawn, so that no name far below it makes it smaller."""
+        drawn = [np.asarray(t["y"], dtype=np.float64) for t in self._traces]
+        values = np.concatenate([*drawn, np.zeros(0)])
+        with np.errstate(all="ignore"):
+            values = np.log10(values) if log else values
+        values = values[np.isfinite(values)]
+        if not values.size:
+            return [0.0, 1.0]
+        low, high = float(values.min()), float(values.max())
+        if self.y.get("rangemode") == "tozero" and not log:
+            low, high = min(low, 0.0), max(high, 0.0)
+        pad = _PAD * (high - low) or 0.5
+        return [low if low == 0.0 and not log else low - pad, high + pad]
 
     def _wrapped(self, names: Sequence[str]) -> list[tuple[str, ...]]:
         """Return each name in one line, or long ones in two where all have room above another.
@@ -369,8 +394,8 @@ class Drawing:
         """
         inside = self.height - self._top - _MARGIN["b"]
         if 2.0 * LABEL_GAP * len(names) > inside:
-            return [(name,) for name in names]
-        return [_two_lines(name) for name in names]
+            return [(_cut(name),) for name in names]
+        return [tuple(_cut(part) for part in _two_lines(name)) for name in names]
 
     def figure(self) -> ChartSpec:
         """Return the chart, unchecked.
@@ -421,7 +446,7 @@ class Drawing:
         font = {"color": self.theme.quiet, "size": 13}
         return {"text": axis.get("title", ""), "font": font, "standoff": 8}
 
-    def _apart(self, at: Floats, gap: float, *, log: bool) -> Floats:
+    def _apart(self, at: Floats, gap: float) -> Floats:
         """Return pixel shifts that keep neighbouring labels `gap` apart [px], in order.
 
         They are those of a telephone, where the legend takes some of the height: labels are further
@@ -429,9 +454,9 @@ class Drawing:
         """
         if at.size < 2:
             return np.zeros(at.size)
-        bottom = at.min() - 1 if log else min(0.0, float(at.min()))
-        low, high = self.y.get("range") or (bottom, at.max())
-        height = self.height - self._top - _MARGIN["b"] - _WRAPPED_LEGEND
+        low, high = self.y["range"]
+        legend = _WRAPPED_LEGEND + _ENTRY * max(0, len(self._legend) - _FEW_ENTRIES)
+        height = self.height - self._top - _MARGIN["b"] - legend
         pixels = (at - low) / max(high - low, 1e-12) * height
         placed = pixels.copy()
         order = np.argsort(pixels)
@@ -449,6 +474,11 @@ class Drawing:
         return shifts
 
 
+def _cut(part: str) -> str:
+    """Return a line of a name that fits beside a chart."""
+    return part if len(part) <= _LINE else f"{part[: _LINE - 1]}…"
+
+
 def _two_lines(name: str) -> tuple[str, ...]:
     """Return a long name in two lines of like length, cut at a blank; else in one."""
     if len(name) <= _WRAPPED:
@@ -456,9 +486,14 @@ def _two_lines(name: str) -> tuple[str, ...]:
     cuts = [i for i, letter in enumerate(name) if letter == " "]
     if not cuts:
         return (name,)
-    dots = [i for i in cuts if name[i - 1] == "·"]
-    cut = min(dots or cuts, key=lambda i: abs(i - len(name) / 2))
-    return name[:cut].removesuffix(" ·"), name[cut + 1 :]
+    halves = [(name[:i].removesuffix(" ·"), name[i + 1 :].removeprefix("· ")) for i in cuts]
+    whole = [h for h, i in zip(halves, cuts, strict=True)
+             if name[i - 1] == "·" and _longest(h) <= _SHORT_LINE]  # fmt: skip
+    return min(whole or halves, key=_longest)
+
+
+def _longest(parts: Sequence[str]) -> int:
+    return max(map(len, parts))
 
 
 def batch_axis(low: float, high: float) -> dict[str, Any]:

@@ -358,7 +358,8 @@ class Card:
     """One row: `title` with a dot in the colour of its `slot`, and `end` at the right of it.
 
     `values` are a value with its unit, and words beside it, such as its interval; `note` is one
-    quiet line below them. `link` is the address that the title opens.
+    quiet line below them. `link` is the address that the title opens, `sources` are words with
+    the web address that each opens.
     """
 
     title: str
@@ -367,6 +368,7 @@ class Card:
     note: str = ""
     slot: int | None = None
     link: str = ""
+    sources: Sequence[tuple[str, str]] = ()
 
 
 def cards(rows: Sequence[Card], theme: Theme) -> Markup:
@@ -394,11 +396,16 @@ def _card(row: Card, theme: Theme) -> str:
     title = escaped(row.title)
     if row.link:
         title = f'<a href="{escaped(row.link)}" target="_self" style="color:inherit">{title}</a>'
-    note = (
-        f'<div style="font-size:0.875rem;color:{theme.quiet};margin-top:2px">'
-        f"{escaped(row.note)}</div>"
-        if row.note
-        else ""
+    sources = " · ".join(
+        f'<a href="{escaped(address)}" target="_blank" rel="noopener noreferrer" '
+        f'style="color:{theme.text}">{escaped(words)}</a>'
+        for words, address in row.sources
+    )
+    notes = "".join(
+        f'<div style="font-size:0.875rem;color:{theme.quiet};margin-top:2px;'
+        f'overflow-wrap:anywhere">{note}</div>'
+        for note in (escaped(row.note), sources)
+        if note
     )
     return (
         f'<div role="listitem" style="border-top:1px solid {theme.grid};padding:10px 2px">'
@@ -406,7 +413,7 @@ def _card(row: Card, theme: Theme) -> str:
         f'{dot}<span style="font-weight:600;flex:1;min-width:0;overflow-wrap:anywhere">'
         f'{title}</span><span style="color:{theme.quiet}">{escaped(row.end)}</span>'
         '</div><div style="display:flex;flex-wrap:wrap;gap:2px 18px;margin-top:4px">'
-        f"{values}</div>{note}</div>"
+        f"{values}</div>{notes}</div>"
     )
 
 

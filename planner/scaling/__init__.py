@@ -6,7 +6,16 @@ terms of the form, and a law where runs do not determine one. `_runs` makes curv
 `crossover` is the batch from which more devices are faster, `uneven` the law of unequal workers.
 """
 
-from planner.scaling._runs import CountCurve, Launched, Scaled, at_count, at_place, scaling_of
+from planner.scaling._runs import (
+    SPLIT,
+    CountCurve,
+    Launched,
+    Scaled,
+    at_count,
+    at_place,
+    scaling_of,
+    scaling_through,
+)
 from planner.scaling._terms import DOF, Places, growth
 from planner.scaling.answers import KAPPA, SpeedUp, places_of
 from planner.scaling.crossover import StepParts, crossover, step_parts

@@ -262,6 +262,8 @@ def _estimate(
     )
 
 
+SPLIT: Final = frozenset({"stage", "branch", "tensor"})
+"""Strategies that split the network: no law of replicas describes their steps."""
 ALONE: Final = (None, "single process")
 """Launch modes of a single device that match every other mode."""
 NO_POINTS: Final = Refusal(
@@ -335,31 +337,54 @@ def scaling_of(
         if run.status == "ok" and run.run_id in placements and run.run_id not in left_out
     ]
     chosen = [(r, p) for r, p in chosen if r.global_batch_size and r.step_time_s]
-    chosen = [(r, p) for r, p in chosen if _linked_alike(p, like)]
+    return scaling_through(
+        chosen[0][0].system if chosen else "",
+        [float(r.global_batch_size or 0) for r, _ in chosen],
+        [r.step_time_s or 0.0 for r, _ in chosen],
+        [p for _, p in chosen],
+        like,
+    )
+
+
+def scaling_through(
+    name: str,
+    batch: Sequence[float],
+    step_s: Sequence[float],
+    places: Sequence[Placement],
+    like: Placement,
+) -> Scaled | Refusal:
+    """Return the scaling curve through steps [s] at global batches, one placement each.
+
+    `name` is that of the system; `like` and refusals are those of `scaling_of`.
+    """
+    chosen = [
+        (b, s, p) for b, s, p in zip(batch, step_s, places, strict=True) if _linked_alike(p, like)
+    ]
     if not chosen:
         return NO_POINTS
-    launches = _launches([p for _, p in chosen], like)
+    at = [p for _, _, p in chosen]
+    launches = _launches(at, like)
     several = len(set(launches)) > 1
-    curve = or_refusal(chosen[0][0].system, lambda: _fitted(chosen, launches if several else None))
+    curve = or_refusal(name, lambda: _fitted(chosen, launches if several else None))
     if isinstance(curve, Refusal):
         return curve
     return Scaled(
         curve=curve,
-        launch=_launch_mode([p for _, p in chosen], like) if several else None,
-        counts=tuple(sorted({p.devices for _, p in chosen})),
+        launch=_launch_mode(at, like) if several else None,
+        counts=tuple(sorted({p.devices for p in at})),
     )
 
 
 def _fitted(
-    chosen: Sequence[tuple[Run, Placement]], launches: Sequence[str] | None
+    chosen: Sequence[tuple[float, float, Placement]], launches: Sequence[str] | None
 ) -> ScalingCurve | Refusal:
     """Return the fit of the runs; refused for impossible numbers in a file."""
     try:
         return fit_scaling(
-            [(r.global_batch_size or 0) / p.devices for r, p in chosen],
-            [p.devices for _, p in chosen],
-            [p.nodes for _, p in chosen],
-            [r.step_time_s or 0.0 for r, _ in chosen],
+            [batch / p.devices for batch, _, p in chosen],
+            [p.devices for _, _, p in chosen],
+            [p.nodes for _, _, p in chosen],
+            [step_s for _, step_s, _ in chosen],
             launches,
         )
     except ValueError as problem:

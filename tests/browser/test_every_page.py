@@ -64,11 +64,12 @@ _TOO_WIDE: Final = """() =>
         || part.getBoundingClientRect().right > document.documentElement.clientWidth))
     .map(e => `${e.tagName}.${e.className} is ${e.scrollWidth} wide`)"""
 """What makes the page, or its main part, wider than the window."""
-_CUT: Final = """() => [...document.querySelectorAll('[data-testid=stMain] button')].filter(b =>
+_CUT: Final = """() => [...document.querySelectorAll(
+        '[data-testid=stMain] button, [data-testid=stMain] [data-tag]')].filter(b =>
     [b, ...b.querySelectorAll('*')].some(e =>
         e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX === 'hidden')
     ).map(b => b.innerText.trim()).filter(label => label)"""
-"""Labels of buttons that do not fit and end in dots."""
+"""Labels of buttons and chips that do not fit and end in dots."""
 
 
 class Faults:

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from pages.common import kept
-from pages.results.table import MOST_CARDS
+from pages.common.narrow import MOST_CARDS
 from planner.core.slugs import slugs
 from planner.store import Store, queries
 from tests.pages.conftest import show, sound, texts, unfold

@@ -10,8 +10,10 @@ from streamlit.testing.v1 import AppTest
 from pages.common.narrow import MOST_CARDS, cards_of
 from pages.common.widgets import CHART_OR_TABLE
 from pages.explore import state
+from planner.figures import cards
+from planner.figures.frame import LIGHT_THEME
 from planner.store import Store, queries
-from tests.pages.conftest import show, sound, texts
+from tests.pages.conftest import show, sound, texts, unfold
 
 
 def _cards(shown: AppTest) -> list[int]:
@@ -41,6 +43,16 @@ def test_a_row_is_a_card_with_its_first_cell_as_title() -> None:
     assert cards_of([]) == []
 
 
+def test_a_web_address_on_a_card_is_a_link_with_the_name_of_its_column() -> None:
+    rows = [{"Option": "a", "Data sheet": "https://e.example/a?b=1&c", "Note": "javascript:x"}]
+    [card] = cards_of(rows)
+    assert card.sources == [("Data sheet", "https://e.example/a?b=1&c")]
+    assert (card.values, card.note) == ([("javascript:x", "Note")], "")
+    drawn = str(cards([card], LIGHT_THEME))
+    assert drawn.count("<a ") == 1
+    assert 'href="https://e.example/a?b=1&amp;c"' in drawn
+
+
 def test_the_facts_of_a_run_are_cards(store: Store) -> None:
     shown = show("results", run=_run(store))
     provenance, columns = _cards(shown)[-2:]
@@ -52,6 +64,39 @@ def test_rows_of_a_query_are_cards_up_to_a_number() -> None:
     shown = show("explore", view="sql", sql="SELECT system, params FROM runs LIMIT 30")
     assert _cards(shown) == [MOST_CARDS]
     assert f"The first {MOST_CARDS} of 30 rows." in texts(shown)
+    shown.button("explore.sql.table.more_cards").click()
+    sound(shown.run())
+    assert _cards(shown) == [30]
+    assert "of 30 rows" not in texts(shown)
+    assert "explore.sql.table.more_cards" not in {button.key for button in shown.button}
+
+
+@pytest.mark.parametrize("address", ["results", "explore"])
+def test_further_runs_of_a_list_are_cards_after_a_click(address: str) -> None:
+    shown = show(address, x="global_batch_size", y="samples_per_s") if address == "explore" else (
+        show(address)
+    )  # fmt: skip
+    assert MOST_CARDS in _cards(shown)
+    shown.button(f"{address}.cards.more_cards").click()
+    sound(shown.run())
+    assert 5 * MOST_CARDS in _cards(shown)
+    shown.button(f"{address}.cards.more_cards").click()
+    sound(shown.run())
+    assert len(shown.dataframe[0].value) in _cards(shown)
+
+
+@pytest.mark.parametrize(
+    ("address", "box"),
+    [("compare", "compare.origin"), ("throughput", "throughput.origin"),
+     ("throughput", "throughput.every"), ("how-long", "how-long.origin"),
+     ("scaling-out", "scaling-out.formulas"), ("capacity", "capacity.origin"),
+     ("steps-to-target", "steps-to-target.origin")],
+)  # fmt: skip
+def test_the_table_of_a_folded_box_is_cards(address: str, box: str) -> None:
+    shown = show(address)
+    before, tables = len(_cards(shown)), len(shown.dataframe)
+    unfold(shown, box)
+    assert len(shown.dataframe) - tables == len(_cards(shown)) - before == 1
 
 
 def test_runs_side_by_side_are_cards_of_facts(store: Store) -> None:

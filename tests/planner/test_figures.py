@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -138,9 +139,33 @@ def test_names_at_the_line_ends_never_touch_and_none_is_cut_off_at_the_top(
     drawing, gap = Drawing(LIGHT_THEME), 2 * LABEL_GAP
     drawing.y = {"range": [0.0, 1.0]}
     inside = drawing.height - TOOLS - 48 - legend
-    pixels = np.array(at) * inside + drawing._apart(np.array(at), gap, log=False)
+    pixels = np.array(at) * inside + drawing._apart(np.array(at), gap)
     assert min(b - a for a, b in itertools.pairwise(sorted(pixels))) >= gap - 0.5
     assert max(pixels) + gap / 2 <= inside + TOOLS
+
+
+def _names(lines: Sequence[figures.ThroughputLine]) -> list[tuple[str, float]]:
+    drawn = charts.throughput(lines, LIGHT_THEME, log=True).layout
+    assert drawn.yaxis.range is not None  # names that are moved do not change the scale
+    return [(a.text, drawn.margin.r) for a in drawn.annotations]
+
+
+@each(
+    ("name", "lines"),
+    [
+        (
+            "512 × Ascend 910 on 64 nodes · MLPerf 0.7",
+            "512 × Ascend 910 on<br>64 nodes · MLPerf 0.7",
+        ),
+        ("10 × A100 PCIe 80GB · MLPerf 3.1", "10 × A100 PCIe 80GB<br>MLPerf 3.1"),
+        ("TPU v2-8", "TPU v2-8"),
+        (f"{'a' * 40} b", f"{'a' * 27}…<br>b"),
+    ],
+)
+def test_a_long_name_at_a_line_s_end_has_two_whole_lines(name: str, lines: str) -> None:
+    [(text, margin)] = _names([replace(_throughput_line(), short=name)])
+    assert text == lines
+    assert margin >= 5 * max(map(len, lines.split("<br>")))
 
 
 def test_the_question_is_marked_with_its_number() -> None:

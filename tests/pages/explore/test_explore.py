@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import itertools
 import re
+from pathlib import Path
 
 import pytest
 
+from pages.common.narrow import MOST_CARDS
 from pages.explore import state
-from pages.explore.chart import MOST_CARDS
 from pages.explore.page import VIEWS
 from planner.answers import facet_names
 from planner.core import slug as slug_of
 from planner.store import Store, queries
-from tests.pages.conftest import show, texts
+from tests.pages.conftest import show, texts, unfold
+from tests.pages.scaling_out.test_own_runs import run
+from tests.store.build import a_set
 
 
 @pytest.mark.parametrize("view", list(VIEWS))
@@ -48,6 +51,19 @@ def test_on_a_telephone_listed_runs_are_cards_that_open_them(store: Store) -> No
     assert 1 < len(listed) <= MOST_CARDS
     assert {*listed} <= {*state.runs_of(store)["run_id"].to_pylist()}
     assert "Batch size" in cards
+
+
+def test_fitted_curves_over_devices_are_drawn_and_listed(alone: Path) -> None:
+    a_set(alone, [run(n, n * b) for n in (1, 2, 4, 8) for b in (64, 256)])
+    shown = show("explore", x="devices", y="samples_per_s")
+    assert "Lines: fitted scaling law with its 90 % band" in texts(shown)
+    opened = unfold(shown, "explore.fitted")
+    listed = "".join(str(html.proto.body) for html in opened.get("html"))
+    assert "batch 256 per device" in listed
+    assert "1 to 8 devices" in listed
+    without = show("explore", x="devices", y="samples_per_s", fit="off")
+    assert "Lines: fitted" not in texts(without)
+    assert without.query_params["fit"] == "off"
 
 
 def test_a_preset_without_values_says_so() -> None:

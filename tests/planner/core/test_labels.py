@@ -27,10 +27,11 @@ def test_no_two_labels_are_equal(parts: list[tuple[str, ...]]) -> None:
 
 
 def test_labels_are_cut_at_the_end_and_alike_ones_in_the_middle() -> None:
-    long = ["2 × replica on a 2-core Intel Xeon", "2 × replica on a 2-core Intel, one slow"]
+    name = "2 × replica on a 2-core Intel Xeon, one process for each worker"
+    long = [f"{name}, even", f"{name}, one slow"]
     cut = short_labels(["A100", *long])
-    assert all(len(text) <= 27 for text in cut)
+    assert all(len(text) <= 48 for text in cut)
     assert cut[0] == "A100"
     assert len(set(cut)) == 3
     assert cut[2].endswith("one slow")
-    assert short_labels(["a" * 40]) == ["a" * 26 + "…"]
+    assert short_labels(["a" * 60]) == ["a" * 47 + "…"]

@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from planner.catalog import Catalog
+from planner.core import Estimate
 from planner.explore import (
     Category,
+    Fits,
     Question,
     chosen_runs,
     facts_of,
@@ -21,6 +25,7 @@ from planner.explore import (
     titled,
     with_derived,
 )
+from planner.scaling import ScalingCurve, fit_scaling
 from planner.store import queries
 from tests.shipped import store
 
@@ -64,6 +69,67 @@ def test_curves_are_those_of_the_throughput_law() -> None:
     first = fits.curves[0]
     assert np.all(first.low <= first.value)
     assert np.all(first.value <= first.high)
+
+
+COUNTS = (1, 2, 4, 8, 16, 32)
+BATCHES = (64, 256)
+"""Batches per device at every count of the runs below."""
+
+
+def _on_several(pattern: str = "validation off") -> pa.Table:
+    """Return runs on 1 to 32 devices, eight a node: 0.1 s + 1 ms a sample + 20 ms over a link."""
+    first = RUNS.slice(0, 1).to_pylist()[0]
+    rows = []
+    for number, (n, b) in enumerate((n, b) for n in COUNTS for b in BATCHES):
+        step_s = 0.1 + 0.001 * b + (0.02 + 0.01 * (n > 8)) * (n > 1)
+        rows.append(first | {
+            "run_id": f"{number:032x}", "status": "ok", "mode": "training", "pattern": pattern,
+            "devices": float(n), "number_of_nodes": max(1, n // 8), "global_batch_size": n * b,
+            "step_time_s": step_s, "samples_per_s": n * b / step_s, "launch": None,
+            "samples_per_s_per_device": b / step_s, "peer_to_peer": None,
+        })  # fmt: skip
+    return pa.Table.from_pylist(rows, RUNS.schema)
+
+
+def _fits(runs: pa.Table, y: str) -> Fits:
+    return fits_of(runs, points_of(runs, Question(x="devices", y=y), chosen_runs(runs, {})))
+
+
+@pytest.mark.parametrize("y", ["samples_per_s", "samples_per_s_per_device", "step_time_s"])
+def test_curves_over_devices_are_those_of_the_scaling_law(y: str) -> None:
+    runs = _on_several()
+    (curve,) = _fits(runs, y).curves
+    assert (curve.held, curve.per_device) == (256.0, True)
+    assert (curve.smallest, curve.largest, curve.x[-1]) == (1, 32, 64)
+    batch, devices, nodes, steps = (
+        np.array(runs[n].to_pylist())
+        for n in ("global_batch_size", "devices", "number_of_nodes", "step_time_s")
+    )
+    law = fit_scaling(batch / devices, devices, nodes, steps)
+    assert isinstance(law, ScalingCurve)
+    at = law.step_time(256.0, 16, 2) if y == "step_time_s" else law.throughput(256.0, 16, 2)
+    assert isinstance(at, Estimate)
+    share = 16.0 if y == "samples_per_s_per_device" else 1.0
+    here = curve.x == 16
+    assert curve.value[here] == pytest.approx(at.value / share)
+    assert curve.low[here] == pytest.approx(at.low / share)
+    assert curve.high[here] == pytest.approx(at.high / share)
+
+
+def test_a_global_batch_of_the_smallest_and_largest_count_is_held() -> None:
+    runs = _on_several()
+    strong = runs.filter(pc.equal(runs["global_batch_size"], 256))
+    more = [r | {"devices": float(n), "run_id": f"{n:032x}", "number_of_nodes": 1,
+                 "step_time_s": 0.12 + 0.256 / n} for n in (2, 8, 300)
+            for r in strong.slice(0, 1).to_pylist()]  # fmt: skip
+    table = pa.concat_tables([strong, pa.Table.from_pylist(more, RUNS.schema)])
+    (curve,) = _fits(table, "step_time_s").curves
+    assert (curve.held, curve.per_device) == (256.0, False)
+    assert curve.x.max() <= 256  # a device has at least one sample
+
+
+def test_a_network_that_is_split_over_devices_has_no_scaling_law() -> None:
+    assert not _fits(_on_several("stage, 4 micro-batches"), "step_time_s").curves
 
 
 MOST = 100
