@@ -93,7 +93,8 @@ def usual(
 ) -> list[str]:
     """Return default option ids: own entries, measured systems, then most peak FLOP/s per price.
 
-    All own entries are included, others up to `most` in all. A rental stands for an owned system.
+    All own entries are included, others up to `most` in all. A rental stands for an owned system;
+    the machine of a published run is no owned one.
     Each accelerator has its lowest current on-demand price and the smallest count on which the job
     fits. Where it fits on none, the most memory comes first. One purchase on which it fits is
     included. Without measurements or limits, whole servers are added; those beyond half of `most`
@@ -114,7 +115,9 @@ def usual(
     there = {c.run.run.system for c in entered if c.run}
     place = _placer(every, job, goal, limits, assumed)
     measured = [c for c in _one_per_system(mine) if c.run and c.run.run.system not in there]
-    paid = _in_order([c for c in measured if c.way != "own"] or measured, place)
+    paid = _in_order(
+        [c for c in measured if c.way != "own"] or [c for c in measured if not _of_others(c)], place
+    )
     chosen = entered + paid[: max(most // 2 - len(entered), 0)]
     ids = {c.id for c in (*entered, *mine)}
     rest = _begin_with([c for c in every if c.id not in ids and not _spot(c)], job, place)
@@ -393,6 +396,11 @@ def _one_per_system(mine: Iterable[Candidate]) -> list[Candidate]:
     for option in ordered:
         best.setdefault(option.run.run.system if option.run else option.id, option)
     return list(best.values())
+
+
+def _of_others(candidate: Candidate) -> bool:
+    """Return whether its run is published: that machine is not the user's."""
+    return candidate.run is not None and candidate.run.run.basis == "published"
 
 
 def _spot(candidate: Candidate) -> bool:

@@ -185,7 +185,7 @@ def whole_state(job: Job, *, small_moments: bool | None = None) -> State:
     return state_of(
         job.params or 0.0,
         UNKNOWN_MOMENTS if moments is None else moments,
-        half=_half(job.precision),
+        half=_half(job),
         training=job.training,
         small_moments=has_small_moments(job.optimizer) if small_moments is None else small_moments,
     )
@@ -206,7 +206,7 @@ def _smaller_states(job: Job) -> Iterator[tuple[State, str, str]]:
     if small.total < whole.total and moments_of(job.optimizer) == 0:
         yield small, "without master weights", "Train without master weights."
     elif small.total < whole.total:
-        more = " and no master weights" if _half(job.precision) else ""
+        more = " and no master weights" if _half(job) else ""
         yield small, Text("with 8-bit moments{more}", more=more), _TAKE_EIGHT_BIT
     advice = _OFFLOAD.format(memory=gigabytes(whole.gradients + whole.optimizer))
     yield replace(whole, gradients=0.0, optimizer=0.0), _ON_HOST, advice
@@ -222,12 +222,15 @@ def activations_on(job: Job) -> Activations | None:
         active_params=job.active_params,
         layers_width=job.layers_width,
         vocabulary=None if named is None else float(named.vocabulary or 0),
-        half=_half(job.precision),
+        half=_half(job),
     )
 
 
-def _half(precision: str) -> bool:
-    return "mixed" in precision or precision in {"float16", "bfloat16", "float8"}
+def _half(job: Job) -> bool:
+    """Return whether weights are in half precision, as those beside adapters usually are."""
+    if not job.precision_stated and job.training != "full":
+        return True
+    return "mixed" in job.precision or job.precision in {"float16", "bfloat16", "float8"}
 
 
 def has_room(job: Job, hardware: Hardware, batch: float | None) -> bool:
@@ -500,8 +503,13 @@ def _adapters(job: Job, sample: float, memory: float, hardware: Hardware) -> str
 
 
 def _holds(hardware: Hardware, memory: float, state: State, sample: float) -> bool:
-    """Return whether all devices together hold a state and a sample, with `memory` bytes each."""
-    return state.total + sample <= memory * hardware.devices
+    """Return whether all devices together hold a state and a sample, with `memory` bytes each.
+
+    The state has to fit into the nominal memory; a sample may use all that the card has, since
+    makers of accelerators write GB for GiB.
+    """
+    room = memory * hardware.devices
+    return state.total <= room and state.total + sample <= 2**30 / GIGA * room
 
 
 def _size(job: Job, state: State) -> str:
@@ -596,7 +604,9 @@ def _left(job: Job, each: float, have: float) -> str:
     """Return what a state leaves of a device for activations; "" where it is enough."""
     if each + _least_sample(activations_on(job)) <= TIGHT * have / USABLE:
         return ""
-    return Text(" Only {have} are left for activations.", have=gigabytes(max(have - each, 0.0)))
+    if each >= have:
+        return " No room is left for activations."
+    return Text(" Only {have} are left for activations.", have=gigabytes(have - each))
 
 
 def _more_room(job: Job) -> str:

@@ -294,7 +294,22 @@ def _by_law(curve: ScalingCurve, at: Places, withheld: Withheld) -> NDArray[np.b
             tangled |= where
         else:
             other |= where
-    return np.asarray(tangled | other if law.one_batch_each else tangled & ~other)
+    if law.one_batch_each:
+        return np.asarray(tangled | other | _off_link(curve, at))
+    return np.asarray(tangled & ~other)
+
+
+def _off_link(curve: ScalingCurve, at: Places) -> NDArray[np.bool_]:
+    """Return where the batch per device is outside those of the runs on the same link.
+
+    With one batch at each count, the cost of a link cannot be told from a batch it was timed at.
+    """
+    off = np.zeros(at.batch.shape, dtype=np.bool_)
+    for link in np.unique(curve.runs.link):
+        sizes = curve.runs.batch[curve.runs.link == link]
+        beyond = (at.batch < sizes.min() * (1.0 - 1e-9)) | (at.batch > sizes.max() * (1.0 + 1e-9))
+        off |= (at.link == link) & beyond
+    return off
 
 
 def _withheld(curve: ScalingCurve, at: Places, questions: Floats) -> Withheld:

@@ -380,11 +380,11 @@ def _guess(answer: Answer) -> str:
         where = Text(
             "No run of {devices} was {where}", devices=devices(best.devices), where=_where(answer)
         )
-        return (
-            ""
-            if answer.series.is_published
-            else Text("{where}: the step is {basis}.", where=where, basis=best.step.basis)
-        )
+        if answer.series.is_published:
+            return ""
+        if best.step.basis == "similar workload":
+            return Text("{where}: the step is estimated from similar workloads.", where=where)
+        return Text("{where}: the step is {basis}.", where=where, basis=best.step.basis)
     far = [r.devices for r in answer.shown if r.devices > 2 * most]
     if not far:
         return ""

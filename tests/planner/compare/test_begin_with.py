@@ -14,7 +14,7 @@ from planner.cost import capex
 from planner.job import Goal, Job, fit_of
 from planner.store.catalog import read_catalog
 from tests.each import each
-from tests.planner.compare.made import CATALOG, OLD, SHOP, TODAY, job, offer
+from tests.planner.compare.made import CATALOG, OLD, SHOP, TODAY, job, offer, other
 
 SHIPPED = read_catalog(Path(__file__).parents[3] / "data" / "catalog", []).catalog
 REAL = replace(SHOP, catalog=SHIPPED)
@@ -131,3 +131,14 @@ def test_options_that_fit_only_under_a_condition_come_after_those_that_fit(limit
     only = {n: c for n, c in by_id.items() if fits[n].fits is None and fits[n].condition}
     assert set(usual(only.values(), mixtral)) <= set(only)
     assert usual(only.values(), mixtral)
+
+
+def test_the_machine_of_a_published_run_is_not_taken_for_the_users() -> None:
+    """A machine of the user's comes first where none is rented; one that others ran on does not."""
+    large = {"system": "Huge", "accelerators_per_node": 8, "number_of_nodes": 32}
+    alone = replace(SHOP, catalog=replace(CATALOG, offers=(offer("plain", 1.0),)))
+    for basis, mine in (("measured", True), ("published", False)):
+        there = job(other("Huge", basis=basis), **large)
+        begin = usual(candidates_of(there, alone), there)
+        assert any(option.startswith("own-") for option in begin) is mine
+        assert "rent-cloud-eu-1x-plain-on-demand" in begin

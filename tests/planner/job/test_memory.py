@@ -431,6 +431,24 @@ def test_adapters_fit_where_full_training_does_not() -> None:
     assert "in 4 bits" in small.sentence
 
 
+def test_four_bits_of_70b_fit_on_cards_of_48_gb_with_no_room_to_spare() -> None:
+    """The 65B model of Dettmers et al. 2023 ran on one such card; makers write GB for GiB."""
+    large = replace(LLAMA, params=69e9, tokens_per_sample=512.0, training="qlora")
+    for one, begins in ((cards(1, 48e9), "Barely fits:"), (cards(2, 24e9), "Barely fits: only")):
+        fit = fit_of(job_described(large), one, None)
+        assert fit.fits is None
+        assert fit.sentence.startswith(begins)
+        assert "no room is left for activations." in fit.sentence.casefold()
+    assert fit_of(job_described(large), cards(1, 40e9), None).fits is False
+
+
+def test_weights_beside_adapters_are_in_half_precision_where_none_is_stated() -> None:
+    lora = replace(JOB, params=69e9, training="lora", precision_stated=False)
+    assert bytes_per_parameter(lora) == pytest.approx(2.08, rel=0.01)
+    assert bytes_per_parameter(replace(lora, precision_stated=True)) > 4.0
+    assert bytes_per_parameter(replace(JOB, precision_stated=False)) == 12.0
+
+
 def test_long_sequences_ask_for_recomputation_and_never_refuse_what_many_cards_hold() -> None:
     long = job_described(replace(LLAMA, tokens_per_sample=131072.0))
     fit = fit_of(long, cards(8), None)

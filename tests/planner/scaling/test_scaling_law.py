@@ -119,3 +119,15 @@ def test_of_several_launch_modes_it_says_nothing() -> None:
     found = fit_scaling([64.0, 32, 16], [8, 16, 32], [1, 2, 4], [0.4, 0.24, 0.15], ["a", "b", "b"])
     assert isinstance(found, ScalingCurve)
     assert found.published is None
+
+
+def test_a_batch_that_no_run_on_its_link_had_is_not_read_off_the_cost_of_that_link() -> None:
+    """The steps of MPT-30B on H100 (LLM Foundry): 63 samples a device on one node, else 8 to 42."""
+    steps = (64.45, 27.15, 37.27, 7.451, 7.628, 7.747)
+    devices, nodes = (8, 16, 32, 128, 256, 512), (1, 2, 4, 16, 32, 64)
+    found = fit_scaling((63, 30, 42, 8, 8, 8), devices, nodes, steps)
+    assert isinstance(found, ScalingCurve)
+    small, large = answer(found.step_time(8, 8, 1)), answer(found.step_time(8, 512, 64))
+    assert small.basis == "similar workload"
+    assert 0.8 < small.value / large.value < 1.0
+    assert answer(found.step_time(63, 8, 1)).basis == "measured"

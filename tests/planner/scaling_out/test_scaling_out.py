@@ -296,6 +296,11 @@ def test_batches_are_written_as_they_are() -> None:
     assert "has the bytes of batch 32,768 at 4 x 4." in texts(image_px="4")
 
 
+def test_a_step_by_the_published_law_says_where_it_is_from() -> None:
+    said = texts(workload="mlp-512-512-digits-sgd-float32", batch="8")
+    assert "at batch 8 per device: the step is estimated from similar workloads." in said
+
+
 def test_a_measured_step_that_its_fit_misses_is_named() -> None:
     found = answer()
     [missed] = outside(found)
