@@ -332,18 +332,14 @@ def print_table(head: Sequence[str], rows: Sequence[Line], right: Sequence[str] 
         return
     sys.stdout.write("\n")
     if sys.stdout.isatty():
-        _rich(head, rows, right)
+        table = Table(box=None, header_style="bold", pad_edge=False)
+        for name in head:
+            table.add_column(Cell(_seen(name)), justify="right" if name in right else "left")
+        for row in rows:
+            table.add_row(*(Cell(_seen(c)) for c in row))  # Cell: names are never markup
+        Console(file=sys.stdout).print(table)
     else:
         _plain(head, rows, right)
-
-
-def _rich(head: Sequence[str], rows: Sequence[Line], right: Sequence[str]) -> None:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in head:
-        table.add_column(Cell(_seen(name)), justify="right" if name in right else "left")
-    for row in rows:
-        table.add_row(*(Cell(_seen(c)) for c in row))  # Cell: names are never markup
-    Console(file=sys.stdout).print(table)
 
 
 def _plain(head: Sequence[str], rows: Sequence[Line], right: Sequence[str]) -> None:

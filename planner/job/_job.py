@@ -479,7 +479,9 @@ def job_measured(
     kept = tuple(
         m for m in with_sizes(measured, size) if m.run.run_id in by_id and m.run.mode == "training"
     )
-    hardware = {m.run.run_id: _there(catalog, by_id[m.run.run_id], m) for m in kept}
+    hardware = {
+        m.run.run_id: placed(catalog, {**by_id[m.run.run_id], "system": m.run.system}) for m in kept
+    }
     precision = _first(every, "precision") or "float32"
     return Job(
         workload=workload,
@@ -504,10 +506,6 @@ def _training(workload: str) -> Training:
     """Return what a measured workload trains, by its variant: all weights unless it says LoRA."""
     words = re.findall(r"q?lora\b", workload.casefold())
     return "qlora" if "qlora" in words else "lora" if words else "full"
-
-
-def _there(catalog: Catalog, row: Mapping[str, Any], measured: MeasuredRun) -> Hardware:
-    return placed(catalog, {**row, "system": measured.run.system})
 
 
 def _memory(catalog: Catalog, rows: Iterable[Mapping[str, Any]]) -> set[tuple[float, float]]:

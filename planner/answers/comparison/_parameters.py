@@ -285,7 +285,9 @@ def _filled(entered: Mapping[str, Any], network: Network | None) -> dict[str, An
     if network is None:
         return values
     own = network_values(network)
-    same = values["params"] is None or _alike(values["params"], own["params"])
+    same = values["params"] is None or math.isclose(
+        values["params"], own["params"], rel_tol=_ROUNDED
+    )
     for name, value in own.items():
         if values[name] is None and (same or name not in _OF_ITS_SIZE):
             values[name] = value
@@ -305,11 +307,6 @@ def _layers_width(
         wrong += [(name, _BOTH) for name in entered]
         return None
     return float(layers * width)
-
-
-def _alike(params: float, own: float) -> bool:
-    """Return whether parameters are those of the network, rounded."""
-    return math.isclose(params, own, rel_tol=_ROUNDED)
 
 
 def _operations(network: Network, filled: Mapping[str, Any]) -> float | None:
