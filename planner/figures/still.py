@@ -27,6 +27,8 @@ _TOP: Final = 12.0
 _BELOW: Final = 46.0
 """Height of the ticks and the title below the chart."""
 _LEGEND_ROW: Final = 19.0
+_NO_TICKS: Final = 26.0
+"""Width left of the chart where the axis has no labels: names of bars begin there."""
 _SIGN: Final = 22.0
 """Width of the sign of a legend's entry."""
 _DASHES: Final = {"dot": "2 4", "dash": "8 5", "dashdot": "8 4 2 4", "longdash": "12 5"}
@@ -81,7 +83,7 @@ def svg(chart: ChartSpec, alt: str) -> Markup:
     height = float(layout.get("height", 430)) * 0.84
     top = max(_TOP, float(layout.get("margin", {}).get("t", _TOP)) - 20.0)
     y = _axis(layout.get("yaxis", {}), traces, "y", (top + height - _BELOW - _TOP, top))
-    left = 34.0 + max((_LETTER * len(text) for _, text in y.ticks), default=20.0)
+    left = 34.0 + max((_LETTER * len(text) for _, text in y.ticks), default=_NO_TICKS)
     right = WIDTH - max(16.0, float(layout.get("margin", {}).get("r", 16.0)))
     x = _axis(layout.get("xaxis", {}), traces, "x", (left, right))
     parts = [
@@ -166,6 +168,8 @@ def _ticks(
     stated: dict[str, Any], ends: tuple[float, float], axis: _Axis, form: str
 ) -> list[tuple[float, str]]:
     """Return place and label of each tick."""
+    if stated.get("showticklabels") is False:
+        return []
     if axis.names:
         return list(enumerate(axis.names))
     low, high = min(ends), max(ends)
@@ -232,7 +236,9 @@ def _drawn(traces: Sequence[dict[str, Any]], x: _Axis, y: _Axis, mode: str) -> I
             (x.at(a), y.at(b)) for a, b in zip(trace.get("x", ()), trace.get("y", ()), strict=False)
         ]
         if trace.get("fill") == "tonexty":
-            yield _band(before, points, str(trace.get("fillcolor", _GRID)))
+            yield _band([*before, *points[::-1]], y, str(trace.get("fillcolor", _GRID)))
+        elif trace.get("fill") == "toself":
+            yield _band(points, y, str(trace.get("fillcolor", _GRID)))
         before = points
         yield from _scatter(trace, points, x, y)
 
@@ -277,9 +283,10 @@ def _stretches(points: Sequence[tuple[float, float]]) -> Iterator[list[tuple[flo
             part = []
 
 
-def _band(before: Sequence[tuple[float, float]], points: Sequence[tuple[float, float]],
-          colour: str) -> str:  # fmt: skip
-    at = " ".join(f"{a:.1f},{b:.1f}" for a, b in [*before, *points[::-1]] if math.isfinite(a + b))
+def _band(points: Sequence[tuple[float, float]], y: _Axis, colour: str) -> str:
+    """Return a filled shape, cut at the ends of the axis."""
+    inside = ((a, min(max(b, y.end), y.begin)) for a, b in points if math.isfinite(a + b))
+    at = " ".join(f"{a:.1f},{b:.1f}" for a, b in inside)
     return f'<polygon points="{at}" fill="{escape(colour)}"/>'
 
 
@@ -375,6 +382,9 @@ _SHAPES: Final[dict[str, tuple[tuple[float, float], ...]]] = {
         for k in range(10)
         for r in (1.3 if k % 2 == 0 else 0.55,)
     ),
+    "hexagon": tuple(
+        (1.1 * math.cos(math.pi * k / 3), 1.1 * math.sin(math.pi * k / 3)) for k in range(6)
+    ),
     "triangle-left": ((-1.2, 0), (1, -1.1), (1, 1.1)),
     "triangle-right": ((1.2, 0), (-1, -1.1), (-1, 1.1)),
     "triangle-down": ((0, 1.2), (-1.1, -1), (1.1, -1)),
@@ -423,8 +433,8 @@ def _end(shape: dict[str, Any], axis: _Axis, name: str, end: str) -> float:
 
 def _note(note: dict[str, Any], x: _Axis, y: _Axis) -> str:
     """Return a text of the layout; on a logarithmic axis its place is a logarithm."""
-    left = _placed(note, x, "x") + float(note.get("xshift", 0))
-    up = _placed(note, y, "y") - float(note.get("yshift", 0))
+    left = _placed(note, x, "x") + float(note.get("ax", note.get("xshift", 0)))
+    up = _placed(note, y, "y") + float(note.get("ay", -float(note.get("yshift", 0))))
     if not (math.isfinite(left) and math.isfinite(up)):
         return ""
     font = note.get("font", {})

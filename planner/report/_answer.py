@@ -211,13 +211,13 @@ def answer_page(report: AnswerReport) -> str:
         str(card("", report.tiles, LIGHT_THEME)) if report.tiles else "",
         free_text(fits.text),
         paragraphs(fits.notes),
-        *(_figure(chart) for chart in report.charts[:first]),
+        *(figure(chart) for chart in report.charts[:first]),
     ]
     appendix = [
         further(fits),
-        *(_figure(chart) for chart in report.charts[first:1]),
+        *(figure(chart) for chart in report.charts[first:1]),
         *(_table(one) for one in report.tables),
-        *(_figure(chart) for chart in report.charts[1:]),
+        *(figure(chart) for chart in report.charts[1:]),
     ]
     sources = section("Where these numbers come from", _rows(_together(report.sources), ""))
     return document(
@@ -266,7 +266,8 @@ def foot(link: str, made: str) -> str:
     return f"{view}<p>Made by Epochwise on {escaped(made)}.</p>"
 
 
-def _figure(chart: Chart) -> str:
+def figure(chart: Chart) -> str:
+    """Return the section of a chart."""
     caption = f"<figcaption>{escaped(chart.caption)}</figcaption>" if chart.caption else ""
     picture = f'<div class="chart">{svg(chart.spec, chart.alt)}</div>{caption}'
     return section(chart.title, f"<figure>{picture}</figure>")
