@@ -26,7 +26,7 @@ from planner.answers import (
 from planner.answers.comparison import COMPARE
 from planner.catalog import Catalog
 from planner.commands import words
-from planner.commands.words import print_answer, print_table
+from planner.commands.words import NONE, print_answer, print_table
 from planner.compare import basis_words, next_step, probability_titles, session_note
 from planner.compare.evaluation import Comparison, Row
 from planner.core import (
@@ -85,7 +85,6 @@ def _workloads(store: Store, only: Container[str] | None) -> list[list[str]]:
     return [[s, name, ", ".join(slugs(queries.patterns(store, name)))] for s, name in names]
 
 
-NONE: Final = "–"
 NOTHING_LEFT: Final = (
     "No option is left to compare. Name others (--list options shows them), or leave out --options "
     "to compare the defaults."
