@@ -79,8 +79,9 @@ from planner.core import (
     Estimate,
     Problem,
     QueryTexts,
-    Refusal,
     Text,
+    cell,
+    estimate_cells,
     looked_up,
     not_found,
     paragraph,
@@ -110,7 +111,6 @@ from planner.store.sealed.result_set import ResultSet
 from planner.throughput import (
     SystemCurve,
     TimedSteps,
-    cell,
     curve_rows,
     curves_of,
     point_rows,
@@ -611,8 +611,8 @@ def _bought(pair: RentOrBuy) -> BuyOrRent:
         sentence=buying(pair),
         rent=pair.rent.candidate.id,
         buy=pair.buy.candidate.id,
-        **_ends("utilisation", pair.use),
-        **_ends("runs_per_month", pair.runs_per_month),
+        **estimate_cells("utilisation", pair.use),
+        **estimate_cells("runs_per_month", pair.runs_per_month),
     )
 
 
@@ -643,10 +643,3 @@ def _matters(comparison: Comparison, display: Display) -> Tornado | None:
     )
     base = cell(amount(influence.base, display))
     return Tornado(title=influence.title, unit=display.currency, base=base, inputs=bars)
-
-
-def _ends(name: str, answer: Estimate | Refusal) -> dict[str, Any]:
-    if isinstance(answer, Refusal):
-        return {name: None, f"{name}_low": None, f"{name}_high": None}
-    ends = {name: answer.value, f"{name}_low": answer.low, f"{name}_high": answer.high}
-    return {key: cell(end) for key, end in ends.items()}

@@ -29,6 +29,7 @@ from planner.core import (
     Problem,
     QueryTexts,
     Text,
+    cell,
     listed_words,
     looked_up,
     not_found,
@@ -70,7 +71,6 @@ from planner.explore import (
 )
 from planner.store import queries
 from planner.store.reader import Store
-from planner.throughput import cell
 
 _RUN: Final = re.compile(r"[0-9a-f]{32}")
 _BAR: Final = "|"

@@ -8,7 +8,6 @@ from planner.throughput.crossover import crossover_batch, difference_variance
 from planner.throughput.curves import (
     SystemCurve,
     TimedSteps,
-    cell,
     count,
     crossover_line,
     crossover_sentence,

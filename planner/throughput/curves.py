@@ -19,6 +19,7 @@ from planner.core import (
     Record,
     Refusal,
     Text,
+    estimate_cells,
     message_of,
     or_refusal,
     paragraph,
@@ -339,12 +340,6 @@ def rounded_cell(row: Record, name: str) -> str:
     return with_range(float(value), float(low), np.inf if high is None else float(high))
 
 
-def cell(value: float | Floats) -> float | None:
-    """Return a number as tables keep it, to six digits; None where it is not finite."""
-    number = float(value)
-    return float(f"{number:.6g}") if np.isfinite(number) else None
-
-
 def _point(run: Run) -> bool:
     """Return whether it is a point of a curve; a step time can be so small that it is kept as 0."""
     return run.global_batch_size is not None and 0.0 < (run.step_time_s or 0.0) < np.inf
@@ -422,7 +417,7 @@ def _row(curve: SystemCurve) -> Record:
         ("batch_50", c.half_saturation_batch),
         ("batch_90", c.batch_for(0.9)),
     ):
-        row |= {name: cell(e.value), f"{name}_low": cell(e.low), f"{name}_high": cell(e.high)}
+        row |= estimate_cells(name, e)
     notes = (*c.warnings, *c.asymptotic_throughput.reasons)
     scatter = None if np.isnan(c.scatter) else round(100 * c.scatter, 3)
     return row | {

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from planner.core import Record, Text, in_words
+from planner.core import Record, Text, cell, in_words
 from planner.job import StatedTime, stated_interval
-from planner.throughput import cell
 from planner.time_to_target.frontier import SECONDS_PER_HOUR
 from planner.time_to_target.sentences import Goal
 

@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 
 from planner.convergence import ConvergenceCurve
-from planner.core import Estimate, Record, Refusal, Text, percent
+from planner.core import Estimate, Record, Refusal, Text, cell, estimate_cells, percent
 from planner.scaling import Scaled, SpeedUp
-from planner.throughput import SystemCurve, cell, interval_text
+from planner.throughput import SystemCurve, interval_text
 from planner.time_to_target.frontier import SECONDS_PER_HOUR, Way, efficiencies, ways
 from planner.time_to_target.goodput import (
     Comparison,
@@ -67,17 +67,6 @@ def seed_rows(comparison: Comparison) -> list[Record]:
         for c in comparison.curves
         for b, s in zip(c.seed_batch, c.seed_steps, strict=True)
     ]
-
-
-def estimate_cells(name: str, estimate: Estimate | Refusal) -> dict[str, float | None]:
-    """Return cells `name`, `name_low` and `name_high`; empty where refused."""
-    if isinstance(estimate, Refusal):
-        return dict.fromkeys((name, f"{name}_low", f"{name}_high"))
-    return {
-        name: cell(estimate.value),
-        f"{name}_low": cell(estimate.low),
-        f"{name}_high": cell(estimate.high),
-    }
 
 
 def _fit_row(
