@@ -25,6 +25,7 @@ from planner.core import (
     Problem,
     Record,
     Text,
+    cell_text,
     paragraph,
     plain,
     printable,
@@ -356,23 +357,13 @@ def print_records(records: Sequence[Record], title: str = "") -> None:
     if title and records:
         sys.stdout.write(f"\n{title}")
     names = [n for n in (records[0] if records else ()) if any(r[n] is not None for r in records)]
-    rows = [[_cell(record[name]) for name in names] for record in records]
+    rows = [[cell_text(record[name], 4) for name in names] for record in records]
     right = [n for n, *cells in zip(names, *rows, strict=True) if all(map(_is_number, cells))]
     print_table(names, rows, right)
 
 
 def _is_number(text: str) -> bool:
     return text in {NONE, "refused"} or _NUMBER.fullmatch(text) is not None
-
-
-def _cell(cell: object) -> str:
-    if cell is None:
-        return NONE
-    if isinstance(cell, bool):
-        return "yes" if cell else "no"
-    if isinstance(cell, int | float):
-        return f"{cell:,}" if isinstance(cell, int) else plain(cell, 4)
-    return str(cell)
 
 
 def _plain(head: Sequence[str], rows: Sequence[Line], right: Sequence[str]) -> None:

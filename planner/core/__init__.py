@@ -45,7 +45,16 @@ from planner.core._numbers import (
     short_labels,
     with_range,
 )
-from planner.core._tables import Cell, Record, bare, cell, csv_text, estimate_cells, harmless
+from planner.core._tables import (
+    Cell,
+    Record,
+    bare,
+    cell,
+    cell_text,
+    csv_text,
+    estimate_cells,
+    harmless,
+)
 from planner.core._text import (
     Text,
     joined,

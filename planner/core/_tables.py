@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from planner.core._estimate import Estimate, Refusal
+from planner.core._numbers import plain
 
 if TYPE_CHECKING:
     from planner.core.points import Floats
@@ -28,6 +29,17 @@ def cell(value: float | Floats | None) -> float | None:
     """Return a number as tables keep it, to six digits; None where it is not finite."""
     number = math.nan if value is None else float(value)
     return float(f"{number:.6g}") if math.isfinite(number) else None
+
+
+def cell_text(cell: object, digits: int = 6) -> str:
+    """Return a cell as text: '–' where unknown, numbers without exponents."""
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return "–"
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    return plain(cell, digits) if isinstance(cell, float) else str(cell)
 
 
 def estimate_cells(name: str, estimate: Estimate | Refusal | None) -> dict[str, float | None]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from planner.core import Record, plain, sentence_case
+from planner.core import Record, cell_text, sentence_case
 from planner.figures import ChartSpec, Tile, card, svg
 from planner.figures.frame import LIGHT_THEME
 from planner.report._page import (
@@ -141,7 +141,6 @@ def _head_mm(of: Letterhead) -> float:
     return _HEAD_MM + max(facts + _FACT_MM, company, _LOGO_MM if of.logo is not None else 0.0)
 
 
-NOT_KNOWN: Final = "–"
 OPEN: Final = "open it in Epochwise"
 _DIGITS: Final = 5
 
@@ -301,11 +300,5 @@ def _together(sources: Sequence[Record]) -> list[Record]:
 
 
 def _cell(cell: object) -> str:
-    if cell is None or cell == "":
-        return NOT_KNOWN
-    if isinstance(cell, bool):
-        return "yes" if cell else "no"
-    if isinstance(cell, int | float):
-        return f"{cell:,}" if isinstance(cell, int) else plain(cell, _DIGITS)
-    text = str(cell)
+    text = cell_text(None if cell == "" else cell, _DIGITS)
     return linked(text) if text.startswith(("https://", "http://")) else escaped(text)
