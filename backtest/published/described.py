@@ -131,7 +131,7 @@ def answer_of(
     source, name = of
     if isinstance(estimate, Refusal):
         return Answer(source=source, name=name, truth=truth, why=estimate.reason)
-    value, low, high = (float(part) for part in (estimate.value, estimate.low, estimate.high))
+    value, low, high = estimate.ends
     if inverse:
         value, low, high = 1.0 / value, 1.0 / high, 1.0 / low
     return Answer(source=source, name=name, truth=truth, value=value, low=low, high=high)
@@ -416,7 +416,7 @@ def known_jobs(jobs: Sequence[WholeJob]) -> list[KnownJob]:
 def _with_estimate(job: WholeJob, answer: Estimate | Refusal) -> KnownJob:
     value, low, high = None, None, None
     if isinstance(answer, Estimate):
-        value, low, high = float(answer.value), float(answer.low), float(answer.high)
+        value, low, high = answer.ends
     return KnownJob(
         name=job.name,
         place=job.place,

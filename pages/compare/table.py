@@ -226,9 +226,7 @@ def _rank(row: Row) -> str | None:
 
 
 def _scaled(answer: Estimate | Refusal, factor: float) -> tuple[float, float, float] | None:
-    if isinstance(answer, Refusal):
-        return None
-    return float(answer.value) * factor, float(answer.low) * factor, float(answer.high) * factor
+    return None if isinstance(answer, Refusal) else answer.scaled(factor).ends
 
 
 def _energy(row: Row, factor: float) -> float | None:

@@ -424,7 +424,7 @@ def cards_picture(values: Values, look: Theme) -> Picture:
 
 def _rung_dot(transferred: Transferred, place: int, truth: float, *, chosen: bool) -> figures.Dot:
     estimate = transferred.estimate
-    value, low, high = (float(v) / truth for v in (estimate.value, estimate.low, estimate.high))
+    value, low, high = (v / truth for v in estimate.ends)
     return figures.Dot(
         label=transferred.rung, slot=place, value=value, low=low, high=high, strong=chosen,
         note=f"90 %: {low:.2f} to {high:.2f}",

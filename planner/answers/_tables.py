@@ -85,7 +85,7 @@ def half_width(total: Estimate) -> str:
 
 def total_in_words(total: Estimate) -> str:
     """Return 25:21:41, or '54 h (45 to 63 h)' where the interval is too wide for seconds."""
-    value, low, high = float(total.value), float(total.low), float(total.high)
+    value, low, high = total.ends
     return interval(value, low, high) if is_rough(total) else clock(value)
 
 

@@ -265,10 +265,8 @@ def _line(row: Row, display: Display, goal: Goal) -> list[str]:
     if isinstance(row.time, Refusal):
         return [*first, batch, NONE, NONE, NONE, NONE, "refused"]
     cost = NONE if isinstance(row.cost, Refusal) else money_with_interval(row.cost, display)
-    ends = float(row.time.value), float(row.time.low), float(row.time.high)
-    time, low, high = with_ends(*ends)
-    interval = between(low, high)
-    return [*first, batch, time, interval, cost, share, basis_words(row, goal)]
+    time, low, high = with_ends(*row.time.ends)
+    return [*first, batch, time, between(low, high), cost, share, basis_words(row, goal)]
 
 
 def _memory_lines(comparison: Comparison) -> list[str]:

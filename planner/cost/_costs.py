@@ -239,7 +239,7 @@ def _checked(time: Estimate, key: str) -> tuple[float, float, float]:
         raise ValueError(
             Text("{key} has a time for every case of an array. Draw them one by one.", key=key)
         )
-    value, low, high = float(time.value), float(time.low), float(time.high)
+    value, low, high = time.ends
     problems = []
     if not (0.0 < value < np.inf and low <= value <= high):
         problems.append(

@@ -107,7 +107,7 @@ def time_cost(
             short=names[row.candidate.id],
             slot=slots[row.candidate.id],
             basis=time.basis,
-            time=(float(time.value), float(time.low), float(time.high)),
+            time=time.ends,
             cost=(
                 shown(float(cost.value), display),
                 shown(float(cost.low), display),
@@ -220,7 +220,7 @@ def _pays_off(pair: RentOrBuy | None, *, by_use: bool) -> tuple[float, float, fl
     break_even = pair.use if by_use else pair.runs_per_month
     if not isinstance(break_even, Estimate) or not math.isfinite(float(break_even.value)):
         return None
-    return float(break_even.value), float(break_even.low), float(break_even.high)
+    return break_even.ends
 
 
 def use_caption(pair: RentOrBuy | None, rows: Sequence[Row], *, by_use: bool) -> str:

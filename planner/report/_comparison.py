@@ -568,8 +568,7 @@ def _ends(row: Row, begins: datetime | None) -> str:
 def _time(row: Row) -> str:
     if isinstance(row.time, Refusal):
         return escaped(row.time.reason)
-    time = row.time
-    value, low, high = with_ends(float(time.value), float(time.low), float(time.high))
+    value, low, high = with_ends(*row.time.ends)
     return escaped(value) if low == high else f"{value}{_whole(f'({between(low, high)})')}"
 
 

@@ -185,7 +185,7 @@ def crossover_line(a: SystemCurve, b: SystemCurve) -> str:
     if isinstance(crossing, Refusal):
         return ""
     fast, slow = sorted((a, b), key=_limit, reverse=True)
-    ends = float(crossing.value), float(crossing.low), float(crossing.high)
+    ends = crossing.ends
     value, _, _ = rounded_ends(*ends)
     if "extrapolated" in (a.curve.basis(ends[0]), b.curve.basis(ends[0])):
         return Text(
@@ -300,7 +300,7 @@ def size(batch: float | Floats) -> str:
 
 def rounded_estimate(e: Estimate) -> Estimate:
     """Return a number and its interval with the digits that the interval allows."""
-    ends = float(e.value), float(e.low), float(e.high)
+    ends = e.ends
     if not all(map(np.isfinite, ends)):
         return e
     value, low, high = rounded_ends(*ends)

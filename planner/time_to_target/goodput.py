@@ -430,7 +430,7 @@ def time_line(
     estimate = time_to_target(curve, law, batch)
     if isinstance(estimate, Refusal):
         return None
-    value, low_s, high_s = (np.asarray(v) for v in (estimate.value, estimate.low, estimate.high))
+    value, low_s, high_s = estimate.arrays
     return batch, value, low_s, high_s, measured
 
 
