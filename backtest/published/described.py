@@ -28,7 +28,7 @@ from planner.catalog import PRECISIONS, Accelerator, Catalog
 from planner.compare import better, compare
 from planner.compare.comparison import Limits, Question
 from planner.compare.evaluation import DECIDED
-from planner.core import Estimate, Refusal
+from planner.core import HOUR_S, Estimate, Refusal
 from planner.fits import log_half_widths
 from planner.job import (
     PER_NODE,
@@ -332,7 +332,6 @@ class KnownJob:
         return self.low <= self.published_device_hours <= self.high
 
 
-HOUR_S: Final = 3600.0
 IMAGENET: Final = 1_281_167.0
 """Training images of ILSVRC 2012."""
 OPERATIONS: Final = 6.0

@@ -29,7 +29,7 @@ from pages.method.formula import (
 )
 from planner import figures
 from planner.catalog import Catalog
-from planner.core import Floats, Refusal, Text, percent
+from planner.core import GIGA, Floats, Refusal, Text, percent
 from planner.cost import HOURS_PER_YEAR, Owned, break_even_utilisation, cost_per_busy_hour, money
 from planner.figures.frame import Theme
 from planner.job import efficiency as spread
@@ -469,7 +469,6 @@ TRANSFER: Final = Formula(
 )
 
 
-GIGA: Final = 1e9
 TERA: Final = 1e12
 V0_OTHER: Final = Slider(
     name="v0b", label="v0 of the other system", unit="samples/s", default=1024,

@@ -34,6 +34,7 @@ from typing import Final
 import numpy as np
 
 from planner.core import (
+    DAY_S,
     LEVEL,
     Estimate,
     Floats,
@@ -79,7 +80,6 @@ LONG_RUN: Final = 1.2
 LONG_RUN_SD: Final = 0.3
 """Ratio of a described run's total to its steps from three days on, with the sd of its logarithm:
 restarts and evaluations of published jobs."""
-DAY_S: Final = 86_400.0
 LONG_DAYS: Final = 3.0
 LONG_RUNS: Final = "Restarts and evaluations of a long run"
 _LONG: Final = (

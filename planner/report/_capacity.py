@@ -19,14 +19,12 @@ from planner.capacity import (
     RentOrBuyByUse,
     Term,
 )
-from planner.core import Estimate, Record, Refusal, Text, percent, plain
+from planner.core import HOUR_S, Estimate, Record, Refusal, Text, percent, plain
 from planner.cost import Display, shown
 from planner.figures import ChartSpec, Tile
 from planner.figures.frame import LIGHT_THEME, Theme
 from planner.report._answer import AnswerReport, Chart, Table, answer_page
 from planner.report._page import NO_LETTERHEAD, Letterhead
-
-HOUR_S: Final = 3600.0
 
 
 def job_rows(answer: CapacityAnswer) -> list[Record]:

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from planner.core import (
+    GIGA,
     Estimate,
     Floats,
     Record,
@@ -456,7 +457,6 @@ def _points(curve: SystemCurve) -> list[Record]:
     return rows
 
 
-GIGA: Final = 1e9
 NO_SAMPLES: Final = Refusal(
     reason="The samples per epoch are not stated, so epoch times give no step time.",
     measure_next="Enter the samples per epoch (samples_per_epoch), or add samples_per_epoch to "
