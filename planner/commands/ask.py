@@ -48,7 +48,7 @@ from planner.job import Goal
 from planner.networks import networks
 from planner.report import answers
 from planner.store import Store, queries
-from planner.throughput import curve_rows, interval_cell
+from planner.throughput import curve_rows, rounded_cell
 
 
 def run(
@@ -213,7 +213,7 @@ def _print_curves(rows: list[Record]) -> None:
         if row.get("refused"):
             lines.append([str(row["curve"]), "refused", NONE, NONE, NONE])
         else:
-            lines.append([str(row["curve"]), *(interval_cell(row, n) for n in names)])
+            lines.append([str(row["curve"]), *(rounded_cell(row, n) for n in names)])
     head = ["Curve", "v0 (samples/s)", "t (s)", "b50 (samples)", "b90 (samples)"]
     print_table(head, lines)
 
@@ -227,7 +227,7 @@ def _print_batches(rows: list[Record]) -> None:
                 [label, batch, NONE, NONE, paragraph(str(row["refused"]), str(row["measure_next"]))]
             )
             continue
-        speed, step = (interval_cell(row, n) for n in ("samples_per_s", "step_s"))
+        speed, step = (rounded_cell(row, n) for n in ("samples_per_s", "step_s"))
         lines.append([label, batch, speed, step, str(row["basis"])])
     head = ["Curve", "Batch", "Samples/s", "Step (s)", "Basis"]
     print_table(head, lines, ["Batch"])

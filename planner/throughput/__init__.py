@@ -14,7 +14,6 @@ from planner.throughput.curves import (
     curve_rows,
     curve_sentence,
     curves_of,
-    interval_cell,
     interval_text,
     pattern_labels,
     point_rows,

@@ -321,18 +321,8 @@ def interval_text(e: Estimate, write: Callable[[float | Floats], str] = count) -
     return f" ({percent(e.level)}: {write(low)} to {write(high)})"
 
 
-def interval_cell(row: Record, name: str) -> str:
-    """Return a cell with its interval for the command's table: 258.1 (250.2 – 266.3)."""
-    value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
-    text = "no limit" if value is None else count(float(value))
-    if low is None:
-        return text
-    most = "no limit" if high is None else count(float(high))
-    return f"{text} ({count(float(low))} – {most})"
-
-
 def rounded_cell(row: Record, name: str) -> str:
-    """Return a cell with its interval for a page's table, rounded to it: 258 (250 to 266)."""
+    """Return a cell with its interval for a table, rounded to it: 258 (250 to 266)."""
     value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
     if value is None and low is not None:
         return Text("no limit (from {low})", low=plain(float(low), 2))
