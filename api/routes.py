@@ -276,7 +276,8 @@ class _Desk:
         if kept is not None:
             return kept
         if not self._come_in():
-            return _too_busy()
+            detail = "Too many questions at once. Try again in a moment."
+            return problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, headers={"Retry-After": "5"})
         # if the client disconnects, the answer is still cached for the next one
         return await loop.run_in_executor(self._work, self._worked_out, key, path, store, values)
 
@@ -436,11 +437,6 @@ async def _safely(answer: Awaitable[Response]) -> Response:
             "Something went wrong here. The server's log has it under {number}.", number=number
         )
         return problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail)
-
-
-def _too_busy() -> Response:
-    detail = "Too many questions at once. Try again in a moment."
-    return problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, headers={"Retry-After": "5"})
 
 
 def _minute(values: Mapping[str, Sequence[str]]) -> str:

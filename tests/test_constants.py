@@ -63,17 +63,15 @@ ROOMS_WITHOUT: Final = {"store", "figures", "report", "commands", "backtest"}
 on data."""
 NO_JUDGEMENT: Final[dict[str, str]] = {
     "a unit": """
-        job._times:DAY_S catalog._records:HOUR_S compare._shortlist:HOUR_S job._memory:GIGA
-        throughput.curves:GIGA explore.columns:GIGA explore.columns:MILLION
-        answers.comparison._parameters:HOUR_S
+        explore.columns:MILLION
         answers._scaling_out:GIGABIT scaling_out._answer:BYTES splits._splits:HALF_BYTES
         splits._splits:FULL_BYTES
-        compare.rent_or_buy:HOUR_S compare.rent_or_buy:MONTHS cost._own:WATTS_PER_KILOWATT
+        compare.rent_or_buy:MONTHS cost._own:WATTS_PER_KILOWATT
         cost.payback:MONTHS_PER_YEAR cost._records:HOURS_PER_YEAR
-        cost._records:HOURS_PER_MONTH cost._records:SECONDS_PER_HOUR core._durations:DAY_S
-        core._durations:HOUR_S core._durations:YEAR_S
-        time_to_target.frontier:SECONDS_PER_HOUR epochs.steadiness:NORMAL cost._costs:NORMAL
-        capacity._answer:HOUR_S capacity._months:HOUR_S capacity._spend:MONTHS_PER_YEAR
+        cost._records:HOURS_PER_MONTH core._durations:DAY_S
+        core._durations:HOUR_S core._numbers:GIGA core._durations:YEAR_S
+        epochs.steadiness:NORMAL cost._costs:NORMAL
+        capacity._spend:MONTHS_PER_YEAR
         runs._schema:SCHEMA_VERSION""",
     "how much is read, kept or offered": """
         answers._asking:MOST_NAMED answers.comparison.saved:MOST_BYTES
@@ -97,7 +95,6 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         explore.points:MOST_PANELS explore.points:MOST_GROUPS explore.side_by_side:LEAST
         explore.side_by_side:MOST
         answers.parameters:MOST_LISTED answers.parameters:LISTED catalog._combine:MAX_TEXT
-        answers.comparison.question:EPOCHS answers.comparison.question:MOST_EPOCHS
         answers.comparison.question:MOST_OPTIONS
         compare._shortlist:BEGIN_WITH compare._shortlist:HOPELESS compare._shortlist:SERVER
         compare._shortlist:PURCHASES compare._shortlist:MAKERS
@@ -218,7 +215,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
     "how published rows are cleaned, described in docs/decisions/0033": """
         published.configurations:UPPER_FIFTH published.configurations:LAYOUTS
         published.configurations:MOST_SHARE published.configurations:MODEL_SHARE
-        published.configurations:NODE published.configurations:HOUR_S
+        published.configurations:NODE
         published._named_workloads:TRAIN_OVER_FORWARD
         published._named_workloads:FULL_PER_PARAMETER
         published._named_workloads:LORA_PER_PARAMETER published._named_workloads:ATTENTION

@@ -28,7 +28,7 @@ from planner.catalog import PRECISIONS, Accelerator, Catalog
 from planner.compare import better, compare
 from planner.compare.comparison import Limits, Question
 from planner.compare.evaluation import DECIDED
-from planner.core import Estimate, Refusal
+from planner.core import HOUR_S, Estimate, Refusal
 from planner.fits import log_half_widths
 from planner.job import (
     PER_NODE,
@@ -131,7 +131,7 @@ def answer_of(
     source, name = of
     if isinstance(estimate, Refusal):
         return Answer(source=source, name=name, truth=truth, why=estimate.reason)
-    value, low, high = (float(part) for part in (estimate.value, estimate.low, estimate.high))
+    value, low, high = estimate.ends
     if inverse:
         value, low, high = 1.0 / value, 1.0 / high, 1.0 / low
     return Answer(source=source, name=name, truth=truth, value=value, low=low, high=high)
@@ -332,7 +332,6 @@ class KnownJob:
         return self.low <= self.published_device_hours <= self.high
 
 
-HOUR_S: Final = 3600.0
 IMAGENET: Final = 1_281_167.0
 """Training images of ILSVRC 2012."""
 OPERATIONS: Final = 6.0
@@ -416,7 +415,7 @@ def known_jobs(jobs: Sequence[WholeJob]) -> list[KnownJob]:
 def _with_estimate(job: WholeJob, answer: Estimate | Refusal) -> KnownJob:
     value, low, high = None, None, None
     if isinstance(answer, Estimate):
-        value, low, high = float(answer.value), float(answer.low), float(answer.high)
+        value, low, high = answer.ends
     return KnownJob(
         name=job.name,
         place=job.place,

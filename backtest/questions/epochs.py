@@ -130,7 +130,7 @@ def _total_with(run: Run, k: int, prior: EpochPrior) -> Total:
     """Return the total; the value of the formula alone if the product refuses."""
     estimate = _projected(run, k, prior)
     if isinstance(estimate, Estimate):
-        return float(estimate.value), float(estimate.low), float(estimate.high)
+        return estimate.ends
     return _formula(run, k), np.nan, np.nan
 
 

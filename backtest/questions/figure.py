@@ -64,7 +64,7 @@ class Prediction:
     @classmethod
     def of(cls, estimate: Estimate) -> Prediction:
         """Return an estimate of arrays as predictions."""
-        value, low, high = map(np.asarray, (estimate.value, estimate.low, estimate.high))
+        value, low, high = estimate.arrays
         return cls(value=value, low=low, high=high)
 
     @classmethod

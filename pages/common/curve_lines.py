@@ -70,4 +70,4 @@ def _along(curve: SystemCurve, grid: Floats) -> tuple[Floats, Floats, Floats]:
     e = curve.curve.throughput(grid)
     if not isinstance(e, Estimate):
         return nothing, nothing, nothing
-    return np.asarray(e.value), np.asarray(e.low), np.asarray(e.high)
+    return e.arrays

@@ -24,8 +24,6 @@ from planner.answers.comparison import (
     BY_NAME,
     DESCRIBED,
     DISPLAY,
-    HOUR_S,
-    MOST_EPOCHS,
     MOST_HOURS,
     TARIFF,
     compare_parameters,
@@ -37,10 +35,10 @@ from planner.answers.comparison import (
 from planner.catalog import Tariff, tariff_of
 from planner.compare import ASSUMPTION_TEXTS, Assumptions
 from planner.convergence import target_text
-from planner.core import Estimate, Text, looked_up, parsed, sentence_case
+from planner.core import HOUR_S, Estimate, Text, looked_up, parsed, sentence_case
 from planner.core.parameters import limits
 from planner.cost import Display, shown
-from planner.epochs import MOST_SAMPLES
+from planner.epochs import MOST_EPOCHS, MOST_SAMPLES
 from planner.job import Order
 from planner.runs import TrialSet
 from planner.store import Store

@@ -12,7 +12,6 @@ import streamlit as st
 from pages.common import narrow, widgets
 from pages.common.link import Link, as_text
 from pages.compare import tiles
-from pages.compare.charts import short_names
 from pages.compare.state import Reply, drawn
 from planner.answers.comparison import option_rows, source_rows
 from planner.compare import (
@@ -41,7 +40,7 @@ from planner.core import (
 )
 from planner.cost import DIGITS, shown
 from planner.job import Order
-from planner.report import CREDITS
+from planner.report import CREDITS, comparison_charts
 from planner.store.export import records_file
 
 
@@ -155,7 +154,7 @@ def rows(reply: Reply, comparison: Comparison, view: View, begins: datetime) -> 
     """Return the rows of the table; None is unknown and shown as a dash."""
     records = records_of(reply, comparison, begins)
     factor = view.factor(comparison)
-    names = short_names([r.candidate for r in comparison.rows])
+    names = comparison_charts.short_names([r.candidate for r in comparison.rows])
     return [
         _shown(row, names[row.candidate.id], record, view, (factor, shown(factor, reply.display)))
         for row, record in zip(comparison.rows, records, strict=True)
@@ -223,9 +222,7 @@ def _rank(row: Row) -> str | None:
 
 
 def _scaled(answer: Estimate | Refusal, factor: float) -> tuple[float, float, float] | None:
-    if isinstance(answer, Refusal):
-        return None
-    return float(answer.value) * factor, float(answer.low) * factor, float(answer.high) * factor
+    return None if isinstance(answer, Refusal) else answer.scaled(factor).ends
 
 
 def _energy(row: Row, factor: float) -> float | None:

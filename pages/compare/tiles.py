@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from pages.common import tiles
 from pages.compare import state
-from pages.compare.charts import colours, short_names
 from pages.compare.state import Reply
 from planner import figures
 from planner.compare import (
@@ -19,6 +18,7 @@ from planner.compare import (
 from planner.compare.evaluation import Comparison, Row
 from planner.core import plain, sentence_case
 from planner.cost import amount_text, shown
+from planner.report import comparison_charts
 
 
 def draw(reply: Reply, comparison: Comparison) -> None:
@@ -38,7 +38,7 @@ def draw(reply: Reply, comparison: Comparison) -> None:
 
 def _made(reply: Reply, comparison: Comparison) -> tuple[ShortAnswer, list[figures.Tile]]:
     """Return the answer in short, and the tiles of its option."""
-    names = short_names([r.candidate for r in comparison.rows])
+    names = comparison_charts.short_names([r.candidate for r in comparison.rows])
     answer = short_answer(comparison, names, reply.display)
     return answer, [] if answer.row is None else _tiles(reply, comparison, answer.row)
 
@@ -79,7 +79,7 @@ def cards(
     comparison: Comparison, rows: Sequence[Mapping[str, str | float | int | None]], money: str
 ) -> list[figures.Card]:
     """Return the rows of the table as cards, best first."""
-    slots = colours([r.candidate for r in comparison.rows])
+    slots = comparison_charts.colours([r.candidate for r in comparison.rows])
     return [
         _card(row, slots[option.candidate.id], money)
         for option, row in zip(comparison.rows, rows, strict=True)

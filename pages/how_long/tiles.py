@@ -70,7 +70,7 @@ def total_cells(answer: Answer) -> tuple[str, str]:
         return "–", "–"
     if total.low == total.high:
         return in_one_unit(float(total.value)), "–"
-    value, low, high = with_ends(float(total.value), float(total.low), float(total.high))
+    value, low, high = with_ends(*total.ends)
     return value, between(low, high)
 
 

@@ -107,7 +107,7 @@ def parts_of(answer: Estimate | Refusal, grid: Floats) -> tuple[Floats, Floats, 
     if isinstance(answer, Refusal):
         nothing = np.full(grid.shape, np.nan)
         return nothing, nothing, nothing
-    return np.asarray(answer.value), np.asarray(answer.low), np.asarray(answer.high)
+    return answer.arrays
 
 
 def made_line(

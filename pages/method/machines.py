@@ -29,7 +29,7 @@ from pages.method.formula import (
 )
 from planner import figures
 from planner.catalog import Catalog
-from planner.core import Floats, Refusal, Text, percent
+from planner.core import GIGA, Floats, Refusal, Text, percent
 from planner.cost import HOURS_PER_YEAR, Owned, break_even_utilisation, cost_per_busy_hour, money
 from planner.figures.frame import Theme
 from planner.job import efficiency as spread
@@ -424,7 +424,7 @@ def cards_picture(values: Values, look: Theme) -> Picture:
 
 def _rung_dot(transferred: Transferred, place: int, truth: float, *, chosen: bool) -> figures.Dot:
     estimate = transferred.estimate
-    value, low, high = (float(v) / truth for v in (estimate.value, estimate.low, estimate.high))
+    value, low, high = (v / truth for v in estimate.ends)
     return figures.Dot(
         label=transferred.rung, slot=place, value=value, low=low, high=high, strong=chosen,
         note=f"90 %: {low:.2f} to {high:.2f}",
@@ -469,7 +469,6 @@ TRANSFER: Final = Formula(
 )
 
 
-GIGA: Final = 1e9
 TERA: Final = 1e12
 V0_OTHER: Final = Slider(
     name="v0b", label="v0 of the other system", unit="samples/s", default=1024,

@@ -190,7 +190,7 @@ def _share(values: Values, numbers: Floats, session_sd: float) -> tuple[Floats, 
     total = _total(values, numbers, session_sd)
     if isinstance(total, Refusal):
         return total
-    value, low, high = (np.asarray(v) for v in (total.value, total.low, total.high))
+    value, low, high = total.arrays
     return 100 * (low / value - 1), 100 * (high / value - 1)
 
 
@@ -271,10 +271,7 @@ def steps_picture(values: Values, look: Theme) -> Picture:
         smallest=float(curve.batch[0]), largest=curve.largest_measured,
         min_samples=float(curve.min_samples.value),
     )  # fmt: skip
-    borders = [
-        (float(e.value), float(e.low), float(e.high))
-        for e in (curve.regimes.perfect_up_to, curve.regimes.maximal_from)
-    ]
+    borders = [e.ends for e in (curve.regimes.perfect_up_to, curve.regimes.maximal_from)]
     critical = curve.critical_batch_size
     return Picture(
         figure=figures.steps_to_target(

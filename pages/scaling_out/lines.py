@@ -82,7 +82,7 @@ def batch_label(answer: Answer, batch: float) -> str:
 def _ends(step: Estimate | Refusal) -> tuple[float, float, float]:
     if isinstance(step, Refusal):
         return np.nan, np.nan, np.nan
-    return float(step.value), float(step.low), float(step.high)
+    return step.ends
 
 
 def _efficiencies(each: Floats, ends: Floats, first: int) -> tuple[Floats, Floats, Floats]:

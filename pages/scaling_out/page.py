@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Final, TypeVar
@@ -16,18 +15,23 @@ from pages.common.link import Link
 from pages.common.widgets import File
 from pages.scaling_out import choice, lines, tiles
 from planner import figures
-from planner.answers import scaling_out, scaling_out_workloads
-from planner.answers.records import CrossoverRow, RankRow, ScalingOut, ScalingRow, SplitRow
+from planner.answers import (
+    count_rows,
+    crossover_rows,
+    cut_rows,
+    scaling_out,
+    scaling_out_workloads,
+    total_rows,
+    worker_rows,
+)
+from planner.answers.records import RankRow, ScalingOut
 from planner.core import (
     Estimate,
     Record,
     Refusal,
     Text,
     csv_text,
-    paragraph,
     percent,
-    plain,
-    with_range,
 )
 from planner.figures.frame import LIGHT_THEME, Theme
 from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page
@@ -84,7 +88,7 @@ def show() -> None:
     _shares(result.answer, record, drawn)
     _crossovers(result.answer, record, drawn)
     _totals(link, record)
-    _uneven(link, result.answer, drawn)
+    _uneven(link, result.answer, record, drawn)
     _split(link, record, drawn)
     _stated(record, drawn)
     _formulas()
@@ -143,7 +147,7 @@ def _counts(
         tab = widgets.open_tab(link, _TABS)
         with tab.place:
             if tab.name == "table":
-                rows = drawn.once("rows", lambda: [_row(r) for r in record.rows])
+                rows = drawn.once("rows", lambda: count_rows(record))
                 cells = [(str(r["Step (s)"] or ""), str(r["Speed-up"] or "")) for r in rows]
                 narrow.table(
                     rows,
@@ -170,29 +174,6 @@ def _counts(
                     "scaling-out.efficiency",
                     "Efficiency of every device count against the fewest devices",
                 )  # fmt: skip
-
-
-def _row(row: ScalingRow) -> Record:
-    refused = row.refused is not None
-    return {
-        "Devices": row.devices,
-        "Nodes": row.nodes,
-        "Global batch": row.global_batch_size,
-        "Step (s)": "refused"
-        if refused
-        else _interval(row.step_s, row.step_s_low, row.step_s_high),
-        "Samples/s": _short(row.samples_per_s),
-        "Speed-up": _interval(row.speed_up, row.speed_up_low, row.speed_up_high),
-        "Efficiency": None if row.efficiency is None else percent(float(row.efficiency)),
-        "Basis": row.basis or paragraph(row.refused, row.measure_next),
-    }
-
-
-def _interval(value: float | None, low: float | None, high: float | None) -> str | None:
-    if value is None:
-        return None
-    ends = (math.nan, math.nan) if low is None or high is None else (low, high)
-    return with_range(value, *ends)
 
 
 def _files(record: ScalingOut) -> list[File]:
@@ -276,7 +257,7 @@ def _crossovers(answer: Answer, record: ScalingOut, drawn: Drawn) -> None:
                     )
             else:
                 narrow.table(
-                    [_crossover(c) for c in record.crossovers],
+                    crossover_rows(record),
                     key="scaling-out.crossovers",
                     alt="Global batch from which each device count is faster than the other",
                 )
@@ -296,22 +277,11 @@ def _by_batch(answer: Answer, theme: Theme) -> figures.ChartSpec | None:
     return figures.step_by_batch(drawn, theme, mark) if drawn else None
 
 
-def _crossover(row: CrossoverRow) -> Record:
-    return {
-        "Devices": row.devices,
-        "Against": f"{row.against_devices:,} · {'driver' if row.is_driver else 'same series'}",
-        "From global batch": _interval(row.from_batch, row.from_batch_low, row.from_batch_high),
-        "Measured slower at": row.measured_slower_at,
-        "Measured faster at": row.measured_faster_at,
-        "Why not": row.refused,
-    }
-
-
 def _totals(link: Link, record: ScalingOut) -> None:
     with st.container(border=True):
         box = choice.headed(link, "Total, start-up and idle devices", "totals", *choice.OF_TOTALS)
         choice.totals(link, box)
-        rows = [_total(r) for r in record.rows if r.total_s is not None]
+        rows = total_rows(record)
         if not rows:
             st.caption("Enter the samples per epoch: the runs state none.")
             return
@@ -326,25 +296,7 @@ def _totals(link: Link, record: ScalingOut) -> None:
         )
 
 
-def _total(row: ScalingRow) -> Record:
-    return {
-        "Devices": row.devices,
-        "Global batch": row.global_batch_size,
-        "Start-up (s)": _short(row.startup_s),
-        "Total (s)": _interval(row.total_s, row.total_s_low, row.total_s_high),
-        "Device-hours": _short(row.device_hours),
-        "Idle device-hours": _short(row.idle_device_hours),
-        "Cost (USD)": _short(row.cost_usd),
-        "Idle (USD)": _short(row.idle_usd),
-    }
-
-
-def _short(value: float | None) -> float | None:
-    """Return a number with the digits that an estimate allows."""
-    return None if value is None else float(f"{value:.3g}")
-
-
-def _uneven(link: Link, answer: Answer, drawn: Drawn) -> None:
+def _uneven(link: Link, answer: Answer, record: ScalingOut, drawn: Drawn) -> None:
     with st.container(border=True):
         title = "Synchronous or asynchronous, with a slow worker"
         choice.slow_worker(link, choice.headed(link, title, "server", *choice.OF_SERVER))
@@ -364,7 +316,7 @@ def _uneven(link: Link, answer: Answer, drawn: Drawn) -> None:
                 )
             else:
                 narrow.table(
-                    [_worker(u) for u in answer.uneven],
+                    worker_rows(record),
                     key="scaling-out.workers",
                     alt="Synchronous and asynchronous training by device count, with staleness",
                 )
@@ -379,23 +331,6 @@ def _slowed(answer: Answer, row: UnevenAnswer, theme: Theme) -> figures.ChartSpe
     """Return the chart of both kinds of training against the share that a worker is stopped."""
     slow, waiting, free = lines.uneven(answer, row)
     return figures.uneven(slow, waiting, free, answer.question.slow, theme)
-
-
-def _worker(row: UnevenAnswer) -> Record:
-    ratio = None
-    if row.least_ratio is not None and row.most_ratio is not None:
-        ratio = f"{row.least_ratio:.3g} to {row.most_ratio:.3g}"
-    return {
-        "Devices": row.devices,
-        "Even step (s)": plain(row.even_step_s, 3),
-        "Uneven step (s)": plain(row.step_s, 3),
-        "Synchronous samples/s": plain(row.synchronous_samples_per_s, 4),
-        "Asynchronous samples/s": plain(row.free.samples_per_s, 4),
-        "Mean staleness": row.free.staleness,
-        "Of the slow worker": plain(row.free.slowest_staleness, 3),
-        "Server limits": row.free.server_limits,
-        "Asynchronous/synchronous time": ratio,
-    }
 
 
 def _split(link: Link, record: ScalingOut, drawn: Drawn) -> None:
@@ -420,7 +355,7 @@ def _split(link: Link, record: ScalingOut, drawn: Drawn) -> None:
                 )
             else:
                 narrow.table(
-                    drawn.once("cut rows", lambda: [_cut(r) for r in split.rows]),
+                    drawn.once("cut rows", lambda: cut_rows(record)),
                     key="scaling-out.splits",
                     alt="Memory, bubble and communication of every cut, fewest shards first",
                 )
@@ -436,23 +371,6 @@ def _split(link: Link, record: ScalingOut, drawn: Drawn) -> None:
                 high=high,
             )
         )
-
-
-def _cut(row: SplitRow) -> Record:
-    return {
-        "Tensor x pipeline x data": f"{row.tensor} x {row.pipeline} x {row.data}",
-        "Advised": row.advised,
-        "Fits": row.fits,
-        "State (GB)": plain(float(row.state_gb), 3),
-        "Activations (GB)": plain(float(row.activations_gb), 3),
-        "Of (GB)": plain(float(row.memory_gb), 3),
-        "Recomputed": row.recomputes,
-        "Micro-batches": row.micro_batches,
-        "Bubble": percent(float(row.bubble), 1),
-        "Tensor traffic": percent(float(row.tensor_share), 1),
-        "Gradient traffic": percent(float(row.data_share), 1),
-        "Samples/s": plain(float(row.samples_per_s), 3),
-    }
 
 
 def _errors() -> None:
@@ -570,11 +488,11 @@ def _report(address: str, answer: Answer, record: ScalingOut) -> handout.Make:
             batch=batch,
         )
         every = (
-            ("Step time, speed-up and efficiency", [_row(r) for r in record.rows]),
+            ("Step time, speed-up and efficiency", count_rows(record)),
             ("Total, start-up and idle devices",
-             [_total(r) for r in record.rows if r.total_s is not None]),
+             total_rows(record)),
             ("From which batch do workers beat the driver?",
-             [_crossover(r) for r in record.crossovers]),
+             crossover_rows(record)),
         )  # fmt: skip
         return answer_page(
             AnswerReport(

@@ -75,8 +75,7 @@ def _line(answer: Answer, best: CountAnswer, *, tied: bool) -> str:
     crossing = _crossing(answer, best)
     if crossing is None:
         return "More devices pay at this batch."
-    ends = float(crossing.value), float(crossing.low), float(crossing.high)
-    value = plain(rounded_ends(*ends)[0])
+    value = plain(rounded_ends(*crossing.ends)[0])
     return Text(
         "{devices} are faster than {base} from global batch {value} on.",
         devices=devices(best.devices),

@@ -169,17 +169,14 @@ def _law(curve: OptimizerCurve, grid: Floats) -> tuple[Floats, Floats, Floats]:
     steps = None if isinstance(curve.curve, Refusal) else curve.curve.steps(grid)
     if not isinstance(steps, Estimate):
         return grid, grid, grid
-    return np.asarray(steps.value), np.asarray(steps.low), np.asarray(steps.high)
+    return steps.arrays
 
 
 def _borders(lead: OptimizerCurve | None) -> figures.Borders | None:
     if lead is None or isinstance(lead.curve, Refusal):
         return None
     regimes = lead.curve.regimes
-    perfect, maximal = (
-        (float(e.value), float(e.low), float(e.high))
-        for e in (regimes.perfect_up_to, regimes.maximal_from)
-    )
+    perfect, maximal = (e.ends for e in (regimes.perfect_up_to, regimes.maximal_from))
     critical = float(lead.curve.critical_batch_size.value)
     return figures.Borders(perfect_up_to=perfect, maximal_from=maximal, critical=critical)
 

@@ -2,7 +2,8 @@
 
 `parameters` and `comparison._parameters` are the tables of parameters. `_asking` answers from the
 store, as records too; `_door` is `planner.compare(...)`; `_tables` has the rows of How long? and
-Throughput. Also here: documented refusals, and the origin of requests.
+Throughput, `_scaling_tables` those of Scaling out. Also here: documented refusals, and the origin
+of requests.
 """
 
 from planner.answers._asking import (
@@ -53,6 +54,14 @@ from planner.answers._scaling_out import (
     scaling_out_workloads,
     series_by_slug,
     usual_driver,
+)
+from planner.answers._scaling_tables import (
+    count_rows,
+    crossover_rows,
+    cut_rows,
+    profiled_rows,
+    total_rows,
+    worker_rows,
 )
 from planner.answers._tables import (
     answer_rows,

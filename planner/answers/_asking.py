@@ -79,8 +79,9 @@ from planner.core import (
     Estimate,
     Problem,
     QueryTexts,
-    Refusal,
     Text,
+    cell,
+    estimate_cells,
     looked_up,
     not_found,
     paragraph,
@@ -110,7 +111,6 @@ from planner.store.sealed.result_set import ResultSet
 from planner.throughput import (
     SystemCurve,
     TimedSteps,
-    cell,
     curve_rows,
     curves_of,
     point_rows,
@@ -233,7 +233,7 @@ def how_long_answered(store: Store, question: QueryTexts, *, flagged: bool = Tru
     options = offered(runs, partial(queries.epochs_of, store))
     names = slugs([o.label for o in options])
     by_slug = dict(zip(names, options, strict=True))
-    chosen = _picked("systems", "system", values["systems"], names, problems)
+    chosen = picked("systems", "system", values["systems"], names, problems)
     size = epoch_size_of(store, place[0], runs, values["samples_per_epoch"])
     usual = usual_options(by_slug, size)
     base = looked_up_slug("baseline", "system", values["baseline"], names, problems, usual=usual[0])
@@ -292,7 +292,7 @@ def curve_answered(store: Store, question: QueryTexts) -> CurveAnswer:
     workload = names[short]
     stated: dict[str, Any] = {"workload": short, "pattern": None}
     steps = _runs_of_curves(store, workload, values, problems, stated)
-    beside = _picked("beside", "workload", values["beside"], names, problems)
+    beside = picked("beside", "workload", values["beside"], names, problems)
     further = [r for b in beside if names[b] != workload for r in _best_known(store, names[b])]
     chosen = curves_of([*steps.runs, *further], without)[:MOST_LINES]
     return CurveAnswer(
@@ -479,15 +479,15 @@ def _runs_of_curves(
     """
     patterns = slugs(queries.patterns(store, workload))
     requested = [*values["patterns"], *([values["pattern"]] if values["pattern"] else [])]
-    chosen = _picked("patterns", "pattern", requested, patterns, problems) or list(patterns)[:1]
+    chosen = picked("patterns", "pattern", requested, patterns, problems) or list(patterns)[:1]
     every = queries.kinds_of_runs(store, workload, list(patterns.values()))
     size = epoch_size_of(store, workload, every, values["samples_per_epoch"])
     timed = with_step_times(every, size).runs
     systems, usual = slugs(systems_of(timed)), usual_systems(timed)
-    picked = _picked("systems", "system", values["systems"], systems, problems)
-    picked = picked or [s for s, name in systems.items() if name in usual]
-    stated |= {"patterns": tuple(chosen), "systems": tuple(picked)}
-    kept = {systems[s] for s in picked}
+    named = picked("systems", "system", values["systems"], systems, problems)
+    named = named or [s for s, name in systems.items() if name in usual]
+    stated |= {"patterns": tuple(chosen), "systems": tuple(named)}
+    kept = {systems[s] for s in named}
     names = [name for short, name in patterns.items() if short in chosen]
     runs = (r for name in names for r in queries.runs_of(store, workload, name))
     return with_step_times([r for r in runs if r.system in kept], size)
@@ -516,7 +516,7 @@ def looked_up_slug(
     return usual or next(iter(names))
 
 
-def _picked(
+def picked(
     parameter: str,
     kind: str,
     requested: Iterable[str],
@@ -612,8 +612,8 @@ def _bought(pair: RentOrBuy) -> BuyOrRent:
         sentence=buying(pair),
         rent=pair.rent.candidate.id,
         buy=pair.buy.candidate.id,
-        **_ends("utilisation", pair.use),
-        **_ends("runs_per_month", pair.runs_per_month),
+        **estimate_cells("utilisation", pair.use),
+        **estimate_cells("runs_per_month", pair.runs_per_month),
     )
 
 
@@ -644,10 +644,3 @@ def _matters(comparison: Comparison, display: Display) -> Tornado | None:
     )
     base = cell(amount(influence.base, display))
     return Tornado(title=influence.title, unit=display.currency, base=base, inputs=bars)
-
-
-def _ends(name: str, answer: Estimate | Refusal) -> dict[str, Any]:
-    if isinstance(answer, Refusal):
-        return {name: None, f"{name}_low": None, f"{name}_high": None}
-    ends = {name: answer.value, f"{name}_low": answer.low, f"{name}_high": answer.high}
-    return {key: cell(end) for key, end in ends.items()}

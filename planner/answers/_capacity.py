@@ -386,7 +386,7 @@ def _machine_record(row: StockRow) -> records.CapacityMachine:
 
 
 def _month_record(row: MonthRow) -> records.CapacityMonth:
-    value, low, high = (float(v) for v in (row.cost.value, row.cost.low, row.cost.high))
+    value, low, high = row.cost.ends
     return records.CapacityMonth(
         month=row.month, cost_usd=value, cost_usd_low=low, cost_usd_high=high,
         utilisation=row.utilisation, late=row.late, hours=dict(row.hours),

@@ -31,6 +31,7 @@ from planner.core import (
     QueryTexts,
     Refusal,
     Text,
+    cell,
     listed_words,
     looked_up,
     not_found,
@@ -72,7 +73,6 @@ from planner.explore import (
 )
 from planner.store import queries
 from planner.store.reader import Store
-from planner.throughput import cell
 
 _RUN: Final = re.compile(r"[0-9a-f]{32}")
 _BAR: Final = "|"

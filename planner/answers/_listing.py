@@ -12,6 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from planner.answers import parameters
+from planner.answers._asking import picked
 from planner.answers.records import SqlColumn, SqlResult
 from planner.answers.runs import suspects_of
 from planner.catalog import Accelerator
@@ -21,9 +22,7 @@ from planner.core import (
     QueryTexts,
     Record,
     Text,
-    looked_up,
     message_of,
-    not_found,
     query_of,
     read,
 )
@@ -147,7 +146,8 @@ def _filters(
     filters: dict[str, list[str]] = {}
     for facet, names in facet_names(store).items():
         if requested := values[facet]:
-            filters[facet] = [names[s] for s in _looked_up(facet, requested, names, problems)]
+            kind = facet.replace("_", " ")
+            filters[facet] = [names[s] for s in picked(facet, kind, requested, names, problems)]
     return filters
 
 
@@ -160,22 +160,9 @@ def facet_names(store: Store) -> dict[str, dict[str, str]]:
     return store.once("names of facets", query)
 
 
-def _looked_up(
-    facet: str, requested: Sequence[str], names: Mapping[str, str], problems: list[Problem]
-) -> list[str]:
-    """Return the requested slugs; adds texts with no or several matches to `problems`."""
-    meant = [(w, looked_up(w, names)) for w in requested]
-    problems += [
-        Problem(parameter=facet, message=not_found(facet.replace("_", " "), w, names))
-        for w, m in meant
-        if not isinstance(m, str)
-    ]
-    return [m for _, m in meant if isinstance(m, str)]
-
-
 def _flags(requested: tuple[str, ...], problems: list[Problem]) -> list[str]:
     names = slugs([ANY, NONE, *NAMES])
-    return [names[s] for s in _looked_up("suspect", requested, names, problems)]
+    return [names[s] for s in picked("suspect", "suspect", requested, names, problems)]
 
 
 def _one_run(text: str, problems: list[Problem], name: str = "run") -> list[str]:

@@ -8,7 +8,6 @@ launch mode says so.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -35,12 +34,13 @@ from planner.answers.runs import suspects_of
 from planner.catalog import Accelerator, Catalog, accelerator_named
 from planner.core import (
     HOUR_S,
-    Estimate,
     Problem,
     QueryTexts,
     Record,
     Refusal,
     Text,
+    cell,
+    estimate_cells,
     paragraph,
     plain,
     query_of,
@@ -67,7 +67,7 @@ from planner.splits import Split, advice, batched_cuts, split_sentences, splits
 from planner.store import queries
 from planner.store.reader import Store
 from planner.store.sealed.result_set import ResultSet
-from planner.throughput import cell, pattern_labels
+from planner.throughput import pattern_labels
 
 GIGABIT: Final = 1e9 / 8.0
 """Bytes of a gigabit."""
@@ -350,19 +350,19 @@ def _scaling_row(row: CountAnswer) -> Record:
         "nodes": row.nodes,
         "global_batch_size": cell(row.batch),
         "measured_step_s": cell(median(row.measured_s)) if row.measured_s else None,
-        **_ends("step_s", row.step),
-        **_ends("samples_per_s", row.speed),
-        **_ends("speed_up", row.speed_up),
-        **_ends("efficiency", row.efficiency),
+        **estimate_cells("step_s", row.step),
+        **estimate_cells("samples_per_s", row.speed),
+        **estimate_cells("speed_up", row.speed_up),
+        **estimate_cells("efficiency", row.efficiency),
         "compute_s": None if parts is None else cell(parts.compute_s),
         "overhead_s": None if parts is None else cell(parts.overhead_s),
         "link_s": None if parts is None else cell(parts.link_s),
         "startup_s": None if total is None else cell(total.startup_s),
-        **_ends("total_s", None if total is None else total.total),
+        **estimate_cells("total_s", None if total is None else total.total),
         "device_hours": None if total is None else cell(total.device_hours),
-        "idle_device_hours": _optional(None if total is None else total.idle_hours),
-        "cost_usd": _optional(None if total is None else total.cost_usd),
-        "idle_usd": _optional(None if total is None else total.idle_usd),
+        "idle_device_hours": cell(None if total is None else total.idle_hours),
+        "cost_usd": cell(None if total is None else total.cost_usd),
+        "idle_usd": cell(None if total is None else total.idle_usd),
         "basis": None if isinstance(row.step, Refusal) else row.step.basis,
         "notes": None if isinstance(row.step, Refusal) else " ".join(row.step.reasons) or None,
         "refused": refused.reason if refused else None,
@@ -377,9 +377,9 @@ def _crossover_row(crossing: Crossing) -> Record:
         "against": crossing.other,
         "against_devices": crossing.other_devices,
         "is_driver": crossing.is_driver,
-        **_ends("from_batch", crossing.batch),
-        "measured_slower_at": _optional(crossing.slower_at),
-        "measured_faster_at": _optional(crossing.faster_at),
+        **estimate_cells("from_batch", crossing.batch),
+        "measured_slower_at": cell(crossing.slower_at),
+        "measured_faster_at": cell(crossing.faster_at),
         "refused": refused.reason if refused else None,
         "measure_next": refused.measure_next if refused else None,
     }
@@ -398,8 +398,8 @@ def _uneven_row(row: UnevenAnswer) -> Record:
         "staleness": cell(free.staleness),
         "slowest_staleness": cell(free.slowest_staleness),
         "server_limits": free.server_limits,
-        "least_time_ratio": _optional(row.least_ratio),
-        "most_time_ratio": _optional(row.most_ratio),
+        "least_time_ratio": cell(row.least_ratio),
+        "most_time_ratio": cell(row.most_ratio),
     }
 
 
@@ -424,19 +424,6 @@ def _rank_row(case: queries.RankedCase) -> Record:
         "rank": case.rank,
         "result_set": case.result_set,
     }
-
-
-def _ends(name: str, estimate: Estimate | Refusal | None) -> Record:
-    """Return a value with both ends of its interval; None where unknown."""
-    keys = (name, f"{name}_low", f"{name}_high")
-    if not isinstance(estimate, Estimate):
-        return dict.fromkeys(keys)
-    ends = (estimate.value, estimate.low, estimate.high)
-    return {k: cell(v) for k, v in zip(keys, ends, strict=True)}
-
-
-def _optional(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else cell(value)
 
 
 # -- shares of a step that a profiler measured ----------------------------------------------------

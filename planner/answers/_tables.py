@@ -15,6 +15,7 @@ from planner.core import (
     ahead_between,
     ahead_of,
     clock,
+    estimate_cells,
     hms,
     interval,
     or_refusal,
@@ -40,7 +41,7 @@ from planner.epochs import (
     without_start,
 )
 from planner.store.sealed.result_set import ResultSet
-from planner.throughput import SystemCurve, cell, crossover_sentence, curve_sentence
+from planner.throughput import SystemCurve, crossover_sentence, curve_sentence
 
 
 def answer_rows(result: HowLong, suspect: Mapping[str, str] | None = None) -> list[Record]:
@@ -84,7 +85,7 @@ def half_width(total: Estimate) -> str:
 
 def total_in_words(total: Estimate) -> str:
     """Return 25:21:41, or '54 h (45 to 63 h)' where the interval is too wide for seconds."""
-    value, low, high = float(total.value), float(total.low), float(total.high)
+    value, low, high = total.ends
     return interval(value, low, high) if is_rough(total) else clock(value)
 
 
@@ -356,11 +357,7 @@ def _at_batch(curve: SystemCurve, batch: float) -> Record:
         "global_batch_size": batch,
     }
     for name, answer in (("samples_per_s", speed), ("step_s", step)):
-        ends = (
-            (None,) * 3 if isinstance(answer, Refusal) else (answer.value, answer.low, answer.high)
-        )
-        for key, end in zip((name, f"{name}_low", f"{name}_high"), ends, strict=True):
-            row[key] = None if end is None else cell(end)
+        row |= estimate_cells(name, answer)
     refused = speed if isinstance(speed, Refusal) else None
     return row | {
         "basis": None if isinstance(speed, Refusal) else speed.basis,

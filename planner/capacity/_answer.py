@@ -48,7 +48,18 @@ from planner.capacity.records import (
     Waiting,
     silent,
 )
-from planner.core import Estimate, Floats, Refusal, Text, joined, paragraph, percent, plain, plural
+from planner.core import (
+    HOUR_S,
+    Estimate,
+    Floats,
+    Refusal,
+    Text,
+    joined,
+    paragraph,
+    percent,
+    plain,
+    plural,
+)
 from planner.cost import (
     DOLLARS,
     HOURS_PER_MONTH,
@@ -62,7 +73,6 @@ from planner.cost import (
 
 EDGES: Final = tuple(float(e) for e in np.geomspace(36.0, 3.6e6, 41))
 """Bins of waiting times, from 36 s to 1,000 h [s]."""
-HOUR_S: Final = 3600.0
 TIMES: Final = 2.0
 """Factor of a cost from which it is stated as a factor, not in per cent."""
 ALIKE: Final = 0.005

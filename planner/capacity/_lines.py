@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from planner.capacity._months import HOUR_S, Case, Simulated, simulate
+from planner.capacity._months import Case, Simulated, simulate
 from planner.capacity._search import FEW_RUNS, ChosenFleet
 from planner.capacity._spend import (
     MONTHS_PER_YEAR,
@@ -35,7 +35,7 @@ from planner.capacity.records import (
     Machine,
     RentOrBuyByUse,
 )
-from planner.core import Estimate, Floats, Refusal, Text, percent
+from planner.core import HOUR_S, Estimate, Floats, Refusal, Text, percent
 from planner.cost import (
     DOLLARS,
     HOURS_PER_MONTH,

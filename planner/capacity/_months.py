@@ -31,7 +31,7 @@ from planner.capacity._queue import (
     serve,
 )
 from planner.capacity.records import STANDING, Job, Machine, Stock
-from planner.core import Estimate, Floats, Refusal
+from planner.core import HOUR_S, Estimate, Floats, Refusal
 from planner.cost import (
     HOURS_PER_MONTH,
     busy_energy_per_hour,
@@ -40,7 +40,6 @@ from planner.cost import (
     lost_share,
 )
 
-HOUR_S: Final = 3600.0
 ENDLESS_USD: Final = 1e18
 SEED: Final = 1
 COLUMNS: Final = 1000

@@ -20,7 +20,6 @@ Origin = Literal["shipped", "yours"]
 
 PRECISIONS: Final = ("float32", "tensorfloat32", "bfloat16", "float16", "float8", "int8")
 """Number formats with a peak of their own, named as in the measurements."""
-HOUR_S: Final = 3600.0
 _LINKS: Final = re.compile(r"NVLink|NeuronLink|ICI|Infinity Fabric|IPU-Link|Ethernet x")
 """Names of links between the accelerators of one machine, without a processor between them."""
 

@@ -26,7 +26,7 @@ from planner.answers import (
 from planner.answers.comparison import COMPARE
 from planner.catalog import Catalog
 from planner.commands import words
-from planner.commands.words import print_answer, print_table
+from planner.commands.words import NONE, print_answer, print_table
 from planner.compare import basis_words, next_step, probability_titles, session_note
 from planner.compare.evaluation import Comparison, Row
 from planner.core import (
@@ -48,7 +48,7 @@ from planner.job import Goal
 from planner.networks import networks
 from planner.report import answers
 from planner.store import Store, queries
-from planner.throughput import curve_rows, interval_cell
+from planner.throughput import curve_rows, rounded_cell
 
 
 def run(
@@ -85,7 +85,6 @@ def _workloads(store: Store, only: Container[str] | None) -> list[list[str]]:
     return [[s, name, ", ".join(slugs(queries.patterns(store, name)))] for s, name in names]
 
 
-NONE: Final = "–"
 NOTHING_LEFT: Final = (
     "No option is left to compare. Name others (--list options shows them), or leave out --options "
     "to compare the defaults."
@@ -214,7 +213,7 @@ def _print_curves(rows: list[Record]) -> None:
         if row.get("refused"):
             lines.append([str(row["curve"]), "refused", NONE, NONE, NONE])
         else:
-            lines.append([str(row["curve"]), *(interval_cell(row, n) for n in names)])
+            lines.append([str(row["curve"]), *(rounded_cell(row, n) for n in names)])
     head = ["Curve", "v0 (samples/s)", "t (s)", "b50 (samples)", "b90 (samples)"]
     print_table(head, lines)
 
@@ -228,7 +227,7 @@ def _print_batches(rows: list[Record]) -> None:
                 [label, batch, NONE, NONE, paragraph(str(row["refused"]), str(row["measure_next"]))]
             )
             continue
-        speed, step = (interval_cell(row, n) for n in ("samples_per_s", "step_s"))
+        speed, step = (rounded_cell(row, n) for n in ("samples_per_s", "step_s"))
         lines.append([label, batch, speed, step, str(row["basis"])])
     head = ["Curve", "Batch", "Samples/s", "Step (s)", "Basis"]
     print_table(head, lines, ["Batch"])
@@ -266,10 +265,8 @@ def _line(row: Row, display: Display, goal: Goal) -> list[str]:
     if isinstance(row.time, Refusal):
         return [*first, batch, NONE, NONE, NONE, NONE, "refused"]
     cost = NONE if isinstance(row.cost, Refusal) else money_with_interval(row.cost, display)
-    ends = float(row.time.value), float(row.time.low), float(row.time.high)
-    time, low, high = with_ends(*ends)
-    interval = between(low, high)
-    return [*first, batch, time, interval, cost, share, basis_words(row, goal)]
+    time, low, high = with_ends(*row.time.ends)
+    return [*first, batch, time, between(low, high), cost, share, basis_words(row, goal)]
 
 
 def _memory_lines(comparison: Comparison) -> list[str]:

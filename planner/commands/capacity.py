@@ -11,18 +11,16 @@ from typing import Final
 from planner.answers import capacity_answered, capacity_plan, capacity_question, parameters
 from planner.answers.capacity_jobs import job_text, presets, read_jobs
 from planner.answers.records import plain
-from planner.capacity import CapacityAnswer, CostLine, JobRow, StockRow, Waiting
+from planner.capacity import CapacityAnswer
 from planner.commands import words
-from planner.commands.words import print_answer, print_table
-from planner.core import Estimate, Problem, Refusal, Text, percent
-from planner.core import plain as plain_number
+from planner.commands.words import print_answer, print_records, print_table
+from planner.core import Problem, Text
 from planner.cost import Display
+from planner.report import capacity as tables
 from planner.report import capacity_page, public_url, with_base
 
 APP: Final = "http://127.0.0.1:8501/capacity"
 """Default address of the live view."""
-NONE: Final = "–"
-HOUR_S: Final = 3600.0
 
 
 def run_capacity(arguments: argparse.Namespace) -> int:
@@ -39,12 +37,13 @@ def run_capacity(arguments: argparse.Namespace) -> int:
     today = words.now().date()
     answer = capacity_answered(store, catalog, question, today)
     words.refuse((*arguments.strange, *answer.problems))
+    display = capacity_question(question, today).display
     if arguments.report is not None:
-        _report(arguments.report, answer, capacity_question(question, today).display)
+        _report(arguments.report, answer, display)
     if arguments.json:
         words.print_json(plain(capacity_plan(answer)))
     else:
-        _print(answer)
+        _print(answer, display)
     return words.ANSWERED if answer.keeps else words.REFUSED
 
 
@@ -85,17 +84,13 @@ def _jobs(texts: Sequence[str]) -> tuple[list[str], tuple[Problem, ...]]:
     return jobs, tuple(problems)
 
 
-def _print(answer: CapacityAnswer) -> None:
+def _print(answer: CapacityAnswer, display: Display) -> None:
     print_answer([answer.sentence, *answer.chips])
-    head = ["Job", "Runs a month", "Time of a run (h)", "Machine", "Within (h)", "Late"]
-    print_table(head, [_job(j) for j in answer.jobs], ["Runs a month", "Within (h)", "Late"])
-    head = ["Machines", "Count", "From month", "USD a month", "Hours a month", "Utilisation"]
-    print_table(head, [_stock(s) for s in answer.stocks], head[1:])
-    head = ["Waiting", "At once", "Median (h)", "95 % (h)", "Simulated runs"]
-    print_table(head, [_wait(w) for w in answer.waiting], head[1:])
+    print_records(tables.job_rows(answer), "Jobs")
+    print_records(tables.fleet_rows(answer, display), "Machines")
+    print_records(tables.waiting_rows(answer), "Waiting times")
     if answer.costs is not None:
-        head = [answer.costs.title, "USD", "Resale value", "Net", "Limit"]
-        print_table(head, [_line(c) for c in answer.costs.lines], head[1:-1])
+        print_records(tables.line_rows(answer.costs, display), answer.costs.title)
     print_answer(["", *_sentences(answer)])
 
 
@@ -109,39 +104,3 @@ def _sentences(answer: CapacityAnswer) -> list[str]:
     if answer.measure_next is not None:
         sentences.append(answer.measure_next.sentence)
     return [*sentences, *answer.notes]
-
-
-def _job(row: JobRow) -> list[str]:
-    time = row.time
-    within = NONE if row.within_h is None else plain_number(row.within_h)
-    said = time.reason if isinstance(time, Refusal) else _hours(time)
-    return [row.job, plain_number(row.runs_a_month), said, row.machine or NONE, within,
-            _share(row.late)]  # fmt: skip
-
-
-def _stock(row: StockRow) -> list[str]:
-    return [row.machine.label, f"{row.count}", f"{row.from_month}",
-            plain_number(row.cost_a_month, 4), plain_number(row.hours_a_month, 4),
-            _share(row.utilisation)]  # fmt: skip
-
-
-def _wait(row: Waiting) -> list[str]:
-    ends = (row.median_s, row.p95_s)
-    hours = ("never" if e == float("inf") else plain_number(e / HOUR_S, 3) for e in ends)
-    return [row.job, percent(row.at_once), *hours, f"{row.runs:,}"]
-
-
-def _line(line: CostLine) -> list[str]:
-    ends = tuple(plain_number(v[-1], 4) for v in (line.usd, line.low, line.high))
-    return [line.name, f"{ends[0]} ({ends[1]} – {ends[2]})", plain_number(line.resale, 4),
-            plain_number(line.net, 4), line.problem]  # fmt: skip
-
-
-def _hours(time: Estimate) -> str:
-    ends = (float(v) / HOUR_S for v in (time.value, time.low, time.high))
-    value, low, high = (plain_number(v, 3) for v in ends)
-    return f"{value} ({low} – {high})"
-
-
-def _share(share: float | None) -> str:
-    return NONE if share is None else percent(share)

@@ -20,7 +20,7 @@ from planner.answers import (
 )
 from planner.answers.records import Explore
 from planner.commands import words
-from planner.commands.words import print_answer, print_table
+from planner.commands.words import NONE, print_answer, print_table
 from planner.core import Record, Text, csv_text
 from planner.core import plain as plain_number
 from planner.explore import CATEGORIES, NUMBERS, text_of_cell
@@ -29,7 +29,6 @@ from planner.store.disk.files import write_new
 from planner.store.exchange import mllog_zip, set_zip
 from planner.store.select import MOST_ROWS
 
-NONE: Final = "–"
 MOST_PRINTED: Final = 40
 """Points that are printed; --csv and --json have all."""
 

@@ -6,6 +6,7 @@ import argparse
 import difflib
 import json
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -22,7 +23,9 @@ from planner.catalog import Catalog
 from planner.core import (
     Parameter,
     Problem,
+    Record,
     Text,
+    cell_text,
     paragraph,
     plain,
     printable,
@@ -41,6 +44,10 @@ from planner.store.pdf import PdfError, pdf_of
 from planner.store.reader import Refused
 from planner.store.sealed.accept import fetch
 
+NONE: Final = "–"
+"""A cell without a value."""
+_NUMBER: Final = re.compile(r"(< )?[\d.,]+( %)?( \([^)]*\))?")
+"""A number, a share, or one with its interval."""
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 ANSWERED: Final = 0
 REFUSED: Final = 1
@@ -332,18 +339,31 @@ def print_table(head: Sequence[str], rows: Sequence[Line], right: Sequence[str] 
         return
     sys.stdout.write("\n")
     if sys.stdout.isatty():
-        _rich(head, rows, right)
+        table = Table(box=None, header_style="bold", pad_edge=False)
+        for name in head:
+            table.add_column(Cell(_seen(name)), justify="right" if name in right else "left")
+        for row in rows:
+            table.add_row(*(Cell(_seen(c)) for c in row))  # Cell: names are never markup
+        Console(file=sys.stdout).print(table)
     else:
         _plain(head, rows, right)
 
 
-def _rich(head: Sequence[str], rows: Sequence[Line], right: Sequence[str]) -> None:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in head:
-        table.add_column(Cell(_seen(name)), justify="right" if name in right else "left")
-    for row in rows:
-        table.add_row(*(Cell(_seen(c)) for c in row))  # Cell: names are never markup
-    Console(file=sys.stdout).print(table)
+def print_records(records: Sequence[Record], title: str = "") -> None:
+    """Print rows by column name, without columns that are empty in every row.
+
+    Numbers, with a unit or an interval, are aligned right.
+    """
+    if title and records:
+        sys.stdout.write(f"\n{title}")
+    names = [n for n in (records[0] if records else ()) if any(r[n] is not None for r in records)]
+    rows = [[cell_text(record[name], 4) for name in names] for record in records]
+    right = [n for n, *cells in zip(names, *rows, strict=True) if all(map(_is_number, cells))]
+    print_table(names, rows, right)
+
+
+def _is_number(text: str) -> bool:
+    return text in {NONE, "refused"} or _NUMBER.fullmatch(text) is not None
 
 
 def _plain(head: Sequence[str], rows: Sequence[Line], right: Sequence[str]) -> None:

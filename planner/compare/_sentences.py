@@ -242,7 +242,7 @@ def buying(pair: RentOrBuy) -> str:
 
 def time_with_interval(time: Estimate) -> str:
     """Return a time with its interval, '14 h (90 %: 12 to 17 h)', rounded to the interval."""
-    value, low, high = with_ends(float(time.value), float(time.low), float(time.high))
+    value, low, high = with_ends(*time.ends)
     level = percent(time.level)
     return value if low == high else f"{value} ({level}: {between(low, high)})"
 
@@ -493,7 +493,7 @@ def _answer(row: Row, order: Order, display: Display) -> str:
     if isinstance(amount, Refusal):
         return ""
     if order == "time":
-        return about(float(amount.value), float(amount.low), float(amount.high))
+        return about(*amount.ends)
     return money_about(amount, display)
 
 

@@ -26,6 +26,7 @@ import numpy as np
 from planner.compare._assumptions import Assumptions, years_committed
 from planner.compare.comparison import CHEAPEST, USUAL, Limits
 from planner.compare.evaluation import LIKELY_IN_TIME, busy_share
+from planner.core import HOUR_S
 from planner.cost import (
     HOURS_PER_YEAR,
     Owned,
@@ -61,7 +62,6 @@ PURCHASES: Final = 2
 """Whole servers to buy: the cheapest peak may have an uncertain price."""
 MAKERS: Final = 2
 """Makers of the whole servers that are shown."""
-HOUR_S: Final = 3600.0
 Rate = Callable[[Hardware], float | None]
 HOPELESS: Final = 40.0 * MFU_SD
 """Ln of the room to a limit below which no spread of a time helps: the price alone exceeds it."""

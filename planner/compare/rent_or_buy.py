@@ -23,7 +23,7 @@ import numpy as np
 
 from planner.compare.comparison import limits_phrase, machines, runs_a_month
 from planner.compare.evaluation import Comparison, Drawn, Row
-from planner.core import Estimate, Floats, Refusal, Text, paragraph, percent
+from planner.core import HOUR_S, Estimate, Floats, Refusal, Text, paragraph, percent
 from planner.cost import (
     DOLLARS,
     HOURS_PER_MONTH,
@@ -51,7 +51,6 @@ from planner.cost import (
     wall_s,
 )
 
-HOUR_S: Final = 3600.0
 MONTHS: Final = 12.0
 HARDLY: Final = 0.01
 LEAST_WORK_S: Final = 1e-6

@@ -261,7 +261,7 @@ def next_step(comparison: Comparison) -> str:
     )
     if not _shown_to_narrow(now, there):
         return ""
-    shown, _, _ = with_ends(float(time.value), float(time.low), float(time.high))
+    shown, _, _ = with_ends(*time.ends)
     elsewhere = Text(
         " ± {half_width} on any {maker} accelerator,",
         half_width=_half_width(alike),

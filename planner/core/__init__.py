@@ -10,6 +10,7 @@ training scripts that record themselves have pyarrow only.
 from typing import TYPE_CHECKING
 
 from planner.core._durations import (
+    DAY_S,
     ENDLESS,
     HOUR_S,
     UNKNOWN,
@@ -28,6 +29,7 @@ from planner.core._estimate import LEVEL, Basis, Estimate, Refusal, t_quantile
 from planner.core._lazy import on_first_use
 from planner.core._numbers import (
     COST,
+    GIGA,
     LEAST_DIGITS,
     SPEED,
     ahead,
@@ -45,7 +47,16 @@ from planner.core._numbers import (
     short_labels,
     with_range,
 )
-from planner.core._tables import Cell, Record, bare, csv_text, harmless
+from planner.core._tables import (
+    Cell,
+    Record,
+    bare,
+    cell,
+    cell_text,
+    csv_text,
+    estimate_cells,
+    harmless,
+)
 from planner.core._text import (
     Text,
     joined,

@@ -42,8 +42,20 @@ class Estimate:
 
     def scaled(self, factor: float) -> Estimate:
         """Return a single number and its ends times an exact factor."""
-        value, low, high = (float(end) * factor for end in (self.value, self.low, self.high))
+        value, low, high = (end * factor for end in self.ends)
         return replace(self, value=value, low=low, high=high)
+
+    @property
+    def ends(self) -> tuple[float, float, float]:
+        """A single number and both ends of its interval."""
+        return float(self.value), float(self.low), float(self.high)
+
+    @property
+    def arrays(self) -> tuple[Floats, Floats, Floats]:
+        """Value and both ends as arrays."""
+        import numpy as np  # here: recording in a training script needs none
+
+        return np.asarray(self.value), np.asarray(self.low), np.asarray(self.high)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,7 @@ from planner.core._text import Text
 if TYPE_CHECKING:
     from planner.core.points import Floats
 
+GIGA: Final = 1e9
 GROUPED_FROM: Final = 10_000
 """From here on the digits of a count are set apart by thousands."""
 _LARGE: Final = ((1e12, "trillion"), (1e9, "billion"))

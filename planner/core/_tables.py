@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from planner.core._estimate import Estimate, Refusal
+from planner.core._numbers import plain
+
+if TYPE_CHECKING:
+    from planner.core.points import Floats
 
 Cell = str | float | int | bool | None
 Record = Mapping[str, Cell]
@@ -16,6 +23,32 @@ _UNSEEN: Final = " \n\x00\x0b\x0c\xa0\u200b\u2028\u2029\u3000\ufeff"
 """Letters before such a start that some programs leave out."""
 _QUOTED: Final = ";\t"
 """Separators of other countries and programs: a cell with one is quoted, so that it stays whole."""
+
+
+def cell(value: float | Floats | None) -> float | None:
+    """Return a number as tables keep it, to six digits; None where it is not finite."""
+    number = math.nan if value is None else float(value)
+    return float(f"{number:.6g}") if math.isfinite(number) else None
+
+
+def cell_text(cell: object, digits: int = 6) -> str:
+    """Return a cell as text: '–' where unknown, numbers without exponents."""
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return "–"
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    return plain(cell, digits) if isinstance(cell, float) else str(cell)
+
+
+def estimate_cells(name: str, estimate: Estimate | Refusal | None) -> dict[str, float | None]:
+    """Return cells `name`, `name_low` and `name_high`; None where refused or unknown."""
+    names = (name, f"{name}_low", f"{name}_high")
+    if not isinstance(estimate, Estimate):
+        return dict.fromkeys(names)
+    ends = (estimate.value, estimate.low, estimate.high)
+    return {key: cell(end) for key, end in zip(names, ends, strict=True)}
 
 
 def csv_text(records: Sequence[Record]) -> str:

@@ -38,9 +38,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import chdtri, ndtri, stdtrit
 
-from planner.core import Estimate, Floats, Text, speak_once
+from planner.core import HOUR_S, Estimate, Floats, Text, speak_once
 from planner.cost._draws import MIDDLES, order
-from planner.cost._records import SECONDS_PER_HOUR, Rental, checked, likely
+from planner.cost._records import Rental, checked, likely
 
 SAME: Final = 1e-9
 """An increment is not begun by less than this share of it: 3600.0000001 s is one hour."""
@@ -49,7 +49,7 @@ SAME: Final = 1e-9
 def lost_share(rental: Rental) -> Floats:
     """Return share of the rented time that interruptions cost, 1 or more where nothing is left."""
     each_s = likely(rental.lost_work_s) + likely(rental.restart_s)
-    return np.asarray(likely(rental.interruptions_per_hour) * each_s / SECONDS_PER_HOUR)
+    return np.asarray(likely(rental.interruptions_per_hour) * each_s / HOUR_S)
 
 
 def wall_s(rental: Rental, work_s: ArrayLike) -> Floats:
@@ -98,7 +98,7 @@ def rent_per_month(rental: Rental, work_s: ArrayLike, runs_per_month: ArrayLike)
     runs = checked("runs_per_month", runs_per_month)
     rented = np.asarray(billed_s(rental, wall_s(rental, work_s)))
     finite = np.where(np.isfinite(rented), rented, 0.0)  # no 0 USD/h for ever, no 0 endless runs
-    hours = np.maximum(runs * finite / SECONDS_PER_HOUR, likely(rental.committed_hours_per_month))
+    hours = np.maximum(runs * finite / HOUR_S, likely(rental.committed_hours_per_month))
     around = runs * (likely(rental.setup_usd) + likely(rental.egress_usd))
     endless = ~np.isfinite(rented) & (runs > 0.0)
     return np.where(endless, np.inf, likely(rental.price_per_hour) * hours + around)
@@ -239,7 +239,7 @@ def _checked(time: Estimate, key: str) -> tuple[float, float, float]:
         raise ValueError(
             Text("{key} has a time for every case of an array. Draw them one by one.", key=key)
         )
-    value, low, high = float(time.value), float(time.low), float(time.high)
+    value, low, high = time.ends
     problems = []
     if not (0.0 < value < np.inf and low <= value <= high):
         problems.append(

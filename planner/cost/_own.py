@@ -29,11 +29,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from planner.core import Floats, Refusal, Text
+from planner.core import HOUR_S, Floats, Refusal, Text
 from planner.cost._records import (
     HOURS_PER_MONTH,
     HOURS_PER_YEAR,
-    SECONDS_PER_HOUR,
     Amount,
     Owned,
     checked,
@@ -207,7 +206,7 @@ def utilisation_of(work_s: ArrayLike, runs_per_month: ArrayLike) -> Floats:
     Raises:
         ValueError: a number is negative or not a number.
     """
-    hours = checked("work_s", work_s) / SECONDS_PER_HOUR
+    hours = checked("work_s", work_s) / HOUR_S
     return product(checked("runs_per_month", runs_per_month), hours) / HOURS_PER_MONTH
 
 

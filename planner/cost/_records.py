@@ -17,11 +17,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from planner.core import Floats, Text, listed, speak_once
+from planner.core import HOUR_S, Floats, Text, listed, speak_once
 
 HOURS_PER_YEAR: Final = 8760.0
 HOURS_PER_MONTH: Final = HOURS_PER_YEAR / 12.0
-SECONDS_PER_HOUR: Final = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,7 @@ def of_hours(work_s: ArrayLike, hourly: Floats) -> Floats:
     Raises:
         ValueError: a time is negative or not a number.
     """
-    hours = checked("work_s", work_s) / SECONDS_PER_HOUR
+    hours = checked("work_s", work_s) / HOUR_S
     return np.where(np.isinf(hours), np.inf, product(hours, hourly))
 
 

@@ -23,7 +23,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from planner.core import Estimate, Floats, Refusal, Text
+from planner.core import HOUR_S, Estimate, Floats, Refusal, Text
 from planner.cost._display import DOLLARS, Display, price
 from planner.cost._draws import DRAWS, draw_amount, draw_record, quantiles
 from planner.cost._own import (
@@ -33,7 +33,7 @@ from planner.cost._own import (
     idle_energy_per_hour,
     refuse_owned,
 )
-from planner.cost._records import HOURS_PER_YEAR, SECONDS_PER_HOUR, Amount, Owned, checked
+from planner.cost._records import HOURS_PER_YEAR, Amount, Owned, checked
 
 
 def per_epoch(cost_of_run: ArrayLike, epochs: ArrayLike) -> Floats:
@@ -61,7 +61,7 @@ def per_hour_of_work(cost_of_run: ArrayLike, work_s: ArrayLike) -> Floats:
     Raises:
         ValueError: a cost is negative or not a number, or there is no work.
     """
-    return _share(cost_of_run, "work_s", work_s) * SECONDS_PER_HOUR
+    return _share(cost_of_run, "work_s", work_s) * HOUR_S
 
 
 def _share(cost: ArrayLike, name: str, parts: ArrayLike) -> Floats:

@@ -534,7 +534,7 @@ def is_rough(total: Estimate) -> bool:
 
 def _rounded_total(total: Estimate) -> tuple[str, str, str]:
     """Return a total and its ends, in one unit if it is long or rough."""
-    ends = float(total.value), float(total.low), float(total.high)
+    ends = total.ends
     value, low, high = map(in_words, ends)
     hidden = low == high and ends[1] < ends[2]
     if ends[0] >= IN_WHOLE_HOURS_S or is_rough(total) or hidden:

@@ -17,11 +17,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from planner.catalog import Accelerator, Catalog, Offer, offers_of
-from planner.core import Floats, sentence_case
+from planner.core import GIGA, Floats, sentence_case
 from planner.job import placed, utilizations
 from planner.runs import BY_NAME
 
-GIGA: Final = 1e9
 DOLLARS: Final = "USD"
 ON_DEMAND: Final = "on demand"
 MILLION: Final = 1e6

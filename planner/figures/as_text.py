@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from planner import core
 from planner.core import Record, Text, in_one_unit, plain
 from planner.figures.frame import SECONDS, ChartSpec
 from planner.figures.tiles import Markup
@@ -86,19 +87,10 @@ def chart_rows(chart: ChartSpec) -> list[Record]:
 
 
 def cell_text(value: object, number_format: str = "") -> str:
-    """Return a cell of a table as text: '–' where unknown, numbers without exponents.
-
-    `number_format` is that of the column, such as '%.2f'; others are not used.
-    """
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int | float):
-        if _PRINTF.fullmatch(number_format):
-            return number_format % value
-        return plain(value, 6) if isinstance(value, float) else f"{value:,}"
-    return str(value)
+    """Return a cell of a table as text; a number as `number_format` says, such as '%.2f'."""
+    if _is_number(value) and not _missing(value) and _PRINTF.fullmatch(number_format):
+        return number_format % value
+    return core.cell_text(value)
 
 
 def _columns(layout: dict[str, Any]) -> tuple[list[str], Callable[[_Raw], list[str]]]:
@@ -125,23 +117,24 @@ def _series(traces: Iterable[dict[str, Any]]) -> dict[str, list[_Raw]]:
     for trace in traces:
         if trace.get("hoverinfo") == "skip" or "x" not in trace:
             continue
-        name = _words(str(trace.get("name") or "points"))
+        name = words_of(str(trace.get("name") or "points"))
         series.setdefault(name, []).extend(_points(trace))
     return {name: points for name, points in series.items() if points}
 
 
 def _points(trace: dict[str, Any]) -> list[_Raw]:
-    raw = zip(trace["x"], trace["y"], _bars(trace, "error_x"), _bars(trace, "error_y"),
+    raw = zip(trace["x"], trace["y"], bars_of(trace, "error_x"), bars_of(trace, "error_y"),
               strict=False)  # fmt: skip
     return [point for point in raw if not (_missing(point[0]) or _missing(point[1]))]
 
 
-def _bars(trace: dict[str, Any], name: str) -> Iterable[_Bar]:
+def bars_of(trace: dict[str, Any], name: str) -> Iterable[_Bar]:
     """Return the lengths of the error bars of each point: below and above."""
     bar = trace.get(name)
     if not bar or "array" not in bar:
         return repeat(None)
-    return zip(bar.get("arrayminus", bar["array"]), bar["array"], strict=True)
+    above = [float(v) for v in bar["array"]]
+    return zip([float(v) for v in bar.get("arrayminus", above)], above, strict=True)
 
 
 def _some(points: Sequence[_Raw]) -> list[_Raw]:
@@ -154,7 +147,7 @@ def _some(points: Sequence[_Raw]) -> list[_Raw]:
 
 def _value(value: object, bar: _Bar, seconds: float | None) -> str:
     if not _is_number(value):
-        return _words(str(value))
+        return words_of(str(value))
     number = float(value)  # type: ignore[arg-type] # a number, also of numpy
     if seconds is not None:
         return in_one_unit(seconds * number)
@@ -175,12 +168,12 @@ def _missing(value: object) -> bool:
 def _axis(layout: dict[str, Any], name: str) -> str:
     title = layout.get(name, {}).get("title") or ""
     text = title.get("text", "") if isinstance(title, dict) else title
-    return _words(str(text))
+    return words_of(str(text))
 
 
-def _words(text: str) -> str:
-    """Return a text of a chart without its markup."""
-    return unescape(_TAG.sub("", _BREAK.sub(", ", text)))
+def words_of(text: str, between: str = ", ") -> str:
+    """Return a text of a chart without its markup; `between` joins its lines."""
+    return unescape(_TAG.sub("", _BREAK.sub(between, text)))
 
 
 def _hidden(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup:

@@ -8,10 +8,9 @@ from typing import Final
 
 import numpy as np
 
-from planner.core import Floats, Text, percent, plain
+from planner.core import HOUR_S, Floats, Text, percent, plain
 from planner.figures.frame import HEIGHT, SECONDS, ChartSpec, Drawing, Theme, escape, rgba
 
-HOUR_S: Final = 3600.0
 _DASHES: Final = ("solid", "dot", "dash", "dashdot", "longdash", "longdashdot")
 ROW_PX: Final = 74
 """Height of one job's waiting times [px]."""

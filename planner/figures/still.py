@@ -7,15 +7,15 @@ notes and the legend. Colours and labels are the chart's own.
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape, unescape
+from html import escape
 from typing import Any, Final
 
 import numpy as np
 
 from planner.core import percent, plain
+from planner.figures.as_text import bars_of, words_of
 from planner.figures.frame import ChartSpec, log_ticks
 from planner.figures.tiles import Markup
 
@@ -27,11 +27,11 @@ _TOP: Final = 12.0
 _BELOW: Final = 46.0
 """Height of the ticks and the title below the chart."""
 _LEGEND_ROW: Final = 19.0
+_NO_TICKS: Final = 26.0
+"""Width left of the chart where the axis has no labels: names of bars begin there."""
 _SIGN: Final = 22.0
 """Width of the sign of a legend's entry."""
 _DASHES: Final = {"dot": "2 4", "dash": "8 5", "dashdot": "8 4 2 4", "longdash": "12 5"}
-_TAG: Final = re.compile(r"<[^>]*>")
-_BREAK: Final = re.compile(r"<br ?/?>")
 _QUIET: Final = "#5A6872"
 _GRID: Final = "#DDE3E8"
 _MOST_TICKS: Final = 7
@@ -81,7 +81,7 @@ def svg(chart: ChartSpec, alt: str) -> Markup:
     height = float(layout.get("height", 430)) * 0.84
     top = max(_TOP, float(layout.get("margin", {}).get("t", _TOP)) - 20.0)
     y = _axis(layout.get("yaxis", {}), traces, "y", (top + height - _BELOW - _TOP, top))
-    left = 34.0 + max((_LETTER * len(text) for _, text in y.ticks), default=20.0)
+    left = 34.0 + max((_LETTER * len(text) for _, text in y.ticks), default=_NO_TICKS)
     right = WIDTH - max(16.0, float(layout.get("margin", {}).get("r", 16.0)))
     x = _axis(layout.get("xaxis", {}), traces, "x", (left, right))
     parts = [
@@ -117,7 +117,7 @@ def _axis(stated: dict[str, Any], traces: Sequence[dict[str, Any]], name: str,
     return _Axis(
         low=low, high=high, begin=ends[0], end=ends[1], log=log, names=names, form=form,
         suffix=suffix, ticks=tuple((at, f"{text}{suffix}") for at, text in ticks),
-        title=_words(str(title.get("text", "") if isinstance(title, dict) else title)),
+        title=words_of(str(title.get("text", "") if isinstance(title, dict) else title), " "),
     )  # fmt: skip
 
 
@@ -153,11 +153,11 @@ def _stacked(traces: Sequence[dict[str, Any]]) -> list[float]:
 def _reached(trace: dict[str, Any], axis: _Axis, name: str) -> Iterator[float]:
     """Yield the places that a trace reaches on an axis, with its error bars."""
     values = list(trace.get(name, ()))
-    bars = list(_bars(trace, f"error_{name}", len(values)))
-    for value, (below, above) in zip(values, bars, strict=True):
+    for value, bar in zip(values, bars_of(trace, f"error_{name}"), strict=False):
         if value is not None:
             yield axis.number(value)
-            if above or below:
+            if bar and any(bar):
+                below, above = bar
                 yield axis.number(float(value) - below)
                 yield axis.number(float(value) + above)
 
@@ -166,6 +166,8 @@ def _ticks(
     stated: dict[str, Any], ends: tuple[float, float], axis: _Axis, form: str
 ) -> list[tuple[float, str]]:
     """Return place and label of each tick."""
+    if stated.get("showticklabels") is False:
+        return []
     if axis.names:
         return list(enumerate(axis.names))
     low, high = min(ends), max(ends)
@@ -178,7 +180,7 @@ def _ticks(
         texts = [_number(v, form) for v in values]
     else:
         texts = stated.get("ticktext") or [_number(float(v), form) for v in values]
-    placed = [(axis.number(v), _words(str(t))) for v, t in zip(values, texts, strict=True)]
+    placed = [(axis.number(v), words_of(str(t), " ")) for v, t in zip(values, texts, strict=True)]
     inside = [(at, text) for at, text in placed if low - 1e-9 <= at <= high + 1e-9]
     every = 1 if stated.get("ticktext") else max(1, math.ceil(len(inside) / (2 * _MOST_TICKS)))
     return inside[::every]
@@ -232,7 +234,9 @@ def _drawn(traces: Sequence[dict[str, Any]], x: _Axis, y: _Axis, mode: str) -> I
             (x.at(a), y.at(b)) for a, b in zip(trace.get("x", ()), trace.get("y", ()), strict=False)
         ]
         if trace.get("fill") == "tonexty":
-            yield _band(before, points, str(trace.get("fillcolor", _GRID)))
+            yield _band([*before, *points[::-1]], y, str(trace.get("fillcolor", _GRID)))
+        elif trace.get("fill") == "toself":
+            yield _band(points, y, str(trace.get("fillcolor", _GRID)))
         before = points
         yield from _scatter(trace, points, x, y)
 
@@ -252,7 +256,7 @@ def _scatter(
     if "text" in mode:
         for (left, up), text in zip(points, trace.get("text", ()), strict=False):
             if math.isfinite(left) and math.isfinite(up):
-                yield _text(left, up - 8, _words(str(text)), anchor="middle")
+                yield _text(left, up - 8, words_of(str(text), " "), anchor="middle")
 
 
 def _lines(points: Sequence[tuple[float, float]], line: dict[str, Any]) -> Iterator[str]:
@@ -277,40 +281,29 @@ def _stretches(points: Sequence[tuple[float, float]]) -> Iterator[list[tuple[flo
             part = []
 
 
-def _band(before: Sequence[tuple[float, float]], points: Sequence[tuple[float, float]],
-          colour: str) -> str:  # fmt: skip
-    at = " ".join(f"{a:.1f},{b:.1f}" for a, b in [*before, *points[::-1]] if math.isfinite(a + b))
+def _band(points: Sequence[tuple[float, float]], y: _Axis, colour: str) -> str:
+    """Return a filled shape, cut at the ends of the axis."""
+    inside = ((a, min(max(b, y.end), y.begin)) for a, b in points if math.isfinite(a + b))
+    at = " ".join(f"{a:.1f},{b:.1f}" for a, b in inside)
     return f'<polygon points="{at}" fill="{escape(colour)}"/>'
 
 
 def _errors(trace: dict[str, Any], x: _Axis, y: _Axis) -> Iterator[str]:
     """Yield the error bars of a trace; they are as wide as the chart's own."""
-    count = len(trace.get("x", ()))
     for name, across in (("error_x", True), ("error_y", False)):
         bar = trace.get(name) or {}
         if "array" not in bar:
             continue
         colour = str(bar.get("color", _QUIET))
         thick = float(bar.get("thickness", 2))
-        for a, b, (below, above) in zip(
-            trace["x"], trace["y"], _bars(trace, name, count), strict=True
-        ):
+        for a, b, ends_of in zip(trace["x"], trace["y"], bars_of(trace, name), strict=True):
+            below, above = ends_of or (0.0, 0.0)
             if across:
                 ends = (x.at(float(a) - below), y.at(b), x.at(float(a) + above), y.at(b))
             else:
                 ends = (x.at(a), y.at(float(b) - below), x.at(a), y.at(float(b) + above))
             if all(map(math.isfinite, ends)):
                 yield _line(*ends, colour, thick)
-
-
-def _bars(trace: dict[str, Any], name: str, count: int) -> Iterable[tuple[float, float]]:
-    """Return the lengths of error bars, below and above; 0 without."""
-    bar = trace.get(name) or {}
-    if "array" not in bar:
-        return [(0.0, 0.0)] * count
-    above = [float(v) for v in bar["array"]]
-    below = [float(v) for v in bar.get("arrayminus", bar["array"])]
-    return zip(below, above, strict=True)
 
 
 def _bar(
@@ -375,6 +368,9 @@ _SHAPES: Final[dict[str, tuple[tuple[float, float], ...]]] = {
         for k in range(10)
         for r in (1.3 if k % 2 == 0 else 0.55,)
     ),
+    "hexagon": tuple(
+        (1.1 * math.cos(math.pi * k / 3), 1.1 * math.sin(math.pi * k / 3)) for k in range(6)
+    ),
     "triangle-left": ((-1.2, 0), (1, -1.1), (1, 1.1)),
     "triangle-right": ((1.2, 0), (-1, -1.1), (-1, 1.1)),
     "triangle-down": ((0, 1.2), (-1.1, -1), (1.1, -1)),
@@ -423,12 +419,12 @@ def _end(shape: dict[str, Any], axis: _Axis, name: str, end: str) -> float:
 
 def _note(note: dict[str, Any], x: _Axis, y: _Axis) -> str:
     """Return a text of the layout; on a logarithmic axis its place is a logarithm."""
-    left = _placed(note, x, "x") + float(note.get("xshift", 0))
-    up = _placed(note, y, "y") - float(note.get("yshift", 0))
+    left = _placed(note, x, "x") + float(note.get("ax", note.get("xshift", 0)))
+    up = _placed(note, y, "y") + float(note.get("ay", -float(note.get("yshift", 0))))
     if not (math.isfinite(left) and math.isfinite(up)):
         return ""
     font = note.get("font", {})
-    lines = [unescape(_TAG.sub("", t)) for t in _BREAK.split(str(note.get("text", "")))]
+    lines = words_of(str(note.get("text", "")), "\n").split("\n")
     anchor = {"left": "start", "right": "end"}.get(str(note.get("xanchor", "center")), "middle")
     first = {"bottom": up - 4 - _LINE * (len(lines) - 1), "top": up + 12}.get(
         str(note.get("yanchor", "middle")), up + 4 - _LINE * (len(lines) - 1) / 2
@@ -462,7 +458,7 @@ def _legend_rows(entries: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]
 
 
 def _entry_width(entry: dict[str, Any]) -> float:
-    return _SIGN + 24.0 + _LETTER * len(_words(str(entry.get("name", ""))))
+    return _SIGN + 24.0 + _LETTER * len(words_of(str(entry.get("name", "")), " "))
 
 
 def _legend(rows: Sequence[Sequence[dict[str, Any]]], left: float, top: float) -> Iterator[str]:
@@ -470,7 +466,7 @@ def _legend(rows: Sequence[Sequence[dict[str, Any]]], left: float, top: float) -
         at, up = left, top + _LEGEND_ROW * n
         for entry in row:
             yield from _entry(entry, at, up)
-            yield _text(at + _SIGN + 6, up + 4, _words(str(entry.get("name", ""))))
+            yield _text(at + _SIGN + 6, up + 4, words_of(str(entry.get("name", "")), " "))
             at += _entry_width(entry)
 
 
@@ -504,8 +500,3 @@ def _text(x: float, y: float, text: str, *, anchor: str = "start", colour: str =
         f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{escape(colour)}">'
         f"{escape(text)}</text>"
     )
-
-
-def _words(text: str) -> str:
-    """Return a text of a chart without its markup."""
-    return unescape(_TAG.sub("", _BREAK.sub(" ", text)))

@@ -126,9 +126,7 @@ def number_tile(
 
 def _ends_of(estimate: Estimate, factor: float = 1.0) -> tuple[float, float, float]:
     """Return value and ends; an estimate without an interval has its value as both ends."""
-    value, low, high = (
-        float(end) * factor for end in (estimate.value, estimate.low, estimate.high)
-    )
+    value, low, high = (end * factor for end in estimate.ends)
     return (value, value, value) if math.isnan(low) or math.isnan(high) else (value, low, high)
 
 

@@ -12,7 +12,7 @@ import math
 import re
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ from planner.epochs import EpochSize, with_sizes
 from planner.epochs import Option as MeasuredRun
 from planner.epochs.epoch_size import epoch_size
 from planner.job._placing import effective_precision, placed
-from planner.job._records import Hardware, Job, Speed
+from planner.job._records import Hardware, Job, Speed, Work
 from planner.job.efficiency import octaves_between, per_accelerator
 from planner.networks import Training, network_known, operations_of, transformer_operations
 from planner.transfer import Library, with_speeds
@@ -58,9 +58,9 @@ def _distance(
 
 
 USUAL_BATCH: Final = 256.0
+"""Batch assumed for a description without one [samples]."""
 USUAL_RECORDS: Final = 65_536.0
 """The same for a recommender: between the batches of MLPerf's DLRM, 27,648 to 160,000."""
-"""Batch assumed for a description without one [samples]."""
 OTHER_BATCH: Final = (
     "Another batch may be faster there; a larger one needs more epochs for the same target."
 )
@@ -262,35 +262,20 @@ class GivenStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Described:
+class Described(Work):
     """An unmeasured workload, as the user describes it.
 
     The work of a sample is `flops_per_sample` (forward and backward), or `params` and
     `tokens_per_sample`; a position of an image is not a token.
     `samples_per_epoch` and `precision` are required. With `total_tokens` the run is one pass over
     that many tokens. `step` was timed by hand; its accelerator is looked up later
-    (`planner.compare.undecided`). For the other fields see
-    `planner.job._records.Job`.
+    (`planner.compare.undecided`).
     """
 
     name: str
     samples_per_epoch: float
     precision: str = "float32"
-    params: float | None = None
-    tokens_per_sample: float | None = None
     flops_per_sample: float | None = None
-    optimizer: str = ""
-    batch: float | None = None
-    network: str = ""
-    family: str = ""
-    active_params: float | None = None
-    layers_width: float | None = None
-    image_px: float | None = None
-    training: Training = "full"
-    recompute: bool = False
-    benchmark: bool = False
-    assumed_mfu: float | None = None
-    total_tokens: float | None = None
     step: GivenStep | None = None
 
 
@@ -315,25 +300,18 @@ def job_described(description: Described) -> Job:
             )
         )
     tokens = description.tokens_per_sample if (description.tokens_per_sample or 0.0) > 1.0 else None
+    stated: dict[str, Any] = {f.name: getattr(description, f.name) for f in fields(Work)}
+    stated |= {
+        "tokens_per_sample": tokens,
+        "family": description.family or _family(description, tokens),
+        "active_params": description.active_params or description.params,
+    }
     return Job(
         workload=description.name or "your workload",
         precision=description.precision,
         samples_per_epoch=description.samples_per_epoch,
-        params=description.params,
         train_flops_per_sample=_flops(description),
-        tokens_per_sample=tokens,
-        network=description.network,
-        family=description.family or _family(description, tokens),
-        active_params=description.active_params or description.params,
-        layers_width=description.layers_width,
-        image_px=description.image_px,
-        training=description.training,
-        recompute=description.recompute,
-        benchmark=description.benchmark,
-        assumed_mfu=description.assumed_mfu,
-        total_tokens=description.total_tokens,
-        optimizer=description.optimizer,
-        batch=description.batch,
+        **stated,
     )
 
 
@@ -479,7 +457,9 @@ def job_measured(
     kept = tuple(
         m for m in with_sizes(measured, size) if m.run.run_id in by_id and m.run.mode == "training"
     )
-    hardware = {m.run.run_id: _there(catalog, by_id[m.run.run_id], m) for m in kept}
+    hardware = {
+        m.run.run_id: placed(catalog, {**by_id[m.run.run_id], "system": m.run.system}) for m in kept
+    }
     precision = _first(every, "precision") or "float32"
     return Job(
         workload=workload,
@@ -504,10 +484,6 @@ def _training(workload: str) -> Training:
     """Return what a measured workload trains, by its variant: all weights unless it says LoRA."""
     words = re.findall(r"q?lora\b", workload.casefold())
     return "qlora" if "qlora" in words else "lora" if words else "full"
-
-
-def _there(catalog: Catalog, row: Mapping[str, Any], measured: MeasuredRun) -> Hardware:
-    return placed(catalog, {**row, "system": measured.run.system})
 
 
 def _memory(catalog: Catalog, rows: Iterable[Mapping[str, Any]]) -> set[tuple[float, float]]:

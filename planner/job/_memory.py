@@ -36,7 +36,7 @@ from typing import Final
 import numpy as np
 
 from planner.catalog import Accelerator
-from planner.core import Text, paragraph, plain
+from planner.core import GIGA, Text, paragraph, plain
 from planner.job._records import Fit, Hardware, Job
 from planner.networks import (
     STAGES,
@@ -126,7 +126,6 @@ TIGHT: Final = 0.8
 of MPT-30B fills 75 % of 8 x 80 GB, and it is trained there (LLM Foundry's tables)."""
 BARELY: Final = 0.9
 """Share from which a job barely fits: there is little room for activations."""
-GIGA: Final = 1e9
 
 
 def fit_of(job: Job, hardware: Hardware, batch: float | None) -> Fit:

@@ -83,19 +83,41 @@ class TimedStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class Work:
+    """What a described and a measured job state alike; None is unknown.
+
+    `params` counts parameters. `network` is the id of a named one, `family` one of
+    `planner.networks.FAMILIES`, "" where not stated; `layers_width` is layers x width of the
+    attention, `training` all weights, or adapters. `benchmark` is software tuned like a submission
+    to MLPerf, `assumed_mfu` a share of the half-precision peak. `total_tokens` are those of the
+    whole run, in place of epochs; `batch` is the global batch [samples].
+    """
+
+    params: float | None = None
+    tokens_per_sample: float | None = None
+    network: str = ""
+    family: str = ""
+    active_params: float | None = None
+    layers_width: float | None = None
+    image_px: float | None = None
+    training: Training = "full"
+    recompute: bool = False
+    benchmark: bool = False
+    assumed_mfu: float | None = None
+    total_tokens: float | None = None
+    optimizer: str = ""
+    batch: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job(Work):
     """What is to be trained, measured somewhere or only described.
 
     `precision` is written as in the measurements, float32 where they state none.
     `samples_per_epoch` [samples] is the size of an epoch, None where it is unknown: `size_refused`
     is the reason, "" where nothing states the size.
-    `pre_train_s` [s] is the start-up time. `params` counts parameters, `train_flops_per_sample` the
-    operations of forward and backward pass; None is unknown.
-    `tokens_per_sample`, `network` (the id of a named one), `family` (`planner.networks.FAMILIES`,
-    "" where not stated), `active_params`, `layers_width` (layers x width of the attention),
-    `image_px`, `training` (all weights, or adapters), `recompute`, `benchmark` (software tuned
-    like a submission to MLPerf), `assumed_mfu` (share of the half-precision peak), `total_tokens`
-    (of the whole run, in place of epochs) and `step` (timed by hand) are those of a described job.
+    `pre_train_s` [s] is the start-up time, `train_flops_per_sample` the operations of forward and
+    backward pass, None where unknown. `step` was timed by hand, for a described job.
     `overhead_s` is the least measured overhead of a step [s]. `measured` are its runs under one
     input pattern, `hardware` their hardware by run id. `memory` are measured pairs (samples on one
     device, bytes there) on accelerators. `speeds` are the source of transferred times: the fastest
@@ -108,22 +130,8 @@ class Job:
     precision_stated: bool = True
     size_refused: str = ""
     pre_train_s: float = 0.0
-    params: float | None = None
     train_flops_per_sample: float | None = None
-    tokens_per_sample: float | None = None
-    network: str = ""
-    family: str = ""
-    active_params: float | None = None
-    layers_width: float | None = None
-    image_px: float | None = None
-    training: Training = "full"
-    recompute: bool = False
-    benchmark: bool = False
-    assumed_mfu: float | None = None
-    total_tokens: float | None = None
     step: TimedStep | None = None
-    optimizer: str = ""
-    batch: float | None = None
     overhead_s: float | None = None
     measured: tuple[MeasuredRun, ...] = ()
     hardware: Mapping[str, Hardware] = field(default_factory=dict)

@@ -34,6 +34,7 @@ from typing import Final
 import numpy as np
 
 from planner.core import (
+    DAY_S,
     LEVEL,
     Estimate,
     Floats,
@@ -79,7 +80,6 @@ LONG_RUN: Final = 1.2
 LONG_RUN_SD: Final = 0.3
 """Ratio of a described run's total to its steps from three days on, with the sd of its logarithm:
 restarts and evaluations of published jobs."""
-DAY_S: Final = 86_400.0
 LONG_DAYS: Final = 3.0
 LONG_RUNS: Final = "Restarts and evaluations of a long run"
 _LONG: Final = (
@@ -247,17 +247,12 @@ def _measured_total(job: Job, goal: Goal, run: MeasuredRun, sources: Known) -> E
     total = own.total if own else _no_curve(run.run.system)
     if isinstance(total, Refusal):
         return total
-    return _in_another_session(job, run, total)
-
-
-def _in_another_session(job: Job, run: MeasuredRun, work: Estimate) -> Estimate:
-    """Return start and work of a measured run, which move together unless the start is assumed."""
     start_s = run.run.pre_train_s
     if start_s is None:
-        both = _after(_start(job, work.level), _another_session(work))
+        both = _after(_start(job, total.level), _another_session(total))
         return replace(both, reasons=(*both.reasons, *_no_start(job)))
     return _another_session(
-        _after(Estimate(value=start_s, low=start_s, high=start_s, level=work.level), work)
+        _after(Estimate(value=start_s, low=start_s, high=start_s, level=total.level), total)
     )
 
 

@@ -31,7 +31,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from planner.catalog import Accelerator, Catalog
-from planner.core import Text, plural
+from planner.core import HOUR_S, Text, plural
 from planner.networks import Network, network_known, states_no_size
 from planner.published._named_workloads import (
     COCO,
@@ -44,7 +44,6 @@ from planner.published._named_workloads import (
 )
 from planner.published._rows import PublishedRow, accelerators_of
 from planner.published.configurations import (
-    HOUR_S,
     as_question,
     benchmark_speed,
     format_of,

@@ -29,7 +29,7 @@ from typing import Final
 import numpy as np
 
 from planner.catalog import Accelerator, Catalog
-from planner.core import Text
+from planner.core import HOUR_S, Text
 from planner.published._named_workloads import LANGUAGE, NamedWorkload, benchmark_key, workload_of
 from planner.published._rows import PublishedRow, accelerators_of, lines_in_words, quoted
 
@@ -46,7 +46,6 @@ MODEL_SHARE: Final = 0.75
 """Model operations over those of hardware where all activations are recomputed: 6 of 8."""
 NODE: Final = 8
 """Accelerators of a usual server."""
-HOUR_S: Final = 3600.0
 LEAST_BERT_SAMPLES: Final = 1e5
 """Fewest samples of a BERT trial in MLPerf: logs with smaller numbers count epochs or steps."""
 FAMILIES: Final = frozenset(

@@ -1,9 +1,11 @@
 """Answers to hand out: one page that opens and prints anywhere, offline and without scripts.
 
-`capacity` has the tables and charts that the page Capacity and its report both show.
+`capacity` has the tables and charts that the page Capacity and its report both show,
+`comparison_charts` those of Compare hardware.
 """
 
 from planner.report import _capacity as capacity
+from planner.report import _charts as comparison_charts
 from planner.report._answer import AnswerReport, Chart, Table, answer_page, headed
 from planner.report._capacity import capacity_page
 from planner.report._comparison import CREDITS, answers, compare_page

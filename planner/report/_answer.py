@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from planner.core import Record, plain, sentence_case
+from planner.core import Record, cell_text, sentence_case
 from planner.figures import ChartSpec, Tile, card, svg
 from planner.figures.frame import LIGHT_THEME
 from planner.report._page import (
@@ -141,7 +141,6 @@ def _head_mm(of: Letterhead) -> float:
     return _HEAD_MM + max(facts + _FACT_MM, company, _LOGO_MM if of.logo is not None else 0.0)
 
 
-NOT_KNOWN: Final = "–"
 OPEN: Final = "open it in Epochwise"
 _DIGITS: Final = 5
 
@@ -211,13 +210,13 @@ def answer_page(report: AnswerReport) -> str:
         str(card("", report.tiles, LIGHT_THEME)) if report.tiles else "",
         free_text(fits.text),
         paragraphs(fits.notes),
-        *(_figure(chart) for chart in report.charts[:first]),
+        *(figure(chart) for chart in report.charts[:first]),
     ]
     appendix = [
         further(fits),
-        *(_figure(chart) for chart in report.charts[first:1]),
+        *(figure(chart) for chart in report.charts[first:1]),
         *(_table(one) for one in report.tables),
-        *(_figure(chart) for chart in report.charts[1:]),
+        *(figure(chart) for chart in report.charts[1:]),
     ]
     sources = section("Where these numbers come from", _rows(_together(report.sources), ""))
     return document(
@@ -266,7 +265,8 @@ def foot(link: str, made: str) -> str:
     return f"{view}<p>Made by Epochwise on {escaped(made)}.</p>"
 
 
-def _figure(chart: Chart) -> str:
+def figure(chart: Chart) -> str:
+    """Return the section of a chart."""
     caption = f"<figcaption>{escaped(chart.caption)}</figcaption>" if chart.caption else ""
     picture = f'<div class="chart">{svg(chart.spec, chart.alt)}</div>{caption}'
     return section(chart.title, f"<figure>{picture}</figure>")
@@ -300,11 +300,5 @@ def _together(sources: Sequence[Record]) -> list[Record]:
 
 
 def _cell(cell: object) -> str:
-    if cell is None or cell == "":
-        return NOT_KNOWN
-    if isinstance(cell, bool):
-        return "yes" if cell else "no"
-    if isinstance(cell, int | float):
-        return f"{cell:,}" if isinstance(cell, int) else plain(cell, _DIGITS)
-    text = str(cell)
+    text = cell_text(None if cell == "" else cell, _DIGITS)
     return linked(text) if text.startswith(("https://", "http://")) else escaped(text)

@@ -19,14 +19,12 @@ from planner.capacity import (
     RentOrBuyByUse,
     Term,
 )
-from planner.core import Estimate, Record, Refusal, Text, percent, plain
+from planner.core import HOUR_S, Estimate, Record, Refusal, Text, percent, plain
 from planner.cost import Display, shown
 from planner.figures import ChartSpec, Tile
 from planner.figures.frame import LIGHT_THEME, Theme
 from planner.report._answer import AnswerReport, Chart, Table, answer_page
 from planner.report._page import NO_LETTERHEAD, Letterhead
-
-HOUR_S: Final = 3600.0
 
 
 def job_rows(answer: CapacityAnswer) -> list[Record]:
@@ -167,7 +165,7 @@ def _wait(seconds: float) -> str:
 def _hours(time: Estimate | Refusal) -> str:
     if isinstance(time, Refusal):
         return time.reason
-    value, low, high = (float(v) / HOUR_S for v in (time.value, time.low, time.high))
+    value, low, high = (v / HOUR_S for v in time.ends)
     return f"{plain(value, 3)} ({plain(low, 2)} – {plain(high, 2)})"
 
 
@@ -269,8 +267,7 @@ def _line(line: CostLine, slot: int, display: Display) -> figures.MoneyLine:
 def _month(lines: CostLines | None) -> tuple[float, float, float] | None:
     if lines is None or not isinstance(lines.break_even, Estimate):
         return None
-    even = lines.break_even
-    return float(even.value), float(even.low), float(even.high)
+    return lines.break_even.ends
 
 
 def short(name: str) -> str:
@@ -325,10 +322,7 @@ def by_use(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec:
     of = answer.rent_or_buy
     if of is None:
         return figures.cost_by_use(np.array([0.0, 1.0]), [], display.currency, theme)
-    even = of.break_even
-    where = None
-    if isinstance(even, Estimate):
-        where = (float(even.value), float(even.low), float(even.high))
+    where = of.break_even.ends if isinstance(of.break_even, Estimate) else None
     curves = of.curves[:MOST_LINES]
     slots = colours(answer, [c.machine for c in curves])
     lines = [

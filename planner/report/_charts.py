@@ -1,407 +1,258 @@
-"""The charts of a comparison's report: time and cost, rent or buy, largest influences."""
+"""The charts of a comparison, for its page and its report: one specification for both."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
 
-from planner.compare import RentOrBuy, monthly_cost, tornado
+from planner import figures
+from planner.compare import RentOrBuy, Tornado, cost_bound, misses_limits, monthly_cost
 from planner.compare.evaluation import Comparison, Row
-from planner.compare.rent_or_buy import rent_or_buy
-from planner.core import Estimate, Text, joined, percent, plain
-from planner.cost import HOURS_PER_MONTH, Display, money, shown
-from planner.figures.frame import LIGHT
-from planner.report._page import escaped, section
+from planner.core import Estimate, Text
+from planner.cost import HOURS_PER_MONTH, Display, shown
+from planner.figures import ChartSpec
+from planner.figures.frame import Theme
+from planner.job import WAY_WORDS, Candidate
 
-WIDTH: Final = 720.0
-HEIGHT: Final = 340.0
-LEFT, RIGHT, TOP, BOTTOM = 74.0, 16.0, 14.0, 46.0
-TEXT: Final = "#14212b"
-QUIET: Final = "#51606b"
-GRID: Final = "#e3e8ec"
-_STEPS: Final = (1.0, 2.0, 5.0)
+_LONG: Final = re.compile(r"\b(GeForce|NVIDIA|Instinct) |( SXM\d?| PCIe| NVL)?( \d+GB)$")
+_MAKER: Final = re.compile(r"\b(GeForce|NVIDIA|Instinct) | \d+GB$")
+_MOST_PROVIDER: Final = 7
+_POINTS: Final = 41
+_MOST_LINES: Final = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scale:
-    """Map from values to coordinates of an axis; logarithmic where `log`."""
-
-    low: float
-    high: float
-    begin: float
-    end: float
-    log: bool = False
-
-    def __call__(self, value: float) -> float:
-        """Return the coordinate of a value, clipped to the axis."""
-        low, high, at = self.low, self.high, value
-        if self.log:
-            low, high, at = math.log10(low), math.log10(high), math.log10(max(value, 1e-300))
-        share = (at - low) / (high - low) if high > low else 0.5
-        return self.begin + min(max(share, 0.0), 1.0) * (self.end - self.begin)
-
-    def ticks(self) -> list[float]:
-        """Return tick values: 1, 2 and 5 times powers of ten; powers of ten for a wide axis."""
-        if not self.log:
-            return _even(self.low, self.high)
-        first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
-        steps = _STEPS if last - first < 4 else (1.0,)
-        made = (m * 10.0**k for k in range(first, last + 1) for m in steps)
-        return [t for t in made if self.low <= t <= self.high]
+def short_names(every: Sequence[Candidate]) -> dict[str, str]:
+    """Return chart names by id, as short as uniqueness allows."""
+    names = {c.id: _short(c) for c in every}
+    for more in (_with_provider, _with_model, _with_terms, lambda c: c.label):
+        shared = {name for name, n in Counter(names.values()).items() if n > 1}
+        names |= {c.id: more(c) for c in every if names[c.id] in shared}
+    return names
 
 
-@dataclass(slots=True, kw_only=True)
-class Chart:
-    """A chart under construction: axes, then marks."""
-
-    x: Scale
-    y: Scale
-    names: tuple[str, str]
-    alt: str
-    height: float = HEIGHT
-    parts: list[str] = field(default_factory=list)
-
-    def line(self, points: Sequence[tuple[float, float]], colour: str, dash: str = "") -> None:
-        """Add a line through values."""
-        at = " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in points)
-        style = f' stroke-dasharray="{dash}"' if dash else ""
-        self.parts.append(
-            f'<polyline points="{at}" fill="none" stroke="{colour}" stroke-width="2"{style}/>'
-        )
-
-    def band(
-        self, points: Sequence[float], low: Sequence[float], high: Sequence[float], colour: str
-    ) -> None:
-        """Add a filled interval along x."""
-        there = [(x, h) for x, h in zip(points, high, strict=True)]
-        back = [(x, v) for x, v in zip(points, low, strict=True)][::-1]
-        at = " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in [*there, *back])
-        self.parts.append(f'<polygon points="{at}" fill="{colour}" fill-opacity="0.16"/>')
-
-    def cross(self, x: Sequence[float], y: Sequence[float], colour: str) -> None:
-        """Add error bars: (value, low, high) of both axes."""
-        (vx, lx, hx), (vy, ly, hy) = ([self.x(v) for v in x], [self.y(v) for v in y])
-        bars = ((lx, vy, hx, vy), (vx, ly, vx, hy))
-        self.parts += [
-            f'<line x1="{a:.1f}" y1="{b:.1f}" x2="{c:.1f}" y2="{d:.1f}" stroke="{colour}" '
-            'stroke-opacity="0.55" stroke-width="2"/>'
-            for a, b, c, d in bars
-        ]
-
-    def disc(self, x: float, y: float, colour: str, text: str) -> None:
-        """Add a marker with a number in it."""
-        cx, cy = self.x(x), self.y(y)
-        self.parts.append(f'<circle cx="{cx:.1f}" cy="{cy:.1f}" r="10" fill="{colour}"/>')
-        self.parts.append(words(cx, cy + 4, text, colour="#fff", anchor="middle", bold=True))
-
-    def upright(self, x: float, text: str, row: int = 0) -> None:
-        """Add a dashed vertical line with a label in the `row`-th line of labels."""
-        at = self.x(x)
-        low, high = self.height - BOTTOM, TOP
-        self.parts.append(
-            f'<line x1="{at:.1f}" y1="{low}" x2="{at:.1f}" y2="{high}" stroke="{QUIET}" '
-            'stroke-dasharray="4 4"/>'
-        )
-        right = at > WIDTH * 0.7
-        anchor = "end" if right else "start"
-        self.parts.append(
-            words(at + (-5 if right else 5), TOP + 12 + 16 * row, text, anchor=anchor)
-        )
-
-    def svg(self) -> str:
-        """Return the chart as SVG."""
-        return frame(self.alt, self.height, [*self._axes(), *self.parts])
-
-    def _axes(self) -> list[str]:
-        bottom, right = self.height - BOTTOM, WIDTH - RIGHT
-        parts = []
-        for value in self.x.ticks():
-            at = self.x(value)
-            parts.append(rule(at, TOP, at, bottom))
-            parts.append(words(at, bottom + 17, number(value), anchor="middle"))
-        for value in self.y.ticks():
-            at = self.y(value)
-            parts.append(rule(LEFT, at, right, at))
-            parts.append(words(LEFT - 7, at + 4, number(value), anchor="end"))
-        middle = (TOP + bottom) / 2
-        parts.append(words((LEFT + right) / 2, self.height - 8, self.names[0], anchor="middle"))
-        parts.append(
-            f'<g transform="rotate(-90 14 {middle:.0f})">'
-            f"{words(14, middle, self.names[1], anchor='middle')}</g>"
-        )
-        return parts
+def _short(candidate: Candidate) -> str:
+    if candidate.way == "own" and candidate.run is not None:  # a measured system has its own name
+        return f"{WAY_WORDS['own'][0]} {_LONG.sub('', candidate.what)}"
+    hardware = candidate.hardware
+    name = hardware.accelerator.name if hardware.accelerator else hardware.label
+    count = f"{hardware.count} x " if hardware.accelerator else ""
+    return f"{WAY_WORDS[candidate.way][0]} {count}{_LONG.sub('', name)}"
 
 
-def plane(
-    x: tuple[float, float], y: tuple[float, float], names: tuple[str, str], alt: str
-) -> Chart:
-    """Return an empty chart with logarithmic axes over these ranges."""
-    return Chart(
-        x=Scale(low=x[0], high=x[1], begin=LEFT, end=WIDTH - RIGHT, log=True),
-        y=Scale(low=y[0], high=y[1], begin=HEIGHT - BOTTOM, end=TOP, log=True),
-        names=names,
-        alt=alt,
-    )
+def _with_provider(candidate: Candidate) -> str:
+    """Return count, accelerator and provider: '8 x H100, Lambda'."""
+    if candidate.offer is None or candidate.hardware.accelerator is None:
+        return _short(candidate)
+    name = _LONG.sub("", candidate.hardware.accelerator.name)
+    return f"{candidate.hardware.count} x {name}, {_abbreviated(candidate.offer.provider)}"
 
 
-def around(values: Sequence[float], room: float = 1.25) -> tuple[float, float]:
-    """Return ends of a logarithmic axis around all values above 0, with a margin."""
-    good = [v for v in values if math.isfinite(v) and v > 0.0]
-    low, high = (min(good), max(good)) if good else (1.0, 10.0)
-    return low / room, max(high * room, low * room * 1.5)
+def _with_model(candidate: Candidate) -> str:
+    """Return count, accelerator with its form factor, and provider: '8 x H100 PCIe, Lambda'."""
+    if candidate.offer is None or candidate.hardware.accelerator is None:
+        return f"{WAY_WORDS[candidate.way][0]} {candidate.hardware.label}"
+    name = _MAKER.sub("", candidate.hardware.accelerator.name)
+    return f"{candidate.hardware.count} x {name}, {_abbreviated(candidate.offer.provider)}"
 
 
-def frame(alt: str, height: float, parts: Sequence[str]) -> str:
-    """Return an SVG with its description."""
+def _with_terms(candidate: Candidate) -> str:
     return (
-        f'<svg viewBox="0 0 {WIDTH:g} {height:g}" role="img" aria-label="{escaped(alt)}" '
-        f'font-family="system-ui,sans-serif" font-size="12">{"".join(parts)}</svg>'
+        f"{_with_model(candidate)} {candidate.offer.terms}" if candidate.offer else candidate.label
     )
 
 
-def words(
-    x: float, y: float, text: str, *, anchor: str = "start", colour: str = QUIET, bold: bool = False
-) -> str:
-    """Return a text element."""
-    weight = ' font-weight="600"' if bold else ""
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}"{weight}>'
-        f"{escaped(text)}</text>"
+def _abbreviated(provider: str) -> str:
+    """Return the first word of a provider, at most `_MOST_PROVIDER` letters."""
+    word = provider.split(maxsplit=1)[0] if provider.strip() else provider
+    return word if len(word) <= _MOST_PROVIDER else Text("{word}.", word=word[: _MOST_PROVIDER - 1])
+
+
+def colours(every: Sequence[Candidate]) -> dict[str, int]:
+    """Return the colour slot of each option by id: its accelerator's hue, a shade of its own."""
+    return figures.option_slots([(c.id, _system(c)) for c in every])
+
+
+def _system(candidate: Candidate) -> str:
+    accelerator = candidate.hardware.accelerator
+    return candidate.hardware.label if accelerator is None else accelerator.name
+
+
+def time_cost(
+    comparison: Comparison,
+    display: Display,
+    theme: Theme,
+    names: Mapping[str, str] | None = None,
+) -> ChartSpec | None:
+    """Return cost against time of every option; None where no option has both.
+
+    `names` are written at the markers, by id; by default short names.
+    """
+    drawn = [
+        (r, r.time, r.cost)
+        for r in comparison.rows
+        if isinstance(r.time, Estimate) and isinstance(r.cost, Estimate)
+    ]
+    if not drawn:
+        return None
+    names = names or short_names([r.candidate for r, _, _ in drawn])
+    slots = colours([r.candidate for r in comparison.rows])
+    spots = [
+        figures.Spot(
+            label=row.candidate.label,
+            short=names[row.candidate.id],
+            slot=slots[row.candidate.id],
+            basis=time.basis,
+            time=time.ends,
+            cost=(
+                shown(float(cost.value), display),
+                shown(float(cost.low), display),
+                shown(float(cost.high), display),
+            ),
+            front=row.on_frontier,
+            late=row.in_time is not None and row.in_time < 0.5,
+            note=row.candidate.price,
+        )
+        for row, time, cost in drawn
+    ]
+    most, goal = cost_bound(comparison), comparison.question.goal
+    bounds = figures.Bounds(
+        deadline_s=comparison.question.limits.deadline_s,
+        cost=None if most is None else shown(most, display),
     )
+    what = goal.words if goal.epochs is not None else Text("training to {words}", words=goal.words)
+    return figures.time_cost(spots, bounds, display.currency, theme, what)
 
 
-def rule(x1: float, y1: float, x2: float, y2: float, colour: str = GRID) -> str:
-    """Return a thin line."""
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}"/>'
+# -- rent or buy -----------------------------------------------------------------------------------
 
 
-def number(value: float) -> str:
-    """Return the label of a tick: 0.02, 5, 2,000, 50k."""
-    if abs(value) >= 1e6:
-        return f"{plain(value / 1e6, 4)}M"
-    return plain(value, 4) if abs(value) < 1e4 else f"{plain(value / 1e3, 4)}k"
+def compared(comparison: Comparison) -> list[Row]:
+    """Return the best option of each way, then the next best ones."""
+    rows = [
+        r
+        for r in comparison.rows
+        if r.rank is not None and isinstance(r.time, Estimate) and isinstance(r.cost, Estimate)
+    ]
+    first = {r.candidate.way: r for r in reversed(rows)}
+    kept = [r for r in rows if first[r.candidate.way] is r]
+    kept += [r for r in rows if r not in kept]
+    return kept[: max(len(first), _MOST_LINES)]
 
 
-def _even(low: float, high: float) -> list[float]:
-    """Return about six round values between two ends."""
-    if not high > low:
-        return [low]
-    rough = (high - low) / 6.0
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(m * power for m in (1.0, 2.0, 5.0, 10.0) if m * power >= rough)
-    return [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
-
-
-HOUR_S: Final = 3600.0
-WAYS: Final = {"rent": LIGHT[0], "buy": LIGHT[1], "own": LIGHT[2]}
-_ROW: Final = 26.0
-_NAMES: Final = 330.0
-_POINTS: Final = 61
-
-
-def time_and_cost(comparison: Comparison, display: Display) -> str:
-    """Return the chart of cost against time of every option; "" without one."""
-    return section("Time and cost", _time_cost(comparison, display))
-
-
-def further_charts(comparison: Comparison, display: Display, *, by_use: bool) -> str:
-    """Return the charts of the appendix: rent or buy, and what matters most.
+def use(
+    comparison: Comparison,
+    pair: RentOrBuy | None,
+    display: Display,
+    theme: Theme,
+    *,
+    by_use: bool,
+) -> tuple[ChartSpec, str]:
+    """Return the cost of the `compared` options against use, with a text alternative.
 
     `by_use` draws the cost of a run against the utilisation of the machine, else that of a month
     against runs a month.
     """
-    rent = _rent_or_buy_by_use if by_use else _rent_or_buy
-    return section("Rent or buy", rent(comparison, display)) + section(
-        "What matters most", _tornado(comparison, display)
+    rows = compared(comparison)
+    machine = pair.buy if pair else next((r for r in rows if r.candidate.way == "buy"), rows[0])
+    full = _runs_at_full_use(machine)
+    runs_per_month = comparison.question.assumed.runs_per_month
+    end = full if by_use else _end(runs_per_month, pair)
+    runs = np.linspace(end / _POINTS, end, _POINTS)
+    per = runs if by_use else 1.0
+    every = [r.candidate for r in comparison.rows]
+    names, slots, factor = short_names(every), colours(every), shown(1.0, display)
+    lines = []
+    for row in rows:
+        cost, its = monthly_cost(row, runs.tolist()), row.candidate
+        if cost is None:
+            continue
+        value, low, high = (np.asarray(e) * factor / per for e in (cost.value, cost.low, cost.high))
+        lines.append(
+            figures.UseLine(
+                label=its.label,
+                short=names[its.id],
+                slot=slots[its.id],
+                way=its.way,
+                x=runs / full if by_use else runs,
+                value=value,
+                low=low,
+                high=high,
+            )
+        )
+    money, name = display.currency, machine.candidate.hardware.label
+    axes = figures.UseAxes(
+        x_title=Text("share of the time {name} works", name=name) if by_use else "runs a month",
+        y_title=Text("cost of a run ({money})", money=money)
+        if by_use
+        else Text("cost of a month ({money})", money=money),
+        request=runs_per_month / full if by_use else runs_per_month,
+        request_words=f"{runs_per_month:,.4g} {'runs a month' if by_use else 'requested'}",
+        pays_off=_pays_off(pair, by_use=by_use),
+        per_cent=by_use,
+        log=by_use,
     )
+    alt = Text("{y_title} against {x_title}.", y_title=axes.y_title, x_title=axes.x_title)
+    return figures.rent_or_buy(lines, axes, theme), alt
 
 
-def _time_cost(comparison: Comparison, display: Display) -> str:
-    priced = [
-        (n, r, r.time, r.cost)
-        for n, r in enumerate(comparison.rows, 1)
-        if isinstance(r.time, Estimate) and isinstance(r.cost, Estimate) and float(r.cost.value) > 0
-    ]
-    if not priced:
-        return ""
-    hours = {n: [v / HOUR_S for v in _ends(time)] for n, _, time, _ in priced}
-    costs = {n: [shown(v, display) for v in _ends(cost)] for n, _, _, cost in priced}
-    chart = plane(
-        around([v for own in hours.values() for v in own]),
-        around([v for own in costs.values() for v in own]),
-        ("time of a run (h)", Text("cost of a run ({currency})", currency=display.currency)),
-        "Cost against time of every option, with 90 % intervals",
-    )
-    front = sorted((hours[n][0], costs[n][0]) for n, r, _, _ in priced if r.on_frontier)
-    if len(front) > 1:
-        chart.line(front, QUIET, dash="3 4")
-    for n, row, _, _ in priced:
-        chart.cross(hours[n], costs[n], WAYS[row.candidate.way])
-    for n, row, _, _ in reversed(priced):
-        chart.disc(hours[n][0], costs[n][0], WAYS[row.candidate.way], str(n))
-    return _figure(
-        chart.svg(),
-        Text(
-            "Cost against time; bars are 90 % intervals, numbers those of the table. "
-            "{key} The dashed line joins the options that no other beats in both.",
-            key=_key(comparison),
-        ),
-    )
+def _runs_at_full_use(row: Row) -> float:
+    """Return the runs a month that keep one machine fully busy."""
+    work = float(np.median(row.drawn.work_s)) if row.drawn is not None else 1.0
+    return HOURS_PER_MONTH * 3600.0 / max(work, 1e-6)
 
 
-def _rent_or_buy(comparison: Comparison, display: Display) -> str:
-    pair = rent_or_buy(comparison)
+def _end(requested: float, pair: RentOrBuy | None) -> float:
+    """Return the end of the axis: past the break-even, at most 50 times the requested runs."""
+    runs = pair.runs_per_month if pair else None
+    crossing = float(runs.value) if isinstance(runs, Estimate) else 0.0
+    reach = 1.6 * crossing if math.isfinite(crossing) else 0.0
+    return max(2.5 * requested, min(reach, 50.0 * requested))
+
+
+def _pays_off(pair: RentOrBuy | None, *, by_use: bool) -> tuple[float, float, float] | None:
+    if pair is None or not isinstance(pair.use, Estimate):
+        return None
+    break_even = pair.use if by_use else pair.runs_per_month
+    if not isinstance(break_even, Estimate) or not math.isfinite(float(break_even.value)):
+        return None
+    return break_even.ends
+
+
+def use_caption(pair: RentOrBuy | None, rows: Sequence[Row], *, by_use: bool) -> str:
+    """Return why `use` shows no break-even; "" where it does."""
+    if not any(r.candidate.way == "buy" for r in rows):
+        return "No purchase is chosen. Choose one to see from when it pays off."
     if pair is None:
-        return ""
-    runs = _runs(comparison, pair)
-    lines = [(r, monthly_cost(r, runs)) for r in (pair.rent, pair.buy)]
-    drawn = [(r, [[shown(float(v), display) for v in np.asarray(end)] for end in
-                  (cost.value, cost.low, cost.high)]) for r, cost in lines if cost]  # fmt: skip
-    values = [v for _, ends in drawn for end in ends for v in end]
-    chart = plane(
-        (runs[0], runs[-1]),
-        around(values, 1.1),
-        ("runs a month", Text("cost of a month ({currency})", currency=display.currency)),
-        "Cost of a month against runs a month, rented and bought",
+        return "No rental is chosen. Choose one to see from when buying pays off."
+    if misses_limits(pair.buy):
+        return "Buying misses the deadline or the budget."
+    return "" if _pays_off(pair, by_use=by_use) else "Buying may never pay off."
+
+
+# -- what matters ----------------------------------------------------------------------------------
+
+
+def influence_bars(influence: Tornado, display: Display) -> list[figures.Bar]:
+    """Return the influences in the currency of `display`."""
+    factor = shown(1.0, display)
+    return [
+        figures.Bar(label=i.name, low=i.low * factor, high=i.high * factor)
+        for i in influence.influences
+    ]
+
+
+def matters(influence: Tornado, display: Display, theme: Theme) -> ChartSpec:
+    """Return how far each uncertain input moves the answer."""
+    axis = (
+        Text("difference of a run ({currency})", currency=display.currency)
+        if influence.compared
+        else Text("cost of a run ({currency})", currency=display.currency)
     )
-    for row, (value, low, high) in drawn:
-        chart.band(runs, low, high, WAYS[row.candidate.way])
-        chart.line(list(zip(runs, value, strict=True)), WAYS[row.candidate.way])
-    chart.upright(comparison.question.assumed.runs_per_month, "requested")
-    names = " and ".join(f"{r.candidate.label} ({_colour(r)})" for r, _ in drawn)
-    return _figure(
-        chart.svg(), Text("What a month costs: {names}. Bands are 90 % intervals.", names=names)
-    )
-
-
-def _rent_or_buy_by_use(comparison: Comparison, display: Display) -> str:
-    """Return the cost of a run against the share of the time that the bought machine works."""
-    pair = rent_or_buy(comparison)
-    if pair is None or pair.buy.drawn is None:
-        return ""
-    full = HOURS_PER_MONTH * HOUR_S / max(float(np.median(pair.buy.drawn.work_s)), 1e-6)
-    shares = np.geomspace(0.01, 1.0, _POINTS)
-    runs = [float(v) for v in shares * full]
-    lines = [(r, monthly_cost(r, runs)) for r in (pair.rent, pair.buy)]
-    drawn = [(r, [[shown(float(v), display) / n for v, n in zip(np.asarray(end), runs, strict=True)]
-                  for end in (cost.value, cost.low, cost.high)])
-             for r, cost in lines if cost]  # fmt: skip
-    name = pair.buy.candidate.hardware.label
-    chart = plane(
-        (1.0, 100.0),
-        around([v for _, ends in drawn for end in ends for v in end], 1.1),
-        (
-            Text("share of the time {name} works (%)", name=name),
-            Text("cost of a run ({currency})", currency=display.currency),
-        ),
-        "Cost of a run against the utilisation of the machine, rented and bought",
-    )
-    for row, (value, low, high) in drawn:
-        chart.band(list(100.0 * shares), low, high, WAYS[row.candidate.way])
-        chart.line(list(zip(100.0 * shares, value, strict=True)), WAYS[row.candidate.way])
-    share = pair.requested_per_month / full
-    if 0.01 <= share <= 1.0:
-        chart.upright(
-            100.0 * share,
-            Text(
-                "{requested_per_month} runs a month",
-                requested_per_month=plain(pair.requested_per_month, 4),
-            ),
-        )
-    even = pair.use if isinstance(pair.use, Estimate) else None
-    pays = ""
-    if even is not None and 0.01 <= float(even.value) <= 1.0:
-        chart.upright(100.0 * float(even.value), "buying pays off", row=1)
-        ends = (percent(float(end)) for end in (even.value, even.low, even.high))
-        pays = " Buying pays off from {} (90 %: {} to {}).".format(*ends)
-    names = " and ".join(f"{r.candidate.label} ({_colour(r)})" for r, _ in drawn)
-    return _figure(
-        chart.svg(),
-        Text("What a run costs: {names}. Bands are 90 % intervals.{pays}", names=names, pays=pays),
-    )
-
-
-def _runs(comparison: Comparison, pair: RentOrBuy) -> list[float]:
-    """Return run counts a month around the requested one and the break-even."""
-    requested = comparison.question.assumed.runs_per_month
-    at = [requested]
-    if isinstance(pair.runs_per_month, Estimate) and np.isfinite(float(pair.runs_per_month.value)):
-        at.append(max(float(pair.runs_per_month.value), requested / 100))
-    low, high = min(at) / 5, max(at) * 5
-    return [float(v) for v in np.geomspace(low, high, _POINTS)]
-
-
-def _tornado(comparison: Comparison, display: Display) -> str:
-    influence = tornado(comparison)
-    if influence is None or not influence.influences:
-        return ""
-    ends = [shown(v, display) for i in influence.influences for v in (i.low, i.high)]
-    base = shown(influence.base, display)
-    height = 40.0 + _ROW * len(influence.influences)
-    scale = Scale(low=min([*ends, base]), high=max([*ends, base]), begin=_NAMES,
-                      end=WIDTH - RIGHT)  # fmt: skip
-    bottom = height - 30.0
-    parts = [p for t in scale.ticks() for p in _tick(scale(t), bottom, t)]
-    for k, bar in enumerate(influence.influences):
-        low, high = sorted(scale(shown(v, display)) for v in (bar.low, bar.high))
-        top = 8.0 + k * _ROW
-        parts.append(
-            f'<rect x="{low:.1f}" y="{top:.1f}" width="{max(high - low, 1):.1f}" '
-            f'height="{_ROW - 8}" fill="{LIGHT[0]}" fill-opacity="0.8"/>'
-        )
-        parts.append(words(_NAMES - 10, top + 13, _short(bar.name), anchor="end"))
-    parts.append(rule(scale(base), 0, scale(base), bottom, TEXT))
-    if scale.low < 0.0 < scale.high:
-        parts.append(rule(scale(0.0), 0, scale(0.0), bottom, LIGHT[1]))
-    return _figure(
-        frame(influence.title, height, parts),
-        Text(
-            "{title}: {base}. Bars: one input from its 5 % to its 95 %. A bar crossing "
-            "0 means this input can reverse the ranking.",
-            title=influence.title,
-            base=money(influence.base, display),
-        ),
-    )
-
-
-def _tick(at: float, bottom: float, value: float) -> list[str]:
-    return [rule(at, 0, at, bottom), words(at, bottom + 17, number(value),
-                                                   anchor="middle")]  # fmt: skip
-
-
-def _figure(picture: str, caption: str) -> str:
-    text = f"<figcaption>{escaped(caption)}</figcaption>"
-    return f'<figure><div class="chart">{picture}</div>{text}</figure>'
-
-
-def _ends(estimate: Estimate) -> list[float]:
-    return [float(estimate.value), float(estimate.low), float(estimate.high)]
-
-
-def _key(comparison: Comparison) -> str:
-    """Return the legend of the colours that occur."""
-    ways: Sequence[str] = list(dict.fromkeys(r.candidate.way for r in comparison.rows))
-    first = {
-        "rent": Text("Blue rented"),
-        "buy": Text("Orange bought"),
-        "own": Text("Green already owned"),
-    }
-    others = {
-        "rent": Text("blue rented"),
-        "buy": Text("orange bought"),
-        "own": Text("green already owned"),
-    }
-    names = [*(first[way] for way in ways[:1]), *(others[way] for way in ways[1:])]
-    return Text("{names}.", names=joined(", ", names))
-
-
-def _colour(row: Row) -> str:
-    return {"rent": "blue", "buy": "orange", "own": "green"}[row.candidate.way]
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= 46 else f"{name[:45]}…"
+    base = influence.base * shown(1.0, display)
+    bars = influence_bars(influence, display)
+    return figures.tornado(bars, base, axis, theme, compared=influence.compared)

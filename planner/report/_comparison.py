@@ -32,6 +32,7 @@ from planner.compare import (
     runs_a_month,
     sentence,
     session_note,
+    tornado,
 )
 from planner.compare.evaluation import Comparison, Row
 from planner.compare.rent_or_buy import rent_or_buy
@@ -49,11 +50,11 @@ from planner.core import (
     plural,
     with_ends,
 )
-from planner.cost import DOLLARS, Display, amount_text, money_about, money_ends, shown
+from planner.cost import DOLLARS, Display, amount_text, money, money_about, money_ends, shown
 from planner.figures import card, number_tile, share_tile, time_tile
 from planner.figures.frame import LIGHT_THEME
-from planner.report._answer import appended, first_page, foot, summarised
-from planner.report._charts import further_charts, time_and_cost
+from planner.report import _charts
+from planner.report._answer import Chart, appended, figure, first_page, foot, summarised
 from planner.report._page import (
     NO_LETTERHEAD,
     Letterhead,
@@ -130,8 +131,8 @@ CREDITS: Final = (
 
 _BEST_MM: Final = 62.0
 """Height of the table of the best options on the first page [mm]."""
-_OF_CHART: Final = "Marker, bars and dashed lines are explained below the chart in two lines." * 2
-"""As long as that of the first chart."""
+_OF_CHART: Final = "Bars are 90 % intervals; numbers are those of the table."
+"""Caption of the first chart."""
 
 
 def compare_page(
@@ -171,7 +172,7 @@ def compare_page(
     fits = first_page(title, first, answered.problems, letterhead,
                       tiles=comparison.leader is not None, caption=_OF_CHART,
                       other_mm=_BEST_MM)  # fmt: skip
-    chart = time_and_cost(comparison, display)
+    chart = _time_and_cost(comparison, display)
     summary = [
         f"<h1>{escaped(title)}</h1>",
         f'<p class="answer">{escaped(first)}</p>',
@@ -191,7 +192,8 @@ def compare_page(
             paragraphs(comparison.question.notes),
         ),
         described_job(comparison),
-        further_charts(comparison, display, by_use=by_use),
+        _rent_or_buy(comparison, display, by_use=by_use),
+        _what_matters(comparison, display),
         ranked(comparison, display, _in_zone_of(by, begins)),
         details(comparison, display),
         assumed(comparison),
@@ -216,6 +218,41 @@ def _tiles(comparison: Comparison, display: Display) -> str:
     if best.in_time is not None:
         tiles.append(share_tile(limits_title(limits), best.in_time))
     return str(card(best.candidate.label, tiles, LIGHT_THEME))
+
+
+def _time_and_cost(comparison: Comparison, display: Display) -> str:
+    """Return cost against time, the options by their numbers in the table; "" without one."""
+    names = {r.candidate.id: str(n) for n, r in enumerate(comparison.rows, 1)}
+    spec = _charts.time_cost(comparison, display, LIGHT_THEME, names)
+    if spec is None:
+        return ""
+    alt = "Cost against time of every option, with 90 % intervals"
+    return figure(Chart(title="Time and cost", spec=spec, alt=alt, caption=_OF_CHART))
+
+
+def _rent_or_buy(comparison: Comparison, display: Display, *, by_use: bool) -> str:
+    """Return the cost of renting and buying against use; "" unless both are compared."""
+    pair = rent_or_buy(comparison)
+    rows = _charts.compared(comparison)
+    if pair is None or not rows:
+        return ""
+    spec, alt = _charts.use(comparison, pair, display, LIGHT_THEME, by_use=by_use)
+    caption = _charts.use_caption(pair, rows, by_use=by_use)
+    return figure(Chart(title="Rent or buy", spec=spec, alt=alt, caption=caption))
+
+
+def _what_matters(comparison: Comparison, display: Display) -> str:
+    """Return how far each uncertain input moves the answer; "" where none does."""
+    influence = tornado(comparison)
+    if influence is None or not influence.influences:
+        return ""
+    spec = _charts.matters(influence, display, LIGHT_THEME)
+    base = money(influence.base, display)
+    crossing = "A bar that crosses the dashed line can reverse the ranking."
+    caption = Text("{title}: {base}. {crossing}", title=influence.title, base=base,
+                   crossing=crossing if influence.compared else "")  # fmt: skip
+    return figure(Chart(title="What matters most", spec=spec, alt=influence.title,
+                        caption=caption.rstrip()))  # fmt: skip
 
 
 def question(comparison: Comparison, display: Display = DOLLARS, by: datetime | None = None) -> str:
@@ -531,8 +568,7 @@ def _ends(row: Row, begins: datetime | None) -> str:
 def _time(row: Row) -> str:
     if isinstance(row.time, Refusal):
         return escaped(row.time.reason)
-    time = row.time
-    value, low, high = with_ends(float(time.value), float(time.low), float(time.high))
+    value, low, high = with_ends(*row.time.ends)
     return escaped(value) if low == high else f"{value}{_whole(f'({between(low, high)})')}"
 
 

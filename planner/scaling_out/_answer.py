@@ -386,7 +386,7 @@ def _measured(steps_s: tuple[float, ...]) -> Estimate:
 def _speed(step: Estimate | Refusal, batch: float) -> Estimate | Refusal:
     if isinstance(step, Refusal):
         return step
-    value, low, high = (float(v) for v in (step.value, step.low, step.high))
+    value, low, high = step.ends
     return replace(step, value=batch / value, low=batch / high, high=batch / low)
 
 

@@ -280,7 +280,7 @@ def _limits(answer: Answer) -> list[str]:
                 "{devices}: the fewest that finish within {limit}, in {time}.",
                 devices=devices(row.devices),
                 limit=limit,
-                time=_time(row.total.total),
+                time=interval(*row.total.total.ends),
             )
         )
     if question.budget_usd is not None:
@@ -293,7 +293,7 @@ def _limits(answer: Answer) -> list[str]:
                 "{devices}: the fastest for at most {money}, {time} at {cost_usd:,.2f} USD.",
                 devices=devices(row.devices),
                 money=money,
-                time=_time(row.total.total),
+                time=interval(*row.total.total.ends),
                 cost_usd=row.total.cost_usd,
             )
         )
@@ -321,10 +321,6 @@ def _no_cost(answer: Answer, money: str) -> str:
         Text("No count costs at most {money}", money=money),
         Text("Budget of {money}", money=money),
     )
-
-
-def _time(total: Estimate) -> str:
-    return interval(float(total.value), float(total.low), float(total.high))
 
 
 def _uneven(answer: Answer) -> list[str]:

@@ -14,11 +14,13 @@ from typing import Final
 import numpy as np
 
 from planner.core import (
+    GIGA,
     Estimate,
     Floats,
     Record,
     Refusal,
     Text,
+    estimate_cells,
     message_of,
     or_refusal,
     paragraph,
@@ -208,7 +210,7 @@ def crossover_line(a: SystemCurve, b: SystemCurve) -> str:
     if isinstance(crossing, Refusal):
         return ""
     fast, slow = sorted((a, b), key=_limit, reverse=True)
-    ends = float(crossing.value), float(crossing.low), float(crossing.high)
+    ends = crossing.ends
     value, _, _ = rounded_ends(*ends)
     if "extrapolated" in (a.curve.basis(ends[0]), b.curve.basis(ends[0])):
         return Text(
@@ -324,7 +326,7 @@ def size(batch: float | Floats) -> str:
 
 def rounded_estimate(e: Estimate) -> Estimate:
     """Return a number and its interval with the digits that the interval allows."""
-    ends = float(e.value), float(e.low), float(e.high)
+    ends = e.ends
     if not all(map(np.isfinite, ends)):
         return e
     value, low, high = rounded_ends(*ends)
@@ -344,30 +346,14 @@ def interval_text(e: Estimate, write: Callable[[float | Floats], str] = count) -
     return f" ({percent(e.level)}: {write(low)} to {write(high)})"
 
 
-def interval_cell(row: Record, name: str) -> str:
-    """Return a cell with its interval for the command's table: 258.1 (250.2 – 266.3)."""
-    value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
-    text = "no limit" if value is None else count(float(value))
-    if low is None:
-        return text
-    most = "no limit" if high is None else count(float(high))
-    return f"{text} ({count(float(low))} – {most})"
-
-
 def rounded_cell(row: Record, name: str) -> str:
-    """Return a cell with its interval for a page's table, rounded to it: 258 (250 to 266)."""
+    """Return a cell with its interval for a table, rounded to it: 258 (250 to 266)."""
     value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
     if value is None and low is not None:
         return Text("no limit (from {low})", low=plain(float(low), 2))
     if value is None or low is None:
         return "no limit" if value is None else plain(float(value), 4)
     return with_range(float(value), float(low), np.inf if high is None else float(high))
-
-
-def cell(value: float | Floats) -> float | None:
-    """Return a number as tables keep it, to six digits; None where it is not finite."""
-    number = float(value)
-    return float(f"{number:.6g}") if np.isfinite(number) else None
 
 
 def _point(run: Run) -> bool:
@@ -447,7 +433,7 @@ def _row(curve: SystemCurve) -> Record:
         ("batch_50", c.half_saturation_batch),
         ("batch_90", c.batch_for(0.9)),
     ):
-        row |= {name: cell(e.value), f"{name}_low": cell(e.low), f"{name}_high": cell(e.high)}
+        row |= estimate_cells(name, e)
     notes = (*c.warnings, *c.asymptotic_throughput.reasons, _too_large(curve).strip())
     scatter = None if np.isnan(c.scatter) else round(100 * c.scatter, 3)
     return row | {
@@ -486,7 +472,6 @@ def _points(curve: SystemCurve) -> list[Record]:
     return rows
 
 
-GIGA: Final = 1e9
 NO_SAMPLES: Final = Refusal(
     reason="The samples per epoch are not stated, so epoch times give no step time.",
     measure_next="Enter the samples per epoch (samples_per_epoch), or add samples_per_epoch to "

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import numpy as np
 
 from planner.convergence import ConvergenceCurve
-from planner.core import Estimate, Floats, Refusal, Text, listed
+from planner.core import HOUR_S, Estimate, Floats, Refusal, Text, listed
 from planner.fits import TWICE, StepTimeCurve
 from planner.scaling import CountCurve, Launched, Scaled, ScalingCurve, SpeedUp
 from planner.throughput import ThroughputCurve
@@ -27,9 +27,6 @@ from planner.time_to_target.goodput import time_to_target
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-
-SECONDS_PER_HOUR: Final = 3600.0
 
 
 class StepTimes(Protocol):
@@ -146,7 +143,7 @@ def frontier(
     time_s = np.where(columns < rows, np.nan, step_s * np.asarray(steps.value))
     if not np.isfinite(time_s).any():
         return _refuse_grid(counts, sizes)
-    cost = time_s * ((counts * prices) / SECONDS_PER_HOUR)[:, None]
+    cost = time_s * ((counts * prices) / HOUR_S)[:, None]
     return Frontier(
         devices=counts,
         batch=sizes,
@@ -320,7 +317,7 @@ def _way(scaled: Scaled, law: ConvergenceCurve, choice: Choice) -> Way:
         devices=devices,
         batch=batch,
         time_s=time_to_target(scaled.at(devices), law, batch),
-        device_hours=devices * choice.time_s / SECONDS_PER_HOUR,
+        device_hours=devices * choice.time_s / HOUR_S,
         guess=scaled.is_guess(devices),
         strong=strong,
         weak=weak,

@@ -277,18 +277,13 @@ def _clipped(
         "that takes {per_cent} % longer.",
         rounded=_rounded(optimum),
         why=why,
-        per_cent=_per_cent(longer),
+        per_cent=f"{float(f'{100.0 * longer:.2g}'):,.10g}",
     )
 
 
 def _rounded(batch: float) -> str:
     """Return three significant digits without powers of ten: 8,400."""
     return f"{float(f'{batch:.3g}'):,g}" if batch < 1e6 else f"{batch:,.0f}"
-
-
-def _per_cent(share: float) -> str:
-    """Return two significant digits without powers of ten: 6,600."""
-    return f"{float(f'{100.0 * share:.2g}'):,.10g}"
 
 
 def _refuse_flat(smallest: float, largest: float) -> Refusal:
@@ -435,7 +430,7 @@ def time_line(
     estimate = time_to_target(curve, law, batch)
     if isinstance(estimate, Refusal):
         return None
-    value, low_s, high_s = (np.asarray(v) for v in (estimate.value, estimate.low, estimate.high))
+    value, low_s, high_s = estimate.arrays
     return batch, value, low_s, high_s, measured
 
 

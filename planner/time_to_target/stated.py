@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from planner.core import Record, Text, in_words
+from planner.core import HOUR_S, Record, Text, cell, in_words
 from planner.job import StatedTime, stated_interval
-from planner.throughput import cell
-from planner.time_to_target.frontier import SECONDS_PER_HOUR
 from planner.time_to_target.sentences import Goal
 
 
@@ -93,4 +91,4 @@ def _median_of(time: StatedTime) -> str:
 
 
 def _device_hours(time: StatedTime) -> float | None:
-    return cell(time.hardware.devices * time.median_s / SECONDS_PER_HOUR)
+    return cell(time.hardware.devices * time.median_s / HOUR_S)

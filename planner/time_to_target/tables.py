@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 
 from planner.convergence import ConvergenceCurve
-from planner.core import Estimate, Record, Refusal, Text, percent
+from planner.core import HOUR_S, Estimate, Record, Refusal, Text, cell, estimate_cells, percent
 from planner.scaling import Scaled, SpeedUp
-from planner.throughput import SystemCurve, cell, interval_text
-from planner.time_to_target.frontier import SECONDS_PER_HOUR, Way, efficiencies, ways
+from planner.throughput import SystemCurve, interval_text
+from planner.time_to_target.frontier import Way, efficiencies, ways
 from planner.time_to_target.goodput import (
     Comparison,
     OptimizerCurve,
@@ -69,17 +69,6 @@ def seed_rows(comparison: Comparison) -> list[Record]:
     ]
 
 
-def estimate_cells(name: str, estimate: Estimate | Refusal) -> dict[str, float | None]:
-    """Return cells `name`, `name_low` and `name_high`; empty where refused."""
-    if isinstance(estimate, Refusal):
-        return dict.fromkeys((name, f"{name}_low", f"{name}_high"))
-    return {
-        name: cell(estimate.value),
-        f"{name}_low": cell(estimate.low),
-        f"{name}_high": cell(estimate.high),
-    }
-
-
 def _fit_row(
     optimizer: OptimizerCurve, notes: Iterable[str]
 ) -> dict[str, str | float | int | bool | None]:
@@ -129,7 +118,7 @@ def _device_row(optimizer: OptimizerCurve, system: str, devices: int, curve: Sys
     )
     hours = None
     if isinstance(timing.least_s, Estimate):
-        hours = cell(devices * float(timing.least_s.value) / SECONDS_PER_HOUR)
+        hours = cell(devices * float(timing.least_s.value) / HOUR_S)
     row: dict[str, str | float | int | bool | None] = {
         "system": system,
         "devices": devices,

@@ -136,17 +136,14 @@ class Meter:
 
     def _choose(self) -> _Source | None:
         if self.device == "gpu":
-            return _of_cards(self._cards)
+            if self._cards.energy_joules() is not None:
+                return _Counted(
+                    "NVML counter", self._cards.energy_joules, [None] * len(self._cards.handles)
+                )
+            if self._cards.power_watts() is not None:
+                return _Integrated("NVML power, integrated", self._cards.power_watts)
+            return None
         return _of_packages(self.sysfs) if self.device == "cpu" else None
-
-
-def _of_cards(cards: nvidia.Cards) -> _Source | None:
-    """Return NVML's counter (Volta and later), else its power, else None."""
-    if cards.energy_joules() is not None:
-        return _Counted("NVML counter", cards.energy_joules, [None] * len(cards.handles))
-    if cards.power_watts() is not None:
-        return _Integrated("NVML power, integrated", cards.power_watts)
-    return None
 
 
 def _of_packages(sysfs: Path) -> _Source | None:

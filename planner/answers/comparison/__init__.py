@@ -14,7 +14,6 @@ from planner.answers.comparison._parameters import (
     DESCRIPTION,
     DISPLAY,
     FORMATS,
-    HOUR_S,
     MOST_HOURS,
     RESNET_50_FLOPS,
     STATED,
@@ -56,7 +55,6 @@ from planner.answers.comparison.facts import (
     trial_set_of,
 )
 from planner.answers.comparison.question import (
-    MOST_EPOCHS,
     MOST_OPTIONS,
     Answered,
     Facts,

@@ -17,11 +17,12 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from planner.answers.comparison._snapshot import made_problem
-from planner.answers.comparison.question import EPOCHS, MOST_EPOCHS, MOST_OPTIONS, Request
+from planner.answers.comparison.question import MOST_OPTIONS, Request
 from planner.catalog import PRECISIONS, is_stale
 from planner.compare import ASSUMPTION_TEXTS, MOST_COUNT, Assumptions
 from planner.compare.evaluation import Limits
 from planner.core import (
+    HOUR_S,
     Parameter,
     Problem,
     QueryTexts,
@@ -33,7 +34,7 @@ from planner.core import (
     read,
 )
 from planner.cost import SOURCE, Display, currency_problem, in_usd, reference_rates
-from planner.epochs import SAMPLES_PER_EPOCH
+from planner.epochs import EPOCHS, MOST_EPOCHS, SAMPLES_PER_EPOCH
 from planner.job import Described, GivenStep, unknown_optimizer
 from planner.networks import FAMILIES, OF_TOKENS, TRAININGS, Network, network_named, operations_of
 
@@ -285,7 +286,9 @@ def _filled(entered: Mapping[str, Any], network: Network | None) -> dict[str, An
     if network is None:
         return values
     own = network_values(network)
-    same = values["params"] is None or _alike(values["params"], own["params"])
+    same = values["params"] is None or math.isclose(
+        values["params"], own["params"], rel_tol=_ROUNDED
+    )
     for name, value in own.items():
         if values[name] is None and (same or name not in _OF_ITS_SIZE):
             values[name] = value
@@ -305,11 +308,6 @@ def _layers_width(
         wrong += [(name, _BOTH) for name in entered]
         return None
     return float(layers * width)
-
-
-def _alike(params: float, own: float) -> bool:
-    """Return whether parameters are those of the network, rounded."""
-    return math.isclose(params, own, rel_tol=_ROUNDED)
 
 
 def _operations(network: Network, filled: Mapping[str, Any]) -> float | None:
@@ -479,7 +477,6 @@ def _problems(
 TARGET_BATCH: Final = (
     "A target is reached at the best batch of each system. Leave batch out, or compare epochs."
 )
-HOUR_S: Final = 3600.0
 MOST_HOURS: Final = 1e6
 _MOMENT: Final = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2})(?:([+\- ])([0-9]{2}:[0-9]{2})|Z)"

@@ -6,7 +6,6 @@ those of the whole machine and of one accelerator.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from typing import Final, Literal
 
 from planner.compare import THERE, basis_words, chance_to_meet, may_fit
 from planner.compare.evaluation import Comparison, Row
-from planner.core import Basis, Estimate, Record, Refusal, Text, hms
+from planner.core import Basis, Estimate, Record, Refusal, Text, cell, estimate_cells, hms
 from planner.cost import DOLLARS, Display, likely, shown
 from planner.job import OWN_ENTRY, Candidate, Job, gigabytes, runs_words
 
@@ -52,17 +51,17 @@ def _row(row: Row, comparison: Comparison, display: Display, begins: datetime | 
         "workload": comparison.question.job.workload,
         "goal": comparison.question.goal.words,
         "global_batch_size": row.timed.batch,
-        **_cells("time_s", time),
+        **estimate_cells("time_s", time),
         "time_hms": None if isinstance(time, Refusal) else hms(float(time.value)),
         "finishes": _finish(time, begins),
-        **_cells("samples_per_s", None if refused else samples_per_s_of(row)),
-        "startup_s": None if refused else _finite(startup_s_of(row, comparison.question.job)),
+        **estimate_cells("samples_per_s", None if refused else samples_per_s_of(row)),
+        "startup_s": None if refused else cell(startup_s_of(row, comparison.question.job)),
         "currency": display.currency,
         **_money_cells("cost_per_run", row.cost, display),
         **_money_cells("to_pay", row.to_pay, display),
         **_money_cells("cost_per_month", row.cost_per_month, display),
-        **_cells("energy_kwh", row.energy_kwh),
-        "co2_kg": None if row.co2_kg is None else _finite(float(row.co2_kg.value)),
+        **estimate_cells("energy_kwh", row.energy_kwh),
+        "co2_kg": None if row.co2_kg is None else cell(float(row.co2_kg.value)),
         "probability_cheapest": _share(row.cheapest),
         "probability_fastest": _share(row.fastest),
         "probability_in_time": _share(_probability(row, comparison, "time")),
@@ -167,19 +166,12 @@ def _time_from(row: Row) -> str:
     return "unknown" if isinstance(row.time, Refusal) else row.time.basis
 
 
-def _cells(name: str, estimate: Estimate | Refusal | None) -> Mapping[str, float | None]:
-    if estimate is None or isinstance(estimate, Refusal):
-        return {name: None, f"{name}_low": None, f"{name}_high": None}
-    ends = {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
-    return {key: _finite(float(end)) for key, end in ends.items()}
-
-
 def _money_cells(
     name: str, answer: Estimate | Refusal | None, display: Display
 ) -> Mapping[str, float | None]:
     """Return money in the currency shown, with its tax."""
-    cells = _cells(name, answer)
-    return {key: None if x is None else _finite(shown(x, display)) for key, x in cells.items()}
+    cells = estimate_cells(name, answer)
+    return {key: None if x is None else cell(shown(x, display)) for key, x in cells.items()}
 
 
 def _finish(time: Estimate | Refusal, begins: datetime | None) -> str | None:
@@ -189,11 +181,6 @@ def _finish(time: Estimate | Refusal, begins: datetime | None) -> str | None:
 
 def _share(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
-
-
-def _finite(value: float) -> float | None:
-    """Return a value with six digits, None if infinite; more would be noise of the draws."""
-    return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
 BUY: Final = "Buy"

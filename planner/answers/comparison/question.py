@@ -46,6 +46,7 @@ from planner.core import (
     plural,
 )
 from planner.cost import reference_rates
+from planner.epochs import EPOCHS
 from planner.job import (
     OWN_ENTRY,
     Candidate,
@@ -63,8 +64,6 @@ from planner.throughput import SystemCurve
 from planner.time_to_target import OptimizerCurve, best_batch, minimum_time
 from planner.transfer import Library
 
-EPOCHS: Final = 2000
-MOST_EPOCHS: Final = 1_000_000
 MOST_OPTIONS: Final = 12
 ENOUGH: Final = 3
 """Rented machines with a stated time to a target, from which others are no default options."""

@@ -175,12 +175,10 @@ def _scatter_by_place(
 
 def _own(runs: Sequence[Run], without: frozenset[str]) -> list[Scatter]:
     """Return the scatter of each run, as the query counts it."""
-    later = [0 if _left_out(r, without) else (r.epochs_measured or 1) - 1 for r in runs]
+    later = [
+        0 if r.status != "ok" or r.run_id in without else (r.epochs_measured or 1) - 1 for r in runs
+    ]
     return scatters(later, [_variation(r, n) for r, n in zip(runs, later, strict=True)])
-
-
-def _left_out(run: Run, without: frozenset[str]) -> bool:
-    return run.status != "ok" or run.run_id in without
 
 
 def _variation(run: Run, later: int) -> float:

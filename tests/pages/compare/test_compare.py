@@ -15,7 +15,6 @@ from pages.common import kept as state
 from pages.common.widgets import CHART_OR_TABLE
 from pages.compare import answer
 from pages.compare import state as compare_state
-from pages.compare.charts import short_names
 from pages.compare.inputs import MORE
 from planner.answers.comparison import option_rows
 from planner.catalog._records import Terms
@@ -27,6 +26,7 @@ from planner.core.slugs import slugs
 from planner.cost import reference_rates
 from planner.epochs import INFERENCE
 from planner.job import Candidate, Hardware
+from planner.report import comparison_charts
 from planner.store import Store
 from tests import shipped
 from tests.faults.outcomes import FULL
@@ -168,12 +168,12 @@ def _offered(accelerator: str, provider: str, terms: Terms = "on demand") -> Can
 
 def test_two_offers_of_one_card_differ_within_the_room_of_their_column() -> None:
     every = [_offered("h100-sxm", p) for p in ("Lambda Labs", "CoreWeave", "RunPod")]
-    names = list(short_names(every).values())
+    names = list(comparison_charts.short_names(every).values())
     assert names == ["1 x H100, Lambda", "1 x H100, CoreWe.", "1 x H100, RunPod"]
     assert max(map(len, names)) <= 17
-    forms = short_names([*every, _offered("h100-pcie", "RunPod")])
+    forms = comparison_charts.short_names([*every, _offered("h100-pcie", "RunPod")])
     assert list(forms.values())[2:] == ["1 x H100 SXM5, RunPod", "1 x H100 PCIe, RunPod"]
-    spot = short_names([every[2], _offered("h100-sxm", "RunPod", "spot")])
+    spot = comparison_charts.short_names([every[2], _offered("h100-sxm", "RunPod", "spot")])
     assert list(spot.values())[1] == "1 x H100 SXM5, RunPod spot"
 
 
