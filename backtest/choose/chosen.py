@@ -6,8 +6,7 @@ from backtest.choose.choice import Choice
 from backtest.choose.correction import correction_choices
 from backtest.choose.devices import device_choices
 from backtest.choose.epochs import epoch_choices
-from backtest.choose.form import form_choices
-from backtest.choose.lines import prior_choices
+from backtest.choose.lines import form_choices, prior_choices
 from backtest.data.cases import Read
 
 

@@ -1,4 +1,10 @@
-"""The priors of the straight line, chosen again for step times and samples to target."""
+"""The priors of the straight line, and the corner's sharpness of steps to target, chosen again.
+
+    E(B)^a = Emin^a + (Smin*B)^a
+
+is the law of `planner.convergence.fit` for a = 1. Powers of E lie on a straight line over powers of
+B, so the same fit works for every other a; Emin, Smin and Bcrit keep their meaning.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backtest.choose.choice import Choice, Setting, chosen, interval_score, mean_over
-from backtest.data.cases import TASKS, Cases, CurveSets, Read, cases_of
+from backtest.data.cases import TASKS, Cases, Curve, CurveSets, Read, cases_of
 from backtest.questions.batch import CHECKS, may_answer, step_time_curves
-from backtest.questions.convergence import convergence_curves
+from backtest.questions.convergence import convergence_curves, powers
 from backtest.questions.convergence import may_answer as may_answer_convergence
 from backtest.questions.figure import curve_weights
 from backtest.questions.methods import lines_of
@@ -92,3 +98,35 @@ def _words(prior: Prior) -> str:
 
 def _values(prior: Prior, names: Names) -> dict[str, float]:
     return dict(zip(names, (prior.sd, prior.dof, prior.sd_per_octave), strict=True))
+
+
+SHARPNESS: Final = (0.8, 1.0, 1.1, 1.25, 1.4, 1.5, 1.75, 2.0)
+THREE_BATCHES: Final = "3 batches (ends, middle), the rest"
+
+
+def form_choices(read: Read) -> list[Choice]:
+    """Return the chosen sharpness of the corner, for three batches and over all tasks."""
+    sets = convergence_curves(read)
+    return [
+        choice
+        for use, tasks in (("three batches", (THREE_BATCHES,)), ("all questions", tuple(TASKS)))
+        for choice in _corners(f"corner of samples to target, {use}", sets, tasks)
+    ]
+
+
+def _corners(use: str, sets: dict[str, list[Curve]], tasks: tuple[str, ...]) -> list[Choice]:
+    pairs = [(name, task) for name in sets for task in tasks if _has_hidden(sets[name], task)]
+    errors = [[_corner_error(sets[name], task, a) for name, task in pairs] for a in SHARPNESS]
+    settings = [Setting(words=f"a = {a:g}") for a in SHARPNESS]
+    return chosen(use, settings, np.array(errors), [name for name, _ in pairs], "a = 1")
+
+
+def _has_hidden(curves: list[Curve], task: str) -> bool:
+    return bool(cases_of(curves, TASKS[task]).hidden_batch.size)
+
+
+def _corner_error(curves: list[Curve], task: str, sharpness: float) -> float:
+    cases = cases_of(curves, TASKS[task])
+    answered = may_answer_convergence(cases)
+    error = np.abs(powers(sharpness)(cases).value / cases.hidden_value - 1.0)[answered]
+    return mean_over(error, curve_weights(cases.hidden_curve[answered]))
