@@ -5,7 +5,8 @@
 Two peaks are kept apart: a matrix product measured on the same device in the same format, and the
 maker's data sheet. Data sheets are those of the catalogue, which the caller passes in. Forms of one
 card (SXM, PCIe) and number formats have peaks of their own; n cards have n times the peak. A name
-of several cards has none, nor has a processor: a machine may be part of a socket.
+of several cards has none, nor has a processor: a machine may be part of a socket. A run of no
+stated format has none either: published ones rarely mean float32.
 Operations are those of the network, not of its implementation (Chowdhery et al. 2022, PaLM,
 appendix B); a fused multiply-add counts as two.
 
@@ -117,7 +118,8 @@ def _sold(row: Mapping[str, Any], catalog: Catalog) -> tuple[tuple[str, ...], fl
     accelerator = accelerator_named(catalog, str(name)) if name else None
     if not isinstance(accelerator, Accelerator) or accelerator.kind == "cpu":
         return (), None
-    precision = format_of(accelerator, str(row.get("precision") or ""))
+    stated = row.get("precision")
+    precision = format_of(accelerator, str(stated)) if stated else None
     if precision is None:
         return (), None
     there = placed(catalog, row)

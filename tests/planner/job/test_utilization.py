@@ -153,6 +153,13 @@ def test_one_peak_that_cannot_be_leaves_the_other_one_reported() -> None:
     assert "%" not in above
 
 
+def test_a_run_of_no_stated_precision_has_no_share_of_a_data_sheet() -> None:
+    """Rows of MLPerf state none; of the TF32 peak, BERT would use 95 %."""
+    assert sold(precision=None) is None
+    assert utilization.shares([ROW | {"precision": None}], SHIPPED) == [None]
+    assert utilization.shares([ROW | {"precision": None, "stated_mfu": 0.4}], SHIPPED) == [0.4]
+
+
 def test_a_run_as_fast_as_its_peak_uses_all_of_it() -> None:
     assert utilizations(ROW | {"gemm_flops_per_s": 90.7e12})[0].share == 1.0
 
