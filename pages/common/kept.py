@@ -320,9 +320,13 @@ def alike_sets(shared: Store, of: TrialSet) -> list[TrialSet]:
 
 def family_optimizers(shared: Store, of: TrialSet) -> list[str]:
     """Return the optimisers of all networks on the data of these trials, most networks first."""
-    every = [of, *(s for s in alike_sets(shared, of) if s != of)]
-    networks = Counter(o for s in every for o in trials(shared, s).optimizers)
-    return [name for name, _ in networks.most_common()]
+
+    def query() -> list[str]:
+        every = [of, *(s for s in alike_sets(shared, of) if s != of)]
+        networks = Counter(o for s in every for o in trials(shared, s).optimizers)
+        return [name for name, _ in networks.most_common()]
+
+    return shared.once(("family optimizers", of), query)
 
 
 def fitted_curves(

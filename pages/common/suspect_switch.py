@@ -102,7 +102,7 @@ def _switched(may: int, suspect: int) -> str:
 
 
 def _in_results(shared: Store, suspect: list[Run]) -> Parameters:
-    """Return the filters that list the suspect runs of these workloads."""
-    names = slugs(kept.facets(shared, {})["workload"])
-    workloads = {run.workload for run in suspect}
-    return {"suspect": ["any"], "workload": [s for s, name in names.items() if name in workloads]}
+    """Return the filters that list the suspect runs of these workloads; no query counts others."""
+    short = {name: text for text, name in slugs(shared.workloads).items()}
+    workloads = sorted({run.workload for run in suspect})
+    return {"suspect": ["any"], "workload": [short[name] for name in workloads]}
