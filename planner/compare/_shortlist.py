@@ -94,7 +94,7 @@ def usual(
     """Return default option ids: own entries, measured systems, then most peak FLOP/s per price.
 
     All own entries are included, others up to `most` in all. A rental stands for an owned system;
-    the machine of a published run is no owned one.
+    the machine of a published run is an owned one only where nothing else is left.
     Each accelerator has its lowest current on-demand price and the smallest count on which the job
     fits. Where it fits on none, the most memory comes first. One purchase on which it fits is
     included. Without measurements or limits, whole servers are added; those beyond half of `most`
@@ -115,12 +115,11 @@ def usual(
     there = {c.run.run.system for c in entered if c.run}
     place = _placer(every, job, goal, limits, assumed)
     measured = [c for c in _one_per_system(mine) if c.run and c.run.run.system not in there]
-    paid = _in_order(
-        [c for c in measured if c.way != "own"] or [c for c in measured if not _of_others(c)], place
-    )
-    chosen = entered + paid[: max(most // 2 - len(entered), 0)]
     ids = {c.id for c in (*entered, *mine)}
     rest = _begin_with([c for c in every if c.id not in ids and not _spot(c)], job, place)
+    there_already = [c for c in measured if not (rest and _of_others(c))]
+    paid = _in_order([c for c in measured if c.way != "own"] or there_already, place)
+    chosen = entered + paid[: max(most // 2 - len(entered), 0)]
     servers = [] if job.measured or place is not None else _servers(rest, job)
     room = max(most - len(chosen) - min(len(servers), most // 2), 0)
     cards = [c for c in rest if c.way == "buy" and c.hardware.count < SERVER and may_fit(c, job)]

@@ -142,3 +142,5 @@ def test_the_machine_of_a_published_run_is_not_taken_for_the_users() -> None:
         begin = usual(candidates_of(there, alone), there)
         assert any(option.startswith("own-") for option in begin) is mine
         assert "rent-cloud-eu-1x-plain-on-demand" in begin
+        nothing = replace(SHOP, catalog=replace(CATALOG, accelerators=(), offers=()))
+        assert usual(candidates_of(there, nothing), there) == ["own-huge"]
