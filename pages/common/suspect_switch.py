@@ -62,15 +62,18 @@ def _see_them(link: Link, shared: Store, suspect: list[Run]) -> None:
 
 
 def _evidence(shared: Store, suspect: list[Run]) -> None:
-    """Draw counts of suspect runs by flag, and the evidence of a few."""
+    """Draw counts of suspect runs by flag; in a closed box what the switch does, and evidence."""
     suspects = kept.suspects(shared)
-    st.caption(as_text(_sentence(shared, suspect)))
-    if len(suspect) <= MOST_SHOWN:
-        for flag in (f for run in suspect for f in suspects.flags[run.run_id]):
-            st.caption(widgets.answer_text(f"{sentence_case(flag.name)}: {flag.evidence}"))
+    st.caption(as_text(_counted(shared, suspect)))
+    may = sum(run.run_id in suspects.left_out for run in suspect)
+    with st.expander("Why, and which the switch leaves out", icon=":material/flag:"):
+        st.caption(as_text(f"{_switched(may, len(suspect))}{STAY}"))
+        if len(suspect) <= MOST_SHOWN:
+            for flag in (f for run in suspect for f in suspects.flags[run.run_id]):
+                st.caption(widgets.answer_text(f"{sentence_case(flag.name)}: {flag.evidence}"))
 
 
-def _sentence(shared: Store, suspect: list[Run]) -> str:
+def _counted(shared: Store, suspect: list[Run]) -> str:
     suspects = kept.suspects(shared)
     names = Counter(flag.name for run in suspect for flag in suspects.flags[run.run_id])
     counts = ", ".join(f"{name} ({n:,})" for name, n in names.most_common())
@@ -79,14 +82,7 @@ def _sentence(shared: Store, suspect: list[Run]) -> str:
         if len(suspect) == 1
         else Text("{suspect:,} runs here are", suspect=len(suspect))
     )
-    may = sum(run.run_id in suspects.left_out for run in suspect)
-    return Text(
-        "{many} suspect: {counts}. {switched}{stay}",
-        many=many,
-        counts=counts,
-        switched=_switched(may, len(suspect)),
-        stay=STAY,
-    )
+    return Text("{many} suspect: {counts}.", many=many, counts=counts)
 
 
 def _switched(may: int, suspect: int) -> str:

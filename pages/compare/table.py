@@ -330,7 +330,7 @@ def _caption(base: Row | None, reply: Reply, begins: datetime) -> None:
         as_text(
             Text(
                 "1= means a tie: the intervals overlap too much to rank.{against} "
-                "Finish times if work begins now ({begins:%a %-d %b, %H:%M} {tzname}). "
+                "Finish times are for a start now ({begins:%a %-d %b, %H:%M} {tzname}). "
                 "{sentence}",
                 against=against,
                 begins=begins,

@@ -120,7 +120,7 @@ def what_if() -> None:
         st.caption(
             Text(
                 "Errors are against runs measured on two cores and published cuts. Our cut at the "
-                "same count fits for {advised} models; its predicted speed is {median:.2f} of the "
+                "same count fits for {advised} models. Its predicted speed is {median:.2f} of the "
                 "best published one (80 %: {low:.2f} to {high:.2f}). "
                 "`python -m planner backtest --what-if` writes docs/accuracy-what-if.md.",
                 advised=splits["advised"],

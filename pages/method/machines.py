@@ -116,15 +116,15 @@ MONEY: Final = Formula(
         r"u^* = \frac{A + U + 8760\,e_{idle}}{8760\,(c_{rent} - e_{busy} + e_{idle})}",
     ),
     words="A machine costs a yearly sum whether it works or not. **A** pays back its price **C** "
-    "over its life **L** at the rate of capital **r**; the share **ρ** comes back at a sale. "
+    "over its life **L** at the rate of capital **r**. The share **ρ** comes back at a sale. "
     "**U** is its upkeep. So an hour of work is the cheaper, the larger the share **u** of the "
     "time in which it works. **e** is the electricity of an hour, working and idle. Above the "
     "break-even utilisation **u\\*** owning is cheaper than renting.",
-    units="Money in USD; A and U in USD a year; c and e in USD an hour; u and ρ are shares.",
-    limits="c → infinity for u → 0. u\\* above 1 means never: a year has too few hours; so it does "
-    "where renting costs no more than the electricity. At r = 0 the price is spread evenly. Every "
-    "year is like every other. Prices are drawn within their uncertainty, so the page Compare "
-    "gives an interval.",
+    units="Money is in USD. A and U are USD a year, c and e USD an hour, u and ρ shares.",
+    limits="c → infinity for u → 0. With u\\* above 1 owning never pays: a year has too few "
+    "hours. The same holds where renting costs no more than the electricity. At r = 0 the price "
+    "is spread evenly. Every year is like every other. Prices are drawn within their uncertainty, "
+    "so the page Compare gives an interval.",
     source="Capital recovery factor of engineering economics; break-even follows from it.",
     sliders=(PRICE, LIFE, RATE, POWER, TARIFF, RENT),
     picture=money_picture,
@@ -298,8 +298,8 @@ DEVICES: Final = Formula(
     "the devices **n** (**a₂**, **c₂**). Each doubling costs **r** of the one before: r = 1 is a "
     "reduction tree, r = ½ a ring. Each launch mode beyond the fastest adds a constant of its own. "
     "Weak scaling keeps the batch per device, strong scaling the batch of all together.",
-    units="T, t, a₁, a₂, c₁, c₂ in seconds, b samples per device, v0 samples a second of one "
-    "device; r and efficiencies are shares.",
+    units="T, t, a₁, a₂, c₁, c₂ are in seconds. The unit of b is samples per device, that of v0 "
+    "samples a second of one device. The ratio r and efficiencies are shares.",
     limits=Text(
         "Every term is at least 0. r ships as {fading:g}. The interval widens by "
         "{in_per_cent} for each doubling of the devices outside the measured. A link "
@@ -452,11 +452,11 @@ TRANSFER: Final = Formula(
         r"\hat{y} = \exp\left(\textstyle\sum_i w_i \log y_i\right), \qquad "
         r"[\,\hat{y}\,e^{-q},\ \hat{y}\,e^{q}\,]",
     ),
-    words="The best rung with enough data answers and is named: **measured** on "
-    "that card; the **workload on other cards**, scaled by what similar workloads gain; "
-    "**benchmarks of the card**, scaled by how the workload goes with them elsewhere; its **data "
-    "sheet** (operations a second, bandwidth, memory). Weights come from the library, drawn "
-    "towards a prior (ridge).",
+    words="The best rung with enough data answers and is named. First: **measured** on that card. "
+    "Second: the **workload on other cards**, scaled by what similar workloads gain. Third: "
+    "**benchmarks of the card**, scaled by how the workload follows them elsewhere. Last: its "
+    "**data sheet** (operations a second, bandwidth, memory). Weights are fitted to the library "
+    "(ridge regression).",
     units="Samples a second of one device of a kind; q is a half-width of the logarithm.",
     limits="q is conformal: the errors of the same rung on the library, whole cards and workloads "
     "left out. It is never less than the difference between two sessions. Two options whose ratio "
@@ -506,7 +506,7 @@ def crossover_picture(values: Values, look: Theme) -> Picture:
         if isinstance(crossing, Refusal)
         else (
             Text(
-                "The two take the same time at batch {crossing}; above it the one with "
+                "The two take the same time at batch {crossing}. Above it the one with "
                 "the larger v0 is faster, below it the one with the smaller overhead.",
                 crossing=size(crossing.value),
             ),

@@ -111,11 +111,11 @@ THROUGHPUT: Final = Formula(
         "follows from them.",
         least=corrected.LEAST,
     ),
-    units="Step time T and overhead t in seconds; batch b in samples over all devices; throughput "
-    "v and v0 in samples a second.",
+    units="Step time T and overhead t are in seconds, batch b in samples over all devices. "
+    "Throughput v and v0 are in samples a second.",
     limits=Text(
-        "v → b/t for small batches, v → v0 for large ones; v0/2 at b = v0·t and 90 % at "
-        "9·v0·t. The line is fitted to step times with relative weights, both numbers "
+        "v → b/t for small batches, v → v0 for large ones. At b = v0·t it is v0/2. At 9·v0·t "
+        "it is 90 % of v0. The line is fitted to step times with relative weights, both numbers "
         "at least 0. The band pools the scatter with a prior of {prior} (weight "
         "{nu0:g}). It widens by {growth} for each doubling outside the measured "
         "batches, where w lets g fade. Called a guess beyond {far:g} times the largest, "
@@ -299,10 +299,10 @@ STEPS: Final = Formula(
         r"S(B) = S_{min}\left(1 + \frac{B_{crit}}{B}\right) \qquad E(B) = S(B)\,B",
         r"B_{noise} = \frac{\mathrm{tr}(\Sigma)}{|G|^2}",
     ),
-    words="**Smin** is the least number of steps, however large the batch; at the critical batch "
+    words="**Smin** is the least number of steps, however large the batch. At the critical batch "
     "size **Bcrit** training needs twice the samples. Up to Bcrit/9 twice the batch takes "
-    "half of the steps (perfect scaling); beyond 9·Bcrit it saves hardly any (maximal data "
-    "parallelism); between them returns diminish. The gradient noise scale **Bnoise** is the "
+    "half of the steps (perfect scaling). Beyond 9·Bcrit it saves almost none (maximal data "
+    "parallelism). Between them returns diminish. The gradient noise scale **Bnoise** is the "
     "scatter of single gradients over the square of their mean. It estimates Bcrit in another way "
     "and is shown where it was measured.",
     units="Steps S and Smin in steps; batches B, Bcrit, Bnoise and samples E in samples.",
@@ -446,8 +446,8 @@ def suspects_picture(values: Values, look: Theme) -> Picture:
             *(odd_flags or ("The odd run is not flagged: it is within scatter.",)),
             Text("{healthy} healthy {runs} flagged.", healthy=healthy, runs=runs),
         ),
-        caption="A made-up sweep of six batches under eight input patterns; the large marker is "
-        "the odd run, open where it is flagged.",
+        caption="A made-up sweep of six batches under eight input patterns. The large marker is "
+        "the odd run; it is open where it is flagged.",
     )
 
 
@@ -459,7 +459,7 @@ SUSPECTS: Final = Formula(
         r"{1.4826 \cdot \mathrm{median}\,|\text{rest}|}",
     ),
     words="Runs of one workload stand in a table of configurations by input patterns. Median "
-    "polish takes both effects out of the logarithm of the epoch time **e**; what is left, over "
+    "polish takes both effects out of the logarithm of the epoch time **e**. The rest, over "
     "its robust scatter, is **z**. Further flags: unsteady epochs, falling throughput, scaling "
     "above the ideal, duplicates. Zeros for missing values and slips of a unit (60, 1000, 3600) "
     "are flagged too.",
@@ -544,15 +544,15 @@ EFFECTS: Final = Formula(
         r"\mathrm{images} = \mathrm{trained} + \tfrac{1}{3}\,\mathrm{validated}",
     ),
     words="Runs that are equal in everything but one factor (validation, augmentation, storage, "
-    "workers, feed, jit, precision, framework) make a pair; ratios multiply, so **n** pairs are "
+    "workers, feed, jit, precision, framework) make a pair. Ratios multiply, so **n** pairs are "
     "averaged in logarithms. It is stated per epoch and per processed image. Where epochs "
     "differ in their number of images, the effect is the one per image.",
     units="Ratios of times; above 1 the factor costs time. e in seconds.",
     limits="Student t on the pairs' logarithms from three pairs on; with fewer the scatter between "
     "two sessions stands in. A validated image counts a third of a trained one: a forward pass "
     "alone.",
-    source="Paired comparison in logarithms. Article 002 finds augmentation faster; partly its "
-    "pattern (T, T, F) validated less: 64 images an epoch at batch 4096 where others took 8,192. "
+    source="Paired comparison in logarithms. Article 002 finds augmentation faster. One cause: its "
+    "pattern (T, T, F) validated less, 64 images an epoch at batch 4096 where others took 8,192. "
     "Against (T, F, T) it takes 0.93 times as long per epoch, but 0.98 times per processed image.",
     sliders=(EFFECT, PAIRS, VALIDATED),
     picture=effects_picture,

@@ -396,7 +396,7 @@ def _errors() -> None:
             Text(
                 "Memory: {rows_that_fit} of {rows_with_memory} published cuts that ran "
                 "fit by this model. Step: {median_error} off in the median. Our cut fits for "
-                "{advised} of {models} models at the published count; its predicted speed is "
+                "{advised} of {models} models at the published count. Its predicted speed is "
                 "{relative:.2f} of the best published one in the median. Made by "
                 "`python -m planner backtest --what-if`.",
                 advised=splits["advised"],

@@ -361,7 +361,7 @@ def _printed_charts(view: View, alt: str) -> list[Chart]:
                 spec=lines.steps_figure(view, LIGHT_THEME),
                 alt=alt,
                 caption="Large markers are medians at the best learning rate, small ones single "
-                "seeds; lines are fitted, bands 90 % for one new median.",
+                "seeds. Lines are fitted; bands are 90 % intervals of one new median.",
             )
         )
     drawn = lines.time_figure(view, LIGHT_THEME) if view.times.chosen and view.timings else None

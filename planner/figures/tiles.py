@@ -41,6 +41,8 @@ _ROOM: Final = 0.06
 """Free share of the bar beyond its outermost mark."""
 _NEAR: Final = 0.34
 """Ends of an interval narrower than this share of the bar are written beside it."""
+_LETTER, _APART, _NARROWEST = 6.4, 6.0, 130.0
+"""Width of a letter of an end, room between both, and the narrowest bar on a telephone [px]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,12 +273,35 @@ def _bar(tile: Tile, theme: Theme) -> str:
     pieces = [_piece(low, high, theme.accent_band, 6, 0), _mark(value, theme.accent)]
     if bar.limit is not None:
         pieces.append(_mark(at(bar.limit), theme.warning, width=2, height=18))
-    inside = high - low >= _NEAR
-    shifts = (-50.0, -50.0) if inside else (-100.0, 0.0)
-    gap = 0.0 if inside else 0.02
-    ends = _ends_row((low - gap, bar.low_text, _kept(low - gap, shifts[0])),
-                     (high + gap, bar.high_text, _kept(high + gap, shifts[1])), theme)  # fmt: skip
+    ends = _ends_row(*_ends(bar, low, high), theme)
     return _track("".join(pieces), theme, ends if bar.low_text else "")
+
+
+_End = tuple[float, str, float]
+"""A text below a bar: its place from 0 to 1, the text, and its shift [% of its width]."""
+
+
+def _ends(bar: Range, low: float, high: float) -> tuple[_End, _End]:
+    """Return both ends of an interval: below its ends, beside them, or at the ends of the bar.
+
+    It is the first of these where the texts do not overlap on a telephone.
+    """
+    for gap, shifts in ((0.0, (-50.0, -50.0)), (0.02, (-100.0, 0.0))):
+        first = low - gap, bar.low_text, _kept(low - gap, shifts[0])
+        last = high + gap, bar.high_text, _kept(high + gap, shifts[1])
+        (left, before), (after, right) = _span(first), _span(last)
+        apart = after - before >= _APART and (gap or high - low >= _NEAR)
+        if apart and left >= 0.0 and right <= _NARROWEST:
+            return first, last
+    return (0.0, bar.low_text, 0.0), (1.0, bar.high_text, -100.0)
+
+
+def _span(end: _End) -> tuple[float, float]:
+    """Return both edges of a text below the narrowest bar [px]."""
+    at, text, shift = end
+    wide = _LETTER * len(text)
+    left = _NARROWEST * at + wide * shift / 100.0
+    return left, left + wide
 
 
 def _kept(at: float, shift: float) -> float:
@@ -333,7 +358,7 @@ def _mark(at: float, colour: str, width: int = 4, height: int = 14) -> str:
     )
 
 
-def _ends_row(low: tuple[float, str, float], high: tuple[float, str, float], theme: Theme) -> str:
+def _ends_row(low: _End, high: _End, theme: Theme) -> str:
     """Return the texts below a bar: place from 0 to 1, text, and its shift [% of its width]."""
     texts = "".join(
         f'<span style="position:absolute;left:{100.0 * at:.1f}%;white-space:nowrap;'

@@ -332,7 +332,7 @@ def neighbour_flags(runs: Sequence[CheckedRun]) -> list[Flag]:
             epoch = in_words(run.later_epoch_mean_s or math.nan)
             evidence = Text(
                 "{epoch} an epoch, {ratio:.2f} times that of its neighbours in batch and "
-                "pattern; robust z is {value:.1f}, at most {unlike:g} is scatter.",
+                "pattern. Robust z is {value:.1f}; at most {unlike:g} is scatter.",
                 epoch=epoch,
                 ratio=ratio,
                 value=z,

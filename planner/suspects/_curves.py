@@ -167,7 +167,7 @@ def _scaling(run: CheckedRun, over_fewer: Floats, over_it: Floats) -> Flag | Non
     ratio = float(over_it.max(initial=0.0))
     evidence = Text(
         "more devices reach up to {ratio:.2f} times perfect scaling from this run, and agree "
-        "among themselves; above {too_fast} a run is wrong.",
+        "among themselves. Above {too_fast} a run is wrong.",
         ratio=ratio,
         too_fast=TOO_FAST,
     )

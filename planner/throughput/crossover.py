@@ -136,7 +136,7 @@ def _drawn_apart(
         return ()
     return (
         Text(
-            "It is that of the two laws; measured points bend about them, and by these "
+            "It is that of the two laws. Measured points deviate from them: by these "
             "{faster} is {by:.0f} % faster there.",
             faster=faster,
             by=100.0 * by,

@@ -84,7 +84,7 @@ def asymptotic_throughput(lines: Lines, level: float) -> Estimate:
         reasons.append(
             Text(
                 "No batch effect seen up to batch {largest}: a step takes as long as at "
-                "the smallest batch, so throughput grows in proportion and its limit is "
+                "the smallest batch. So throughput grows in proportion and its limit is "
                 "unknown.",
                 largest=plain(largest),
             )
@@ -372,7 +372,7 @@ def _change(sizes: Floats, times: Floats) -> tuple[tuple[str, ...], float]:
 def _refuse_one_batch(batch: float) -> Refusal:
     return Refusal(
         reason=Text(
-            "Only batch {batch} was measured, and one size shows no curve: taking its "
+            "Only batch {batch} was measured, and one size shows no curve. Taking its "
             "throughput for other batches was 32 to 137 % wrong in the median.",
             batch=plain(batch),
         ),
@@ -388,7 +388,7 @@ def _refuse_one_batch(batch: float) -> Refusal:
 def _refuse_scatter(scatter: float, worst: float, change: tuple[str, ...]) -> Refusal:
     lead = Text(
         "The points scatter {scatter:.0f} % around the law; healthy sweeps scatter "
-        "2 to 9 %, so the asymptotic throughput and the overhead would mean nothing.",
+        "2 to 9 %. So the asymptotic throughput and the overhead would mean nothing.",
         scatter=100 * scatter,
     )
     return Refusal(

@@ -73,6 +73,25 @@ def test_every_mark_lies_on_its_bar(value: float, limit: float | None) -> None:
             assert 0.0 <= float(at) <= 100.0
 
 
+@each(
+    ("value", "low", "high"),
+    [(340_000, 170_000, 700_000), (2.0, 1.0, 9.0), (5e6, 1e6, 2e7), (1.8e6, 1.3e6, 3.2e6)],
+)
+def test_the_ends_below_a_bar_of_130_pixels_do_not_overlap_and_stay_below_it(
+    value: float, low: float, high: float
+) -> None:
+    tile = number_tile("90 % of it at batch", _estimate(value, low, high), "samples")
+    drawn = card("GPU", [tile], LIGHT_THEME)
+    ends = re.findall(r'left:([\d.]+)%;white-space:nowrap;transform:translateX\((\S+)%\)">([^<]+)',
+                      drawn)  # fmt: skip
+    spans = []
+    for at, shift, text in ends:
+        wide = 6.0 * len(text)
+        start = 1.3 * float(at) + wide * float(shift) / 100.0
+        spans.append((start, start + wide))
+    assert 0.0 <= spans[0][0] < spans[0][1] < spans[1][0] < spans[1][1] <= 130.0
+
+
 def test_names_from_data_are_text() -> None:
     html = card("<b>", [Tile(label="<i>", value="<u>", note='"<s>')], LIGHT_THEME, badge="<em>")
     assert not re.search(r"<(b|i|u|s|em)>", html)

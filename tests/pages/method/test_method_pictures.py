@@ -132,7 +132,7 @@ def test_fewer_validated_images_make_an_epoch_look_cheaper_than_an_image() -> No
 def test_two_systems_cross_where_the_formula_says() -> None:
     said = _said("crossover", v0=4096, t=0.1, v0b=1024, tb=0.01, largest=1024)
     expected = (0.1 - 0.01) / (1 / 1024 - 1 / 4096)
-    assert f"batch {expected:,.0f};" in said
+    assert f"batch {expected:,.0f}." in said
 
 
 def test_a_system_that_has_both_is_faster_everywhere() -> None:

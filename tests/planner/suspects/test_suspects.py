@@ -33,7 +33,7 @@ def test_a_run_a_third_off_is_found_by_its_neighbours_alone(odd: str, factor: fl
     flag = only(neighbour_flags(sweep(**{odd: factor})))
     assert flag.run == odd.replace("_", " ")
     assert abs(flag.value) > UNLIKE
-    assert "times that of its neighbours in batch and pattern; robust z is" in flag.evidence
+    assert "times that of its neighbours in batch and pattern. Robust z is" in flag.evidence
 
 
 def test_the_ratio_is_against_what_row_and_column_say() -> None:

@@ -28,8 +28,8 @@ def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
     problems: list[str] = []
     if stated.options.get("items") != "samples":
         problems.append(
-            "option items: is missing. An item may be a sample, an image or a token; state "
-            "items=samples after a check, or give the benches of which that is true."
+            "option items: is missing. An item may be a sample, an image or a token. State "
+            "items=samples after a check, or list the benches whose items are samples."
         )
     several = whole(stated.options.get("gpus"))
     only = {name for name in stated.options.get("benches", "").split(",") if name}

@@ -37,8 +37,8 @@ def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
     unknown = [name for name, column in names.items() if column and column not in BY_NAME]
     problems: list[str] = [
         Text(
-            "column {name}: is unknown. Map it with --option columns={name}:COLUMN, or to nothing: "
-            "{name}: (docs/records.md has the columns).",
+            "column {name}: is unknown. Name its column of docs/records.md with --option "
+            "columns={name}:COLUMN, or leave it out with columns={name}:.",
             name=name,
         )
         for name in unknown
