@@ -404,7 +404,13 @@ def test_every_run_of_a_file_gets_its_own_steps(tmp_path: Path) -> None:
 
 def test_a_run_without_evaluations_reaches_no_target(tmp_path: Path) -> None:
     reached = [{"step": 10, "value": 0.9}, {"step": 20, "value": 0.1}, {"step": 30, "value": 0.1}]
-    evaluations = (None, reached, [], [{"step": 5, "value": 0.9}], reached)
+    evaluations: tuple[list[dict[str, Any]] | None, ...] = (
+        None,
+        reached,
+        [],
+        [{"step": 5, "value": 0.9}],
+        reached,
+    )
     records = [row(seed=i, evaluations=own) for i, own in enumerate(evaluations)]
     path = together(a_set(tmp_path), records)
     store = opened(tmp_path)
