@@ -157,11 +157,12 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         capacity._search:LEAST_RENTED capacity._search:TOGETHER
         capacity._what_if:MOST_FACTOR capacity._what_if:MOST_INPUTS
         capacity._what_if:AT_ONCE capacity._what_if:MOST_FIXES
-        networks._table:_NAMES compare._assumptions:_KEPT""",
+        networks._table:_NAMES compare._assumptions:_KEPT core.slugs:_LISTS""",
     "how it is told or drawn": """
         answers.runs._suspect_runs:APART
         explore.laws:_GRID explore.laws:_BEYOND explore.points:SPREAD explore.side_by_side:DIGITS
         core.slugs:DIGITS core.slugs:LONGEST_FILE core.slugs:MOST_NAMED core.points:SHOWN
+        core._numbers:_SIGNS
         core._durations:IN_DAYS_S
         core._durations:DIGITS answers.comparison._snapshot:DIGITS core._numbers:LEAST_DIGITS
         core._durations:IN_YEARS_S

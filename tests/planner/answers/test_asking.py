@@ -51,7 +51,7 @@ def test_systems_and_baseline_are_those_that_are_named() -> None:
 def test_the_first_system_with_a_time_is_the_baseline() -> None:
     """The smallest batch of the H100 was run for its memory alone."""
     network = "wideresnet-103m-synthetic-cifar-100-adam-float32"
-    answer = how_long_answered(store(), {"workload": [network]})
+    answer = how_long_answered(shipped.library(), {"workload": [network]})
     assert answer.result is not None
     run = answer.result.baseline.run
     assert (run.system, run.global_batch_size) == ("NVIDIA H100 80GB HBM3", 64)
