@@ -1,7 +1,5 @@
 """`python -m api` prints docs/api.md, made from the description of the interface."""
 
-from __future__ import annotations
-
 import sys
 from typing import Final
 

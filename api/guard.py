@@ -9,8 +9,6 @@
   to guess file types.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import logging

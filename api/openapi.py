@@ -1,7 +1,5 @@
 """The description of the HTTP interface (OpenAPI 3.1), from records and tables of parameters."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date

@@ -1,7 +1,5 @@
 """Errors by RFC 9457 (application/problem+json), with all problems at once."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Final

@@ -6,8 +6,6 @@ a token that names it, or one for any set with a group that sees it. An answer o
 every run is on disk; after any other answer, or none, the sender sends the same request again.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

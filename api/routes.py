@@ -4,8 +4,6 @@ Access is that of the pages: `api.guard` checks both. Answers are read-only, cac
 the data, and carry an ETag.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import logging

@@ -5,8 +5,6 @@
 `backtest.accuracy.public_data` reads the disk.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

@@ -10,8 +10,6 @@ Units: seconds and samples. A printed h:mm:ss is a whole number of seconds, a pr
 one decimal: no number here is more precise.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import functools

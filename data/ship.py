@@ -4,8 +4,6 @@ Every seal is checked and the runs are committed as one file. set.toml states wh
 under which load the machine measured. The rows are unchanged.
 """
 
-from __future__ import annotations
-
 import argparse
 import statistics
 import sys

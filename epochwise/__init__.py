@@ -6,8 +6,6 @@ their own names, so this package puts its folder at the end of the search path:
     from epochwise import EpochTimes, compare
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any, Final

@@ -5,8 +5,6 @@ Own results, catalogue rows and saved views are in `$XDG_DATA_HOME/epochwise`, e
 start at the current folder.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -3,8 +3,6 @@
 Every request, also a cold deep link, runs this script first (docs/decisions/0002).
 """
 
-from __future__ import annotations
-
 import logging
 import uuid
 from typing import Final

@@ -11,8 +11,6 @@
 `python -m planner backtest [DIR]`: measure how wrong the product is on what was hidden from it.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,7 +1,5 @@
 """Measure sweeps from the command line: `python -m runners plan|run|resume|status ... SPEC`."""
 
-from __future__ import annotations
-
 import sys
 
 from runners.commands.cli import main

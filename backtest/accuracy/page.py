@@ -6,8 +6,6 @@ Seconds differ from run to run, so they are in separate files that change each t
 `backtest.accuracy.public_data` measures and stores them.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

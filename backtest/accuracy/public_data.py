@@ -1,7 +1,5 @@
 """Disk access of the back-test: public measurements in, accuracy figures out and in again."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence

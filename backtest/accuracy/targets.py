@@ -1,7 +1,5 @@
 """Targets of the figures, and which are reached."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

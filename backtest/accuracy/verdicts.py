@@ -4,8 +4,6 @@ The figures are rows of `python -m planner backtest`; parts whose data set is mi
 Our method of a task has a name that begins with "ours:".
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields

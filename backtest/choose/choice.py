@@ -7,8 +7,6 @@ itself (a rule, a share) minimises the mean error. Every curve counts the same w
 data set, every task and data set the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final

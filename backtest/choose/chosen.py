@@ -1,7 +1,5 @@
 """All constants that can be chosen with whole data sets left out, chosen again."""
 
-from __future__ import annotations
-
 from backtest.choose.choice import Choice
 from backtest.choose.correction import correction_choices
 from backtest.choose.devices import device_choices

@@ -5,8 +5,6 @@ Table of constants that were chosen, not derived, and how each was chosen.
 The values are read from the code, so the page always matches it.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ When and how far are chosen by the mean error, as they move the estimate; the si
 by the interval score.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The loss per doubling of devices and its uncertainty, chosen again by cluster."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass

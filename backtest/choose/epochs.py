@@ -6,8 +6,6 @@ The prior of all runs is chosen without other runs. Then the weight of other run
 set on the same system is chosen, and whether they move the drift too.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

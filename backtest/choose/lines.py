@@ -6,8 +6,6 @@ is the law of `planner.convergence.fit` for a = 1. Powers of E lie on a straight
 B, so the same fit works for every other a; Emin, Smin and Bcrit keep their meaning.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace

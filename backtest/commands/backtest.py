@@ -4,8 +4,6 @@ The shipped pages are made from all public data. Partial results are written els
 any result nothing is written.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

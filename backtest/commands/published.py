@@ -5,8 +5,6 @@ public data sets give only batch curves and device series. Standard output has o
 standard error lists what was left out.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -1,7 +1,5 @@
 """Cases: curves split into shown and hidden points, in flat arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final

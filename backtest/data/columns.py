@@ -5,8 +5,6 @@ and reported by file, line, column and value. In a file of epochs the other rows
 out too. A file without a required column is left out whole.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

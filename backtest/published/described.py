@@ -12,8 +12,6 @@ of ImageNet), the accelerator and the count; the answer is Compare's total. A co
 does not state is the number of whole servers that finish within `DAYS` at 40 % of the peak.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import defaultdict

@@ -10,8 +10,6 @@ including evaluations. The batch per device is the micro-batch if stated, else t
 the devices.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

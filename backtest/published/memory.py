@@ -9,8 +9,6 @@ The estimate is that of `planner.networks`: state on each device under the row's
 activations of the samples that each device processes at once, and the framework's own memory.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable

@@ -16,8 +16,6 @@ benchmark; of whole jobs: each repository):
     IMAGE_JOB_SD              smallest sd with which whole image jobs have their coverage
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -9,8 +9,6 @@ larger half of the device counts are predicted, and samples/s at a hidden batch.
 compared with the memory estimate, and jobs that ran with the check whether they fit.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

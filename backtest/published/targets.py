@@ -1,7 +1,5 @@
 """Targets of the project on published rows, and which figures reach them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -14,8 +14,6 @@ accelerator of several memory sizes without its size says nothing of memory. The
 products is the median over the rows of the other sources.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import re

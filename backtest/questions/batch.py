@@ -1,7 +1,5 @@
 """Errors of the step time at a hidden batch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final

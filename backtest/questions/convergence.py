@@ -1,7 +1,5 @@
 """Errors of the samples to target at a hidden batch."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final

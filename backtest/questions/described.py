@@ -12,8 +12,6 @@ ResNet-152 3 x 23 GFLOP (He et al. 2015, table 1), AlexNet 3 x 1.4 GFLOP (Krizhe
 BERT base on 384 tokens 6 x 85 M x 384 and attention.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Errors of the total of N epochs once k of them are known."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

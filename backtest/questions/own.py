@@ -5,8 +5,6 @@ samples to target at a hidden batch, and step times on more devices than are sho
 shown points are of the same systems, so the errors are of these measurements only.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ device at 2 batches each) and steps to target at 3 batches (ends, middle), then 
 the excess of its choice over the best one. Time and device-hours are separate choices.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial

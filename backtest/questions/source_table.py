@@ -3,8 +3,6 @@
 The data are not part of this project; this table states their origin and licence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final

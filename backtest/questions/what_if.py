@@ -19,8 +19,6 @@ Its even counterpart has the same workers, batch and software. The model scales 
 run, so that only the effect of the slow worker is predicted.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """For administrators: who sees each set, share links, tokens and the audit log."""
 
-from __future__ import annotations
-
 import math
 import os
 import time

@@ -1,7 +1,5 @@
 """Add results: files of other programs, all problems at once, a preview, and the set they go to."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Final

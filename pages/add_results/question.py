@@ -1,7 +1,5 @@
 """The files, their source, and what they do not say; the preview of what an import changes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

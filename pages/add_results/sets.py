@@ -1,7 +1,5 @@
 """Sets that were brought in: what the last action did, and withdrawing or restoring one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The set that runs go to, where they come from, and the button that adds them."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Final

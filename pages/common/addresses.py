@@ -1,7 +1,5 @@
 """The pages of the app: address, title, icon and script of each; the navigation and all links."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import dataclass, replace
 from functools import cache

@@ -1,7 +1,5 @@
 """Throughput curves in the form of the charts."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Reports of the pages: one click, or a box with customer, reference, text, logo, PDF and data."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable, Sequence

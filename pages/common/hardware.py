@@ -1,7 +1,5 @@
 """The catalogue of hardware and prices as pages read it: shipped rows and this machine's own."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Hashable
 from functools import lru_cache

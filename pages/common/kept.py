@@ -10,8 +10,6 @@ Python runs one thread at a time, and drawing a page yields at each of its sixty
 pages are drawn at once, each message of each page waits for the twenty-nine others.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 import time

@@ -6,8 +6,6 @@ way to another page and back (docs/decisions/0006). Here each page owns a `Link`
 value of every widget from it, draw the widgets, then call `write`.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 import re

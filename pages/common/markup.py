@@ -1,7 +1,5 @@
 """The one module that writes HTML to a page; `planner.figures` makes it and escapes every text."""
 
-from __future__ import annotations
-
 import base64
 from functools import cache
 from pathlib import Path

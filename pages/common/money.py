@@ -1,7 +1,5 @@
 """Fields of country, currency, exchange rate and tax, the same on every page with money."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Final

@@ -5,8 +5,6 @@ containers whose key begins with "narrow-" up to `WIDTH`, those with "wide-" abo
 nothing is folded.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

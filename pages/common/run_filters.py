@@ -1,7 +1,5 @@
 """The filters of runs on Results and Explore: their titles, options and fields."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal
 

@@ -1,7 +1,5 @@
 """Save the view of a page under a name, and the list of all that were saved."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from dataclasses import replace

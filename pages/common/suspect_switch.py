@@ -1,7 +1,5 @@
 """Suspect runs behind an answer: count, evidence, and the switch that leaves them out."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from typing import Final

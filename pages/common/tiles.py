@@ -15,8 +15,6 @@
 is for *Share*, reports and screen readers (`alt` of the chart).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Elements that several pages draw: chart, table, share button, downloads, empty state."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal

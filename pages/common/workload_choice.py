@@ -1,7 +1,5 @@
 """The choice of a workload (by kind, then by typing a part of its name) and of its target."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final

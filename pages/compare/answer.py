@@ -1,7 +1,5 @@
 """The answer of the page Compare hardware in words, and the buttons below it."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Sequence

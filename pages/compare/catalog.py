@@ -1,7 +1,5 @@
 """Prices and hardware behind the chosen options, and this machine's own rows."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable, Mapping, Sequence, Sized

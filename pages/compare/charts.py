@@ -1,7 +1,5 @@
 """The charts of the page Compare hardware."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """The currency of all amounts, in one click."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """A workload without measurements, described by hand on the page Compare hardware."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache

@@ -6,8 +6,6 @@ The link holds the date with its zone, and hours are derived from it. So tomorro
 the same deadline.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, time

@@ -1,7 +1,5 @@
 """The options to compare: chips of the chosen ones, a table of all, or entered by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final, cast

@@ -1,7 +1,5 @@
 """Total costs of renting and owning over years, at a utilisation that one enters."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import streamlit as st

@@ -1,7 +1,5 @@
 """Compare hardware: time and cost of accelerators, rented or bought."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import streamlit as st

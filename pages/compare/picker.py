@@ -3,8 +3,6 @@
 The dialog draws itself anew at each click, and the page behind it once, when it closes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final

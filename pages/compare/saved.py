@@ -1,7 +1,5 @@
 """Saved comparisons: save one, open one, and show what has changed since."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final

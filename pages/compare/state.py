@@ -4,8 +4,6 @@ The same functions answer the command and the HTTP interface (`planner.answers._
 questions have equal numbers. Draws need memory, so only the last answers are kept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime

@@ -1,7 +1,5 @@
 """The ranked table of the page Compare hardware, with baseline and units to choose."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The answer of Compare hardware at a glance: tiles and one line, and the options as cards."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from pages.common import tiles

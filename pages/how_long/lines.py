@@ -1,7 +1,5 @@
 """Totals against epochs as the chart draws them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

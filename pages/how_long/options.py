@@ -1,7 +1,5 @@
 """The inputs of the page How long?: workload, pattern, epochs, systems, baseline."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """How long?: the time of N epochs of a workload on each measured system, with intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The answer of How long? at a glance: tiles, one line, and the ranked options as cards."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from planner import figures

@@ -1,7 +1,5 @@
 """Limits of a sweep on the Measure page: time, cost; price and power of this machine."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import streamlit as st

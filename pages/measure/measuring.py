@@ -4,8 +4,6 @@ Nothing imports `runners`: a page uses it through processes. The state of a swee
 disk, never this server's memory, so a restart of the server changes nothing.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

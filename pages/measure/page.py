@@ -1,7 +1,5 @@
 """Measure: plan, start, follow, stop, resume and repeat sweeps."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The plan of a sweep on the Measure page: runs, time, energy, cost, limits, the start."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 

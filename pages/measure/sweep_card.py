@@ -1,7 +1,5 @@
 """The card of a sweep on the Measure page: what goes on, what is next, its curve and results."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from typing import Final, Literal

@@ -1,7 +1,5 @@
 """Past errors: methods side by side, the table behind them, and the targets."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import dataclass

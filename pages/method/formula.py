@@ -1,7 +1,5 @@
 """A formula on the Method page: the law, its explanation, and a chart to change."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final

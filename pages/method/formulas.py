@@ -1,7 +1,5 @@
 """Every formula of the product, one at a time, with limits, source and chart."""
 
-from __future__ import annotations
-
 import math
 from typing import Final
 

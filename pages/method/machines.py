@@ -1,7 +1,5 @@
 """Formulas over machines, with charts: cost, several devices, unmeasured hardware, crossover."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Final
 

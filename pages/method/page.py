@@ -1,7 +1,5 @@
 """Method & accuracy: past errors, and every formula."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final
 

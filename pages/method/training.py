@@ -1,7 +1,5 @@
 """Formulas of training, with charts: throughput, N epochs, steps to a target, suspect runs."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The filters of the Results page: facets of runs, and suspect flags."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """One run on the Results page: times, suspect flags, provenance."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

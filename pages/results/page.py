@@ -1,7 +1,5 @@
 """Results: all runs with filters, and one run with its epochs and provenance."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial

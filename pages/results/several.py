@@ -1,7 +1,5 @@
 """What a run on several devices recorded beside its columns: link, gradients, shares of a step."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """One run at a glance: its later epochs, epoch 1, throughput and memory as tiles."""
 
-from __future__ import annotations
-
 import math
 from typing import Final
 

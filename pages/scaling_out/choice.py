@@ -1,7 +1,5 @@
 """The question of the page Scaling out: workload, series, driver, batches, and what-ifs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """The answer of Scaling out in the form of its charts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Scaling out: do more devices pay?"""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Final, TypeVar

@@ -1,7 +1,5 @@
 """The answer of Scaling out at a glance: the fastest device count as tiles, and one line."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from pages.common import tiles

@@ -1,7 +1,5 @@
 """Start: what this is, three questions, example jobs, recent results and saved views."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Final
 

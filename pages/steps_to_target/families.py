@@ -1,7 +1,5 @@
 """The card that compares networks on the same data at the same target."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import streamlit as st

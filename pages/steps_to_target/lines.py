@@ -1,7 +1,5 @@
 """The view of the page Steps to target, and its two charts."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Final
 

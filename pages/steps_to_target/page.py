@@ -1,7 +1,5 @@
 """Steps to target: where larger batches give diminishing returns, and the best batch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Final, TypeVar
 

@@ -1,7 +1,5 @@
 """The inputs of the page Steps to target, and the view that they make."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final

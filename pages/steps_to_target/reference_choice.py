@@ -1,7 +1,5 @@
 """MLPerf's reference points as workloads of the page Steps to target."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """Rows of the tables of the page Steps to target."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from pages.steps_to_target.lines import View

@@ -1,7 +1,5 @@
 """The answer of Steps to target at a glance: one optimiser as tiles, and one line."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The choice of curves of the Throughput page: workload, patterns, systems, others."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final

@@ -1,7 +1,5 @@
 """The effect of a factor: pairs of runs that are equal in everything else."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Final

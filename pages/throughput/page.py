@@ -1,7 +1,5 @@
 """Throughput: samples per second against batch size, and the curve through the points."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar

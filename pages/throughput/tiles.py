@@ -1,7 +1,5 @@
 """The answer of Throughput at a glance: the fastest curve as tiles, and one line."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@
 reaches loopback from anywhere. Anything that cannot be checked counts as no.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final
 

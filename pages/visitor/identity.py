@@ -5,8 +5,6 @@ is the owner, who sees every set; every other visitor sees the open ones. With a
 no owner: a visitor sees what their groups see.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import time

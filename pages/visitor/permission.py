@@ -17,8 +17,6 @@ programs, so EPOCHWISE_MEASURE=off switches it off for administrators too.
 Anything that cannot be checked counts as no.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

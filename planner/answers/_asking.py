@@ -6,8 +6,6 @@ the HTTP interface refuse. The numbers come from `planner.epochs.how_long`,
 `planner.throughput.curves` and `planner.answers.comparison.question`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ The table of refusals and warnings, for the Method page and the docs.
 The numbers are imported from the code; each row names its evidence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import MappingProxyType

@@ -8,8 +8,6 @@ Parameters have the names of the page, the command and the HTTP interface
 (`planner.answers.comparison._parameters.COMPARE`), and the numbers are the same.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """Explore: a chart's points, a pivot table, or runs side by side, for any columns of the runs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Answers on the runs themselves: filtered lists and SELECT statements."""
 
-from __future__ import annotations
-
 import datetime as dt
 import math
 import re

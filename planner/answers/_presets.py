@@ -1,7 +1,5 @@
 """Example jobs: questions that many ask, each with the product's own current answer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date

@@ -1,7 +1,5 @@
 """The tables of Scaling out as rows to be read, for page, report and command."""
 
-from __future__ import annotations
-
 import math
 
 from planner.answers.records import (

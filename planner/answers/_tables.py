@@ -1,7 +1,5 @@
 """How long? and Throughput as rows and sentences, for page, CSV, report and command."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final

@@ -9,8 +9,6 @@ option of Compare hardware. Owned machines begin with `own:` in place of `own|`.
 Every problem is reported at once, with its row, its column, the rule, and what to do.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

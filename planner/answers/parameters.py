@@ -3,8 +3,6 @@
 The names are those of the pages' links: How long?, Throughput and Results.
 """
 
-from __future__ import annotations
-
 from types import MappingProxyType
 from typing import Final
 

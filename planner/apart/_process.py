@@ -1,7 +1,5 @@
 """A process apart: messages over pipes, and limits of the operating system for itself."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

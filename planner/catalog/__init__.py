@@ -1,7 +1,5 @@
 """Accelerators, offers and electricity tariffs, with sources."""
 
-from __future__ import annotations
-
 from planner.catalog._combine import (
     STALE_MONTHS,
     Words,

@@ -7,8 +7,6 @@ accelerator with a name of exactly these words, else the one with the same words
 form. Several matches are refused.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence

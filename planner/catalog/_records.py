@@ -4,8 +4,6 @@ One accelerator is what one row of a price list sells: a card, a module or a chi
 maker's, dense (without sparsity), for that whole unit; None is unknown, never 0.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field

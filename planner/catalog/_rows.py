@@ -8,8 +8,6 @@ The bytes are untrusted. They are never executed, and read only up to `LIMITS`; 
 short, binary or in another encoding is refused with the reason.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import math

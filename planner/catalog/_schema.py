@@ -4,8 +4,6 @@ Every column has a unit in its name, a range outside which a value is a typing e
 An empty cell means that the number is unknown; 0 never does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

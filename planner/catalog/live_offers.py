@@ -4,8 +4,6 @@
 providers' collected price lists, so it is made only when the user presses a button.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 from collections.abc import Iterable

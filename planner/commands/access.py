@@ -4,8 +4,6 @@ For administrators: whoever may write in the results folder. Every change is wri
 log first.
 """
 
-from __future__ import annotations
-
 import argparse
 import getpass
 import json

@@ -1,7 +1,5 @@
 """The commands `how-long`, `compare` and `curve`."""
 
-from __future__ import annotations
-
 import argparse
 import shlex
 from collections.abc import Container, Mapping, Sequence

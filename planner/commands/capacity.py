@@ -1,7 +1,5 @@
 """The command `capacity`: the machines for a month of jobs, and what they cost."""
 
-from __future__ import annotations
-
 import argparse
 import os
 from collections.abc import Sequence

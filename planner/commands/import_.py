@@ -1,7 +1,5 @@
 """`python -m planner import SOURCE PATH --set NAME`: results of other programs as a result set."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,7 +1,5 @@
 """The command `report`: a comparison as a file, optionally with its data."""
 
-from __future__ import annotations
-
 import argparse
 import os
 from dataclasses import replace

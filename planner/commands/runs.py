@@ -1,7 +1,5 @@
 """Commands over the runs: `explore`, `sql`, and `export` of a result set as one file to send."""
 
-from __future__ import annotations
-
 import argparse
 import os
 from collections.abc import Mapping, Sequence

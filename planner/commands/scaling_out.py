@@ -1,7 +1,5 @@
 """The command `scaling-out`: whether more devices pay."""
 
-from __future__ import annotations
-
 import argparse
 
 from planner.answers import (

@@ -1,7 +1,5 @@
 """Common parts of the commands: options from the tables of parameters, exit codes."""
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import json

@@ -8,8 +8,6 @@ default. A price older than 12 months has the uncertainty of any old price
 (`stale_price_uncertainty`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import date

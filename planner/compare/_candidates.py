@@ -13,8 +13,6 @@ that. A price in another currency keeps the rate it was written at; where the co
 that currency, the comparison's rate counts.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

@@ -4,8 +4,6 @@ Bars of `planner.cost.sensitivity`: from the 5th to the 95th percentile of one i
 at their medians. A bar that crosses 0 means that this input alone can reverse the ranking.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The answer as sentences to paste or to read aloud."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

@@ -13,8 +13,6 @@ cost of a run is that of `planner.cost` at likely values: rent, a bought machine
 month, electricity. A budget is compared with the money to be paid: a purchase counts in full.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Callable, Iterable, Sequence

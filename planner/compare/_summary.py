@@ -1,7 +1,5 @@
 """The answer in one line, and the options that meet the deadline and the budget."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final

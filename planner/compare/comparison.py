@@ -1,7 +1,5 @@
 """A question about hardware and its answer, as records; their labels and amounts in words."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

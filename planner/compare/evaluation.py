@@ -20,8 +20,6 @@ likely to meet the limits, they are compared without limits.
                interval of their ratio includes 1; the first that is not tied begins a new group
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -13,8 +13,6 @@ used or not, so up to the runs that fill it buying is cheaper earlier. There ren
 nearly straight lines (exactly, without other work), and their crossing follows from the two ends.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final

@@ -1,7 +1,5 @@
 """Options too close to rank, and the next measurement that would rank them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

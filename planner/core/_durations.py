@@ -3,8 +3,6 @@
 Seconds are floats; rounding is half up and carries, so 59.6 s is 0:01:00 and never 0:00:60.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Final
 

@@ -4,8 +4,6 @@ A shared folder may have any number that fits its column. Formulas raise for con
 with many rows must still show the others.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from typing import Final, TypeVar

@@ -1,7 +1,5 @@
 """Names of a package that are imported on first use, for those who need only the others."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from importlib import import_module

@@ -10,8 +10,6 @@ template and parameters, from which `render` makes the sentence in another langu
 on records and never on the words of a sentence. `make messages` collects the templates.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType

@@ -4,8 +4,6 @@ A value outside its limits is a wrong unit, a damaged cell or an attack, not a m
 them every product, ratio and square of two values fits a float.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final

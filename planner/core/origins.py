@@ -4,8 +4,6 @@ A page of another web site can send requests to a server on this machine, and ca
 name to the loopback address. These headers then show it.
 """
 
-from __future__ import annotations
-
 import ipaddress
 from typing import Final
 from urllib.parse import SplitResult, urlsplit

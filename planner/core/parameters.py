@@ -5,8 +5,6 @@ what, where and what to do. `query_of` writes values back as the shortest equiva
 Descriptions of commands and of the HTTP interface are generated from the same tables.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 import unicodedata

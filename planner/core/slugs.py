@@ -5,8 +5,6 @@ of the name's hash follow: `none~3fa2c1`. The digits depend on the name only, so
 meaning when other names come or go (docs/decisions/0029).
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import unicodedata

@@ -28,8 +28,6 @@ end half of the draws are infinite. Exact inputs give one number.
 Evidence: docs/evidence.md#cost-of-interruptions.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final

@@ -12,8 +12,6 @@ draws a probability of 50 % has an error of at most 2 % (a standard deviation of
 independent draws).
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 from functools import lru_cache

@@ -22,8 +22,6 @@ CO2 of manufacturing is not included. A life of 0 years has no hour to work in: 
 sentence by `refuse_owned`.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

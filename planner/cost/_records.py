@@ -8,8 +8,6 @@ range at its likely value.
 Every `Amount` is checked where a record is made, every argument of a formula here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Final

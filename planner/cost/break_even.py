@@ -15,8 +15,6 @@ Costs are also given per unit of work: an epoch, an hour. The work of a run to a
 to the target, so its cost is the cost of the target.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Final
 

@@ -19,8 +19,6 @@ count. A month has 730 hours. Limits: all months are alike; a further machine is
 payback jumps where one is bought.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Final
 

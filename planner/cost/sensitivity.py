@@ -9,8 +9,6 @@ largest on top, make a tornado chart. Limits: interactions of inputs are not inc
 common draws have the same correlation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final

@@ -21,8 +21,6 @@ training batch.
 Evidence: docs/evidence.md#effects-of-factors.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

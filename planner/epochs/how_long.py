@@ -1,7 +1,5 @@
 """How long for N epochs on each of these? The answer a page, a report or a command shows."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

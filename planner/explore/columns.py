@@ -4,8 +4,6 @@ A number has a title, a unit and the factor from the stored unit to the shown on
 text, a yes or no, or a number with few values, such as the batch size.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

@@ -5,8 +5,6 @@ plain number. Nothing else is read: no attribute, no call of another name, no te
 a sentence with the next step. Values that are not finite become NaN.
 """
 
-from __future__ import annotations
-
 import ast
 import difflib
 import math

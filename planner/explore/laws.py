@@ -4,8 +4,6 @@ Throughput and step time against batch size follow the throughput law, against d
 scaling law. One curve a case, fitted to the points that are drawn. Nothing else has a law here.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A pivot table: one statistic of a measure for each pair of two categories."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

@@ -5,8 +5,6 @@ axis every category has a place, and points are spread around it by the digits o
 so that a picture is the same every time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal

@@ -1,7 +1,5 @@
 """Questions to begin with."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """Runs side by side, or pairs of workload and system: their facts, and what differs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final

@@ -4,8 +4,6 @@ Each is a small HTML table of the class `epochwise-text`, which the style sheet 
 It has the numbers of the chart or table itself, up to a number of rows that one can listen to.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence

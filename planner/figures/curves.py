@@ -1,7 +1,5 @@
 """Curves: throughput over the batch, and total time over epochs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ a sample is drawn over shades of all (docs/decisions/0050). Each point carries i
 points (`customdata`), so that a click finds its run.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

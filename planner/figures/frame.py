@@ -4,8 +4,6 @@ A chart is a dictionary in plotly's JSON schema. Plotly's figure objects would c
 encode every part for each page; tests check the charts instead.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 import zlib

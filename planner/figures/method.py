@@ -7,8 +7,6 @@ Values side by side as dots, each with its whisker and its name above it.
 Names are inside the chart, because on a phone a margin of names would take half of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Charts of Scaling out: steps and efficiency by device count, shares, driver, uneven workers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final

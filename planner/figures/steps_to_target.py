@@ -1,7 +1,5 @@
 """Steps to a target against batch size, and the time they take on a system."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final

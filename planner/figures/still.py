@@ -4,8 +4,6 @@ It reads the specification of the pages' charts: lines, markers, bars, bands, er
 notes and the legend. Colours and labels are the chart's own.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ itself: an interval may reach farther up than down. At a border, where a logarit
 ends of a product multiply. Every ratio of two estimates in the product is `ratio`.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Final

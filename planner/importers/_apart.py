@@ -5,8 +5,6 @@ system lets it, and forks for each import. The fork has limits on memory and pro
 no file and no socket, writes no file, and answers by one message of limited size.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import threading

@@ -3,8 +3,6 @@
 It forks for each import, so that one file leaves nothing behind for the next.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import select

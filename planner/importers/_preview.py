@@ -1,7 +1,5 @@
 """What an import would change, and its commit: all rows in one file, or nothing."""
 
-from __future__ import annotations
-
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The list of sources, their files on disk, and the one way to read files of any of them."""
 
-from __future__ import annotations
-
 import difflib
 import re
 import stat

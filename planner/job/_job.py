@@ -6,8 +6,6 @@ FLOPs has the same batch, or `USUAL_BATCH` where no run states one. A requested 
 runs at that batch.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import statistics

@@ -22,8 +22,6 @@ matrix (Shazeer and Stern 2018), which count as none. A name is read by its word
 two are assumed, and the sentence says so.
 """
 
-from __future__ import annotations
-
 import difflib
 import math
 import re

@@ -20,8 +20,6 @@ half-size format never uses the float32 peak, which is at least four times small
 Reasons: docs/decisions/0022-nothing-measured.md.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Mapping

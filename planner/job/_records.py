@@ -1,7 +1,5 @@
 """Records of a job, of the ways to run it, and of the time of each."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType

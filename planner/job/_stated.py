@@ -11,8 +11,6 @@ Another count of the same accelerator has the time of the nearest cell, over the
 Evidence: `pytest -s tests/planner/job/test_stated_public.py`.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence

@@ -23,8 +23,6 @@ measured devices or from one (`planner.job.efficiency`). Several nodes have a dr
 third is one draw for all options.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

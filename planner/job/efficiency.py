@@ -17,8 +17,6 @@ the variance on one node is the workload's, alike on every accelerator, and none
 Evidence: docs/evidence.md#efficiency-of-several-accelerators.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Final

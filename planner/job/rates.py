@@ -19,8 +19,6 @@ quadrature, in the logarithm.
 Evidence: docs/evidence.md#described-workloads.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from typing import Final

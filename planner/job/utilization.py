@@ -15,8 +15,6 @@ A share above 1 means that the peak is wrong, and is refused. It happens on shar
 Evidence: docs/evidence.md#model-flops-utilisation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType

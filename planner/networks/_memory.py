@@ -33,8 +33,6 @@ Recomputation repeats the forward pass and counts as hardware operations only.
 Evidence: docs/evidence.md#memory-of-training.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Final, Literal

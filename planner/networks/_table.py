@@ -9,8 +9,6 @@ The kind of a workload (language model, vision ...) is the family of a record's 
 else it follows from the network's name, by the table or by a word in it.
 """
 
-from __future__ import annotations
-
 import csv
 import difflib
 import re

@@ -11,8 +11,6 @@ or an address that the provider has verified. Everyone else who signs in is a vi
 makes everyone a viewer without groups.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

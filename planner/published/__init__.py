@@ -6,8 +6,6 @@ the catalogue. `configurations` makes cleaned questions of the rows; `_runs` mak
 records.
 """
 
-from __future__ import annotations
-
 from planner.published._named_workloads import (
     NamedWorkload,
     convolutions_of,

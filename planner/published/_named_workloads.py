@@ -16,8 +16,6 @@ for detection, segmentation and diffusion figures good to about 20 %. An utteran
 sound, the mean of LibriSpeech; Whisper pads to 30 s. Of recommenders the dense layers count.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

@@ -10,8 +10,6 @@ choose among its variants. If a row states neither, the SXM form with the least 
 peak is that of the larger variant. A text without a model of the catalogue has no match.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -18,8 +18,6 @@ of a target with two parts (boxes and masks, FID and CLIP) the first.
 Reasons: docs/decisions/0032-published-library.md.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter, defaultdict

@@ -16,8 +16,6 @@ enter (release, layout, data format) are one question. For language models the t
 fifth, since layouts are tuned before a long run, for others their median.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import defaultdict

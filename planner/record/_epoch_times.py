@@ -1,7 +1,5 @@
 """Times of epochs in a script of one's own as one run of a result set, with its device."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import platform

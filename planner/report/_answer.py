@@ -4,8 +4,6 @@ Heights of what fits on the first printed page are those of print on A4, rounded
 between machines, and a summary that spills leaves a nearly empty second page.
 """
 
-from __future__ import annotations
-
 import math
 import unicodedata
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """A plan of machines: its tables and charts for page and report, and the report itself."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Final

@@ -1,7 +1,5 @@
 """The charts of a comparison, for its page and its report: one specification for both."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

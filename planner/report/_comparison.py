@@ -3,8 +3,6 @@
 All numbers come from the same comparison as those of the page, the command and the HTTP interface.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta

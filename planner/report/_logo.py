@@ -5,8 +5,6 @@ and the page's policy forbids both. An SVG with anything but plain drawing is re
 that the file is safe outside the page too.
 """
 
-from __future__ import annotations
-
 import base64
 import re
 from dataclasses import dataclass, field

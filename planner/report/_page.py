@@ -6,8 +6,6 @@ and charts are not cut, and pages are numbered where the browser supports page m
 (Chromium since 131).
 """
 
-from __future__ import annotations
-
 import html
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence

@@ -8,8 +8,6 @@ numbers may differ by a tenth (`SLACK`). A speed or step time better than its ep
 (`OUTSIDE_STEPS`): an epoch has more than its steps.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

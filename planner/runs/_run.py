@@ -10,8 +10,6 @@ CIFAR-10") has the size of the original. Every row names the source of the size.
 and `digits` are the project's own (docs/measure.md).
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

@@ -6,8 +6,6 @@ so a run is kept whole or not at all. A missing value is NULL, never 0. System c
 names of MLPerf's `system_desc` where it has one.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal

@@ -11,8 +11,6 @@ them is the question of Steps to target. Where a step was measured, it is the an
 with the interval of one new measurement.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache

@@ -1,7 +1,5 @@
 """The answer in sentences: the headline first, then why, then what follows."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from planner.core import Estimate, Refusal, Text, in_words, interval, percent, plain, plural

@@ -5,8 +5,6 @@ Step times over the global batch at a device count come from the scaling curve o
 article 000, its own law answers, at these counts only.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median

@@ -26,8 +26,6 @@ spread more: neither is counted. Communication overlaps with work in practice an
 here. Errors: docs/accuracy-what-if.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final

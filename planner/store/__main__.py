@@ -1,7 +1,5 @@
 """`python -m planner.store compact|verify|export`: maintain the result folders."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

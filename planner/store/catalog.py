@@ -5,8 +5,6 @@ changes them. A file is replaced as a whole, never written in place. A file with
 not replaced at all, so that no typed row is lost.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import stat

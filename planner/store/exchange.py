@@ -1,7 +1,5 @@
 """A result set as one file to send: a zip of parquet, set.toml and CSV, or of mllog files."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """One .duckdb file for SQL: runs, with flat tables of epochs, evaluations and steps."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import uuid

@@ -5,8 +5,6 @@ A key has everything its answer depends on: the question, and the version of its
 requested again and is evicted as the least recently used (decision 0030).
 """
 
-from __future__ import annotations
-
 import math
 import os
 import threading

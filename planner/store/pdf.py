@@ -4,8 +4,6 @@ The browser is a child process with a temporary profile. It opens one local file
 (the page's policy) and looks up no host name.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

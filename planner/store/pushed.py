@@ -7,8 +7,6 @@ arrive to the last digit. The same run may be sent any number of times: its run_
 its identity, and the first commit stays.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

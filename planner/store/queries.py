@@ -1,7 +1,5 @@
 """Typed queries of the store, for pages; the SQL is in `planner.store.sql`."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -6,8 +6,6 @@ its own cursor: a connection shared by threads mixed up rows. Nested columns are
 file.
 """
 
-from __future__ import annotations
-
 import errno
 import itertools
 import math

@@ -9,8 +9,6 @@ with their hashes, are in the same transactions as their runs, so a killed proce
 of its last transaction.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

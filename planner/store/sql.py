@@ -3,8 +3,6 @@
 Texts are built from the schema table on import, never from user input, links or files.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import pyarrow as pa

@@ -4,8 +4,6 @@ A machine rented for an hour may have pyarrow and no DuckDB. Single-run files ha
 the seal; multi-run files are read by column.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ each is a table, of which a refresh renews the rows of the workloads, networks a
 it touched: at ten million runs a view needs seconds. Both have the same text, so the same rows.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final, Literal
 

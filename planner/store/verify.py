@@ -1,7 +1,5 @@
 """Check every byte and cell: seal, columns, rules and the seal's summary."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Who sees each set that is not shipped: listed and changed by the command `set` and the page."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

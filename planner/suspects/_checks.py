@@ -35,8 +35,6 @@ whose repeats share the first ones anyway, to OTHER_FACTORS with any other run o
 Evidence: docs/evidence.md#suspect-runs.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """Flags of suspect runs: names, record and consequences."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, get_args

@@ -6,8 +6,6 @@ both effects; z is the residual over 1.4826 times its median absolute value, or 
 table so small or smooth that this vanishes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final

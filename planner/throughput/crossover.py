@@ -7,8 +7,6 @@ throughput. It is a number of the two straight lines, as v0 and t are; where poi
 lines (`planner.fits.corrected`), the times answered at b_x differ, and a reason says by how much.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

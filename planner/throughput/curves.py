@@ -5,8 +5,6 @@ workload states s, it is the size of the workload's epoch (`planner.epochs.epoch
 runs that state theirs a run without s has no step time: its part of an epoch is unknown.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final

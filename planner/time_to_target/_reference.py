@@ -27,8 +27,6 @@ returns each set of lists of a benchmark that was in force, with its rounds. `po
 every list and its use.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Sequence

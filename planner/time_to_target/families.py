@@ -1,7 +1,5 @@
 """Networks of one data set compared: the steps of one optimiser to the same target."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@
 twice the least number of steps, and twice the least number of samples.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final

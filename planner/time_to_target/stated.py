@@ -1,7 +1,5 @@
 """Times to the target that published runs state, in sentences and rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from planner.core import HOUR_S, Record, Text, cell, in_words

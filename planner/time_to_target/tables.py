@@ -1,7 +1,5 @@
 """Steps to a target in rows: the tables of the page, the CSV files and the report."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 

@@ -6,8 +6,6 @@ calibrated on the library with the same cards and benchmarks and one more. Its w
 cell of typical difficulty.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

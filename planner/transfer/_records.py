@@ -1,7 +1,5 @@
 """Input and answers of transfer, as frozen records."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal

@@ -41,8 +41,6 @@ gets t*FALLBACK_SD with FALLBACK_DOF degrees of freedom, or the largest error if
 Evidence: docs/evidence.md#speed-on-another-card.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

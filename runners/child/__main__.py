@@ -5,8 +5,6 @@ The request is {"case": ..., "spawned_at_s": ..., "cache": ...}: the case, the s
 pre-train time counts from there), and the folder for samples written as files.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import sys

@@ -9,8 +9,6 @@ A subclassed model or layer has no recorded graph. Such a model is refused; such
 among those that are not counted.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Facts of the host of a worker that its launcher may have started on another machine."""
 
-from __future__ import annotations
-
 import json
 import os
 from typing import Any

@@ -5,8 +5,6 @@ and continues it by signals, as other load of a machine would. `waiting` puts a 
 length before each step, as steps of uneven data would.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import json

@@ -4,8 +4,6 @@ The nodes get a copy of `planner/` and `runners/` of this machine, so all run th
 Keras and its backend are installed on each node.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import io

@@ -5,8 +5,6 @@ node; it leaves a row only if it is lost in every attempt. This process alone st
 node that was given up but still measures adds none.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Nodes of a cluster: what they declare and can measure, what a run requests, what runs there."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -1,7 +1,5 @@
 """The command line: plan, run, resume, status, max-batch, converge, sweeps, describe, links."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import math

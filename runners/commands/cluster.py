@@ -1,7 +1,5 @@
 """`run --engine ray`: a sweep over the nodes of a Ray cluster."""
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections.abc import Sequence

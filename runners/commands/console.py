@@ -1,7 +1,5 @@
 """Output of commands: lines for people, one JSON value for programs, exit codes."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

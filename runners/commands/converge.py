@@ -1,7 +1,5 @@
 """The command `converge`: steps to a target, queued with the sweeps of this machine."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -3,8 +3,6 @@
 `python -m runners push SET --to URL`, and `run --push URL`, send runs to a server.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os

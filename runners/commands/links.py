@@ -10,8 +10,6 @@ the other one. The prediction is that of `planner.scaling.uneven`: a worker take
 sends its gradients, and the link of the server limits all workers together.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json

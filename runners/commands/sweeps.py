@@ -1,7 +1,5 @@
 """The commands; each prints lines for people or one JSON value for programs."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

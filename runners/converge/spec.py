@@ -15,8 +15,6 @@ together              false: train trials one after the other instead of at once
                       its own
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -16,8 +16,6 @@ With `--server` a chief hands out steps to workers that update a parameter serve
 ends is started again at its address, and the chief uses it again. The run ends with the chief.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """Parts of the launchers whose cluster places the workers: Ray, Spark and Slurm."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -13,8 +13,6 @@ The last three have defaults: the range above, and the same places as on this ma
 `command` has hosts. The others ask their cluster for places.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence

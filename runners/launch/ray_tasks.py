@@ -7,8 +7,6 @@ RAY_ADDRESS is the cluster; without it a cluster of this machine is started for 
 of the first worker arrive at its end.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -10,8 +10,6 @@ of the first task leave by its standard output; those of the others are dropped.
 Ports follow from the number of the job, so tasks agree on them without talking to each other.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import re

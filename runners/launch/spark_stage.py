@@ -7,8 +7,6 @@ makes the addresses known to all. SPARK_MASTER is the cluster; without it the ta
 machine, beside the driver. The events of the first worker arrive at its end.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

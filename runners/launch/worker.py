@@ -11,8 +11,6 @@ The worker gets the places of programs and libraries of this host, and the setti
 launcher. Its pre-train time counts from its own start, as clocks of two hosts differ.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import json

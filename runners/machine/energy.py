@@ -5,8 +5,6 @@ processor is neither the machine's energy nor the run's. The readings are of who
 processor packages, including other programs that use them.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

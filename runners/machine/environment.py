@@ -4,8 +4,6 @@ Both protect secrets: a child cannot leak what it does not get, and error texts 
 details of this machine, its user and its environment before they are stored.
 """
 
-from __future__ import annotations
-
 import getpass
 import ipaddress
 import re

@@ -9,8 +9,6 @@ Reads versions 2 and 1 of the kernel's interface; a machine without them (macOS)
 `root` is the root of the file system; tests pass their own.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import platform

@@ -4,8 +4,6 @@ A machine's id is a hash of a random number in its state folder and of the syste
 neither, and two machines that share a state folder get different ids. Errors never stop a run.
 """
 
-from __future__ import annotations
-
 import hashlib
 import uuid
 from contextlib import suppress

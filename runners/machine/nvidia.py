@@ -6,8 +6,6 @@ CUDA_DEVICE_ORDER=PCI_BUS_ID (`runners.machine.environment`). UUIDs are compared
 CUDA_VISIBLE_DEVICES and never stored: they identify one card of one owner.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations

@@ -17,8 +17,6 @@ sizes define it: the smallest shows the overhead per step, the largest the asymp
 Their geometric middle checks the law; one odd batch checks sizes that are not powers of two.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

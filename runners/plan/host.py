@@ -1,7 +1,5 @@
 """This host: which Python starts which backend on which device, and who launches its cases."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -17,8 +17,6 @@ type of its field states the allowed values, the description of its `Meta` says 
 field without a description is not read from a file.
 """
 
-from __future__ import annotations
-
 import difflib
 import itertools
 import math

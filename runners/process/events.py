@@ -13,8 +13,6 @@
 Times in s. Events before a crash are kept in the row of the failed run.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

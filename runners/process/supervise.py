@@ -7,8 +7,6 @@ used: it counts virtual memory, and TensorFlow reserves far more than it touches
 failed a run that used 4 GB).
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

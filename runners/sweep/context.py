@@ -4,8 +4,6 @@
 every case. The settings chosen at the start are stored with the sweep's status.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 from collections.abc import Callable, Mapping

@@ -4,8 +4,6 @@ Two small runs give a line of memory against batch. The search starts where this
 the memory limit. Every probe is a run and becomes a row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType

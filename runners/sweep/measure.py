@@ -1,7 +1,5 @@
 """Measure one case in a fresh child, with energy and load, and return its row."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Mapping

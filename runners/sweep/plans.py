@@ -6,8 +6,6 @@ sweep give a rough time (`as_the_others`). Without those the forecast is None; a
 at two batch sizes can make rows.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 import time

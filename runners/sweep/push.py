@@ -5,8 +5,6 @@ acknowledged run ids of each server and set. A run that is acknowledged while th
 written is sent again, which changes nothing: a server keeps each run once.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -3,8 +3,6 @@
 Rows are matched to cases by `case_id`.
 """
 
-from __future__ import annotations
-
 import errno
 import itertools
 import json

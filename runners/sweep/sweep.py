@@ -4,8 +4,6 @@ The rows in the result set, matched by `case_id`, define what is done. So a swee
 stopped, killed or cut off by a power failure continues from its rows alone.
 """
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Sequence

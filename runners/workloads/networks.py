@@ -3,8 +3,6 @@
 Each network of `runners.workloads.CATALOGUE` is a function of the same name.
 """
 
-from __future__ import annotations
-
 from typing import Any, Final, Protocol
 
 import keras

@@ -6,8 +6,6 @@ Without a rate, that of the European Central Bank counts, with its date. A rate 
 months, like any price; it is still used, and marked.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

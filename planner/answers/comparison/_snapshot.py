@@ -1,7 +1,5 @@
 """The rows and runs of an answer, to show later what has changed."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping

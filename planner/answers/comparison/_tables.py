@@ -4,8 +4,6 @@ A row to choose from is one option with maker, memory, count, terms, provider an
 those of the whole machine and of one accelerator.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The store's data for a comparison of hardware."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@
 them give the same numbers.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -4,8 +4,6 @@ A file is replaced whole. Files are untrusted: a file that is damaged, too large
 is reported and not used.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

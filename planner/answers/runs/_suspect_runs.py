@@ -1,7 +1,5 @@
 """Suspect flags of runs, computed per workload: a new run changes its own workload only."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Collection, Mapping, Sequence

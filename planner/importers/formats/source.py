@@ -1,7 +1,5 @@
 """What a source of results is: what it reads, what it derives, what it refuses."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

@@ -3,8 +3,6 @@
 A reader gets bytes and opens no file: it works in a process that may open none.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import itertools

@@ -1,7 +1,5 @@
 """Times of day as files write them, in UTC: the zone is stated, never assumed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone

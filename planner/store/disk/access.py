@@ -7,8 +7,6 @@ from all but administrators.
     {"groups": ["vision-team"], "until": "2027-01-31T00:00:00Z"}
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable

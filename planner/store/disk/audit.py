@@ -6,8 +6,6 @@ removed. A file whose text does not match its name was changed later, and is rep
 the entry is an object that is put on the condition that it does not exist.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -7,8 +7,6 @@ AWS_ENDPOINT_URL names another server than AWS; keys come from AWS_ACCESS_KEY_ID
 AWS_SECRET_ACCESS_KEY, else from the file of `aws configure`, else from the machine's role.
 """
 
-from __future__ import annotations
-
 import configparser
 import errno
 import os

@@ -24,8 +24,6 @@ Python's parser needs time and memory in proportion to the square of the dots of
 Evidence: docs/evidence.md#files.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import errno

@@ -1,7 +1,5 @@
 """Which folders hold results: the shipped one, the user's own, and any further ones."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping

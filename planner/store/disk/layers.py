@@ -6,8 +6,6 @@ who see all of them. So names and figures of a restricted set reach no other vis
 it is deleted.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Collection

@@ -3,8 +3,6 @@
 Lines are added only. A line that was cut off is not read, so its run is sent again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Locks on a folder, which die with their process."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

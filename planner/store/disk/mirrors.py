@@ -11,8 +11,6 @@ A listing of a bucket is not made in one instant, so one that misses a known obj
 as that of a folder is (`planner.store.sealed.accept`). Everything here may be deleted at any time.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -5,8 +5,6 @@ One JSON file a secret, in a folder of the team's, readable by its owner only. A
 only its hash is stored.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

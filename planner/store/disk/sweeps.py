@@ -12,8 +12,6 @@ Each file has one writer, the supervisor or whoever started it; of status and la
 counts. Results never depend on these files: what is finished is what the result set holds.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import platform

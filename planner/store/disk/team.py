@@ -1,7 +1,5 @@
 """Where tokens, share links and the audit log are: files that all servers of a team share."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final

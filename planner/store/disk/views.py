@@ -5,8 +5,6 @@ new file gets its name once, as a run does; another view of the same name replac
 caller says so. Removing renames the file, so that it can be restored.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

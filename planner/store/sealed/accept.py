@@ -4,8 +4,6 @@ Nothing that a file holds may raise here: whatever is wrong with it becomes the 
 refused, and the other files are shown (docs/decisions/0028).
 """
 
-from __future__ import annotations
-
 import os
 import stat
 import time

@@ -14,8 +14,6 @@ A file without its final name never happened. Nothing is ever rewritten: a row t
 first commit of its run is refused, never dropped without a word.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import hashlib

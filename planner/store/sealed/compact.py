@@ -7,8 +7,6 @@ runs are one file. Files that hold a run with different numbers all stay: which 
 their owner to decide.
 """
 
-from __future__ import annotations
-
 import errno
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

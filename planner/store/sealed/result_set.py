@@ -1,7 +1,5 @@
 """What a result set says of itself in its set.toml: title, basis, licence, source, citation."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

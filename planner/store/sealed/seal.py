@@ -7,8 +7,6 @@ verified before any parquet reader sees it, may be renamed or copied alone, need
 ten thousand of them are listed without parsing ten thousand footers (docs/decisions/0003).
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

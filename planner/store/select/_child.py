@@ -12,8 +12,6 @@ head and an Arrow stream. Four guards, each enough for most attacks (docs/decisi
 The parent ends a process that still does not answer.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -4,8 +4,6 @@ The process apart answers with a key and a value, and never with a sentence: a t
 could hold anything.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The one process that answers SELECT statements, and what happens when it dies or hangs."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import threading

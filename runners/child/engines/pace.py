@@ -10,8 +10,6 @@ Devices work asynchronously: a call returns when its work is queued. So every ti
 after a value of the last step (its loss) was read on the host.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Sequence

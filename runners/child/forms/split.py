@@ -11,8 +11,6 @@ operations is least. Branches are the towers of the network `towers`, which need
 other until their outputs are joined on the first device.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import statistics

@@ -1,7 +1,5 @@
 """DAWNBench training entries: NAME.json with NAME.tsv beside it, or a folder of them."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from typing import Any, Final

@@ -4,8 +4,6 @@ A pickle is a program. `find_class` knows `numpy.dtype` and `numpy.core.multiarr
 are stand-ins of this module: no other function can be named, and no numpy object is made.
 """
 
-from __future__ import annotations
-
 import io
 import pickle
 import struct

@@ -1,7 +1,5 @@
 """Lambda's PyTorch benchmark: one CSV of samples/s by GPU (rows) and network (columns)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any, Final

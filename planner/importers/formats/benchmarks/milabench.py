@@ -4,8 +4,6 @@ The file is read by a small reader of its own: names, `observations`, and one fl
 Anchors, tags and other YAML are refused, so that nothing can grow.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

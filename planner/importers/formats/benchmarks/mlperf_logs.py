@@ -1,7 +1,5 @@
 """MLPerf Training: mllog result files with the JSON of their system, or a folder of them."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

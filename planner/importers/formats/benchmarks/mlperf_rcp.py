@@ -1,7 +1,5 @@
 """MLPerf reference convergence points: epochs or samples to the target at each batch, by seed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 

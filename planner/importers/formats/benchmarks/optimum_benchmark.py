@@ -1,7 +1,5 @@
 """optimum-benchmark: benchmark.json of a training, with its configuration and report."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final
 

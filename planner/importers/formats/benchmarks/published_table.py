@@ -1,7 +1,5 @@
 """The table of published measurements: tab-separated, 35 columns, one published figure a row."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from datetime import UTC, datetime

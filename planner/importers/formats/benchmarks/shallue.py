@@ -1,7 +1,5 @@
 """Measurements of Shallue et al.: a study is one batch size, a trial one training of it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """tf_cnn_benchmarks' log and PerfZero's JSON: images/s of one training."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Final

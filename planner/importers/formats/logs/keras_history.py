@@ -1,7 +1,5 @@
 """Keras: CSVLogger's file, `History.history` as JSON, and Lightning's metrics.csv."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Step logs of any program: a regular expression with named groups finds the numbers of a line."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Our own template: a CSV or parquet file with columns of the run table, or a map to them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 

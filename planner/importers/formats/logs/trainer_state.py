@@ -1,7 +1,5 @@
 """Hugging Face Trainer: trainer_state.json of a checkpoint or a finished training."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
