@@ -133,7 +133,6 @@ def _parser(command: str) -> argparse.ArgumentParser:
 
 
 def _add_question(parser: argparse.ArgumentParser, name: str) -> None:
-    """Add the options of a command that answers a question."""
     from planner.answers import parameters
     from planner.answers.comparison import COMPARE
     from planner.commands import capacity, report, runs, words

@@ -197,7 +197,6 @@ def _answer(folder: Path, watch: Stopwatch) -> _Results:
 
 
 def _rows(read: PublicTables, watch: Watch) -> tuple[list[Row], list[str]]:
-    """Return the rows of every question, and the questions that failed."""
     rows: list[Row] = []
     failed: list[str] = []
     for question, answer in QUESTIONS.items():
@@ -229,7 +228,6 @@ def _write(into: Path, results: _Results, watch: Stopwatch) -> None:
 
 
 def _print_left_out(results: _Results) -> None:
-    """Print what was left out: counts first, then every row, file and question."""
     if not results.partial:
         return
     rows = [skip for skip in results.skipped if skip.line is not None]

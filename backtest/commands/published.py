@@ -101,7 +101,6 @@ def summary(tasks: Tasks) -> list[str]:
 
 
 def _strange(rows: Sequence[PublishedRow], catalog: Catalog) -> list[str]:
-    """Return a line for each unknown accelerator and each invalid cell."""
     lines = unknown_accelerators(rows, catalog)
     try:
         return lines + faults(rows, catalog)

@@ -390,7 +390,6 @@ def _pieces(batch: Floats, value: Floats, hidden: Floats) -> Floats:
 
 
 def _each(cases: Cases, answer: Callable[[Floats, Floats, Floats], Floats]) -> Prediction:
-    """Return predictions case by case, from shown batches, shown values and hidden batches."""
     numbers = np.arange(int(cases.shown_case.max()) + 1)
     shown = np.searchsorted(cases.shown_case, [*numbers, numbers.size])
     hidden = np.searchsorted(cases.hidden_case, [*numbers, numbers.size])

@@ -174,7 +174,6 @@ def _step_times(runs: Sequence[Run]) -> list[Curve]:
 
 
 def _whole_runs(store: Store, runs: Iterable[Run]) -> Iterator[EpochRun]:
-    """Yield successful runs with stored epochs."""
     for run in runs:
         if run.status == "ok" and (run.epochs_measured or 0) >= LEAST_EPOCHS:
             epoch_s = queries.epoch_times(store, run.run_id)

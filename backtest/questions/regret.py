@@ -81,7 +81,6 @@ def regret_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
 
 
 def _regrets(choices: Choices, predictions: Mapping[str, Prediction]) -> list[Row]:
-    """Return rows with regrets in place of errors."""
     biggest = int(np.lexsort((choices.batch, choices.devices))[-1])
     costs = {f"regret in time{choices.target}": np.ones(choices.devices.size),
              f"regret in device-hours{choices.target}": choices.devices}  # fmt: skip
@@ -162,7 +161,6 @@ def all_choices(read: Read, target: float) -> list[Choices]:
 
 
 def _step_times(read: Read) -> dict[str, dict[str, Curve]]:
-    """Return step times by workload and placement."""
     points: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for row in read("pollux_sia_traces/step_time.csv"):
         if row["cluster"] == "aws" and row["kind"] == "placements":

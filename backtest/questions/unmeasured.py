@@ -199,7 +199,6 @@ def _without(hidden: set[tuple[str, str]]) -> Callable[[str, str, str], bool]:
 def _cells(
     full: Library, library: Library, places: Iterable[tuple[Workload, str]]
 ) -> Iterator[Cell]:
-    """Yield the cells of these places that were measured."""
     for workload, card in places:
         truth = full.log_samples_per_s[full.workloads.index(workload), full.cards.index(card)]
         if np.isfinite(truth):

@@ -151,7 +151,6 @@ def _formats() -> None:
 
 
 def _stated(source: Source) -> tuple[Stated, tuple[str, ...]]:
-    """Draw the fields for what files of a source do not say."""
     facts: dict[str, Any] = {}
     problems: list[str] = []
     st.caption("What the files do not say; leave the rest empty.")

@@ -114,7 +114,6 @@ def _not_open(own: Path, target: Target) -> str:
 
 
 def _added(own: Path, added: AddedFiles, target: Target) -> None:
-    """Write the runs as one file, or nothing."""
     allowed = allow(Action.ADD, target.slug)
     if not allowed.allowed:
         sets.say(allowed.why, wrong=True)

@@ -533,7 +533,6 @@ class Link:
         return {name: held.get(self.key(name)) for name in self._defaults}
 
     def _values(self) -> Mapping[str, Any]:
-        """Return the values that were written, those of now where none were."""
         if self._now is not None:
             return self._now
         held = self._held()
@@ -640,7 +639,6 @@ def _amount(parameter: Parameter, text: str) -> float | str:
 
 
 def _meant(text: str, options: Options) -> str | tuple[str, ...]:
-    """Return the option that a text matches, or all candidates."""
     if isinstance(options, Mapping):
         return looked_up(text, options)
     return text if text in options else ()

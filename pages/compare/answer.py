@@ -161,7 +161,6 @@ def until(reply: Reply, comparison: Comparison, begins: datetime) -> str:
 
 
 def _memory_notes(comparison: Comparison, sentence: str) -> None:
-    """Draw the options that do not fit into memory as described, and what to do."""
     rows = [r for r in comparison.rows if not r.timed.fit.as_described]
     for row in rows[:_MOST_MEMORY_NOTES]:
         fit = row.timed.fit

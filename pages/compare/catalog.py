@@ -377,7 +377,6 @@ def _actions(reply: Reply | None, catalog: Catalog) -> None:
 
 
 def _behind(reply: Reply | None) -> None:
-    """Draw the rows of the catalogue behind the chosen options."""
     comparison = reply.answered.comparison if reply else None
     if comparison is None:
         st.caption("No option is chosen, so no row is in use.")

@@ -362,7 +362,6 @@ def _own_values(link: Link) -> dict[str, str]:
 
 
 def _usual_batch(link: Link) -> str:
-    """Return the batch that is assumed where none is entered."""
     network = network_named(str(link.held("network") or ""))
     own = "" if isinstance(network, Refusal) else network.family
     return f"{usual_batch(str(link.held('family') or own)):,.0f}"

@@ -199,7 +199,6 @@ def draw(link: Link, shared: Store, begins: datetime) -> Places:
 
 
 def _described(link: Link, boxes: workload_choice.Offer, job: DeltaGenerator) -> None:
-    """Draw the usual fields of a described workload."""
     link.ignore("pattern", "goal", "target", "optimizer")
     link.keep("samples_per_epoch")
     link.take_back(*described.NAMES)
@@ -293,13 +292,11 @@ def _trials(shared: Store, workload: str) -> TrialSet | None:
 
 
 def _states_times(shared: Store, workload: str) -> bool:
-    """Return whether runs of a workload state a time to its target."""
     of = kept.trial_set_of(shared, workload)
     return of is not None and of.target is not None and bool(kept.target_times(shared, of))
 
 
 def _is_target(link: Link) -> bool:
-    """Return whether the target is chosen."""
     return link.choice("goal", list(_GOALS), "epochs") == "target"
 
 
@@ -347,7 +344,6 @@ def _goal(link: Link, shared: Store, of: TrialSet) -> None:
 
 
 def _epoch_size(link: Link, shared: Store, workload: str) -> None:
-    """Draw the samples per epoch where entered, or where no other source states them."""
     entered = link.whole("samples_per_epoch", 1, int(MOST_SAMPLES))
     pattern = str(st.session_state.get(link.key("pattern"), ""))
     job_facts, _ = state.facts(shared, {"workload": [workload], "pattern": [pattern]})
@@ -369,7 +365,6 @@ def _epochs(link: Link, column: DeltaGenerator) -> None:
 
 
 def _limits(link: Link, begins: datetime, place: DeltaGenerator) -> None:
-    """Draw deadline, budget and ranking."""
     row = place.columns([2.2, 2.4, 2], vertical_alignment="bottom")
     link.text("by", r".{1,40}")  # the answer reports an invalid date
     link.amount(BY_NAME["deadline"])

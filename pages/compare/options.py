@@ -321,7 +321,6 @@ def _no_room(own: Sequence[str], chosen: Sequence[str]) -> str:
 
 
 def _entry(link: Link, name: str, text: str) -> None:
-    """Draw one entry of the link with a button to remove it."""
     with st.container(horizontal=True, vertical_alignment="center"):
         catalog = hardware.catalog().catalog
         entry = entry_of(text, catalog, compare_state.usd_per(link.parameters()))

@@ -35,7 +35,6 @@ def draw(reply: Reply, comparison: Comparison) -> None:
 
 
 def _made(reply: Reply, comparison: Comparison) -> tuple[ShortAnswer, list[figures.Tile]]:
-    """Return the answer in short, and the tiles of its option."""
     names = comparison_charts.short_names([r.candidate for r in comparison.rows])
     answer = short_answer(comparison, names, reply.display)
     return answer, [] if answer.row is None else _tiles(reply, comparison, answer.row)

@@ -137,7 +137,6 @@ def _placeholder(size: EpochSize) -> str:
 
 
 def _quick(link: Link, epochs: int) -> None:
-    """Draw quick picks that set the number of epochs."""
     key = link.key("quick")
     lit = epochs if epochs in QUICK else None
     if st.session_state.get(key) != lit:

@@ -165,7 +165,6 @@ def draw_ended(
 
 
 def _card(status: SweepStatus, of: Condition) -> DeltaGenerator:
-    """Return the card, with its state and sentence."""
     card = st.container(border=True, key=f"measure.card.{status.ticket}")
     label, icon, colour = BADGES[of]
     card.badge(label, icon=f":material/{icon}:", color=colour)
@@ -225,7 +224,6 @@ def foreign(status: SweepStatus) -> str:
 
 
 def _line(link: Link, status: SweepStatus, of: Condition, *, allowed: bool) -> None:
-    """Draw a further active sweep on one line."""
     label, icon, colour = BADGES[of]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(label, icon=f":material/{icon}:", color=colour)
@@ -375,7 +373,6 @@ def _chart_of(shared: Store, result_set: str) -> None:
 
 
 def _curves(shared: Store, result_set: str) -> None:
-    """Draw a link to the curve of each workload on the Throughput page."""
     within = kept.facets(shared, {"result_set": [result_set], "status": ["ok"]})
     systems = {name: s for s, name in slugs(kept.facets(shared, {})["system"]).items()}
     here = [systems[name] for name in within["system"]]

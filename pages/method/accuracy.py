@@ -444,7 +444,6 @@ def _kept_published(path: str, changed: int) -> dict[str, Any]:  # noqa: ARG001 
 
 
 def _figures() -> dict[str, Any] | str:
-    """Return the figures, or why they are missing."""
     try:
         return _kept_published(str(PUBLISHED_PLACE), PUBLISHED_PLACE.stat().st_mtime_ns)
     except (OSError, ValueError) as error:

@@ -106,7 +106,6 @@ def _active(
 def _counted(
     flags: Mapping[str, Sequence[Flag]], flagged: Sequence[str], runs: int
 ) -> dict[str, int]:
-    """Return run counts by flag, for `runs` runs of which `flagged` have a flag."""
     by_name: Counter[str] = Counter()
     for run in flagged:
         by_name.update({flag.name for flag in flags[run]})

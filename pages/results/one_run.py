@@ -60,7 +60,6 @@ def draw(link: Link, shared: Store, run: Run) -> None:
 
 
 def _suspect(flags: Sequence[Flag]) -> None:
-    """Draw each flag with its evidence and consequence."""
     if not flags:
         return
     with st.container(border=True, key="results.suspect"):

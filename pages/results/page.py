@@ -245,7 +245,6 @@ def _sets(shared: Store) -> None:
 
 
 def _export(shared: Store) -> None:
-    """Draw the choice of a set, and its downloads."""
     sets = {f"{s.folder}/{s.slug}": s for s in shared.sets if not s.withdrawn}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.selectbox(
@@ -263,12 +262,10 @@ def _export(shared: Store) -> None:
 
 
 def _cell(text: str) -> str:
-    """Return a text of a set.toml, cut for a cell."""
     return text if len(text) <= LONGEST_CELL else f"{text[:LONGEST_CELL]} ..."
 
 
 def _without_paths(reason: str, shared: Store) -> str:
-    """Return a reason with folder labels instead of paths."""
     for folder in sorted(shared.folders, key=lambda f: -len(str(f.path))):
         reason = reason.replace(str(folder.path), folder.label)
     return reason

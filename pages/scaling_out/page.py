@@ -186,7 +186,6 @@ def _files(record: ScalingOut) -> list[File]:
 
 
 def _plain(row: object) -> Record:
-    """Return the fields of a row by name."""
     names: tuple[str, ...] = row.__struct_fields__  # type: ignore[attr-defined]
     return {name: getattr(row, name) for name in names}
 
@@ -372,7 +371,6 @@ def _split(link: Link, record: ScalingOut, drawn: Drawn) -> None:
 
 
 def _errors() -> None:
-    """Draw the errors of the what-if models against measured runs."""
     box = widgets.folded("How wrong are these models?", "fact_check", "scaling-out.errors")
     if not box.open:
         return
@@ -414,7 +412,6 @@ def _errors() -> None:
 
 
 def _formulas() -> None:
-    """Draw the formula, the source and the error of every model."""
     box = widgets.folded("Formulas and sources", "function", "scaling-out.formulas")
     if box.open:
         with box:

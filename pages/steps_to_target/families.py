@@ -84,7 +84,6 @@ def draw(link: Link, of: Families) -> None:
 
 
 def _chart(link: Link, of: Families, alt: str) -> None:
-    """Draw the chart, where a network reached the target."""
     key, theme = (link.question(widgets.TAB), widgets.theme()), widgets.theme()
     figure = kept.drawn(kept.store(), "families", key, lambda: lines.families_figure(of, theme))
     if figure is None:

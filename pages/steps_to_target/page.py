@@ -129,7 +129,6 @@ def _sentences(view: View) -> list[str]:
 
 
 def _remarks(view: View) -> list[str]:
-    """Return remarks on these numbers, in small print."""
     remarks = [
         *sentences.note_lines(sentences.notes_of(view.comparison, view.timings)),
         sentences.noise_sentence(view.comparison),
@@ -140,7 +139,6 @@ def _remarks(view: View) -> list[str]:
 
 
 def _stated_card(view: View, alt: str) -> None:
-    """Draw the times to the target that published runs state, by accelerator and count."""
     if not view.stated:
         return
     with st.container(border=True):
@@ -234,7 +232,6 @@ def _reached_card(view: View) -> None:
 
 
 def _on_other_counts(view: View) -> None:
-    """Draw the best device counts by a fit, and all measured counts."""
     times = view.times
     if view.lead:
         name, count = view.lead.optimizer, times.count or times.devices_used

@@ -230,7 +230,6 @@ def _in_label(name: str) -> str:
 
 
 def _about_trials(of: TrialSet, trials: Trials, comparison: Comparison, goal: Goal) -> list[str]:
-    """Return remarks on the trials, in small print."""
     left_out, most = int((~trials.counts).sum()), f"{MOST_TRIALS:,}"
     remarks = [caution_of(comparison, goal), comparison.reached]
     if left_out:

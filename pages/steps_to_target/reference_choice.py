@@ -39,7 +39,6 @@ def reference_points() -> References:
 
 @cache
 def _all_lists() -> tuple[str, tuple[Record, ...]]:
-    """Return a summary of the lists, and all lists."""
     points = reference_points().read.points
     return summary_of(points), tuple(point_rows(points))
 

@@ -62,7 +62,6 @@ def _line(view: View, optimizer: str) -> tuple[str, bool]:
 
 
 def _stated(view: View) -> None:
-    """Draw the fastest published run, and the hardware with most runs."""
     fastest = min(view.stated, key=lambda t: t.seconds[0])
     typical = max(view.stated, key=lambda t: (len(t.seconds), -t.hardware.count))
     runs = sum(len(t.seconds) for t in view.stated)

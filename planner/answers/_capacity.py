@@ -458,7 +458,6 @@ def _priced(
 def _priced_anew(
     shop: _Shop, job: Job, texts: Sequence[str], question: QueryTexts
 ) -> tuple[_PricedJob | None, tuple[Problem, ...]]:
-    """Return a job as a question to Compare hardware, or its problems."""
     asking, wrong = compare_parameters(question)
     here = list(wrong)
     facts = compare_facts(shop.store, shop.catalog, asking, here)
@@ -602,7 +601,6 @@ def _label(option: Candidate, term: Term, years: int) -> str:
 
 
 def _on_terms(rental: Rental, term: Term, question: Question) -> Rental:
-    """Return an entered rental with the interruptions of spot, or all hours of a reservation."""
     assumed = question.assumed
     if term == "spot":
         return replace(

@@ -151,7 +151,6 @@ def _option(row: Row, comparison: Comparison, record: Mapping[str, Any]) -> Opti
 
 
 def _texts(name: str, value: Value) -> list[str]:
-    """Return a value as texts of a query string."""
     if isinstance(value, str | int | float):
         return [text_of(value)]
     if isinstance(value, Iterable):

@@ -290,7 +290,6 @@ def _area(name: str, text: str, problems: list[Problem]) -> tuple[float, ...]:
 
 
 def _sentence(points: Points) -> str:
-    """Return what the chart shows."""
     runs = _runs_words(points.n)
     y, x = points.y_title, points.x_title
     if not points.groups:
@@ -304,7 +303,6 @@ def _runs_words(count: int) -> Text:
 
 
 def _notes(points: Points, fits: Fits | None, empty: str) -> tuple[str, ...]:
-    """Return what is not drawn, and why."""
     notes = [empty] if empty else []
     if points.without and not empty:
         lack = "lacks" if points.without == 1 else "lack"
@@ -469,7 +467,6 @@ def _compared(
 
 
 def _named(store: Store, catalog: Catalog) -> dict[str, dict[str, str]]:
-    """Return the names of all workloads and systems by slug."""
     kinds = ("workload", "system")
     if store.in_file:
         options = queries.facets(store, {})
@@ -583,7 +580,6 @@ def _curves(fits: Fits) -> list[ExploreCurve]:
 
 
 def _with_ends(name: str, estimate: Estimate | Refusal) -> dict[str, Any]:
-    """Return the fields of an estimate and the ends of its interval."""
     ends = (None,) * 3 if isinstance(estimate, Refusal) else (
         cell(estimate.value), cell(estimate.low), cell(estimate.high)
     )  # fmt: skip

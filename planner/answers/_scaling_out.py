@@ -220,7 +220,6 @@ def _series_by_slug(store: Store, workload: str, left_out: frozenset[str]) -> di
 
 
 def _on_scaled_systems(groups: _Groups) -> _Groups:
-    """Return the groups on systems that any group has on several device counts."""
     counts = {
         key: {placements[r.run_id].devices for r in runs if r.run_id in placements}
         for key, (runs, placements) in groups.items()

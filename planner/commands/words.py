@@ -270,7 +270,6 @@ def note(text: str) -> None:
 
 
 def _note_refused(refused: Sequence[Refused], named: str | None) -> None:
-    """Print which result files are refused, and how to check all."""
     for file in refused[:MOST_FILES]:
         note(f"Results: {file.path} {file.reason}")
     if refused:

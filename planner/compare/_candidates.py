@@ -151,7 +151,6 @@ def _entry(
 
 
 def _for_all(price: float, quote: Quote | None, count: int) -> tuple[float, Quote | None]:
-    """Return a price and its quote times a count."""
     return price * count, None if quote is None else replace(quote, amount=quote.amount * count)
 
 
@@ -523,7 +522,6 @@ def _rented(
 
 
 def _bought(accelerator: Accelerator, shop: Shop, best: Best) -> Candidate:
-    """Return the purchase of one accelerator at its list price."""
     hardware = _hardware(accelerator, 1, machines_for(accelerator, 1))
     as_of, price = accelerator.list_price_as_of, accelerator.list_price_usd or 0.0
     stale, uncertainty = _age(as_of, shop)
@@ -565,7 +563,6 @@ def _server(accelerator: Accelerator, shop: Shop, best: Best) -> Candidate:
 
 
 def _server_amount(accelerator: Accelerator, price: float, each: str) -> str:
-    """Return the price of a server in words, with the range of an estimate and its date."""
     as_of = accelerator.server_price_as_of
     dated = f", {as_of:%b %Y}" if as_of else ""
     between = accelerator.server_price_range

@@ -113,7 +113,6 @@ def misses_limits(buy: Row) -> bool:
 
 
 def _too_late(buy: Row, comparison: Comparison) -> Refusal | None:
-    """Return a refusal where the machine is unlikely to meet the limits."""
     if buy.in_time is None or not misses_limits(buy):
         return None
     kept = limits_phrase(comparison.question.limits)
@@ -310,7 +309,6 @@ def _machines(drawn: Drawn, runs: Floats) -> Floats:
 
 
 def _runs_committed(runs: Floats, buy: tuple[Owned, Drawn], rent: tuple[Rental, Drawn]) -> Floats:
-    """Return runs a month from which buying is cheaper than rent with committed hours."""
     (owned, there), (hired, other) = buy, rent
     each_s = np.asarray(billed_s(hired, wall_s(hired, other.work_s)))
     filled = likely(hired.committed_hours_per_month) * HOUR_S / each_s

@@ -283,7 +283,6 @@ def _check_once(group: NDArray[np.int64], seeds: NDArray[Any], tried: Floats) ->
 
 
 def _at_the_end(tried: Floats, best: NDArray[np.int64]) -> tuple[str, ...]:
-    """Return warnings for best rates that are the smallest or largest tried."""
     warnings = []
     for size, rate in tried[best]:
         rates = tried[tried[:, 0] == size, 1]
@@ -399,7 +398,6 @@ def is_stricter(trials: Trials, target: float) -> bool:
 
 
 def _first_of_batches(trials: Trials) -> Floats:
-    """Return the median first evaluation of every batch that has one."""
     finite = np.isfinite(trials.first)
     sizes, member = np.unique(trials.batch[finite], return_inverse=True)
     return group_medians(member, trials.first[finite]) if sizes.size else sizes

@@ -554,7 +554,6 @@ def _warnings(sizes: Floats, times: Floats, worst: int, missed: Floats) -> tuple
 
 
 def _refuse_few(reached: Floats, missed: Floats) -> Refusal:
-    """Return the refusal if no batch, or one, reached the target."""
     if not reached.size:
         return Refusal(
             reason=Text(

@@ -149,7 +149,6 @@ def _with_interval(value: str, low: str, high: str) -> str:
 
 
 def _unit(seconds: float) -> tuple[float, str]:
-    """Return the unit of a duration: its seconds and its name."""
     for least, size, unit in _UNITS:
         if seconds >= least:
             return size, unit

@@ -54,7 +54,6 @@ def is_own(origin: str | None, host: str | None, scheme: str | None = None) -> b
 
 
 def _same_scheme(sent: str, own: str, name: str) -> bool:
-    """Return whether a page of scheme `sent` may belong to a server of scheme `own`."""
     page, server = sent in _ENCRYPTED, own in _ENCRYPTED
     return page == server or (page and not is_loopback(name))
 

@@ -221,7 +221,6 @@ def _standard_draws(key: str, weight: float, uncertainty: Uncertainty) -> Floats
 
 
 def _scaled(value: float, z: Floats, up: float, down: float) -> Floats:
-    """Return value*exp(s*z) with one s for each sign of z."""
     if np.isinf(up):
         return np.where(z > 0.0, np.inf, value * np.exp(np.minimum(z, 0.0) * down))
     power = np.where(z > 0.0, up, down)

@@ -324,7 +324,6 @@ def _with(pairs: Sequence[Pair]) -> str:
 
 
 def _range(by_batch: Sequence[BatchEffect]) -> str:
-    """Return the range of the effects of single batches."""
     stated = [effect for effect in by_batch if effect.batch is not None]
     if len(stated) < 2:
         return ""

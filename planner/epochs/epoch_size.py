@@ -246,7 +246,6 @@ def _given(samples: float, validation_samples: int | None) -> EpochSize:
 
 
 def _timed(runs: Sequence[Run]) -> EpochSize:
-    """Return the size that all timed epochs share, or that they share none."""
     stating = [(r, s) for r in runs if (s := timed_samples(r)) is not None]
     if not stating:
         kept = any(r.epochs_measured for r in runs)  # single epochs may be timed without a mean
@@ -302,7 +301,6 @@ def _ratio(run: Run, size: EpochSize, ratio: float) -> float:
 
 
 def _is_one_pass(steps: int, batch: int, samples: float, run: Run) -> bool:
-    """Return whether the steps read all samples, with a partial last batch."""
     return not run.drop_remainder and steps == math.ceil(samples / batch)
 
 

@@ -620,7 +620,6 @@ def _rank(answer: Answer) -> tuple[bool, float]:
 
 
 def _named(run: Run, before_batch: str) -> str:
-    """Return system and batch of a run."""
     batch = run.global_batch_size
     return run.system if batch is None else f"{run.system}{before_batch}{batch:,}"
 

@@ -227,7 +227,6 @@ def _nodes(scaled: Scaled, places: Sequence[Placement], devices: int) -> int:
 
 
 def _ends(answer: Estimate) -> tuple[Floats, Floats, Floats]:
-    """Return the values of an estimate and the ends of its intervals."""
     value, low, high = (
         np.asarray(v, dtype=np.float64) for v in (answer.value, answer.low, answer.high)
     )
@@ -235,7 +234,6 @@ def _ends(answer: Estimate) -> tuple[Floats, Floats, Floats]:
 
 
 def _labels(runs: pa.Table, points: Points, groups: Sequence[np.ndarray]) -> list[str]:
-    """Return the name of each case: the parts in which the cases differ."""
     first = points.rows[[int(group[0]) for group in groups]] if groups else np.zeros(0, np.int64)
     parts = [runs[name].take(first).to_pylist() for name in case_of(points.question)]
     different = [part for part in parts if len(set(part)) > 1] or parts[1:2]

@@ -102,7 +102,6 @@ def _over(codes: Indices, values: Floats, size: int, compute: Callable[[Floats],
 
 
 def _grouped(codes: Indices, values: Floats) -> list[tuple[int, Floats]]:
-    """Return the values of each code, in rising order of the codes."""
     order = np.argsort(codes, kind="stable")
     distinct, starts = np.unique(codes[order], return_index=True)
     parts = np.split(values[order], starts[1:])

@@ -346,7 +346,6 @@ def _brushed(
 
 
 def _hidden(symbol: Category | None, names: Sequence[str], drawn: Mask) -> Mask:
-    """Return which runs have one of these symbols."""
     hidden = np.zeros(drawn.shape, dtype=np.bool_)
     if symbol is not None:
         for name in names:

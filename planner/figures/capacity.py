@@ -79,7 +79,6 @@ def money_lines(
 def _named(
     drawing: Drawing, lines: Sequence[MoneyLine | HourLine], ends: Sequence[float]
 ) -> ChartSpec:
-    """Return the chart with short names at the ends of its lines, or all names in a legend."""
     if max((len(x.short) for x in lines), default=0) <= _SHORT:
         drawing.end_labels(lines, ends, log=False)
         return drawing.figure()

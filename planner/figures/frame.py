@@ -654,7 +654,6 @@ def _parts(colour: str) -> tuple[int, int, int]:
 
 
 def _luminance(colour: str) -> float:
-    """Return the relative luminance of a colour in sRGB."""
     shares = [part / 255 for part in _parts(colour)]
     red, green, blue = (s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in shares)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -163,7 +163,6 @@ def _reached(trace: dict[str, Any], axis: _Axis, name: str) -> Iterator[float]:
 def _ticks(
     stated: dict[str, Any], ends: tuple[float, float], axis: _Axis, form: str
 ) -> list[tuple[float, str]]:
-    """Return place and label of each tick."""
     if stated.get("showticklabels") is False:
         return []
     if axis.names:
@@ -442,7 +441,6 @@ def _placed(note: dict[str, Any], axis: _Axis, name: str) -> float:
 
 
 def _legend_rows(entries: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Return the entries of the legend in rows that fit the width."""
     rows: list[list[dict[str, Any]]] = []
     free = 0.0
     for entry in entries:

@@ -214,7 +214,6 @@ def _short_ends(texts: tuple[str, str, str], unit: str) -> tuple[str, str]:
 
 
 def _box(tile: Tile, theme: Theme) -> str:
-    """Return one tile."""
     limit = (
         f'<span style="color:{theme.warning};white-space:nowrap">{escaped(tile.limit_text)}</span>'
         if tile.limit_text

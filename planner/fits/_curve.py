@@ -246,7 +246,6 @@ def answered_range(curve: Limited) -> str:
 
 
 def _reasons(curve: BatchCurve, answered: Floats, far_error: str) -> tuple[str, ...]:
-    """Return the reasons of an answer at these batches, for the farthest one."""
     if not curve.batch.size:
         return (NO_INTERVAL,)
     if not answered.size:

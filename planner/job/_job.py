@@ -496,7 +496,6 @@ def _memory(catalog: Catalog, rows: Iterable[Mapping[str, Any]]) -> set[tuple[fl
 
 
 def _best_batch(measured: Sequence[MeasuredRun]) -> float | None:
-    """Return the batch with the most samples/s."""
     timed = [m.run for m in measured if m.run.samples_per_s and m.run.global_batch_size]
     best = max(timed, key=lambda r: r.samples_per_s or 0.0, default=None)
     return None if best is None else float(best.global_batch_size or 0)

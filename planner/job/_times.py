@@ -398,7 +398,6 @@ def _around_one(estimate: Estimate, share: float, low: float, high: float) -> Es
 
 
 def _exact_goal(goal: Goal) -> Goal:
-    """Return the goal with exact samples."""
     samples = goal.samples
     return goal if samples is None else replace(
         goal, samples=replace(samples, low=samples.value, high=samples.value)
@@ -443,7 +442,6 @@ def _too_large(fit: Fit, batch: float | None) -> Timed:
 
 
 def _other_batch(job: Job, batch: float, system: str) -> Refusal:
-    """Return that the batch was not measured on a system, and which ones were."""
     sizes = {m.run.global_batch_size for m in job.measured if m.run.system == system}
     return Refusal(
         reason=Text(

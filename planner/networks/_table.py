@@ -263,7 +263,6 @@ def _near(text: str) -> list[str]:
 
 
 def _letters(name: str) -> str:
-    """Return the letters and digits of a name."""
     return re.sub(r"[^a-z0-9]", "", name[:MOST_LETTERS].casefold())
 
 

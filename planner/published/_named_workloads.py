@@ -367,7 +367,6 @@ def _plain(text: str) -> str:
 
 
 def _counts_images(row: PublishedRow) -> bool:
-    """Return whether the figure counts images."""
     return "image" in (row.throughput_unit or "").casefold() or "img/s" in (
         row.throughput_unit or ""
     )
@@ -522,7 +521,6 @@ def _known_image(key: str) -> _Image | None:
 
 
 def _stated_forward(row: PublishedRow, image: _Image | None) -> float:
-    """Return forward FLOPs of one image from a column of FLOPs, multiply-adds or training."""
     stated = float(row.flops_per_sample_stated or 0.0)
     if "multiply-add" in (row.note or "") or "MACs" in (row.note or ""):
         return 2.0 * stated

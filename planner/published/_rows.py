@@ -478,8 +478,6 @@ def _clean(text: str) -> str:
 
 
 def _variant(alike: Sequence[Accelerator], words: Words, memory_gb: float | None) -> Accelerator:
-    """Return the variant of the stated form and memory."""
-
     def rank(variant: Accelerator) -> tuple[bool, bool, int, float]:
         name = words_of(variant.id) | words_of(variant.name)
         stated = [form for form in FORMS if form in words][-1:]

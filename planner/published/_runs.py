@@ -204,7 +204,6 @@ def run_records(
 
 
 def _run(row: PublishedRow, accelerator: Accelerator | None) -> RunRow | str:
-    """Return the run of one row, or why it is none."""
     if accelerator is None:
         return "the accelerator is not in the catalogue"
     if why := _unclear(row, accelerator):
@@ -508,7 +507,6 @@ def _figures(row: PublishedRow, speed: float | None, target_s: float | None) -> 
 
 
 def _quality(row: PublishedRow, work: NamedWorkload | str, benchmark: Benchmark | None) -> RunRow:
-    """Return the target of a benchmark, and the steps to it."""
     if benchmark is None or not row.time_to_train_h:
         return {}
     reached = {

@@ -456,7 +456,6 @@ def _typed(used: Electricity | None, name: str) -> bool:
 
 
 def _of_country(used: Electricity) -> list[str]:
-    """Return the assumptions set by the country."""
     each = (("tariff_usd_per_kwh", used.priced), ("kg_co2_per_kwh", used.carbon))
     return [name for name, counts in each if counts]
 
@@ -578,7 +577,6 @@ def _cost(row: Row, display: Display) -> str:
 
 
 def _whole(text: str) -> str:
-    """Return small text on one line."""
     return f'<small class="line">{escaped(text)}</small>'
 
 

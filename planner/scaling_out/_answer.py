@@ -280,7 +280,6 @@ def _rows(
     batch: float,
     hold: Hold,
 ) -> list[CountAnswer]:
-    """Return a row per device count at one batch."""
     rows: list[CountAnswer] = []
     first = _together(batch, series.base, hold)
     base = _speed(_step(series, first, series.base), first)

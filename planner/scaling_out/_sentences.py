@@ -195,7 +195,6 @@ def crossing_sentence(crossing: Crossing) -> str:
 
 
 def _runs(crossing: Crossing) -> str:
-    """Return what runs at the same batch show."""
     lost = (
         ""
         if crossing.slower_at is None
@@ -235,7 +234,6 @@ def _percents(estimate: Estimate) -> str:
 
 
 def _link(answer: Answer) -> str:
-    """Return that the interconnect is slow, by its overhead or its share of a step."""
     overhead = link_ratio(answer)
     if overhead is None:
         return _link_share(answer)
@@ -262,7 +260,6 @@ def _link_share(answer: Answer) -> str:
 
 
 def _limits(answer: Answer) -> list[str]:
-    """Return the device counts for the deadline and the budget."""
     texts, question = [], answer.question
     if question.deadline_s is not None:
         row = answer.best_in_time

@@ -162,7 +162,6 @@ def _content(path: Path) -> bytes:
 
 
 def _with(read: CatalogRead, tables: Mapping[TableName, Parsed]) -> CatalogRead:
-    """Return the catalogue with the tables of one more folder."""
     accelerators = _catalog({"hardware": tables["hardware"]})
     hardware = merged(read.catalog, accelerators)
     offers = with_known_accelerators(tables["prices"], hardware.catalog)

@@ -151,7 +151,6 @@ def _runs_problems(runs: object) -> list[Problem]:
 
 
 def _row(at: int, run: object) -> tuple[dict[str, Any], list[Problem]]:
-    """Return the row of a run with its times read, and the problems of its cells."""
     if not isinstance(run, dict):
         return {}, [Problem(parameter=f"runs[{at}]", message="must be an object.")]
     row: dict[str, Any] = {}

@@ -212,7 +212,6 @@ def about_workloads(store: Store) -> dict[str, KnownWorkload]:
 
 
 def _records(store: Store) -> dict[str, KnownWorkload]:
-    """Return the records of `about_workloads` in the order of `workloads`."""
     own = {f.label for f in store.folders if f.kind != "shipped"}
 
     def record(w: _Workload) -> KnownWorkload:
@@ -292,7 +291,6 @@ def trial_sets(store: Store) -> list[TrialSet]:
 
 
 def _have_trials(store: Store, workloads: Collection[str], before: Sequence[TrialSet]) -> bool:
-    """Return whether one of these workloads has trials, or had some `before`."""
     had = tuple({f"{of.network} · " for of in before})
     return any(f"{name} · ".startswith(had) for name in workloads) or bool(
         store.rows(sql.HAVE_TRIALS, {"among": list(workloads)})

@@ -1047,7 +1047,6 @@ class Store:
         return reason
 
     def _read_sets(self, now: accept.Listing) -> tuple[dict[str, ResultSet], dict[str, str]]:
-        """Return all sets by their folder, and the problems of their set.toml files."""
         sets, problems = {}, {}
         for place in {os.path.dirname(p) for p in now} - self._roots:  # noqa: PTH120 - 10,000 fast
             if reason := text_problem(place):

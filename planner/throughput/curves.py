@@ -360,7 +360,6 @@ def _point(run: Run) -> bool:
 
 
 def _usable(run: Run) -> bool:
-    """Return whether it is a run of a curve."""
     return run.status == "ok" and (_point(run) or bool(run.asymptotic_throughput))
 
 

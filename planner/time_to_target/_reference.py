@@ -265,7 +265,6 @@ def benchmark_for(point: Point) -> Benchmark | None:
 
 
 def _per_unit(benchmark: Benchmark, point: Point) -> float:
-    """Return samples in one unit of a list."""
     if point.in_samples:
         return 1.0
     return float(point.batch) if benchmark.per_unit is None else benchmark.per_unit
@@ -458,7 +457,6 @@ def summary_of(points: Sequence[Point]) -> str:
 
 
 def _different(points: Iterable[Point]) -> list[list[Point]]:
-    """Return points grouped by benchmark, batch and list."""
     groups: dict[tuple[object, ...], list[Point]] = {}
     for point in points:
         benchmark = benchmark_for(point)

@@ -444,7 +444,6 @@ ONLY_STATED: Final = Refusal(
 
 
 def _single(trials: Trials) -> bool:
-    """Return whether every trial has one evaluation."""
     return bool(trials.trial.size) and int(np.bincount(trials.trial).max()) == 1
 
 

@@ -124,7 +124,6 @@ def _model(request: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a keras.Model
 
 
 def _loaded(source: str) -> Any:  # noqa: ANN401 - a keras.Model
-    """Return the model of a file, read in safe mode."""
     import keras
 
     if source.endswith(".keras") and not zipfile.is_zipfile(source):
@@ -234,7 +233,6 @@ def _family(layers: list[Any], shape: list[int]) -> str:
 
 
 def _not_counted(layers: list[Any]) -> set[str]:
-    """Return the types of layers with weights whose operations are not counted."""
     from runners.child.forms.flops import operations_of
 
     silent = {"Embedding", "BatchNormalization", "LayerNormalization", "GroupNormalization",

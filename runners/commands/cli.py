@@ -153,7 +153,6 @@ def _epochs(text: str) -> int:
 
 
 def _shape(text: str) -> list[int]:
-    """Return the sizes of one sample."""
     if not re.fullmatch(r"[1-9][0-9]{0,8}([,x][1-9][0-9]{0,8}){0,3}", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a shape such as 224,224,3")
     return [int(n) for n in re.split("[,x]", text)]

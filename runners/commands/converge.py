@@ -104,7 +104,6 @@ def _status(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _words(plan: target_spec.Plan, group: measure.Group, *, several: bool) -> str:
-    """Return the group in words, with its network if the sweep has several."""
     return f"{model_title(plan.workload, plan.options)}, {group.words}" if several else group.words
 
 

@@ -340,7 +340,6 @@ _SERVER_SET: Final = (
 
 
 def _store(args: argparse.Namespace, rows: Sequence[Row]) -> None:
-    """Store the runs as a result set."""
     here = facts.facts()
     sweep, title, about = _SERVER_SET if args.server else _SET
     folder = args.results / slug(args.name or f"{sweep} {here['system_name']}")

@@ -45,7 +45,6 @@ from runners.workloads import CATALOGUE, DATASETS, OPTIMIZERS, model_title
 
 
 def _one_of(names: Iterable[str]) -> Meta:
-    """Return the rule of a text that is one of these names."""
     return Meta(
         pattern=rf"\A(?:{'|'.join(map(re.escape, names))})\Z",
         description=f"one of {', '.join(names)}",

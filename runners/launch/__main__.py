@@ -117,7 +117,6 @@ class Launch:
         return process
 
     def _place(self) -> str:
-        """Return launch, nodes and workers of a node as JSON."""
         workers = len(self.cluster["worker"])
         nodes = self.launcher.nodes(workers)
         return json.dumps({"launch": "command", "nodes": nodes, "per_node": workers // nodes})

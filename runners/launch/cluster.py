@@ -88,7 +88,6 @@ def events_of(command: Sequence[str], variables: Mapping[str, str], request: str
 
 
 def _error(code: int, events: bytes, config: Mapping[str, Any]) -> WorkerError:
-    """Return the error that a worker reported, or how it ended."""
     for event in map(parse, events.splitlines()):
         if event and event["event"] == "failed":
             return WorkerError(str(event["status"]), str(event["reason"]))

@@ -81,7 +81,6 @@ def _variant_problem(factors: Table) -> str | None:
 
 
 def _accelerator_problem(factors: Table, host: Host) -> str | None:
-    """Return the problem of an accelerator type: no cluster, or no node that has it."""
     name = factors.get("accelerator")
     if name is None:
         return None

@@ -337,7 +337,6 @@ def _drain(watch: _Watch, reading: int, output: int, on_event: Callable[[Event],
 
 
 def _check_limits(watch: _Watch) -> None:
-    """Kill a child that exceeds its memory or time limit."""
     rss = _resident(watch)
     watch.peak_rss_bytes = max(watch.peak_rss_bytes, rss)
     limit, age_s = watch.limits, time.perf_counter() - watch.started_s

@@ -103,7 +103,6 @@ def measure(case: Case, bench: Bench, result_set: str, hooks: Hooks | None = Non
 
 
 def _launched(case: Case, bench: Bench) -> tuple[str, ...]:
-    """Return the arguments that start the processes of a case."""
     if case.strategy not in OF_PROCESSES:
         return bench.child
     server = case.strategy == "parameter server"

@@ -278,7 +278,6 @@ def _network(name: str, wrong: list[tuple[str, str]]) -> Network | None:
 
 
 def _filled(entered: Mapping[str, Any], network: Network | None) -> dict[str, Any]:
-    """Return the values of a description, filled from its network."""
     names = ("family", "params", "active_params", "layers", "width", "tokens", "image_px", "flops")
     values = {name: entered[name] for name in names}
     if network is None:
@@ -373,7 +372,6 @@ def _samples(
 
 
 def _name(name: str, network: Network | None) -> str:
-    """Return the given name, else that of the network."""
     return network.name if network is not None and name == DESCRIPTION[0].default else name
 
 

@@ -109,7 +109,6 @@ def _flagged(store: Store, workloads: Collection[str]) -> _Flags:
 
 
 def _of_each(runs: Sequence[CheckedRun]) -> dict[str, list[CheckedRun]]:
-    """Return the runs of each workload, in their order."""
     return {group[0].workload: group for group in grouped(runs, lambda run: run.workload)}
 
 
@@ -172,7 +171,6 @@ def _scatter_by_place(
 
 
 def _own(runs: Sequence[Run], without: frozenset[str]) -> list[Scatter]:
-    """Return the scatter of each run, as the query counts it."""
     later = [
         0 if r.status != "ok" or r.run_id in without else (r.epochs_measured or 1) - 1 for r in runs
     ]

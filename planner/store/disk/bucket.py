@@ -231,7 +231,6 @@ class Bucket:
             self._raise(error)
 
     def _raise(self, error: Exception) -> NoReturn:
-        """Raise what an error of the client means."""
         text = str(error)
         code, status = _CODE.search(text), _STATUS.search(text)
         if code and code[1] in _REASONS:

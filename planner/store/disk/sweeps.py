@@ -392,7 +392,6 @@ def _lock(path: Path, *, shared: bool = False) -> int | None:
 
 
 def _before(state: Path, ticket: str) -> SweepStatus | None:
-    """Return a live sweep that was requested before this one."""
     statuses = read_statuses(state)
     own = next((s for s in statuses if s.ticket == ticket), None)
     before = [

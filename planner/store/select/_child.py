@@ -151,7 +151,6 @@ def _nodes(part: object) -> Iterator[dict[str, Any]]:
 
 
 def _named(statement: object) -> Iterator[str]:
-    """Yield the names of all WITH parts."""
     for node in _nodes(statement):
         if isinstance(entries := node.get("map"), list):
             yield from (str(e["key"]) for e in entries if isinstance(e, dict) and "key" in e)

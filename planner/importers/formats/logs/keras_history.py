@@ -78,7 +78,6 @@ def _numbers(
 
 
 def _columns(files: SourceFiles, time: str) -> dict[str, list[object]]:
-    """Return the columns by name, an entry an epoch."""
     if files.suffix.lower() == ".json":
         body = json_of(files)
         if not isinstance(body, dict) or not body:

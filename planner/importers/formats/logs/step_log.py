@@ -78,7 +78,6 @@ def _options(files: SourceFiles, stated: Stated, groups: set[str]) -> str:
 def _found(
     files: SourceFiles, pattern: re.Pattern[str], unit: str, comma: str
 ) -> tuple[list[Mapping[str, float | None]], list[str]]:
-    """Return the numbers of each line that matches, and the problems of all lines."""
     lines: list[Mapping[str, float | None]] = []
     problems: list[str] = []
     for at, line in enumerate(text_of(files).splitlines(), 1):
