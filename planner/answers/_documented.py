@@ -237,9 +237,9 @@ _GROUPS: Final = {
 
 
 _INTRODUCTION: Final = (
-    f"Schema version {SCHEMA_VERSION}. Made from `planner/runs/_schema.py` by `make docs`; one run "
-    "is one row. A missing value is NULL, never 0. Columns marked **id** make the run's id: the "
-    "first 32 hex digits of the sha256 of those that are not NULL, as JSON with sorted keys."
+    f"Schema version {SCHEMA_VERSION}. Made from `planner/runs/columns.csv` by `make docs`; one "
+    "run is one row. A missing value is NULL, never 0. Columns marked **id** make the run's id: "
+    "the first 32 hex digits of the sha256 of those that are not NULL, as JSON with sorted keys."
 )
 
 

@@ -56,6 +56,8 @@ from planner.core._tables import (
     csv_text,
     estimate_cells,
     harmless,
+    shipped_rows,
+    texts_in,
 )
 from planner.core._text import (
     Text,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
 
 from planner.core._estimate import Estimate, Refusal
 from planner.core._numbers import plain
@@ -49,6 +50,24 @@ def estimate_cells(name: str, estimate: Estimate | Refusal | None) -> dict[str, 
         return dict.fromkeys(names)
     ends = (estimate.value, estimate.low, estimate.high)
     return {key: cell(end) for key, end in zip(names, ends, strict=True)}
+
+
+def shipped_rows(
+    package: str, file: str, **kinds: Callable[[str], object]
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a table beside the code of a package, without their empty cells.
+
+    `kinds` make the values of columns that hold no texts. Only the standard library is used, since
+    `planner.runs` needs the table of its columns in training scripts.
+    """
+    text = files(package).joinpath(file).read_text(encoding="utf-8")
+    for row in csv.DictReader(text.splitlines()):
+        yield {name: kinds.get(name, str)(cell) for name, cell in row.items() if cell}
+
+
+def texts_in(cell: str) -> tuple[str, ...]:
+    """Return the texts of a cell that holds several, with ";" between them."""
+    return tuple(cell.split(";"))
 
 
 def csv_text(records: Sequence[Record]) -> str:

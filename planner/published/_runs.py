@@ -29,13 +29,11 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from planner.catalog import Accelerator, Catalog
-from planner.core import HOUR_S, Text, plural
+from planner.core import HOUR_S, Text, plural, shipped_rows, texts_in
 from planner.networks import Network, network_known, states_no_size
 from planner.published._named_workloads import (
     COCO,
-    IMAGENET,
     LANGUAGE,
-    OPEN_IMAGES,
     NamedWorkload,
     benchmark_key,
     workload_of,
@@ -65,11 +63,11 @@ class Benchmark:
     """
 
     name: str
-    dataset: str | None
     family: str
     metric: str
     target: float
-    higher_is_better: bool
+    dataset: str | None = None
+    higher_is_better: bool = False
     train_samples: int | None = None
 
 
@@ -86,62 +84,18 @@ def benchmark_of(row: PublishedRow) -> Benchmark | None:
 
 _NEW_BERT: Final = "2021-01"
 """From round 1.0 on BERT begins elsewhere and has the target 0.72."""
-_RETINANET: Final = Benchmark(
-    name="RetinaNet ResNeXt-50", dataset="Open Images", family="detection",
-    metric="mean average precision", target=0.34, higher_is_better=True,
-    train_samples=int(OPEN_IMAGES),
-)  # fmt: skip
 _SSD_RESNET34: Final = Benchmark(
     name="SSD ResNet-34", dataset="COCO 2017", family="detection",
     metric="mean average precision", target=0.23, higher_is_better=True, train_samples=int(COCO),
 )  # fmt: skip
-_RGAT: Final = Benchmark(name="R-GAT", dataset="IGBH-Full", family="graph",
-                         metric="validation accuracy", target=0.72,
-                         higher_is_better=True)  # fmt: skip
-_BENCHMARKS: Final = MappingProxyType({
-    "resnet": Benchmark(name="ResNet-50", dataset="ImageNet", family="cnn",
-                        metric="top-1 accuracy", target=0.759, higher_is_better=True,
-                        train_samples=int(IMAGENET)),
-    "ssd": _RETINANET,
-    "retinanet": _RETINANET,
-    "maskrcnn": Benchmark(name="Mask R-CNN R50-FPN", dataset="COCO 2017", family="detection",
-                          metric="box average precision", target=0.377, higher_is_better=True,
-                          train_samples=int(COCO)),
-    "bert": Benchmark(name="BERT large", dataset="Wikipedia", family="encoder",
-                      metric="masked LM accuracy", target=0.72, higher_is_better=True),
-    "rnnt": Benchmark(name="RNN-T", dataset="LibriSpeech", family="speech",
-                      metric="word error rate", target=0.058, higher_is_better=False),
-    "dlrm": Benchmark(name="DLRM", dataset="Criteo 1TB", family="recommender", metric="AUC",
-                      target=0.8025, higher_is_better=True),
-    "dlrm_dcnv2": Benchmark(name="DLRM-DCNv2", dataset="Criteo 1TB multi-hot",
-                            family="recommender", metric="AUC", target=0.80275,
-                            higher_is_better=True),
-    "unet3d": Benchmark(name="U-Net 3-D", dataset="KiTS19", family="segmentation",
-                        metric="mean DICE score", target=0.908, higher_is_better=True),
-    "minigo": Benchmark(name="Minigo", dataset=None, family="other", metric="win rate",
-                        target=0.5, higher_is_better=True),
-    "transformer": Benchmark(name="Transformer big", dataset="WMT English-German",
-                             family="encoder-decoder", metric="BLEU", target=25.0,
-                             higher_is_better=True),
-    "gnmt": Benchmark(name="GNMT", dataset="WMT English-German", family="encoder-decoder",
-                      metric="BLEU", target=24.0, higher_is_better=True),
-    "gpt3": Benchmark(name="GPT-3 175B", dataset="C4", family="dense", metric="log perplexity",
-                      target=2.69, higher_is_better=False),
-    "llama31_405b": Benchmark(name="Llama 3.1 405B", dataset="C4", family="dense",
-                              metric="log perplexity", target=5.6, higher_is_better=False),
-    "llama31_8b": Benchmark(name="Llama 3.1 8B", dataset="C4", family="dense",
-                            metric="log perplexity", target=3.3, higher_is_better=False),
-    "llama2_70b_lora": Benchmark(name="Llama 2 70B LoRA", dataset="GovReport", family="dense",
-                                 metric="evaluation loss", target=0.925,
-                                 higher_is_better=False),
-    "stable_diffusion": Benchmark(name="Stable Diffusion 2", dataset="LAION-400M",
-                                  family="diffusion", metric="FID", target=90.0,
-                                  higher_is_better=False),
-    "flux1": Benchmark(name="FLUX.1", dataset="CC12M", family="diffusion",
-                       metric="evaluation loss", target=0.586, higher_is_better=False),
-    "gnn": _RGAT,
-    "rgat": _RGAT,
-})  # fmt: skip
+_BENCHMARKS: Final = {
+    key: Benchmark(**row)
+    for row in shipped_rows(
+        __package__, "benchmarks.csv", keys=texts_in, target=float, higher_is_better=bool,
+        train_samples=int,
+    )
+    for key in row.pop("keys")
+}  # fmt: skip
 
 
 RunRow = dict[str, Any]
