@@ -1,7 +1,5 @@
 """Errors of the step time on more devices than were measured."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -51,7 +49,7 @@ class Runs:
     step_s: Floats
     compute_s: Floats
 
-    def only(self, where: NDArray[np.bool_]) -> Runs:
+    def only(self, where: NDArray[np.bool_]) -> "Runs":
         """Return some of the runs."""
         return Runs(
             batch=self.batch[where],

@@ -6,8 +6,6 @@ Figures are the same on every machine, seconds are not, so they are separate. A 
 method and its questions before each start; `backtest.accuracy.public_data` has one with a clock.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
@@ -62,13 +60,13 @@ class Prediction:
     high: Floats
 
     @classmethod
-    def of(cls, estimate: Estimate) -> Prediction:
+    def of(cls, estimate: Estimate) -> "Prediction":
         """Return an estimate of arrays as predictions."""
         value, low, high = estimate.arrays
         return cls(value=value, low=low, high=high)
 
     @classmethod
-    def bare(cls, value: Floats) -> Prediction:
+    def bare(cls, value: Floats) -> "Prediction":
         """Return predictions without intervals."""
         nothing = np.full(value.shape, np.nan)
         return cls(value=value, low=nothing, high=nothing)

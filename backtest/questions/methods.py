@@ -13,14 +13,12 @@ Published forms have no refusals either. The product uses them only in compariso
     power law             batch           2      folklore: a straight line in log-log paper
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from backtest.data.cases import Cases
 from backtest.questions.figure import Prediction
@@ -35,10 +33,6 @@ from planner.fits import (
     predict_lines,
 )
 from planner.fits.lines import STEP_TIMES
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
 
 LEAST: Final = 1e-8
 """AdaptDL's smallest constant, and its network time without a network [s]."""

@@ -5,14 +5,12 @@ both precisions, and predicted; the tasks differ in what stays known. Absent wit
 `planner.transfer`.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -27,9 +25,7 @@ from backtest.questions.figure import (
     unwatched,
 )
 from planner.core import LEVEL, Floats
-
-if TYPE_CHECKING:
-    from planner.transfer import DataSheet, Library
+from planner.transfer import DataSheet, Library
 
 QUESTION: Final = "hardware without a measurement"
 TABLE: Final = "lambda_pytorch_benchmark/throughput_v1.csv"

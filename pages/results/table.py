@@ -1,12 +1,10 @@
 """The table of runs on the Results page: its columns, which of them are shown, and its clicks."""
 
-from __future__ import annotations
-
 import math
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -16,14 +14,9 @@ import streamlit as st
 from pages.common import markup, narrow, widgets
 from pages.common.link import Link
 from planner import figures
-from planner.core import Text, plain
+from planner.core import Floats, Text, plain
 from planner.store.kept import Kept
 from planner.store.sealed.result_set import UNOFFICIAL
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from planner.core import Floats
 
 FLAG: Final = "flag"
 FIXED: Final = (FLAG, "system", "global_batch_size", "workload")

@@ -5,8 +5,6 @@ driver is another series on processes that need no workers: by default one on th
 launch mode says so.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import defaultdict
@@ -97,8 +95,8 @@ class ScalingOutAnswer:
     problems: tuple[Problem, ...]
     stated: tuple[queries.RankedCase, ...] = ()
     images: str = ""
-    split: SplitAnswer | None = None
-    profiled: tuple[ProfiledShares, ...] = ()
+    split: "SplitAnswer | None" = None
+    profiled: "tuple[ProfiledShares, ...]" = ()
 
 
 def scaling_out_workloads(store: Store) -> dict[str, str]:
@@ -402,7 +400,7 @@ def _uneven_row(row: UnevenAnswer) -> Record:
     }
 
 
-def _profiled_row(shares: ProfiledShares) -> Record:
+def _profiled_row(shares: "ProfiledShares") -> Record:
     return {
         "devices": shares.devices,
         "global_batch_size": cell(shares.batch),

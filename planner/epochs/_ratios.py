@@ -20,20 +20,15 @@ measured N its own total is used.
 Evidence: docs/evidence.md#speed-ups-of-article-002.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from planner.core import LEVEL, Estimate, Refusal, Text, plain
 from planner.epochs.projection import SESSION_SD, later_epoch, project_summary, session_half_width
 from planner.fits import excludes_one, ratio
 from planner.runs import EPOCHS, EpochPrior
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def speed_up(against: Estimate | Refusal, total: Estimate | Refusal) -> Estimate | None:

@@ -22,18 +22,13 @@ converted. Validation is converted by its own sizes where its time and both size
 Reasons: docs/decisions/0024-size-of-an-epoch.md.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from planner.core import Parameter, Refusal, Text, paragraph, percent, plain
-from planner.runs import dataset_size, is_stand_in
-
-if TYPE_CHECKING:
-    from planner.runs import Run
+from planner.runs import Run, dataset_size, is_stand_in
 
 Source = Literal["given", "stated", "published", "timed", "unstated", "unknown"]
 

@@ -28,11 +28,13 @@ Evidence: docs/evidence.md#time-of-n-epochs. Reasons: docs/decisions/0005-interv
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma, polygamma
 
 from planner.core import (
@@ -49,11 +51,6 @@ from planner.core import (
 )
 from planner.epochs.steadiness import Steadiness, steadiness
 from planner.runs import DRIFT, EPOCHS, NU0, SD0, EpochPrior, LaterEpochs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import ArrayLike, NDArray
 
 
 def start_given(

@@ -18,21 +18,16 @@ No constant was fitted to runs. Limit: correlated scatter of 10 % is sometimes c
 Evidence: docs/evidence.md#steady-epochs.
 """
 
-from __future__ import annotations
-
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import ArrayLike
 
 from planner.core import Floats, Text, bad_seconds, in_words, speak_once
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
 
 CHANGE: Final = 0.20
 """Smaller changes are scatter or drift, covered by the interval [share]."""

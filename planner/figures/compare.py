@@ -4,8 +4,6 @@ Every name is tried at places around its marker, the nearest first; the first fr
 name without a free place is not drawn, but shown on hover.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -46,7 +44,7 @@ class Box:
     low: float
     high: float
 
-    def meets(self, other: Box) -> bool:
+    def meets(self, other: "Box") -> bool:
         """Return whether the two overlap."""
         across = self.left < other.right and other.left < self.right
         return across and self.low < other.high and other.low < self.high

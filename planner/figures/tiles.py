@@ -11,8 +11,6 @@ logarithmic scale where all values are positive; they show where the limit is, n
 Colours are those of the theme, with a contrast of at least 4.5 for text.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -310,7 +308,7 @@ def _kept(at: float, shift: float) -> float:
     return -100.0 if at > 0.84 else shift
 
 
-def _scale(bar: Range) -> _Scale:
+def _scale(bar: Range) -> "_Scale":
     values = [v for v in (bar.value, bar.low, bar.high, bar.limit) if v is not None]
     log = min(values) > 0.0
     shown = [math.log(v) for v in values] if log else values

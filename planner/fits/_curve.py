@@ -7,16 +7,13 @@ and reasons.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol, get_args
+from typing import Final, Protocol, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from planner.core import Basis, Estimate, Floats, Refusal, Text
 from planner.fits.lines import PARAMETERS, Lines, predict_lines, ratio_interval
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
 
 BASES: Final[tuple[Basis, ...]] = get_args(Basis)
 """From the firmest to the weakest."""

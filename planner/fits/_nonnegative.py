@@ -14,17 +14,13 @@ that units do not affect the result.
 Evidence: docs/evidence.md#solver-of-costs-that-add-up.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from planner.core import Floats, Text
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 ROUNDING: Final = 1e-9
 """Columns (of length 1) dependent on others up to this are not separated."""

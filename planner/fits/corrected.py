@@ -19,12 +19,11 @@ are fitted at once: one batched inverse of matrices as large as the longest grou
 Evidence: docs/evidence.md#correction-of-the-line. Reasons: docs/decisions/0017-corrected-line.md.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from planner.core import LEVEL, Floats, t_quantile
 from planner.fits.lines import (
@@ -35,9 +34,6 @@ from planner.fits.lines import (
     log_interval,
     octaves_outside,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 AMPLITUDE: Final = 0.15
 """Deviation of times from the line [relative sd]."""

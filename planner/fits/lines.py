@@ -19,15 +19,12 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from planner.core import LEVEL, Floats, Text, positive, t_quantile
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
 
 PARAMETERS: Final = 2
 

@@ -5,20 +5,16 @@ network, data set, precision, metric and result set in common. Result sets are n
 by different rules, and trials stopped early would bias targets.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.core import Floats
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 NO_OPTIMIZER: Final = "optimiser not stated"
 DIVERGED: Final = "nan"

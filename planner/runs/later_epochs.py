@@ -17,14 +17,12 @@ Evidence: docs/evidence.md#later-epochs-of-a-run.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from planner.core import Floats, t_quantile
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 NU0: Final = 2.0
 """Weight of the prior of the scatter [degrees of freedom]."""

@@ -5,13 +5,11 @@ batches contradict that, one of them is wrong, and the few that take part in eve
 flagged: one run that is too fast rather than many slow ones.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +19,6 @@ from planner.runs import CheckedRun, case_of, grouped, is_known
 from planner.suspects._flags import Flag, flag
 from planner.suspects.neighbours import FEWEST
 from planner.throughput import FALL, count
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def fewest_to_blame(conflicts: NDArray[np.bool_]) -> NDArray[np.bool_]:

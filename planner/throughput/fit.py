@@ -25,9 +25,10 @@ Evidence: docs/evidence.md#throughput-of-a-batch. Refusals: docs/refusals.md.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from planner.core import LEVEL, Basis, Estimate, Floats, Refusal, Text, check_pairs, listed, plain
 from planner.core.points import numbers
@@ -57,9 +58,6 @@ from planner.fits import (
     slope_interval,
 )
 from planner.fits.corrected import corrected
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 __all__ = [
     "FALL",

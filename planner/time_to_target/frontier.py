@@ -11,12 +11,11 @@ A scaling curve (`planner.scaling._runs`) and the steps-to-target law give the P
 counts and batches. The best are the fastest to the target and the one with the fewest device-hours.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from planner.convergence import ConvergenceCurve
 from planner.core import HOUR_S, Estimate, Floats, Refusal, Text, listed
@@ -24,9 +23,6 @@ from planner.fits import TWICE, StepTimeCurve
 from planner.scaling import CountCurve, Launched, Scaled, ScalingCurve, SpeedUp
 from planner.throughput import ThroughputCurve
 from planner.time_to_target.goodput import time_to_target
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 
 class StepTimes(Protocol):

@@ -20,13 +20,12 @@ used. For each optimiser the best learning rate is chosen at every batch
 (`planner.convergence.fit`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from planner.convergence import (
     BestRates,
@@ -55,9 +54,6 @@ from planner.fits import (
 )
 from planner.runs import Trials
 from planner.scaling import ScalingCurve, at_place
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 
 def best_batch(

@@ -1,20 +1,15 @@
 """The table of measured throughputs, checked once."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from planner.core import LARGEST, SMALLEST, Floats, Text, check_flat, listed
 from planner.transfer._records import SPECS, DataSheet, Library, Mask
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 NAMED: Final = 3
 """Bad names of a column that are listed one by one."""

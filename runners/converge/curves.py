@@ -8,8 +8,6 @@ both unknowns, each unbiased. Their ratio tr(Sigma)/|G|^2 is the simple noise sc
 A ratio of two noisy numbers is biased, so both are averaged before the division.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Iterable
@@ -89,7 +87,7 @@ class Curve:
     diverged_at: int | None = None
 
     @classmethod
-    def begin(cls, rate: float, seed: int, target: float) -> Curve:
+    def begin(cls, rate: float, seed: int, target: float) -> "Curve":
         """Return a new trial."""
         return cls(rate=rate, seed=seed, target=target, points=[], draws=[])
 

@@ -9,8 +9,6 @@ Parallelism on Neural Network Training" (section 4): the rate is tuned for each 
 grid is widened while the best rate lies at its edge.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import statistics
@@ -476,12 +474,12 @@ def _named(plan: Plan, plans: Sequence[Plan], say: Callable[[str], None]) -> Cal
     return lambda text: say(f"{title}: {text}")
 
 
-def _searches(plan: Plan) -> list[_Search]:
+def _searches(plan: Plan) -> "list[_Search]":
     return [_Search(optimizer=g.optimizer, batch=g.batch, rates=g.rates) for g in first(plan)]
 
 
 def _measure_network(
-    bench: _Bench, searches: Sequence[_Search], run_child: RunChild, ended: Callable[[], None]
+    bench: _Bench, searches: "Sequence[_Search]", run_child: RunChild, ended: Callable[[], None]
 ) -> None:
     """Measure all groups of one network; `ended` is called after each."""
 

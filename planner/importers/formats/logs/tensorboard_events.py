@@ -1,7 +1,5 @@
 """TensorBoard event files: epoch times from wall times of a scalar that is written per epoch."""
 
-from __future__ import annotations
-
 import itertools
 import struct
 from collections.abc import Iterator, Sequence
@@ -28,7 +26,7 @@ class _Scalar:
     step: int
     wall_s: float
     value: float | None
-    whole: _Record
+    whole: "_Record"
 
 
 @dataclass(frozen=True, slots=True)
