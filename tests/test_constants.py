@@ -220,8 +220,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         published._named_workloads:TRAIN_OVER_FORWARD
         published._named_workloads:FULL_PER_PARAMETER
         published._named_workloads:LORA_PER_PARAMETER published._named_workloads:ATTENTION
-        published._named_workloads:IMAGENET published._named_workloads:COCO
-        published._named_workloads:OPEN_IMAGES published._runs:DIGITS published._runs:GB""",
+        published._runs:DIGITS published._runs:GB""",
     "limits of a login, described in docs/decisions/0061": """
         people.roles:LOGIN_HOURS people.roles:_MOST_HOURS people.roles:_HOUR_S
         people.roles:_SKEW_S people.roles:_MOST_GROUPS people.roles:_MOST_LETTERS""",

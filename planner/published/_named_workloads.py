@@ -18,14 +18,13 @@ sound, the mean of LibriSpeech; Whisper pads to 30 s. Of recommenders the dense 
 
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
-from planner.core import Text
+from planner.core import Text, shipped_rows
 from planner.published._rows import PublishedRow
 
 TRAIN_OVER_FORWARD: Final = 3.0
@@ -100,159 +99,38 @@ class _Text:
     """Root mean square of the lengths, where padding is left out; else the sequence."""
 
 
-IMAGENET: Final = 1_281_167.0
-COCO: Final = 117_266.0
-OPEN_IMAGES: Final = 1_170_301.0
+_Fact = _Image | _Sample | _Text
 
-_CNN: Final[Mapping[str, float]] = {
-    "alexnet": 0.71, "convnexttiny": 4.46, "convnextsmall": 8.68, "convnextbase": 15.36,
-    "convnextlarge": 34.36, "densenet121": 2.83, "densenet161": 7.73, "densenet169": 3.36,
-    "densenet201": 4.29, "efficientnetb0": 0.39, "googlenet": 1.5, "mnasnet05": 0.10,
-    "mnasnet075": 0.21, "mnasnet10": 0.31, "mnasnet13": 0.53, "mobilenetv2": 0.30,
-    "mobilenetv3large": 0.22, "mobilenetv3small": 0.06, "regnety128gf": 127.5, "resnet18": 1.81,
-    "resnet34": 3.66, "resnet50": 4.09, "resnet101": 7.80, "resnet152": 11.51,
-    "resnext5032x4d": 4.23, "resnext10132x4d": 7.99, "resnext10132x8d": 16.41,
-    "resnext10164x4d": 15.46, "seresnext10132x4d": 8.0, "shufflenetv2x05": 0.04,
-    "shufflenetv2x10": 0.14, "shufflenetv2x15": 0.30, "shufflenetv2x20": 0.58, "squeezenet10": 0.82,
-    "squeezenet11": 0.35, "vgg11": 7.61, "vgg13": 11.31, "vgg16": 15.47, "vgg19": 19.63,
-    "vgg11bn": 7.63, "vgg13bn": 11.34, "vgg16bn": 15.51, "vgg19bn": 19.68, "wideresnet502": 11.40,
-    "wideresnet1012": 22.75, "focalnetbase": 15.4,
-}  # fmt: skip
-"""Convolutional networks at 224 px [G multiply-adds], as torchvision 0.20 counts them."""
-_LARGER: Final[Mapping[str, tuple[float, float]]] = {
-    "inceptionv3": (5.71, 299.0), "xception": (8.4, 299.0), "efficientnetb1": (0.69, 240.0),
-    "efficientnetb2": (1.09, 260.0), "efficientnetb3": (1.83, 300.0),
-    "efficientnetb4": (4.39, 380.0), "efficientnetb5": (10.27, 456.0),
-    "efficientnetb6": (19.07, 528.0), "efficientnetb7": (37.75, 600.0),
-}  # fmt: skip
-"""The same of networks that were designed for larger images, with their size [px]."""
-_VIT: Final[Mapping[str, float]] = {
-    "vitt16": 1.26, "vits16": 4.6, "vits32": 1.15, "vitb16": 17.56, "vitb32": 4.41,
-    "vitl16": 61.55, "vitl32": 15.38, "vith14": 167.3, "vitl14": 81.1, "swint": 4.49,
-    "swins": 8.74, "swinb": 15.43, "swinl": 34.5, "deits16": 4.6, "deitb16": 17.56,
-}  # fmt: skip
-_OTHERS: Final[Mapping[str, _Image]] = {
-    "ssdresnet34": _Image(family="detection", multiply_adds=13.5, px=300.0, samples=COCO),
-    "ssd300resnet50": _Image(family="detection", multiply_adds=17.0, px=300.0, samples=COCO),
-    "retinanetresnext50": _Image(family="detection", multiply_adds=220.0, px=800.0,
-                                 samples=OPEN_IMAGES),
-    "maskrcnn": _Image(family="detection", multiply_adds=260.0, px=800.0, samples=COCO),
-    "fasterrcnn": _Image(family="detection", multiply_adds=207.0, px=800.0, samples=COCO),
-    "detr": _Image(family="detection", multiply_adds=86.0, px=800.0, samples=COCO),
-    "unet3d": _Image(family="segmentation", multiply_adds=500.0, px=128.0),
-    "unet2d": _Image(family="segmentation", multiply_adds=220.0, px=572.0),
-    "stablediffusion": _Image(family="diffusion", multiply_adds=400.0, px=512.0),
-    "sdxl": _Image(family="diffusion", multiply_adds=3000.0, px=1024.0),
-}  # fmt: skip
-_SPEECH: Final[Mapping[str, float]] = {
-    "rnnt": 16.6, "jasper": 205.0, "quartznet": 11.6, "whispertiny": 18.5, "whispersmall": 169.0,
-}  # fmt: skip
-"""Multiply-adds of an utterance [G], by the layers of their papers.
 
+def _fact(row: dict[str, Any]) -> _Fact:
+    if "params" in row:
+        return _Text(**row)
+    return (_Sample if row["family"] in {"speech", "recommender"} else _Image)(**row)
+
+
+_TABLE: Final = tuple(
+    (row.pop("benchmark", ""), row.pop("key"), _fact(row))
+    for row in shipped_rows(
+        __package__, "named_workloads.csv", multiply_adds=float, px=float, samples=float,
+        params=float, active=float, layers_by_width=float, sequence=float, attended=float,
+    )
+)  # fmt: skip
+"""The networks of `named_workloads.csv`, with the benchmark of MLPerf Training that uses them.
+
+Multiply-adds are in G: of images as torchvision 0.20 counts them, at 224 px where no size is
+stated; of speech an utterance, by the layers of the papers; of recommenders the dense layers.
 RNN-T: MLPerf's, 5 LSTM layers of 1,024 units, 410 frames, of which the last three see half, and 43
 word pieces. Jasper, QuartzNet: every weight once a frame of 20 ms. Whisper: its encoder, which is
-all that short labels and classification cost.
+all that short labels and classification cost. ALBERT shares its weights: those that a token passes
+count. The width of layers is heads times head width, the size of the attention.
 """
-_RECOMMENDERS: Final[Mapping[str, float]] = {"dlrm": 2.46e-3, "dlrmdcnv2": 16e-3, "ncf": 0.1066e-3}
-"""Multiply-adds of the dense layers of one sample [G]."""
-_FIXED: Final[Mapping[str, _Sample]] = {
-    **{name: _Sample(family="speech", multiply_adds=n) for name, n in _SPEECH.items()},
-    **{name: _Sample(family="recommender", multiply_adds=n) for name, n in _RECOMMENDERS.items()},
-}
-_ENCODERS: Final[Mapping[str, _Text]] = {
-    "bertlarge": _Text(family="encoder", params=340e6, layers_by_width=24 * 1024),
-    "bertbase": _Text(family="encoder", params=110e6, layers_by_width=12 * 768),
-    "distilbert": _Text(family="encoder", params=66e6, layers_by_width=6 * 768),
-    "robertalarge": _Text(family="encoder", params=355e6, layers_by_width=24 * 1024),
-    "robertabase": _Text(family="encoder", params=125e6, layers_by_width=12 * 768),
-    "electrabase": _Text(family="encoder", params=110e6, layers_by_width=12 * 768),
-    "electralarge": _Text(family="encoder", params=335e6, layers_by_width=24 * 1024),
-    "albertxxlarge": _Text(family="encoder", params=12 * 12 * 4096**2, layers_by_width=12 * 4096),
-}  # fmt: skip
-"""ALBERT shares its weights: the weights that a token passes count."""
-_DECODERS: Final[Mapping[str, _Text]] = {
-    "mixtral8x7b": _Text(family="moe", params=46.7e9, active=12.9e9, layers_by_width=32 * 4096),
-    "mixtral8x22b": _Text(family="moe", params=141e9, active=39e9, layers_by_width=56 * 6144),
-    "deepseekv3": _Text(family="moe", params=671e9, active=37e9, layers_by_width=61 * 20480),
-    "deepseekv2": _Text(family="moe", params=236e9, active=21e9, layers_by_width=60 * 20480),
-    "deepseekv2lite": _Text(family="moe", params=15.7e9, active=2.4e9, layers_by_width=27 * 2560),
-    "gptoss120b": _Text(family="moe", params=117e9, active=5.1e9, layers_by_width=36 * 4096),
-    "gptoss20b": _Text(family="moe", params=21e9, active=3.6e9, layers_by_width=24 * 4096),
-    "kimik2": _Text(family="moe", params=1.04e12, active=32e9, layers_by_width=61 * 10240),
-    "qwen15moe": _Text(family="moe", params=14.3e9, active=2.7e9, layers_by_width=24 * 2048),
-    "nemotron3nano": _Text(family="moe", params=31.6e9, active=3.6e9, layers_by_width=6 * 4096),
-    "dbrx": _Text(family="moe", params=132e9, active=36e9, layers_by_width=40 * 6144),
-    "grok1": _Text(family="moe", params=314e9, active=86e9, layers_by_width=64 * 6144),
-    "phi2": _Text(family="dense", params=2.78e9, layers_by_width=32 * 2560, sequence=2048),
-    "phi3mini": _Text(family="dense", params=3.8e9, layers_by_width=32 * 3072),
-    "tinyllama": _Text(family="dense", params=1.1e9, layers_by_width=22 * 2048, sequence=2048),
-    "gpt2": _Text(family="dense", params=124e6, layers_by_width=12 * 768, sequence=1024),
-    "gpt2medium": _Text(family="dense", params=355e6, layers_by_width=24 * 1024, sequence=1024),
-    "gpt2large": _Text(family="dense", params=774e6, layers_by_width=36 * 1280, sequence=1024),
-    "gpt2xl": _Text(family="dense", params=1.56e9, layers_by_width=48 * 1600, sequence=1024),
-    "gptj": _Text(family="dense", params=6.05e9, layers_by_width=28 * 4096, sequence=2048),
-    "t5small": _Text(family="encoder-decoder", params=60e6, layers_by_width=12 * 512),
-    "t5base": _Text(family="encoder-decoder", params=223e6, layers_by_width=24 * 768),
-    "t5large": _Text(family="encoder-decoder", params=738e6, layers_by_width=48 * 1024),
-    "t5xl": _Text(family="encoder-decoder", params=2.85e9, layers_by_width=48 * 2048),
-    "t5xxl": _Text(family="encoder-decoder", params=11.3e9, layers_by_width=48 * 4096),
-}  # fmt: skip
-"""Heads times head width, where they differ from the width: the size of the attention."""
-
-_BENCHMARKS: Final[Mapping[str, tuple[str, _Image | _Text | _Sample]]] = {
-    "bert": ("bertlarge", _Text(family="encoder", params=340e6, layers_by_width=24 * 1024,
-                                sequence=255.0, attended=330.0)),
-    "resnet": ("resnet50", _Image(family="cnn", multiply_adds=4.09, samples=IMAGENET)),
-    "maskrcnn": ("maskrcnn", _OTHERS["maskrcnn"]),
-    "retinanet": ("retinanetresnext50", _OTHERS["retinanetresnext50"]),
-    "ssd": ("retinanetresnext50", _OTHERS["retinanetresnext50"]),
-    "unet3d": ("unet3d", _OTHERS["unet3d"]),
-    "stable_diffusion": ("stablediffusion", replace(_OTHERS["stablediffusion"], samples=6_513_144)),
-    "gpt3": ("gpt3", _Text(family="dense", params=175e9, layers_by_width=96 * 12288,
-                           sequence=2048.0)),
-    "llama2_70b_lora": ("llama270b", _Text(family="lora", params=69e9, layers_by_width=80 * 8192,
-                                           sequence=8192.0)),
-    "llama31_405b": ("llama31405b", _Text(family="dense", params=405e9,
-                                          layers_by_width=126 * 16384, sequence=8192.0)),
-    "llama31_8b": ("llama318b", _Text(family="dense", params=8.03e9, layers_by_width=32 * 4096,
-                                      sequence=8192.0)),
-    "rnnt": ("rnnt", replace(_FIXED["rnnt"], samples=281_241)),
-    "dlrm": ("dlrm", _FIXED["dlrm"]),
-    "dlrm_dcnv2": ("dlrmdcnv2", replace(_FIXED["dlrmdcnv2"], samples=4_195_197_692)),
-}  # fmt: skip
+_KNOWN: Final = {key: fact for benchmark, key, fact in _TABLE if not benchmark}
+_BENCHMARKS: Final = {benchmark: (key, fact) for benchmark, key, fact in _TABLE if benchmark}
 """MLPerf Training's benchmarks by key; BERT leaves padding out: 255 tokens in the mean.
 
 Logs of DLRM count epochs from 0 or from 1, so only a logged throughput counts.
 """
-
-_NAMES: Final[tuple[tuple[str, str], ...]] = (
-    (r"ssd.*resnet-?34", "ssdresnet34"), (r"detection/ssd|ssd300", "ssd300resnet50"),
-    (r"retinanet.*resnext", "retinanetresnext50"), (r"mask[ _-]?r-?cnn", "maskrcnn"),
-    (r"faster[ _-]?r-?cnn", "fasterrcnn"), (r"\bdetr\b|detr-", "detr"),
-    (r"unet[_-]?3d|3d[ -]?u-?net", "unet3d"), (r"unet_medical", "unet2d"),
-    (r"sdxl|stable diffusion xl", "sdxl"), (r"stable[ _-]?diffusion", "stablediffusion"),
-    (r"albert.*xxlarge", "albertxxlarge"), (r"roberta[ _-]large", "robertalarge"),
-    (r"roberta[ _-]base", "robertabase"), (r"distil-?bert", "distilbert"),
-    (r"electra[ _-]?large", "electralarge"), (r"electra", "electrabase"),
-    (r"biobert|bert[ _-]base", "bertbase"),
-    (r"bert[ _-]?large|languagemodeling/bert|^bert(_hf)?-pytorch|^bert_hf", "bertlarge"),
-    (r"mixtral.*8x22b", "mixtral8x22b"), (r"mixtral.*8x7b", "mixtral8x7b"),
-    (r"deepseek[ _-]?v3|deepseek-?r1", "deepseekv3"),
-    (r"deepseek[ _-]?v2[ _-]?lite", "deepseekv2lite"),
-    (r"deepseek[ _-]?v2", "deepseekv2"), (r"gpt[ _-]?oss[ _-]?120b", "gptoss120b"),
-    (r"gpt[ _-]?oss[ _-]?20b", "gptoss20b"), (r"kimi[ _-]?k2", "kimik2"),
-    (r"qwen1\.5[ _-]?moe", "qwen15moe"), (r"nemotron[ _-]?(v?3)[ _-]?nano", "nemotron3nano"),
-    (r"dbrx", "dbrx"), (r"grok-?1\b", "grok1"), (r"phi-?2\b", "phi2"), (r"phi-?3-mini", "phi3mini"),
-    (r"tiny-?llama", "tinyllama"), (r"gpt-?2[ _-]?xl", "gpt2xl"),
-    (r"gpt-?2[ _-]large", "gpt2large"),
-    (r"gpt-?2[ _-]medium", "gpt2medium"), (r"gpt-?2(-pytorch)?$|gpt-?2 (small|124m)", "gpt2"),
-    (r"gpt-?j\b", "gptj"),
-    (r"t5.*xxl", "t5xxl"), (r"t5.*\bxl\b", "t5xl"), (r"t5.*large", "t5large"),
-    (r"t5.*base", "t5base"), (r"t5.*small", "t5small"),
-    (r"speechrecognition/jasper", "jasper"), (r"speechrecognition/quartznet", "quartznet"),
-    (r"^whisper$", "whispertiny"), (r"whisper_small", "whispersmall"),
-    (r"recommendation/dlrm|^dlrm-pytorch", "dlrm"), (r"recommendation/ncf", "ncf"),
-)  # fmt: skip
+_SPELLINGS: Final = tuple(shipped_rows(__package__, "spellings.csv"))
 """How published tables write networks that have several spellings, the more exact ones first."""
 
 
@@ -262,8 +140,8 @@ def workload_of(row: PublishedRow) -> NamedWorkload | str:
     if key := benchmark_key(row):
         return _benchmark(row, key, name)
     network = _spelling(name)
-    text = _ENCODERS.get(network or "") or _DECODERS.get(network or "")
-    if text is not None and not _counts_images(row):
+    text = _KNOWN.get(network or "")
+    if isinstance(text, _Text) and not _counts_images(row):
         return _transformer(row, network or "", _with_columns(row, text), name)
     of_one_size = _of_one_size(row, network or network_key(row.model or ""))
     if of_one_size is not None:
@@ -280,7 +158,7 @@ def workload_of(row: PublishedRow) -> NamedWorkload | str:
 
 @lru_cache(maxsize=4_096)
 def _spelling(name: str) -> str | None:
-    return next((key for pattern, key in _NAMES if re.search(pattern, name)), None)
+    return next((s["key"] for s in _SPELLINGS if re.search(s["pattern"], name)), None)
 
 
 def benchmark_key(row: PublishedRow) -> str:
@@ -378,7 +256,7 @@ def _benchmark(row: PublishedRow, key: str, name: str) -> NamedWorkload | str:
         return Text("the operations of a sample of {model} are not stated.", model=row.model)
     network, fact = facts
     if key == "ssd" and "resnet-34" in name:
-        network, fact = "ssdresnet34", _OTHERS["ssdresnet34"]
+        network, fact = "ssdresnet34", _KNOWN["ssdresnet34"]
     if isinstance(fact, _Image):
         return _of_image(network, fact, fact.px)
     if isinstance(fact, _Sample):
@@ -486,16 +364,18 @@ def layers_by_width(params: float) -> float:
 
 def _of_one_size(row: PublishedRow, key: str) -> NamedWorkload | None:
     """Return a network whose samples have one size; None if it is none."""
-    return _of_sample(key, _FIXED[key]) if key in _FIXED else _image(row, key)
+    fact = _KNOWN.get(key)
+    if isinstance(fact, _Sample):
+        return _of_sample(key, fact)
+    return _image(row, key, fact if isinstance(fact, _Image) else None)
 
 
-def _image(row: PublishedRow, key: str) -> NamedWorkload | None:
+def _image(row: PublishedRow, key: str, image: _Image | None) -> NamedWorkload | None:
     """Return an image network by the operations the row states, else by the table.
 
     None if it is none.
     """
     family = (row.family or "").casefold()
-    image = _OTHERS.get(key) or _known_image(key)
     px = float(row.image_px or 0.0)
     if family in {"cnn", "vit"} and row.flops_per_sample_stated:
         stated = _stated_forward(row, image)
@@ -507,17 +387,6 @@ def _image(row: PublishedRow, key: str) -> NamedWorkload | None:
     if image.family in {"detection", "segmentation"}:
         px = 0.0
     return _of_image(key, image, px or image.px)
-
-
-def _known_image(key: str) -> _Image | None:
-    if key in _CNN:
-        return _Image(family="cnn", multiply_adds=_CNN[key])
-    if key in _VIT:
-        return _Image(family="vit", multiply_adds=_VIT[key])
-    if key in _LARGER:
-        multiply_adds, px = _LARGER[key]
-        return _Image(family="cnn", multiply_adds=multiply_adds, px=px)
-    return None
 
 
 def _stated_forward(row: PublishedRow, image: _Image | None) -> float:
