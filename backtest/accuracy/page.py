@@ -15,10 +15,9 @@ from typing import Final
 import numpy as np
 
 from backtest.accuracy.targets import TARGETS, Target
-from backtest.questions import batch, convergence, described, devices, epochs, regret, unmeasured
 from backtest.questions.figure import REFUSED, UNREFUSED, Row
 from backtest.questions.source_table import PUBLIC_DATA, Origin
-from planner.core import sentence_case
+from planner.core import sentence_case, shipped_rows
 
 INTRODUCTION: Final = (
     "{data}, half of them hidden, predicted by the product and by other methods. Made by `python "
@@ -50,72 +49,8 @@ TARGETS_TEXT: Final = (
     'included (both), "changing later on", after 10 and 20 epochs, the check on Sia, targets 1 '
     "and 0.75. A target regret of 0 % means below 0.5 %."
 )
-ABOUT: Final[Mapping[str, tuple[str, str]]] = {
-    batch.QUESTION: (
-        "Step time at an unmeasured batch",
-        "Colab: one network, 2018, on a TPU v2-8 and a GPU (koshian2/TPU-Benchmark). Pollux "
-        "(OSDI 2021), Sia (SOSP 2023) and Gavel (OSDI 2020): measured tables of scheduler papers. "
-        "Two checks, on which no constant of the batch was chosen, are in no mean. One is NVIDIA's "
-        "tables of the DeepLearningExamples: at most four batches per sweep, too few for a "
-        "correction, so ours is the plain line. The other is Sia's placements on several devices, "
-        "predicted once after the rule was fixed. Gavel is noisy and Sia has many odd batches, "
-        "hence the refusals there. The constants were chosen before the project on fuller copies "
-        "of these sets, without the checks. Ours is the line with v0 and t, corrected by its own "
-        "points from four batches on. On the quiet sweeps of the Colab TPU the correction costs "
-        "a little inside the range and gains at twice the largest batch. Linear interpolation is "
-        "as good inside the range; it has no interval, no v0 and no t.",
-    ),
-    devices.QUESTION: (
-        "Step time on more devices than measured",
-        "Clusters of Pollux and Sia, and published tables (TensorFlow 2017, ElasticFlow, OneFlow's "
-        "DLPerf). ElasticFlow has no answers on 9 to 16 and 20 to 64 devices from at most 4 (0 %): "
-        "those runs crossed nodes, no run on 4 devices did, and the cost of that link is unknown. "
-        "None of TensorFlow's systems was measured on both. DLPerf timed one batch per device "
-        "count; if its runs do not determine the law, the law of published series is used, with "
-        "an interval for the link. From at most 16 devices, runs on two nodes are known. Ernest "
-        "(NSDI 2016) and AdaptDL (OSDI 2021) are our own code of their published forms and fits. "
-        "The share by which growth fades was chosen on the four clusters; without any one of them "
-        "the others choose the same or 0.9. A fifth cluster (Sia's V100), measured before the "
-        "project and not in the data here, defeated every form beyond 8 devices: errors of 22 to "
-        "41 % at 9 to 16, and a coverage of our interval of 48 %. Two of its six workloads were "
-        "read again since, from the authors' tables: 12 and 15 % off at 9 to 16, with a coverage "
-        "of 98 %, because links that cost in proportion to the devices are recognised now.",
-    ),
-    epochs.QUESTION: (
-        "The whole run from its first epochs",
-        "Colab: runs of 20 epochs, on which the constants were chosen. DAWNBench: entries of 14 to "
-        "400 epochs; only two constants were chosen on them: the pace wanders for 200 epochs, and "
-        "the weight of other runs on the same hardware. All epochs of those other runs are known; "
-        "a run is not part of its own prior. Later changes of an entry are known in hindsight "
-        "only and cannot be predicted from its first epochs.",
-    ),
-    convergence.QUESTION: (
-        "Samples to target at an unmeasured batch",
-        "Shallue et al. 2019 (digitised from a figure), language models of Zhang et al. 2024, "
-        "MLPerf reference convergence points. The prior's scatter of 8 % was chosen on these "
-        "three; without one of them the others choose 6 to 10 %.",
-    ),
-    unmeasured.QUESTION: (
-        "Throughput on an unmeasured card",
-        "Lambda's table of twelve single cards, six networks in two precisions; data sheets by "
-        "Epoch AI. Whole cards or whole networks are hidden. Ratios need both data sheets, so they "
-        "are scored on fewer cells.",
-    ),
-    described.QUESTION: (
-        "An unmeasured workload or device count",
-        "Networks with known operations, on cards with a known peak: samples/s from these two "
-        "numbers alone. And several devices from one, at the same batch on each, over any link. "
-        "The constants were read off these same tables, so the errors show how well they "
-        "summarise the tables, not how well they transfer.",
-    ),
-    regret.QUESTION: (
-        "The choice of devices and batch",
-        "Four workloads of the Pollux T4 tables: 12 timed runs and steps to target at 3 batches "
-        "are known, then devices (1 to 16) and batch are chosen. Regret is the excess of the "
-        "choice over the best measured one. Targets are at 0.75, 0.9 or all of the way from the "
-        "metric after one epoch to the worst final one; 0.9 comes first, because a prototype's "
-        "figures for CIFAR-10 and NCF are for this target.",
-    ),
+ABOUT: Final = {
+    row["question"]: (row["title"], row["text"]) for row in shipped_rows(__package__, "about.csv")
 }
 
 

@@ -11,38 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-_TABLE: Final = """
-koshian2_tpu_benchmark/epochs_main.csv | device pattern epoch
-    | batch_size epoch_seconds train_images_per_epoch | pre_train_seconds |
-koshian2_tpu_benchmark/epochs_appendix.csv | device pattern
-    | batch_size epoch_seconds | pre_train_seconds |
-pollux_sia_traces/step_time.csv | cluster workload placement kind
-    | local_bsz num_gpus num_nodes step_time_s nonsync_time_s throughput_samples_per_s | |
-pollux_sia_traces/steps_to_target.csv | workload reached
-    | target_frac batch_size | | steps_to_target
-gavel_throughputs/throughput.csv | gpu placement model
-    | n_gpus steps_per_s | | batch_size_per_gpu
-nvidia_dle_tables/throughput.csv | batch_raw batch_is_global | | | batch_size throughput gpus
-elasticflow_a100/strong_scaling.csv | model | n_gpus local_batch step_time_s samples_per_s | |
-dlperf_v100/throughput.csv | model heading file precision xla
-    | n_gpus_total batch_per_gpu nodes throughput | |
-tensorflow_benchmarks_2017/throughput.csv | system data model gpu
-    | n_gpus batch_per_gpu images_per_s n_nodes | |
-dawnbench_train/epochs.csv | task entry | | hours epoch top1Accuracy |
-dawnbench_train/entries.csv | task entry hardware | | |
-shallue_digitised/steps_to_target.csv | workload | batch_size steps_to_target_digitised | |
-critical_batch_size_lm/steps_to_target.csv | workload | batch_size steps_to_target | |
-mlperf_rcp/rcp.csv | workload rulesets first_ruleset conv_values
-    | batch_size conv_mean | | samples_to_target_mean
-lambda_pytorch_benchmark/throughput_v1.csv | model precision gpu | num_gpu throughput | |
-accelerator_hardware/epoch_ml_hardware.csv | hardware release_date | |
-    | memory_bytes memory_bandwidth_Bps fp32_flops tf32_flops tensor_fp16_bf16_flops int8_ops
-"""
-"""File | texts | numbers above 0 | numbers of at least 0 | numbers above 0 or nothing."""
+from planner.core import shipped_rows
+
+_KINDS: Final = ("texts", "positive", "not_negative", "positive_or_nothing")
+"""Texts, numbers above 0, numbers of at least 0, and numbers above 0 or nothing."""
 COLUMNS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
-    cells[0].strip(): tuple(tuple(cell.split()) for cell in cells[1:])
-    for line in _TABLE.strip().replace("\n    ", " ").splitlines()
-    for cells in (line.split("|"),)
+    row["file"]: tuple(tuple(row.get(kind, "").split()) for kind in _KINDS)
+    for row in shipped_rows(__package__, "columns.csv")
 }
 """Columns of each file, by the kind of their values."""
 _NOTHING: Final[tuple[tuple[str, ...], ...]] = ((), (), (), ())

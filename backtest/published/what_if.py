@@ -28,7 +28,7 @@ import numpy as np
 from backtest.questions.figure import rounded
 from backtest.questions.what_if import KINDS, Check
 from planner.catalog import Catalog
-from planner.core import Record, percent, plain
+from planner.core import Record, percent, plain, shipped_rows
 from planner.job import Job
 from planner.networks import layers_width_of
 from planner.published import Configuration, PublishedRow, configurations
@@ -217,38 +217,7 @@ MOST_SPLITS: Final = 12
 """Models whose advice is listed."""
 _STEPS: Final = "published cuts: steps"
 _FITS: Final = "published cuts: memory"
-_BACK_TEST: Final = "back-test: devices"
-_EXACT: Final = "arithmetic"
-MODELS: Final = (
-    ("step", "T = t + b/v0 + a1 + a2 g(n)", "Article 000; link classes of this product",
-     _BACK_TEST),
-    ("step over a slower link", "t + 2(n - 1)/n x bytes/rate + latency",
-     "Patarasuk and Yuan 2009", "link"),
-    ("crossover batch", "(f_n - f_d)/(s_d - s_n)", "Article 000's law for article 003's question",
-     "crossover"),
-    ("total", "start-up + epochs x steps x step", "Article 003", "total"),
-    ("best count", "fewest devices in time; fastest in the budget", "A definition", "best count"),
-    ("idle device-hours", "n (start-up + training (1 - efficiency))", "A definition",
-     "idle devices"),
-    ("synchronous step", "E[max(T_1 ... T_n)]", "David and Nagaraja 2003, section 3.1",
-     "scatter of steps"),
-    ("synchronous step, one slow", "the slow worker's, T/(1 - h)", "The same, without scatter",
-     "slow worker, synchronous"),
-    ("asynchronous updates/s", "sum of 1/T_i", "Article 004; workers do not wait",
-     "slow worker, asynchronous"),
-    ("staleness", "n - 1 updates in the mean", "Counting updates in a steady state", "staleness"),
-    ("updates to a target", "at most Smin (1 + Bcrit/b + s)", "Arjevani, Shamir, Srebro 2020",
-     "stale gradients"),
-    ("parameter server", "two queues of 2 x bytes/(servers x link)", "Reiser and Lavenberg 1980",
-     "server link"),
-    ("bubble", "(p - 1)/(m + p - 1)", "Huang et al. 2019; Narayanan et al. 2021", "pipeline"),
-    ("tensor traffic", "4 all-reduces a layer, 2(t - 1)/t b s d", "Shoeybi et al. 2019", _STEPS),
-    ("memory of a cut", "(weights + gradients)/(t p) + optimiser/(t p d)", "ZeRO stage 1, 2020",
-     _FITS),
-    ("bytes of images", "batch x side^2", "Article 003", _EXACT),
-    ("slow interconnect", "t_n/t_1", "Article 000: 0.15/0.054", _EXACT),
-    ("host sets the pace", "t/(t + b/v0) from a half", "Article 000", _EXACT),
-)  # fmt: skip
+MODELS: Final = tuple(shipped_rows(__package__, "models.csv"))
 """Name, formula and source of each model, and the check that has its error."""
 _HEAD: Final = """# What-if models of Scaling out: how wrong are they?
 
@@ -303,8 +272,8 @@ def scores(checks: Sequence[Check]) -> dict[str, dict[str, float | int | None]]:
 def model_rows() -> list[Record]:
     """Return every what-if model with formula, source and the shipped errors of its check."""
     return [
-        {"Model": name, "Formula": formula, "Source": source, **_shown(check)}
-        for name, formula, source, check in MODELS
+        {"Model": m["model"], "Formula": m["formula"], "Source": m["source"], **_shown(m["check"])}
+        for m in MODELS
     ]
 
 

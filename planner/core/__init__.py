@@ -57,6 +57,7 @@ from planner.core._tables import (
     estimate_cells,
     harmless,
     shipped_rows,
+    shipped_text,
     texts_in,
 )
 from planner.core._text import (

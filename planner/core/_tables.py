@@ -52,6 +52,11 @@ def estimate_cells(name: str, estimate: Estimate | Refusal | None) -> dict[str, 
     return {key: cell(end) for key, end in zip(names, ends, strict=True)}
 
 
+def shipped_text(package: str, file: str) -> str:
+    """Return the text of a file beside the code of a package."""
+    return files(package).joinpath(file).read_text(encoding="utf-8")
+
+
 def shipped_rows(
     package: str, file: str, **kinds: Callable[[str], object]
 ) -> Iterator[dict[str, Any]]:
@@ -60,8 +65,7 @@ def shipped_rows(
     `kinds` make the values of columns that hold no texts. Only the standard library is used, since
     `planner.runs` needs the table of its columns in training scripts.
     """
-    text = files(package).joinpath(file).read_text(encoding="utf-8")
-    for row in csv.DictReader(text.splitlines()):
+    for row in csv.DictReader(shipped_text(package, file).splitlines()):
         yield {name: kinds.get(name, str)(cell) for name, cell in row.items() if cell}
 
 

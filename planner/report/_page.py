@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from planner.core import Text
+from planner.core import Text, shipped_text
 from planner.report._logo import logo_uri
 
 MOST_NAME: Final = 120
@@ -155,76 +155,14 @@ def document(title: str, head: str, body: str, foot: str, last: str = "") -> str
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="generator" content="Epochwise">
 <title>{escaped(title)}</title>
-<style>{_STYLE}</style></head>
+<style>
+{_STYLE}</style></head>
 <body><header>{head}</header><main>{body}</main><div class="end">{last}
 <footer>{foot}</footer></div></body></html>
 """
 
 
-_STYLE: Final = """
-:root{color-scheme:light}
-*{box-sizing:border-box}
-body{font:16px/1.5 system-ui,"Source Sans 3","Noto Sans","DejaVu Sans",sans-serif;margin:0 auto;
-padding:2rem 1.25rem;max-width:64rem;background:#fff;color:#14212b;overflow-wrap:anywhere}
-header{display:flex;gap:1rem;align-items:center;justify-content:space-between;
-border-bottom:2px solid #0072b2;padding-bottom:.75rem;margin-bottom:1.5rem}
-.who{display:flex;gap:.9rem;align-items:center;min-width:0}
-header img{max-height:4rem;max-width:14rem}
-.from{font-weight:600;font-size:1.1rem}.note,footer{color:#51606b}
-.facts{margin:0;font-size:.875rem}.facts div{display:flex;gap:.6rem;justify-content:flex-end}
-.facts dt{color:#51606b}.facts dd{margin:0;text-align:right;max-width:24rem}
-.text{border:1px solid #dde3e8;border-radius:.5rem;padding:.1rem .9rem;margin:1rem 0}
-.text p{margin:.5rem 0}.epochwise-answer{margin:1rem 0;-webkit-print-color-adjust:exact;
-print-color-adjust:exact}
-.appendix{margin-top:3rem}.part{font-size:1.35rem;border-bottom:1px solid #9fb0bc}
-h1{font-size:1.6rem;line-height:1.25;margin:0 0 .75rem}
-h2{font-size:1.15rem;margin:2rem 0 .5rem}
-.answer{font-size:1.25rem;font-weight:600;border-left:4px solid #0072b2;padding-left:.9rem}
-figure{margin:1.25rem 0}figcaption,.caption{font-size:.85rem;text-align:left;color:#51606b}
-.caption{margin:0 0 .3rem}
-svg{width:100%;height:auto;display:block}
-.wide{overflow-x:auto}
-table{border-collapse:collapse;width:100%;font-size:.875rem;font-variant-numeric:tabular-nums}
-th,td{text-align:left;padding:.35rem .5rem;border-bottom:1px solid #dde3e8;vertical-align:top;
-overflow-wrap:break-word}
-.name{overflow-wrap:anywhere;display:block;min-width:9em}
-.option{margin:.6rem 0;font-size:.9rem}
-ol,ul{padding-left:1.4rem;font-size:.875rem}
-th{border-bottom:2px solid #9fb0bc}
-small{color:#51606b;display:block}.line{white-space:nowrap}
-footer{margin-top:2.5rem;border-top:1px solid #dde3e8;padding-top:.75rem;font-size:.85rem}
-a{color:#005a8f}
-@media screen and (max-width:45rem){
-.chart{overflow-x:auto}.chart svg{min-width:42rem}
-.stacked,.stacked tbody,.stacked tr,.stacked td{display:block}
-.stacked thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}
-.stacked tr{padding:.5rem 0;border-bottom:1px solid #9fb0bc}
-.stacked td{position:relative;border:0;padding:.15rem 0 .15rem 8.5rem;min-height:1.5em}
-.stacked td:empty{display:none}
-.stacked td::before{content:attr(data-head);position:absolute;left:0;width:8rem;color:#51606b}
-}
-@page{size:A4;margin:16mm 14mm 18mm;
-@bottom-right{content:counter(page) " / " counter(pages);font:8pt sans-serif;color:#51606b}}
-@media print{
-body{padding:0;max-width:none;font-size:9.5pt;line-height:1.4}
-h1{font-size:16pt}h2{font-size:12pt;margin:1.1rem 0 .35rem;break-after:avoid-page}
-h2+p{break-after:avoid-page}.answer{font-size:12pt}
-.wide{overflow:visible}
-table{font-size:8pt;break-inside:auto}thead{display:table-header-group}
-th,td{padding:.2rem .4rem}tr,figure,.answer,.option,li,.whole,footer,.end{break-inside:avoid}
-thead,thead tr,.caption{break-inside:avoid;break-after:avoid-page}
-tbody tr:nth-child(-n+2):not(:last-child){break-after:avoid-page}
-tbody tr:nth-last-child(2){break-after:avoid-page}
-footer{break-before:avoid-page;margin-top:.5rem;font-size:8pt}
-footer p{display:inline;margin-right:1rem}p,li{orphans:3;widows:3}
-.summary svg{max-height:50mm}.summary h2{margin:.7rem 0 .2rem}
-.summary .epochwise-answer{margin:.4rem 0}
-.appendix{break-before:page;margin-top:0}.part{font-size:14pt;margin-top:0}
-.facts{font-size:9pt}section>figure{margin:.4rem 0}
-.option,ol,ul{font-size:8.5pt}figcaption,.caption{font-size:8pt}svg{max-height:82mm}
-a{color:inherit;text-decoration:none}
-}
-"""
+_STYLE: Final = shipped_text(__package__, "style.css")
 
 
 SETTING: Final = "EPOCHWISE_PUBLIC_URL"

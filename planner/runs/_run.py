@@ -20,7 +20,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-from planner.core import Record, Text, percent
+from planner.core import Record, Text, percent, shipped_rows
 from planner.runs.later_epochs import EPOCHS, EpochPrior
 
 
@@ -276,40 +276,15 @@ class DatasetSize:
 
     name: str
     train_samples: int
-    validation_samples: int | None
     source: str
+    validation_samples: int | None = None
 
 
-_TFDS: Final = "https://www.tensorflow.org/datasets/catalog/"
-_OWN: Final = "docs/measure.md"
 STAND_IN: Final = "synthetic"
-SIZES: Final = (
-    DatasetSize(name="CIFAR-10", train_samples=50_000, validation_samples=10_000,
-                source="https://www.cs.toronto.edu/~kriz/cifar.html"),
-    DatasetSize(name="CIFAR-100", train_samples=50_000, validation_samples=10_000,
-                source="https://www.cs.toronto.edu/~kriz/cifar.html"),
-    DatasetSize(name="MNIST", train_samples=60_000, validation_samples=10_000,
-                source=f"{_TFDS}mnist"),
-    DatasetSize(name="Fashion-MNIST", train_samples=60_000, validation_samples=10_000,
-                source="https://github.com/zalandoresearch/fashion-mnist"),
-    DatasetSize(name="KMNIST", train_samples=60_000, validation_samples=10_000,
-                source=f"{_TFDS}kmnist"),
-    DatasetSize(name="SVHN", train_samples=73_257, validation_samples=26_032,
-                source=f"{_TFDS}svhn_cropped"),
-    DatasetSize(name="ImageNet", train_samples=1_281_167, validation_samples=50_000,
-                source="https://www.image-net.org/challenges/LSVRC/2012/"),
-    DatasetSize(name="COCO 2017", train_samples=118_287, validation_samples=5_000,
-                source=f"{_TFDS}coco"),
-    DatasetSize(name="Food-101", train_samples=75_750, validation_samples=25_250,
-                source=f"{_TFDS}food101"),
-    DatasetSize(name="IMDB reviews", train_samples=25_000, validation_samples=25_000,
-                source=f"{_TFDS}imdb_reviews"),
-    DatasetSize(name="AG News", train_samples=120_000, validation_samples=7_600,
-                source=f"{_TFDS}ag_news_subset"),
-    DatasetSize(name="digits", train_samples=1_280, validation_samples=517, source=_OWN),
-    DatasetSize(name="synthetic tokens", train_samples=100_000, validation_samples=10_000,
-                source=_OWN),
-)  # fmt: skip
+SIZES: Final = tuple(
+    DatasetSize(**row)
+    for row in shipped_rows(__package__, "datasets.csv", train_samples=int, validation_samples=int)
+)
 ALIASES: Final = MappingProxyType(
     {
         "imagenet1k": "ImageNet",
