@@ -1,8 +1,8 @@
 """Users, a writer and real servers; then the same questions asked by one user alone.
 
 An answer is right if it is, byte for byte, the page that a single user gets on a fresh server over
-one of the states of the data that there were between the click and the answer: the runs that were
-committed before the click belong to it, those committed after the answer do not.
+the state of the data that the answer states. That is one of those between the click and the answer:
+the runs that were committed before the click belong to it, those committed after it do not.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
-from itertools import count, islice
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -119,24 +119,14 @@ def run(place: Path, campaign: Campaign) -> Outcome:
 def wrong(place: Path, outcome: Outcome, *, fresh: bool = True) -> list[Answered]:
     """The answers that a single user does not get; the runs are committed again, one by one.
 
-    Those that a single user got up to `LATE_S` earlier go to `outcome.late`.
+    Each answer states the count of runs that it is about, so it is compared at that state only.
+    Answers about a state of up to `LATE_S` before the click go to `outcome.late`.
     """
     further, stash = place / "further", place / "written"
     further.rename(stash)
-
-    def differing(answers: Sequence[Answered]) -> list[Answered]:
-        shutil.rmtree(further, ignore_errors=True)
-        writer.begin(further)
-        with served(place / "results", further=further, fresh=fresh) as url:
-            return _run(_one_by_one(url, stash, further, outcome, answers))
-
-    first = differing(outcome.answers)
-    if not first:
-        return []
-    earlier = [replace(a, earliest=a.oldest, latest=a.earliest) for a in first]
-    left = differing(earlier)
-    outcome.late += [a for a in earlier if a not in left]
-    return left
+    writer.begin(further)
+    with served(place / "results", further=further, fresh=fresh) as url:
+        return _run(_one_by_one(url, stash, further, outcome))
 
 
 def _run(work: Coroutine[None, None, Result]) -> Result:
@@ -243,26 +233,27 @@ async def _writing(folder: Path, runs_per_s: float, outcome: Outcome) -> AsyncIt
         )  # at most one: committed and never said
 
 
-async def _one_by_one(
-    url: str, stash: Path, further: Path, outcome: Outcome, answers: Sequence[Answered]
-) -> list[Answered]:
-    open_ones = list(answers)
-    for state in count():
-        mine = defaultdict(list)
-        for answer in open_ones:
-            if answer.earliest <= state <= answer.latest:
-                mine[answer.click].append(answer)
-        for click, given in mine.items():
+async def _one_by_one(url: str, stash: Path, further: Path, outcome: Outcome) -> list[Answered]:
+    none = (await _alone(url, Click(page=PAGES[0], query=""))).runs
+    stated: defaultdict[int, defaultdict[Click, list[Answered]]]
+    stated = defaultdict(lambda: defaultdict(list))
+    for answer in outcome.answers:
+        stated[answer.page.runs - none][answer.click].append(answer)
+    wrong_ones = []
+    for state, path in enumerate([None, *outcome.written]):
+        if path is not None:
+            hidden = path.with_name(f".{path.name}")
+            shutil.copyfile(stash / path.relative_to(further), hidden)
+            hidden.rename(path)
+        for click, answers in stated.pop(state, {}).items():
             digest = (await _alone(url, click)).digest
-            for answer in given:
-                if answer.page.digest == digest:
-                    open_ones.remove(answer)
-        if state == len(outcome.written):
-            return open_ones
-        path = outcome.written[state]
-        shutil.copyfile(stash / path.relative_to(further), path.with_name(f".{path.name}"))
-        path.with_name(f".{path.name}").rename(path)
-    raise AssertionError("unreachable")
+            for answer in answers:
+                if answer.page.digest != digest or not answer.oldest <= state <= answer.latest:
+                    wrong_ones.append(answer)
+                elif state < answer.earliest:
+                    outcome.late.append(answer)
+    never = (a for clicks_of in stated.values() for answers in clicks_of.values() for a in answers)
+    return [*wrong_ones, *never]
 
 
 async def _alone(url: str, click: Click) -> Page:

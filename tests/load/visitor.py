@@ -27,6 +27,7 @@ _CLOCK: Final = re.compile(
     rb"\d\d? [A-Z][a-z]{2}(?: \d{4})?, \d\d\\*:(?:\xe2\x81\xa0|\\u2060)?\d\d"
 )
 """When work that begins now is done: another minute, another text, as texts and charts have it."""
+_RUNS: Final = re.compile(r"\*\*Epochwise\*\* .* ([\d,]+) runs?\b")
 _COLOUR: Final = re.compile(r"#[0-9A-Fa-f]{6}|rgba\([^)]*\)")
 PATIENCE_S: Final = 120.0
 HELD_RUNS: Final = 2
@@ -53,7 +54,15 @@ class Page:
         boxes = (e for e in self._drawn().values() if e.WhichOneof("type") == "exception")
         return tuple(box.exception.message for box in boxes)
 
-    @property
+    @cached_property
+    def runs(self) -> int:
+        """The number of all runs, as the side bar states it; -1 where it does not."""
+        elements = (d.new_element for path, d in self.deltas.items() if path and path[0] == 1)
+        texts = (e.markdown.body for e in elements if e.WhichOneof("type") == "markdown")
+        counts = (_RUNS.search(text) for text in texts)
+        return next((int(found[1].replace(",", "")) for found in counts if found), -1)
+
+    @cached_property
     def digest(self) -> str:
         """The same for the same page."""
         drawn = hashlib.sha256()

@@ -5,7 +5,6 @@ A reader gets bytes and opens no file: it works in a process that may open none.
 
 import csv
 import io
-import itertools
 import json
 import math
 import re
@@ -161,10 +160,16 @@ def table_of(
     name = name or files.first
     reader = csv.reader(io.StringIO(text_of(files, name)), delimiter=delimiter)
     try:
-        header = [cell.strip() for cell in next(reader, [])]
+        header = next(reader, [])
         if problems := _header_problems(header):
             raise SourceError(name, problems)
-        lines = [(reader.line_num, line) for line in itertools.islice(reader, MOST_ROWS + 1)]
+        header = [cell.strip() for cell in header]
+        lines: list[tuple[int, list[str]]] = []
+        for line in reader:
+            if line and "".join(line).strip():
+                lines.append((reader.line_num, line))
+            if len(lines) > MOST_ROWS:
+                break
     except csv.Error as error:
         raise SourceError(
             name,
@@ -176,7 +181,6 @@ def table_of(
                 )
             ],
         ) from error
-    lines = [(at, line) for at, line in lines if any(cell.strip() for cell in line)]
     if not lines:
         raise SourceError(name, ["it has a header and no row. Give a file with rows."])
     if len(lines) > MOST_ROWS:
@@ -200,6 +204,7 @@ def _header_problems(header: Sequence[str]) -> list[str]:
                 most_columns=MOST_COLUMNS,
             )
         ]
+    header = [cell.strip() for cell in header]
     twice = sorted(name for name, times in Counter(header).items() if times > 1)
     problems: list[str] = (
         [Text("columns occur twice: {twice}. Rename one.", twice=", ".join(twice))] if twice else []

@@ -8,6 +8,7 @@ import io
 import os
 import re
 import resource
+import struct
 import time
 import zipfile
 from collections.abc import Callable
@@ -56,6 +57,16 @@ def gzip_1000() -> bytes:
     )
 
 
+def _one_event(summary: bytes) -> bytes:
+    """An event file with one event of this summary."""
+    size, length = len(summary), b""
+    while size > 127:
+        length += bytes([size & 127 | 128])
+        size >>= 7
+    body = b"\x2a" + length + bytes([size]) + summary
+    return struct.pack("<QI", len(body), 0) + body + bytes(4)
+
+
 BOMBS: dict[str, tuple[str, str, Callable[[], bytes]]] = {
     "1e8 rows": ("template", "a.parquet", many_rows),
     "5 TB of texts": ("template", "a.parquet", long_texts),
@@ -66,6 +77,14 @@ BOMBS: dict[str, tuple[str, str, Callable[[], bytes]]] = {
     "rows of nothing": ("template", "a.csv", lambda: b"model\n" + b"a\n" * 2_400_000),
     "one cell": ("template", "a.csv", lambda: b"model\n" + b"a" * 4_900_000),
     "fields of nothing": ("tensorboard", "a", lambda: b"\xff\xff\x0f" + b"\0" * 49_000_000),
+    "fields of zero": (
+        "tensorboard",
+        "a",
+        lambda: struct.pack("<QI", 49_999_984, 0) + b"\x08\0" * 24_999_994,
+    ),
+    "values of nothing": ("tensorboard", "a", lambda: _one_event(b"\x0a\0" * 24_999_000)),
+    "events of nothing": ("tensorboard", "a", lambda: b"\0" * 49_999_984),
+    "lines of nothing": ("template", "a.csv", lambda: b"model\n" + b"\n" * 4_900_000),
 }
 
 SAMPLE = ("5 TB of texts", "deep JSON", "rows of nothing")
@@ -99,6 +118,16 @@ def test_a_bomb_is_refused_soon_and_this_process_stays_small() -> None:
 
 def read_one(given: SourceFiles) -> list[dict[str, Any]]:
     return read("template", given, Stated(facts={"device_kind": "gpu"}), "mine")
+
+
+def test_rows_behind_empty_lines_are_read_or_refused_with_the_others() -> None:
+    """Empty lines are no rows, so the limit does not cut off what follows them."""
+    head, empty = b"model,system_name\n", b"\n" * 99_999
+    files = {"few": head + b"A,C\n" + empty + b"B,C\n", "many": head + empty + b"A,C\n" * 100_001}
+    few, many = (SourceFiles(name="a.csv", data={"a.csv": files[name]}) for name in files)
+    assert [row["model"] for row in read_one(few)] == ["A", "B"]
+    with pytest.raises(SourceError, match="more than 100,000 rows"):
+        read_one(many)
 
 
 def test_a_reader_that_hangs_is_ended_and_the_next_file_is_read() -> None:

@@ -25,6 +25,7 @@ _TIME: Final = "recorded_at"
 _MOST_UNPACKED: Final = 50_000_000
 _BATCH: Final = 512
 """Rows of a parquet file in memory at once."""
+_MANY: Final = Text("it has more than {most_rows:,} rows. Split it.", most_rows=MOST_ROWS)
 
 
 def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
@@ -111,6 +112,8 @@ def _parquet(files: SourceFiles, left_out: Collection[str]) -> list[dict[str, st
                 most_unpacked=_MOST_UNPACKED,
             )
             raise SourceError(files.first, [text])
+        if file.metadata.num_rows > MOST_ROWS:
+            raise SourceError(files.first, [_MANY])
         if len(flat) > MOST_COLUMNS:
             text = Text(
                 "it has {flat} columns; at most {most_columns} are read. Split it.",
@@ -171,15 +174,12 @@ def _times_as_text(batch: pa.RecordBatch) -> dict[str, list[str | None]]:
 
 
 def _cells(files: SourceFiles, file: pq.ParquetFile, names: Sequence[str]) -> list[dict[str, str]]:
-    """Return the cells as texts; limits are checked while rows arrive, never by the footer."""
+    """Return the cells as texts; limits are checked while rows arrive, for a footer may lie."""
     texts: list[dict[str, str]] = []
     long: list[str] = []
     for batch in file.iter_batches(_BATCH, columns=list(names), use_threads=False):
         if len(texts) + batch.num_rows > MOST_ROWS:
-            raise SourceError(
-                files.first,
-                [Text("it has more than {most_rows:,} rows. Split it.", most_rows=MOST_ROWS)],
-            )
+            raise SourceError(files.first, [_MANY])
         for name in names:
             column = batch.column(name)
             if pa.types.is_dictionary(column.type):
