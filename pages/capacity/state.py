@@ -52,14 +52,19 @@ class _Running:
 
     began: float
     now: Progress | None = None
-    first: FirstAnswer | None = None
+    shown: FirstAnswer | None = None
+    found: bool = False
     answer: Future[CapacityAnswer] | None = None
     drawn: threading.Event = field(default_factory=threading.Event)
 
     def tell(self, progress: Progress) -> None:
-        """Keep the latest progress; at the first answer, pause until a page shows it."""
-        self.now, self.first = progress, progress.first or self.first
-        if progress.first is not None and self.drawn.wait(_DRAWING_S):
+        """Keep the latest progress; at a fleet, pause until a page shows it."""
+        self.now, fleet = progress, progress.found or progress.first
+        if fleet is None:
+            return
+        self.drawn.clear()
+        self.shown, self.found = fleet, progress.found is not None
+        if self.drawn.wait(_DRAWING_S):
             time.sleep(_SENDING_S)
 
     def words(self) -> str:
@@ -113,10 +118,10 @@ def _waited(key: Hashable, work: Callable[[Tell], CapacityAnswer]) -> CapacityAn
     answer, drawn = running.answer, None
     while answer is not None and not answer.done():
         waited = time.monotonic() - began
-        if running.first is not None and drawn is None:
-            drawn = running.first
+        if running.shown is not drawn and running.shown is not None:
+            drawn = running.shown
             with card.container(border=True):
-                _draw_first(drawn)
+                _draw_fleet(drawn, found=running.found)
             running.drawn.set()
         if waited > _SOON_S or drawn is not None:
             share = 0.0 if running.now is None else running.now.share
@@ -129,8 +134,11 @@ def _waited(key: Hashable, work: Callable[[Tell], CapacityAnswer]) -> CapacityAn
     return answer.result()
 
 
-def _draw_first(of: FirstAnswer) -> None:
-    """Draw the first answer, while others are compared with it."""
+def _draw_fleet(of: FirstAnswer, *, found: bool) -> None:
+    """Draw a fleet, while others are compared with it or the rest of the answer is worked out."""
+    if found:
+        tiles.draw(of.fleet, charts.tiles(of))
+        return
     line = (
         "Cheaper fleets are being compared with it."
         if of.keeps

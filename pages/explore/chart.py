@@ -96,27 +96,31 @@ def _fitted(answer: state.Reply) -> None:
     box = widgets.folded("Fitted curves", "show_chart", "explore.fitted")
     if box.open:
         with box:
-            narrow.table(_curve_rows(fits), "explore.curves", "Fitted parameters of every curve")
+            narrow.table(curve_rows(fits), "explore.curves", "Fitted parameters of every curve")
 
 
-def _curve_rows(fits: Fits) -> list[dict[str, object]]:
+def curve_rows(fits: Fits) -> list[dict[str, object]]:
     """Return each curve with the places it was measured at, and its two parameters."""
-    unit = "devices" if fits.over_devices else "samples"
+    unit = "devices" if fits.law == "scaling" else "samples"
     return [
         {
             "Curve": fit.label,
             "Points": fit.points,
             "Measured": Text("{smallest:,.0f} to {largest:,.0f} {unit}", smallest=fit.smallest,
                              largest=fit.largest, unit=unit),
+        } | ({
+            "Fewest steps": _with_range(fit.min_steps),
+            "Critical batch size (samples)": _with_range(fit.critical_batch_size),
+        } if fits.law == "steps" else {
             "Asymptotic throughput (samples/s)": _with_range(fit.asymptotic_throughput),
             "Overhead per step (s)": _with_range(fit.overhead_s),
-        }
+        })
         for fit in fits.curves
     ]  # fmt: skip
 
 
-def _with_range(estimate: Estimate | Refusal) -> str | None:
-    if isinstance(estimate, Refusal):
+def _with_range(estimate: Estimate | Refusal | None) -> str | None:
+    if not isinstance(estimate, Estimate):
         return None
     return with_range(float(estimate.value), float(estimate.low), float(estimate.high))
 
@@ -255,8 +259,8 @@ def _table(link: Link, shared: Store, answer: state.Reply, points: Points) -> No
             st.caption("No run is in the marked area. Mark another one, or double-click to clear.")
             return
         listed = rows[:MOST_LISTED]
-        columns = lambda: _columns(runs, listed, points, marked[:MOST_LISTED])  # noqa: E731
-        shown, config = state.once("table", answer, columns), _config()
+        columns = lambda: columns_of(runs, listed, points, marked[:MOST_LISTED])  # noqa: E731
+        shown, config = state.once("table", answer, columns), column_config()
         alt = Text("{head}: system, numbers of the axes, source", head=head)
         first = listed[: narrow.first_cards("explore.cards", listed.size)]
         ids = runs["run_id"].take(pa.array(first, pa.int64())).to_pylist()
@@ -379,7 +383,7 @@ def _side_by_side(link: Link, runs: pa.Table, listed: Indices) -> None:
     )
 
 
-def _columns(runs: pa.Table, rows: Indices, points: Points, marked: Indices) -> pa.Table:
+def columns_of(runs: pa.Table, rows: Indices, points: Points, marked: Indices) -> pa.Table:
     """Return the table: system, the axes, then the usual columns."""
     part = runs.take(pa.array(rows, pa.int64()))
     question = points.question
@@ -408,7 +412,8 @@ def _shown(values: Iterable[Any]) -> pa.Array:
     return pa.array([v if v is None or v.is_integer() else rounded(v, 4) for v in numbers])
 
 
-def _config() -> dict[str, Any]:
+def column_config() -> dict[str, Any]:
+    """Return titles and formats of the table's columns."""
     number = st.column_config.NumberColumn
     return {
         "System": st.column_config.TextColumn(pinned=True),

@@ -22,7 +22,7 @@ from planner.explore import (
     NUMBERS,
     PRESETS,
     Question,
-    has_law,
+    law_of,
 )
 from planner.store import Store
 
@@ -128,7 +128,7 @@ def draw(link: Link, shared: Store) -> None:
             required=True, format_func=_MARKS.__getitem__, label_visibility="collapsed",
             on_change=_marks_changed, args=(link,),
         )  # fmt: skip
-        if has_law(Question(x=link.held("x"), y=link.held("y"))) and not grouped:
+        if law_of(Question(x=link.held("x"), y=link.held("y"))) and not grouped:
             st.toggle("Fitted curve", key=link.key("fit"))
         else:
             link.hold("fit")

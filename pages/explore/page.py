@@ -6,11 +6,11 @@ from typing import Final
 
 import streamlit as st
 
-from pages.common import narrow, run_filters, widgets
+from pages.common import handout, narrow, run_filters, widgets
 from pages.common.kept import store
 from pages.common.link import Link, as_text
 from pages.common.run_filters import TITLES
-from pages.explore import chart, fields, pivot, side, sql, state, views
+from pages.explore import chart, fields, pivot, report, side, sql, state, views
 from planner.answers import ExploreAnswer
 from planner.core import Text
 from planner.store import Store
@@ -94,6 +94,8 @@ def _answered(link: Link, shared: Store, view: str) -> None:
         side.draw(link, shared, answer)
     with widgets.actions():
         widgets.share(link, answer.answer.sentence or VIEWS[view], "content")
+        if make := report.of_answer(link.url(), answer.answer, shared):
+            handout.draw("explore", make)
         if view != SIDE:
             box = widgets.popover("Columns", "view_column", "explore.columns_box")
             if box.open:

@@ -100,16 +100,17 @@ def chart(of: Reply, marks: Question) -> tuple[figures.ChartSpec, figures.Markup
     key = ("chart", of.base, marks.brush, marks.brush_in, marks.hidden, theme.text)
 
     def made() -> tuple[figures.ChartSpec, figures.Markup]:
-        spec = figures.explore(*_drawn(of.answer, marks), theme)
+        spec = figures.explore(*cloud_of(of.answer, marks), theme)
         return spec, figures.chart_text(spec, of.answer.sentence)
 
     drawn: tuple[figures.ChartSpec, figures.Markup] = _ANSWERS.once(key, made)
     return drawn
 
 
-def _drawn(
+def cloud_of(
     answer: ExploreAnswer, marks: Question
 ) -> tuple[figures.Cloud, list[figures.CloudCurve], figures.CloudAxes]:
+    """Return the points, curves and axes of an answer with the marked area of `marks`."""
     points, question, runs = answer.points, answer.question, answer.runs
     assert points is not None  # noqa: S101 - a chart is drawn of points only
     nowhere = np.full(points.n, -1, dtype=np.int64)

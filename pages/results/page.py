@@ -55,9 +55,10 @@ def show() -> None:
         chosen = replace(chosen, suspects=chosen.suspects & {*runs})
     link.write()
     link.warn()
-    _list(link, shared, chosen)
-    _refused(shared)
-    _sets(shared)
+    with table.watched():
+        _list(link, shared, chosen)
+        _refused(shared)
+        _sets(shared)
 
 
 def _list(link: Link, shared: Store, chosen: Chosen) -> None:

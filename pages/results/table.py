@@ -2,7 +2,8 @@
 
 import math
 import time
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -66,7 +67,7 @@ SCALE: Final = {"peak_memory_bytes": 1e-9, "mfu": 100.0}
 SMALL: Final = 0.1
 """Below this, the format with thousands separators and three decimals loses digits."""
 _KEY: Final = "results.table"
-_AT: Final = "results.table.at"
+_MEMORY: Final = "results.table.memory"
 _MARK, _NO_MARK = "!", " "
 _ON_CARDS: Final = {
     "later_epoch_mean_s": "s an epoch", "samples_per_s": "samples/s", "peak_memory_bytes": "GB",
@@ -78,7 +79,7 @@ _ABOVE_PX: Final = 398
 """Height of what is above and below the table."""
 _LEAST_PX: Final = 420
 _PAUSE_S: Final = 1.0
-"""Longest time between two moves of the keyboard that arrive one by one."""
+"""Longest time from the end of a run of the page to moves of the keyboard that waited for it."""
 _DRAWN: Final = Kept(32)
 
 
@@ -182,33 +183,59 @@ def _full_height(rows: int) -> figures.Markup:
     )
 
 
+@dataclass(slots=True)
+class _Memory:
+    """The cell that the keyboard is at, and when the last run of the page ended [s]."""
+
+    at: tuple[int, str] | None = None
+    ended_s: float = 0.0
+
+
+@contextmanager
+def watched() -> Iterator[None]:
+    """Note the end of a run of the page, also of one that the next click interrupts."""
+    memory: _Memory = st.session_state.setdefault(_MEMORY, _Memory())
+    try:
+        yield
+    finally:
+        memory.ended_s = time.monotonic()
+
+
 def left() -> None:
     """Forget the place in the table, once another view is drawn."""
-    st.session_state.pop(_AT, None)
+    st.session_state.pop(_MEMORY, None)
 
 
 def _clicked(opened: Callable[[int], None]) -> None:
-    """Open the run of a clicked cell or of a chosen row.
-
-    The keyboard enters the table in its first column, which opens nothing. It then moves along a
-    row or a column, and several quick moves arrive as one; a click comes after a pause and may
-    change both. So arrow keys read the table without opening a run.
-    """
-    selection, now = st.session_state[_KEY].selection, time.monotonic()
+    """Open the run of a clicked cell or of a chosen row; arrow keys read without opening one."""
+    selection = st.session_state[_KEY].selection
+    memory: _Memory = st.session_state.setdefault(_MEMORY, _Memory())
     if selection.rows:
         opened(selection.rows[0])
     elif selection.cells:
         row, column = selection.cells[0]
-        before = st.session_state.get(_AT)
-        if before is None:
-            by_click = column != FLAG
-        else:
-            both = row != before[0] and column != before[1]
-            by_click = both and now - before[2] > _PAUSE_S
-        if by_click:
+        if is_click(memory.at, (row, column), time.monotonic() - memory.ended_s):
             opened(row)
         else:
-            st.session_state[_AT] = (row, column, now)
+            memory.at = (row, column)
+
+
+def is_click(before: tuple[int, str] | None, cell: tuple[int, str], quiet_s: float) -> bool:
+    """Return whether a cell was clicked, and not reached by arrow keys.
+
+    The keyboard enters the table in the first cell, which opens nothing. It then moves along a row
+    or a column. Moves made while the page is drawn wait for its end and arrive as one, which may
+    change both; a click comes after a pause.
+
+    Args:
+        before: the cell that the keyboard was at; None before it entered the table.
+        cell: row and column.
+        quiet_s: time since the last run of the page ended [s].
+    """
+    row, column = cell
+    if before is None:
+        return column != FLAG or row > 0
+    return row != before[0] and column != before[1] and quiet_s > _PAUSE_S
 
 
 def _drawn(table: pa.Table, unofficial: Collection[tuple[str, str]]) -> Drawn:

@@ -38,7 +38,7 @@ def show() -> None:
     state.write()
     st.title("Epochwise")
     state.warn()
-    st.markdown("Estimates how long a training run takes and what it costs, with intervals.")
+    st.markdown("Time and cost of a training run, with intervals.")
     _doors(shared)
     _jobs(shared)
     with st.grid(2, min_column_width=_TILE, gap="medium"):
@@ -60,12 +60,12 @@ def _follow_an_old_link() -> None:
 
 def _doors(shared: Store) -> None:
     runs, offers = kept.totals(shared).runs, len(hardware.catalog().catalog.offers)
-    measured = Text("{runs:,} runs, each with its source.", runs=runs)
+    measured = Text("{runs:,} runs with sources.", runs=runs)
     doors = (
-        ("How long will my job take?", "Time for any number of epochs.", ["how-long"]),
+        ("How long will my job take?", "Any number of epochs.", ["how-long"]),
         (
             "What should I rent or buy?",
-            Text("Time, cost and probability of {offers:,} offers.", offers=offers),
+            Text("Time and cost of {offers:,} offers.", offers=offers),
             ["compare"],
         ),
         (
@@ -86,7 +86,7 @@ def _doors(shared: Store) -> None:
 
 def _jobs(shared: Store) -> None:
     widgets.heading("Example jobs")
-    st.caption("Prices of the catalogue; ranges are 90\u00a0% intervals.")
+    st.caption("Ranges: 90\u00a0% intervals.")
     with st.grid(2, min_column_width=_TILE, gap="medium"):
         for preset in PRESETS:
             with st.container(border=True, height="stretch"):

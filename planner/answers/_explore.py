@@ -47,6 +47,7 @@ from planner.explore import (
     Category,
     Fact,
     Fits,
+    Law,
     Measure,
     Pivot,
     Points,
@@ -58,7 +59,6 @@ from planner.explore import (
     fastest_runs,
     fits_of,
     group_problem,
-    has_law,
     is_grouped,
     measure_of,
     pair_facts,
@@ -190,7 +190,7 @@ def explore_answered(store: Store, catalog: Catalog, question: QueryTexts) -> Ex
     if wrong:
         return answer.with_points(None, None, (), [*problems, *wrong])
     points = points_of(runs, of, chosen)
-    fits = fits_of(runs, points) if values["fit"] and has_law(of) else None
+    fits = fits_of(runs, points) if values["fit"] else None
     empty = without_values(runs, of)
     notes = (*_sample_note(store, runs, filters), *_notes(points, fits, empty))
     return answer.with_points(points, fits, notes, problems)
@@ -335,36 +335,44 @@ def _notes(points: Points, fits: Fits | None, empty: str) -> tuple[str, ...]:
 
 
 def _fit_notes(fits: Fits) -> list[str]:
-    notes = []
+    notes: list[str] = []
     if fits.curves:
-        notes.append(
-            "Lines: fitted scaling law with its 90 % band; dashed beyond the measured device "
-            "counts."
-            if fits.over_devices
-            else "Lines: fitted throughput law with its 90 % band; dashed beyond the measured "
-            "batches."
-        )
+        notes.append(_LINES[fits.law])
     if fits.few:
         cases = "1 case has" if fits.few == 1 else Text("{few:,} cases have", few=fits.few)
         notes.append(
             Text("{cases} fewer than 3 device counts, so no curve.", cases=cases)
-            if fits.over_devices
+            if fits.law == "scaling"
             else Text("{cases} fewer than 3 batch sizes, so no curve.", cases=cases)
         )
     if fits.refused:
         cases = (
             "1 fit is" if fits.refused == 1 else Text("{refused:,} fits are", refused=fits.refused)
         )
-        notes.append(
-            Text("{cases} refused; the page Scaling out shows why.", cases=cases)
-            if fits.over_devices
-            else Text("{cases} refused; the page Throughput shows why.", cases=cases)
-        )
+        page = _PAGES[fits.law]
+        notes.append(Text("{cases} refused; the page {page} shows why.", cases=cases, page=page))
     if fits.beyond:
         notes.append(
             Text("{beyond:,} further curves are not drawn. Filter to see them.", beyond=fits.beyond)
         )
     return notes
+
+
+_LINES: Final[Mapping[Law, str]] = {
+    "throughput": Text(
+        "Lines: fitted throughput law with its 90 % band; dashed beyond the measured batches."
+    ),
+    "scaling": Text(
+        "Lines: fitted scaling law with its 90 % band; dashed beyond the measured device counts."
+    ),
+    "steps": Text(
+        "Lines: fitted law of steps to the target with its 90 % band, each batch at its best "
+        "learning rate; dashed beyond the measured batches."
+    ),
+}
+_PAGES: Final[Mapping[Law, str]] = {
+    "throughput": "Throughput", "scaling": "Scaling out", "steps": "Steps to target"
+}  # fmt: skip
 
 
 # -- pivot ---------------------------------------------------------------------------------------
@@ -562,27 +570,32 @@ def _floats(measure: Measure) -> list[Any]:
 
 
 def _curves(fits: Fits) -> list[ExploreCurve]:
+    scaling = fits.law == "scaling"
     return [
         ExploreCurve(
             curve=fit.label,
             points=fit.points,
-            smallest_batch=None if fits.over_devices else fit.smallest,
-            largest_batch=None if fits.over_devices else fit.largest,
-            fewest_devices=int(fit.smallest) if fits.over_devices else None,
-            most_devices=int(fit.largest) if fits.over_devices else None,
+            smallest_batch=None if scaling else fit.smallest,
+            largest_batch=None if scaling else fit.largest,
+            fewest_devices=int(fit.smallest) if scaling else None,
+            most_devices=int(fit.largest) if scaling else None,
             batch=fit.held,
-            per_device=fit.per_device if fits.over_devices else None,
+            per_device=fit.per_device if scaling else None,
             **_with_ends("asymptotic_throughput", fit.asymptotic_throughput),
             **_with_ends("overhead_s", fit.overhead_s),
+            **_with_ends("min_steps", fit.min_steps),
+            **_with_ends("critical_batch_size", fit.critical_batch_size),
         )
         for fit in fits.curves
     ]
 
 
-def _with_ends(name: str, estimate: Estimate | Refusal) -> dict[str, Any]:
-    ends = (None,) * 3 if isinstance(estimate, Refusal) else (
-        cell(estimate.value), cell(estimate.low), cell(estimate.high)
-    )  # fmt: skip
+def _with_ends(name: str, estimate: Estimate | Refusal | None) -> dict[str, Any]:
+    ends = (
+        (cell(estimate.value), cell(estimate.low), cell(estimate.high))
+        if isinstance(estimate, Estimate)
+        else (None,) * 3
+    )
     return dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))
 
 

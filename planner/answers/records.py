@@ -638,8 +638,9 @@ class ExplorePoint(_Record, frozen=True, kw_only=True):
 class ExploreCurve(_Record, frozen=True, kw_only=True):
     """The law through the points of a case, with the ends of 90 % intervals.
 
-    Over batch sizes it is the throughput law. Over device counts it is the scaling law at one
-    `batch`, global or per device; its throughput and overhead are those of one device.
+    Over batch sizes it is the throughput law, or that of steps to a target with `min_steps` and
+    `critical_batch_size`. Over device counts it is the scaling law at one `batch`, global or per
+    device; its throughput and overhead are those of one device.
     """
 
     curve: str
@@ -656,6 +657,12 @@ class ExploreCurve(_Record, frozen=True, kw_only=True):
     overhead_s: Number | None
     overhead_s_low: Number | None
     overhead_s_high: Number | None
+    min_steps: Number | None = None
+    min_steps_low: Number | None = None
+    min_steps_high: Number | None = None
+    critical_batch_size: Number | None = None
+    critical_batch_size_low: Number | None = None
+    critical_batch_size_high: Number | None = None
 
 
 class ExploreCell(_Record, frozen=True, kw_only=True):

@@ -28,7 +28,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -140,13 +140,15 @@ _DIGITS: Final = 7
 class Compared:
     """Few months and scenarios, for many fleets; late share of the worst job, and cost, of each.
 
-    `full` has more scenarios: what no machine of a fleet does in time there is late too.
+    `full` has more scenarios: what no machine of a fleet does in time there is late too. Those in
+    `ruled_out` were not simulated, or before they were.
     """
 
     case: Case
     full: Case
     results: dict[tuple[Stock, ...], tuple[float, float]]
     tell: Tell = silent
+    ruled_out: set[tuple[Stock, ...]] = field(default_factory=set)
 
     def say(self, what: str, share: float) -> None:
         """Tell a step of the search."""
@@ -170,9 +172,28 @@ class Compared:
         return [(max(late - limit - 1e-12, 0.0), float(f"{cost:.{_DIGITS}g}"), len(k))
                 for k in keys for late, cost in (self.results[k],)]  # fmt: skip
 
-    def best_of(self, fleets: Sequence[tuple[Stock, ...]], limit: float) -> _Best:
-        """Return the cheapest fleet in time, else the least late one."""
-        return min(zip(self.look_at(fleets, limit), fleets, strict=True), key=lambda f: f[0])
+    def best_of(
+        self, fleets: Sequence[tuple[Stock, ...]], limit: float, than: _Best | None = None
+    ) -> _Best:
+        """Return the cheapest fleet in time, else the least late one; `than` is one more.
+
+        A fleet that is late without any queue is simulated only where no other one is in time.
+        """
+        most = limit + 1e-12
+        able = [f for f in fleets if float(_late_alone(self.full, f).max(initial=0.0)) <= most]
+        before = [] if than is None else [than]
+        best = min([*before, *zip(self.look_at(able, limit), able, strict=True)],
+                   key=lambda found: found[0], default=None)  # fmt: skip
+        if best is not None and best[0][0] == 0.0:
+            self.ruled_out.update(map(_in_order, fleets))
+            return best
+        return min([*before, *zip(self.look_at(fleets, limit), fleets, strict=True)],
+                   key=lambda found: found[0])  # fmt: skip
+
+    @property
+    def compared(self) -> int:
+        """Number of fleets that were simulated or ruled out."""
+        return len(self.results.keys() | self.ruled_out)
 
 
 _Best = tuple[Looked, tuple[Stock, ...]]
@@ -301,7 +322,7 @@ def _cheapest(
             break
         best = larger
     # machines that did not help are not bought
-    return ChosenFleet(stocks=best if kept else first, keeps=kept, compared=len(fast.results) + n,
+    return ChosenFleet(stocks=best if kept else first, keeps=kept, compared=fast.compared + n,
                  simulated=simulated if kept and exact is case else None)  # fmt: skip
 
 
@@ -353,8 +374,8 @@ def _rented(
     sets = _ranked_sets(fast.full, limits, 1.0 - late)
     if not sets:
         return ()
-    looked = fast.look_at([[*there, *_stocks_of(names, limits)] for names in sets], late)
-    return min(zip(looked, sets, strict=True), key=lambda found: found[0])[1]
+    fleets = {(*there, *_stocks_of(names, limits)): names for names in sets}
+    return fleets[fast.best_of(list(fleets), late)[1]]
 
 
 def _ranked_sets(
@@ -550,13 +571,13 @@ def _improved(
     allowed = [s for s in begin if _allowed(case, s, limits, fleet)] or [begin[0]]
     now, best = fast.best_of(allowed, late)
     for rounds in range(MOST_ROUNDS):
-        fast.say(_so_far(len(fast.results), now), COMPARING - 0.4 * 0.7**rounds)
+        fast.say(_so_far(fast.compared, now), COMPARING - 0.4 * 0.7**rounds)
         tried = [s for s in _neighbours(case, best, limits, fleet)
                  if now[0] > 0.0 or _least_cost(case, s) <= now[1]]  # fmt: skip
         then, other = now, best
         for k in range(0, len(tried), AT_ONCE):  # the first better ones are followed
             part = tried[k : k + AT_ONCE]
-            then, other = min((now, best), fast.best_of(part, late), key=lambda found: found[0])
+            then, other = fast.best_of(part, late, (now, best))
             if _is_better(then, now):
                 break
         if not _is_better(then, now):

@@ -192,10 +192,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstAnswer:
-    """A fleet before any other is compared with it: in words, and its cost and lateness as tiles.
-
-    It is simulated on few months with few scenarios.
-    """
+    """A fleet with its cost and lateness as tiles, before the rest of the answer."""
 
     fleet: str
     tiles: tuple[Tile, ...]
@@ -206,12 +203,15 @@ class FirstAnswer:
 class Progress:
     """What a plan is doing: in words, and the share of its steps that are done.
 
-    first: the first answer, with the step that has found it.
+    first: the fleet before any other is compared with it, simulated on few months with few
+        scenarios.
+    found: the fleet of the answer, simulated in full.
     """
 
     words: str
     share: float
     first: FirstAnswer | None = None
+    found: FirstAnswer | None = None
 
 
 Tell = Callable[[Progress], None]

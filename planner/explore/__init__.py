@@ -16,7 +16,7 @@ from planner.explore.columns import (
     with_derived,
 )
 from planner.explore.formulas import FUNCTIONS, FormulaError, formula_of
-from planner.explore.laws import Fits, fits_of, has_law
+from planner.explore.laws import Fits, Law, fits_of, law_of
 from planner.explore.pivot import COUNT, STATISTIC_WORDS, STATISTICS, Pivot, pivot_of
 from planner.explore.points import (
     GROUPED,

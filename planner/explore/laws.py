@@ -1,19 +1,32 @@
 """Fitted curves on a chart, by the product's own laws.
 
 Throughput and step time against batch size follow the throughput law, against device count the
-scaling law. One curve a case, fitted to the points that are drawn. Nothing else has a law here.
+scaling law. Steps and samples to a target against batch size follow the law of steps to a target,
+where runs were measured: each batch counts with its best learning rate. One curve a case, fitted
+to the points that are drawn. Nothing else has a law here.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from planner.convergence import best_learning_rates, fit_convergence
 from planner.core import Estimate, Floats, Refusal, Text, or_refusal, plain
-from planner.explore.points import DEVICES, Indices, Points, Question, case_of
+from planner.explore.columns import numbers_of
+from planner.explore.points import (
+    DEVICES,
+    TARGET_CASE,
+    TO_TARGET,
+    Indices,
+    Points,
+    Question,
+    case_of,
+)
 from planner.runs import Placement
 from planner.scaling import SPLIT, Scaled, scaling_through
 from planner.throughput import fit_throughput
@@ -22,12 +35,17 @@ BATCH: Final = "global_batch_size"
 _SPEEDS: Final = frozenset({"samples_per_s", "throughput"})
 _EACH: Final = "samples_per_s_per_device"
 _STEPS: Final = frozenset({"step_time_s", "step_s"})
+MEASURED: Final = "measured"
+"""Basis of runs with evaluations: one that states its last step only has no law."""
 MOST_CURVES: Final = 12
 LEAST_PLACES: Final = 3
 """Batch sizes or device counts that a case needs for a curve."""
 _GRID: Final = 61
 _BEYOND: Final = 2.0
 """How far beyond the measured batches or counts a curve is drawn [factor]."""
+
+
+Law = Literal["throughput", "scaling", "steps"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +55,8 @@ class Fitted:
     `place` is one of its points, for colour and panel. `asymptotic_throughput` [samples/s] and
     `overhead_s` [s] are those of the law, over device counts of one device. Over device counts all
     have the same global batch or, with `per_device`, the same batch per device: `held` [samples],
-    measured from `smallest` to `largest`.
+    measured from `smallest` to `largest`. The law of steps to a target has `min_steps` [steps] and
+    `critical_batch_size` [samples] instead.
     """
 
     label: str
@@ -49,8 +68,10 @@ class Fitted:
     smallest: float
     largest: float
     points: int
-    asymptotic_throughput: Estimate | Refusal
-    overhead_s: Estimate | Refusal
+    asymptotic_throughput: Estimate | Refusal | None = None
+    overhead_s: Estimate | Refusal | None = None
+    min_steps: Estimate | None = None
+    critical_batch_size: Estimate | None = None
     held: float | None = None
     per_device: bool = False
 
@@ -59,37 +80,48 @@ class Fitted:
 class Fits:
     """The curves of a chart, and how many cases have too few places on x, or a refused fit."""
 
-    over_devices: bool
+    law: Law
     curves: tuple[Fitted, ...]
     few: int
     refused: int
     beyond: int
 
 
-def has_law(question: Question) -> bool:
-    """Return whether a law of the product applies to these axes."""
-    if question.x == DEVICES:
-        return question.y in _SPEEDS | _STEPS | {_EACH}
-    return question.x == BATCH and question.y in _SPEEDS | _STEPS
+def law_of(question: Question) -> Law | None:
+    """Return the law of the product that applies to these axes; None without one."""
+    if question.x == DEVICES and question.y in _SPEEDS | _STEPS | {_EACH}:
+        return "scaling"
+    if question.x != BATCH:
+        return None
+    if question.y in TO_TARGET:
+        return "steps"
+    return "throughput" if question.y in _SPEEDS | _STEPS else None
 
 
-def fits_of(runs: pa.Table, points: Points) -> Fits:
-    """Return a curve for each case with enough places on x, those with most of them first."""
-    over_devices = points.question.x == DEVICES
+def fits_of(runs: pa.Table, points: Points) -> Fits | None:
+    """Return a curve for each case with enough places on x, those with most of them first.
+
+    None where no law applies.
+    """
+    law = law_of(points.question)
+    if law is None:
+        return None
     ended = np.array([s == "ok" for s in runs["status"].take(points.rows).to_pylist()], dtype=bool)
     good = ended & (points.x > 0) & (points.y > 0)
-    if over_devices:
+    if law == "scaling":
         good &= _replicas(runs, points)
+    elif law == "steps":
+        good &= np.array(runs["basis"].take(points.rows).to_pylist(), dtype=object) == MEASURED
     groups = [np.flatnonzero(good & (points.case == case)) for case in np.unique(points.case[good])]
     sizes = [np.unique(points.x[group]).size for group in groups]
     enough = [g for g, n in zip(groups, sizes, strict=True) if n >= LEAST_PLACES]
     enough.sort(key=lambda group: -np.unique(points.x[group]).size)
     labels = _labels(runs, points, enough[:MOST_CURVES])
-    fit = _over_devices(runs, points) if over_devices else _over_batches(points)
+    fit = _FITS[law](runs, points)
     fits = [fit(group, label) for group, label in zip(enough[:MOST_CURVES], labels, strict=True)]
     curves = tuple(f for f in fits if isinstance(f, Fitted))
     return Fits(
-        over_devices=over_devices,
+        law=law,
         curves=curves,
         few=len(groups) - len(enough),
         refused=len(fits) - len(curves),
@@ -100,7 +132,7 @@ def fits_of(runs: pa.Table, points: Points) -> Fits:
 _Fit = Callable[[Indices, str], Fitted | Refusal]
 
 
-def _over_batches(points: Points) -> _Fit:
+def _over_batches(_: pa.Table, points: Points) -> _Fit:
     """Return the fit of the throughput law to a case's points."""
     is_speed = points.question.y in _SPEEDS
 
@@ -176,6 +208,51 @@ def _over_devices(runs: pa.Table, points: Points) -> _Fit:
     return fit
 
 
+def _to_target(runs: pa.Table, points: Points) -> _Fit:
+    """Return the fit of the law of steps to a target to a case's points, and to those that missed.
+
+    Each batch counts with the learning rate of the smallest median over its seeds.
+    """
+    workloads = np.array(runs["workload"].to_pylist(), dtype=object)
+    targets = numbers_of(runs, "target_value")
+    batches, rates = numbers_of(runs, BATCH), numbers_of(runs, "learning_rate")
+    steps = numbers_of(runs, "steps_to_target")
+    missed = pc.and_(pc.equal(runs["basis"], MEASURED), pc.equal(runs["status"], "ok"))
+    missed = pc.fill_null(pc.and_(missed, pc.invert(runs["target_reached"])), fill_value=False)
+    failed = np.flatnonzero(missed.to_numpy() & (batches > 0))
+
+    def fit(group: Indices, label: str) -> Fitted | Refusal:
+        drawn = points.rows[group]
+        same = (workloads == workloads[drawn[0]]) & (targets == targets[drawn[0]])
+        also = failed[same[failed]]
+        every = np.r_[drawn, also]
+        needed = np.r_[steps[drawn], np.full(also.size, np.inf)]
+        tried = np.where(rates[every] > 0, rates[every], 1.0)  # not stated: one rate
+        best = best_learning_rates(batches[every], tried, np.arange(every.size), needed)
+        curve = or_refusal(label, lambda: fit_convergence(best.batch, best.samples_to_target))
+        if isinstance(curve, Refusal):
+            return curve
+        smallest, largest = float(curve.batch[0]), float(curve.batch[-1])
+        ends = (max(curve.answers_from_batch, smallest / _BEYOND),
+                min(curve.answers_up_to_batch, _BEYOND * largest))  # fmt: skip
+        grid = np.unique(np.r_[np.geomspace(*ends, _GRID), smallest, largest])
+        in_steps = points.question.y == "steps_to_target"
+        answer = curve.steps(grid) if in_steps else curve.samples(grid)
+        if not isinstance(answer, Estimate):
+            return answer
+        value, low, high = _ends(answer)
+        return Fitted(
+            label=label, place=int(group[0]), x=grid, value=value, low=low, high=high,
+            smallest=smallest, largest=largest, points=int(group.size),
+            min_steps=curve.min_steps, critical_batch_size=curve.critical_batch_size,
+        )  # fmt: skip
+
+    return fit
+
+
+_FITS: Final[Mapping[Law, Callable[[pa.Table, Points], _Fit]]] = {
+    "throughput": _over_batches, "scaling": _over_devices, "steps": _to_target,
+}  # fmt: skip
 _NO_BATCH: Final = Refusal(
     reason="No run states a batch size.", measure_next="Measure a run with a stated batch size."
 )
@@ -236,5 +313,6 @@ def _ends(answer: Estimate) -> tuple[Floats, Floats, Floats]:
 def _labels(runs: pa.Table, points: Points, groups: Sequence[np.ndarray]) -> list[str]:
     first = points.rows[[int(group[0]) for group in groups]] if groups else np.zeros(0, np.int64)
     parts = [runs[name].take(first).to_pylist() for name in case_of(points.question)]
-    different = [part for part in parts if len(set(part)) > 1] or parts[1:2]
-    return [" · ".join(names) for names in zip(*different, strict=True)] if groups else []
+    usual = parts[:1] if case_of(points.question) == TARGET_CASE else parts[1:2]
+    different = [part for part in parts if len(set(part)) > 1] or usual
+    return [" · ".join(map(str, names)) for names in zip(*different, strict=True)] if groups else []

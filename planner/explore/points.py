@@ -40,6 +40,10 @@ CASE: Final = ("workload", "system", "pattern", "software")
 DEVICES: Final = "devices"
 DEVICES_CASE: Final = ("workload", "system_name", "pattern", "software")
 """The same along a line over device counts."""
+TO_TARGET: Final = frozenset({"steps_to_target", "samples_to_target"})
+"""Numbers that depend on the batch, and hardly on the machine."""
+TARGET_CASE: Final = ("workload", "target_value")
+"""The same along a line of them."""
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
@@ -481,7 +485,9 @@ def _of_rows(runs: pa.Table, text: str, rows: Indices) -> Measure | None:
 
 def case_of(question: Question) -> tuple[str, ...]:
     """Return the columns that are equal along a line of a chart."""
-    return DEVICES_CASE if question.x == DEVICES else CASE
+    if question.x == DEVICES:
+        return DEVICES_CASE
+    return TARGET_CASE if question.y in TO_TARGET else CASE
 
 
 def _cases(runs: pa.Table, rows: Indices, columns: Sequence[str]) -> Indices:

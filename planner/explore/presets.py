@@ -60,6 +60,12 @@ PRESETS: Final[Mapping[str, Preset]] = MappingProxyType(
             ),
             one_workload=True,
         ),
+        "steps": Preset(
+            title="Steps vs batch",
+            question=Question(
+                x="global_batch_size", y="steps_to_target", colour="family", log_x=True, log_y=True
+            ),
+        ),
         "target": Preset(
             title="Time to target vs devices",
             question=Question(

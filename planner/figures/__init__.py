@@ -48,6 +48,7 @@ from planner.figures.explore import (
     Series,
     epochs_overlaid,
     explore,
+    explore_pictures,
     heat_table,
     selected,
     steps_distribution,

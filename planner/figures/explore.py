@@ -22,6 +22,7 @@ from planner.figures.frame import (
     Theme,
     escape,
     log_ticks,
+    mixed,
     rgba,
     whole_epochs,
 )
@@ -153,6 +154,36 @@ def explore(cloud: Cloud, curves: Sequence[CloudCurve], axes: CloudAxes, theme: 
         _points(drawing, cloud, inside, at, lines=axes.marks == "lines", named=named)
     _axes(drawing, cloud, axes, rows, across)
     return drawing.figure()
+
+
+def explore_pictures(
+    cloud: Cloud, curves: Sequence[CloudCurve], axes: CloudAxes, theme: Theme
+) -> list[tuple[str, ChartSpec]]:
+    """Return the chart for print: the name of each panel, "" of a single one, and its picture."""
+    spec = explore(cloud, curves, axes, theme)
+    layout = {k: v for k, v in spec["layout"].items() if not k.startswith(("xaxis", "yaxis"))}
+    titles = {"xaxis": axes.x_title, "yaxis": axes.y_title}
+    pictures = []
+    for panel, name in enumerate(cloud.panels or ("",)):
+        at = _Place(panel)
+        traces = [_printed(t, theme) for t in spec["data"]
+                  if t["showlegend"] or t.get("xaxis", "x") == at.x]  # fmt: skip
+        both = {"xaxis": spec["layout"][at.x_axis], "yaxis": spec["layout"][at.y_axis]}
+        own = {k: v | {"title": _title(Drawing(theme), titles[k])} for k, v in both.items()}
+        pictures.append((name, {"data": traces, "layout": layout | own | {"annotations": []}}))
+    return pictures
+
+
+def _printed(trace: dict[str, Any], theme: Theme) -> dict[str, Any]:
+    """Return a trace whose points have colours instead of numbers on a scale."""
+    marker = trace.get("marker", {})
+    if "cmin" not in marker:
+        return trace
+    low, high = marker["cmin"], marker["cmax"]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = np.nan_to_num((np.asarray(marker["color"]) - low) / (high - low), nan=0.0)
+    colours = [mixed(theme.accent_soft, theme.accent, float(np.clip(s, 0, 1))) for s in shares]
+    return trace | {"marker": marker | {"color": colours}}
 
 
 class _Place:

@@ -183,6 +183,8 @@ _WIDEST: Final = 180
 """Width of the longest line [px]."""
 _PAD: Final = 0.05
 """Room above and below what is drawn [share of its height]."""
+_UNDER_AXIS: Final = 56
+"""Height of the ticks and the title of an axis, below which the legend begins [px]."""
 _WRAPPED_LEGEND: Final = 110
 """Height that a legend of few entries in one column takes from a chart on a telephone [px]."""
 _FEW_ENTRIES, _ENTRY = 4, 20
@@ -409,7 +411,7 @@ class Drawing:
             "height": self.height,
             "margin": _MARGIN | {"r": self._right, "t": self._top},
             "showlegend": shown,
-            "legend": LEGEND,
+            "legend": LEGEND | {"y": self._under_axis(sum(t["showlegend"] for t in traces))},
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "hovermode": "closest",
@@ -423,6 +425,11 @@ class Drawing:
             "annotations": self._notes,
         }  # fmt: skip
         return {"data": traces, "layout": layout | self.layout}
+
+    def _under_axis(self, entries: int) -> float:
+        """Return where the legend begins, in heights of what is drawn on a telephone."""
+        inside = self.height - self._top - _MARGIN["b"] - _wrapped_legend(entries)
+        return min(float(LEGEND["y"]), -_UNDER_AXIS / max(inside, _UNDER_AXIS))
 
     def _part(
         self, line: Fitted, mask: NDArray[np.bool_], style: dict[str, Any], hover: str
@@ -453,7 +460,7 @@ class Drawing:
         if at.size < 2:
             return np.zeros(at.size)
         low, high = self.y["range"]
-        legend = _WRAPPED_LEGEND + _ENTRY * max(0, len(self._legend) - _FEW_ENTRIES)
+        legend = _wrapped_legend(len(self._legend))
         height = self.height - self._top - _MARGIN["b"] - legend
         pixels = (at - low) / max(high - low, 1e-12) * height
         placed = pixels.copy()
@@ -470,6 +477,11 @@ class Drawing:
             highest = placed[place] - gap
         shifts: Floats = placed - pixels
         return shifts
+
+
+def _wrapped_legend(entries: int) -> int:
+    """Return the height of a legend in one column [px]."""
+    return _WRAPPED_LEGEND + _ENTRY * max(0, entries - _FEW_ENTRIES)
 
 
 def _cut(part: str) -> str:

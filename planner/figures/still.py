@@ -4,6 +4,7 @@ It reads the specification of the pages' charts: lines, markers, bars, bands, er
 notes and the legend. Colours and labels are the chart's own.
 """
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ _DASHES: Final = {"dot": "2 4", "dash": "8 5", "dashdot": "8 4 2 4", "longdash":
 _QUIET: Final = "#5A6872"
 _GRID: Final = "#DDE3E8"
 _MOST_TICKS: Final = 7
+_TURN: Final = 40.0
+"""Angle of labels that have no room side by side [degrees]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +52,14 @@ class _Axis:
     suffix: str = ""
     ticks: tuple[tuple[float, str], ...] = ()
     title: str = ""
+
+    @property
+    def turned(self) -> float:
+        """Height below the chart that labels need which have no room side by side; 0 for others."""
+        places = [self.of(at) for at, _ in self.ticks]
+        room = min((b - a for a, b in itertools.pairwise(places)), default=math.inf)
+        widest = _LETTER * max((len(text) for _, text in self.ticks), default=0)
+        return 0.0 if widest <= room else widest * math.sin(math.radians(_TURN))
 
     def at(self, value: object) -> float:
         """Return the pixel of a value as data has it; NaN where there is none."""
@@ -88,9 +99,9 @@ def svg(chart: ChartSpec, alt: str) -> Markup:
         *_drawn(traces, x, y, layout.get("barmode", "")),
         *(_shape(s, x, y) for s in layout.get("shapes", []) if s.get("layer") != "below"),
         *(_note(n, x, y) for n in layout.get("annotations", [])),
-        *_legend(rows, left, y.begin + _BELOW + 8.0),
+        *_legend(rows, left, y.begin + _BELOW + x.turned + 8.0),
     ]
-    whole = y.begin + _BELOW + _LEGEND_ROW * len(rows)
+    whole = y.begin + _BELOW + x.turned + _LEGEND_ROW * len(rows)
     return Markup(
         f'<svg viewBox="0 0 {WIDTH:g} {whole:.0f}" role="img" aria-label="{escape(alt)}" '
         f'font-family="system-ui,sans-serif" font-size="12">{"".join(parts)}</svg>'
@@ -201,13 +212,18 @@ def _grid(x: _Axis, y: _Axis) -> list[str]:
         pixel = x.of(at)
         if not x.names:
             parts.append(_line(pixel, y.begin, pixel, y.end, _GRID))
-        parts.append(_text(pixel, y.begin + 17, text, anchor="middle"))
+        if x.turned:
+            label = _text(0, 0, text, anchor="end")
+            where = f"translate({pixel + 4:.1f} {y.begin + 15:.1f}) rotate({-_TURN:g})"
+            parts.append(f'<g transform="{where}">{label}</g>')
+        else:
+            parts.append(_text(pixel, y.begin + 17, text, anchor="middle"))
     for at, text in y.ticks:
         pixel = y.of(at)
         parts.append(_line(x.begin, pixel, x.end, pixel, _GRID))
         parts.append(_text(x.begin - 7, pixel + 4, text, anchor="end"))
     middle = (y.begin + y.end) / 2
-    parts.append(_text((x.begin + x.end) / 2, y.begin + 36, x.title, anchor="middle"))
+    parts.append(_text((x.begin + x.end) / 2, y.begin + 36 + x.turned, x.title, anchor="middle"))
     parts.append(
         f'<g transform="rotate(-90 13 {middle:.0f})">'
         f"{_text(13, middle, y.title, anchor='middle')}</g>"
@@ -226,6 +242,11 @@ def _drawn(traces: Sequence[dict[str, Any]], x: _Axis, y: _Axis, mode: str) -> I
     for trace in traces:
         if trace.get("type") == "bar":
             yield from _bar(trace, x, y, (bars, mode, heights))
+            continue
+        if trace.get("type") == "box":
+            yield from _box(trace, x, y)
+            continue
+        if trace.get("type") == "heatmap":  # shades behind points
             continue
         points = [
             (x.at(a), y.at(b)) for a, b in zip(trace.get("x", ()), trace.get("y", ()), strict=False)
@@ -325,6 +346,23 @@ def _bar(
                 f'<rect x="{x.at(name) + shift - part / 2:.1f}" y="{min(low, high):.1f}" '
                 f'width="{part:.1f}" height="{abs(high - low):.1f}" fill="{colour}"/>'
             )
+
+
+def _box(trace: dict[str, Any], x: _Axis, y: _Axis) -> Iterator[str]:
+    """Yield boxes of stated quartiles, with the lines to their fences."""
+    colour, half = str(trace.get("line", {}).get("color", _QUIET)), float(trace["width"]) / 2
+    names = ("lowerfence", "q1", "median", "q3", "upperfence")
+    for place, *values in zip(trace["x"], *(trace[name] for name in names), strict=True):
+        least, low, middle, high, most = map(y.at, values)
+        left, centre, right = (x.at(float(place) + shift) for shift in (-half, 0.0, half))
+        yield (
+            f'<rect x="{left:.1f}" y="{high:.1f}" width="{right - left:.1f}" '
+            f'height="{low - high:.1f}" fill="{escape(str(trace.get("fillcolor", _GRID)))}" '
+            f'stroke="{escape(colour)}"/>'
+        )
+        for ends in ((left, middle, right, middle), (centre, least, centre, low),
+                     (centre, high, centre, most)):  # fmt: skip
+            yield _line(*ends, colour, 1.5)
 
 
 def _sign(left: float, up: float, marker: dict[str, Any], place: int) -> str:

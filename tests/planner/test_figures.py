@@ -13,10 +13,14 @@ from planner import figures
 from planner.core import Floats
 from planner.figures.frame import (
     DARK_THEME,
+    HEIGHT,
     LABEL_GAP,
+    LEAST_HEIGHT,
+    LEGEND,
     LIGHT_THEME,
     TOOLS,
     Drawing,
+    Entry,
     Theme,
     rgba,
     slots,
@@ -166,6 +170,21 @@ def test_a_long_name_at_a_line_s_end_has_two_whole_lines(name: str, lines: str) 
     [(text, margin)] = _names([replace(_throughput_line(), short=name)])
     assert text == lines
     assert margin >= 5 * max(map(len, lines.split("<br>")))
+
+
+@each("height", [LEAST_HEIGHT, HEIGHT])
+@each("entries", range(1, 8))
+def test_a_legend_in_one_column_begins_below_the_title_of_the_axis(
+    height: int, entries: int
+) -> None:
+    """A telephone: the legend takes so much height that a share of the rest is little."""
+    drawing = Drawing(LIGHT_THEME, height=height)
+    drawing.legend(*(Entry(words=f"{n}") for n in range(entries)))
+    layout = drawing.figure()["layout"]
+    margin = layout["margin"]
+    inside = height - margin["t"] - margin["b"] - 20 * max(entries, 4) - 30
+    assert -layout["legend"]["y"] * inside >= 20 + 8 + 16, "ticks, their gap, the title"
+    assert layout["legend"]["y"] <= LEGEND["y"]
 
 
 def test_the_question_is_marked_with_its_number() -> None:

@@ -23,7 +23,7 @@ from planner.capacity._answer import _chips
 from planner.capacity._lines import Course
 from planner.capacity._months import Simulated, part_of, simulate
 from planner.capacity._queue import NONE
-from planner.capacity._search import cheapest, keeps
+from planner.capacity._search import cheapest, compared_in, keeps
 from planner.capacity._spend import spend
 from planner.core import Refusal
 from planner.cost import DRAWS, Rental, quantiles
@@ -352,6 +352,28 @@ def test_a_first_answer_comes_before_any_fleet_is_compared() -> None:
     assert cost.value is not None
     assert final.value is not None
     assert 0.3 < cost.value / final.value < 3.0
+
+
+def test_the_fleet_of_the_answer_is_there_before_it_is_compared_with_others() -> None:
+    heard: list[Progress] = []
+    answer = plan(case(FLEXIBLE, STRICT), Fleet(rent_most=6), Horizon(months=12), tell=heard.append)
+    (found,) = [said.found for said in heard if said.found is not None]
+    assert (found.fleet, found.tiles, found.keeps) == (answer.fleet, answer.tiles, answer.keeps)
+    after = [said.words for said in heard[[said.found for said in heard].index(found) + 1 :]]
+    assert "Comparing with buying only" in after
+
+
+def test_a_fleet_late_without_any_queue_is_not_simulated_where_another_is_in_time() -> None:
+    of = case(STRICT, machines=(RENTED, BOUGHT))
+    work = np.full(DRAWS, 20.0 * HOUR_S)  # it must end within 15 h
+    late = RunTime(time=quantiles(work), work_s=work, accelerators=8)
+    of = replace(of, times={**of.times, (STRICT.name, BOUGHT.id): late})
+    fast = compared_in(of)
+    quick, slow = ((Stock(machine=m.id, count=4),) for m in (RENTED, BOUGHT))
+    assert fast.best_of([slow, quick], 0.05)[1] == quick
+    assert set(fast.results) == {quick}
+    assert fast.compared == 2
+    assert fast.best_of([slow], 0.05)[1] == slow  # the least late one counts where none is in time
 
 
 def test_a_fleet_that_is_given_has_no_first_answer() -> None:

@@ -65,10 +65,57 @@ def test_runs_side_by_side_say_what_differs() -> None:
 def test_curves_are_those_of_the_throughput_law() -> None:
     asked = Question(x="global_batch_size", y="samples_per_s")
     fits = fits_of(RUNS, points_of(RUNS, asked, chosen_runs(RUNS, {})))
+    assert fits is not None
     assert fits.curves
     first = fits.curves[0]
     assert np.all(first.low <= first.value)
     assert np.all(first.value <= first.high)
+
+
+def _tried(batch: int, rate: float, seed: int, steps: float | None) -> dict[str, object]:
+    """Return a run that aims at an error of 5 %; it misses it without steps."""
+    first: dict[str, object] = RUNS.slice(0, 1).to_pylist()[0]
+    return first | {
+        "run_id": f"{batch:020x}{round(1e4 * rate):06x}{seed:06x}", "status": "ok",
+        "workload": "tuned", "basis": "measured", "global_batch_size": batch,
+        "learning_rate": rate, "target_value": 0.05, "target_reached": steps is not None,
+        "steps_to_target": None if steps is None else round(steps),
+        "samples_to_target": None if steps is None else batch * round(steps),
+    }  # fmt: skip
+
+
+def test_steps_to_a_target_follow_their_law_at_the_best_learning_rates() -> None:
+    rows, batches = [], (8, 32, 128, 512, 2048)
+    for batch in batches:
+        best = 1000.0 * (1.0 + 64.0 / batch)
+        for seed in range(3):
+            rows.append(_tried(batch, 0.1, seed, best * (0.98, 1.0, 1.02)[seed]))
+            rows.append(_tried(batch, 0.2, seed, 3.0 * best))
+            # quick where it succeeds, but half of its seeds and more fail
+            rows.append(_tried(batch, 0.4, seed, 0.5 * best if seed == 0 else None))
+    runs = pa.Table.from_pylist(rows, RUNS.schema)
+    for y in ("steps_to_target", "samples_to_target"):
+        asked = Question(x="global_batch_size", y=y)
+        fits = fits_of(runs, points_of(runs, asked, chosen_runs(runs, {})))
+        assert fits is not None
+        assert fits.law == "steps"
+        (curve,) = fits.curves
+        assert curve.label == "tuned"
+        assert (curve.smallest, curve.largest) == (8, 2048)
+        assert curve.min_steps is not None
+        assert curve.critical_batch_size is not None
+        assert float(curve.min_steps.value) == pytest.approx(1000.0, rel=0.01)
+        assert float(curve.critical_batch_size.value) == pytest.approx(64.0, rel=0.01)
+        at = np.flatnonzero(curve.x == 8)[0]
+        assert curve.value[at] == pytest.approx(9000.0 * (8 if y[1] == "a" else 1), rel=0.02)
+
+
+def test_runs_that_only_state_their_last_step_have_no_law_of_steps() -> None:
+    asked = Question(x="global_batch_size", y="steps_to_target")
+    runs = RUNS.filter(pc.equal(RUNS["basis"], "published"))
+    fits = fits_of(runs, points_of(runs, asked, chosen_runs(runs, {})))
+    assert fits is not None
+    assert not fits.curves
 
 
 COUNTS = (1, 2, 4, 8, 16, 32)
@@ -92,7 +139,9 @@ def _on_several(pattern: str = "validation off") -> pa.Table:
 
 
 def _fits(runs: pa.Table, y: str) -> Fits:
-    return fits_of(runs, points_of(runs, Question(x="devices", y=y), chosen_runs(runs, {})))
+    fits = fits_of(runs, points_of(runs, Question(x="devices", y=y), chosen_runs(runs, {})))
+    assert fits is not None
+    return fits
 
 
 @pytest.mark.parametrize("y", ["samples_per_s", "samples_per_s_per_device", "step_time_s"])
