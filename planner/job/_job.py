@@ -64,6 +64,10 @@ OTHER_BATCH: Final = (
 )
 
 
+HALF_SOFTWARE: Final = ("mlperf", "megatron")
+"""Parts of the names of software whose runs state no precision, as they multiply in half of one."""
+
+
 def speeds_of(
     catalog: Catalog, rows: Iterable[Mapping[str, Any]], precision: str
 ) -> tuple[Speed, ...]:
@@ -73,7 +77,7 @@ def speeds_of(
         catalog: to place the runs.
         rows: good training runs of one workload, as `planner.job._placing.library_of`, with
             `global_batch_size` and `device_kind`.
-        precision: of the job; runs in another number format are left out.
+        precision: of the job, and of rows that state none; others are left out.
     """
     effective = effective_precision(precision)
     fastest: dict[tuple[str, float], Speed] = {}
@@ -84,7 +88,7 @@ def speeds_of(
         there = placed(catalog, row)
         if there.accelerator is None:
             continue
-        if effective_precision(str(row["precision"] or "")) == effective:
+        if effective_precision(str(row["precision"] or precision)) == effective:
             batch = float(row["global_batch_size"] or 0)
             run = Speed(
                 card=there.accelerator.id,
@@ -458,11 +462,12 @@ def job_measured(
     hardware = {
         m.run.run_id: placed(catalog, {**by_id[m.run.run_id], "system": m.run.system}) for m in kept
     }
-    precision = _first(every, "precision") or "float32"
+    stated = _first(every, "precision")
+    precision = stated or _usual_precision(every)
     return Job(
         workload=workload,
         precision=precision,
-        precision_stated=bool(_first(every, "precision")),
+        precision_stated=bool(stated),
         samples_per_epoch=size.samples,
         size_refused=size.sentence if size.source == "unknown" else "",
         pre_train_s=_middle(every, "pre_train_s"),
@@ -476,6 +481,12 @@ def job_measured(
         memory=tuple(sorted(_memory(catalog, every))),
         speeds=speeds_of(catalog, every, precision),
     )
+
+
+def _usual_precision(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return the precision of runs that state none: by their software, else float32."""
+    names = {str(row.get("framework") or "").casefold() for row in rows}
+    return "float16" if any(of in name for name in names for of in HALF_SOFTWARE) else "float32"
 
 
 def _training(workload: str) -> Training:

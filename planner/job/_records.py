@@ -111,7 +111,7 @@ class Work:
 class Job(Work):
     """What is to be trained, measured somewhere or only described.
 
-    `precision` is written as in the measurements, float32 where they state none.
+    `precision` is written as in the measurements; where they state none, that of their software.
     `samples_per_epoch` [samples] is the size of an epoch, None where it is unknown: `size_refused`
     is the reason, "" where nothing states the size.
     `pre_train_s` [s] is the start-up time, `train_flops_per_sample` the operations of forward and

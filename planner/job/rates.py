@@ -563,8 +563,20 @@ def _single(
 
 def _with_peak(estimate: Estimate, job: Job, accelerator: Accelerator) -> Estimate:
     """Return the estimate with the peak used as a reason, if it is based on data sheets."""
-    other = peak_sentence(accelerator, job.precision) if estimate.basis in ESTIMATED else ""
-    return replace(estimate, reasons=(*estimate.reasons, other)) if other else estimate
+    if estimate.basis not in ESTIMATED:
+        return estimate
+    reasons = (peak_sentence(accelerator, job.precision), _unstated(job))
+    return replace(estimate, reasons=(*estimate.reasons, *filter(None, reasons)))
+
+
+def _unstated(job: Job) -> str:
+    """Return the precision assumed for runs that state none, as a sentence; "" where stated."""
+    if job.precision_stated:
+        return ""
+    return Text(
+        "The runs state no precision; accelerators are compared in {precision}.",
+        precision=job.precision,
+    )
 
 
 def _measured(

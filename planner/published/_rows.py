@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from planner.catalog import Accelerator, Catalog, Words, accelerators_alike, words_of
-from planner.core import Text, shown
+from planner.core import Text, plural, shown
 
 CellKind = Literal["text", "whole", "number"]
 
@@ -222,9 +222,13 @@ def _row(
     """Return the row, why it is skipped, or None for an empty line; `lines` gets cells left out."""
     if not any(cell.strip() for cell in cells):
         return None
-    if any(cell.strip() for cell in cells[len(names) :]):
-        return Text(
-            "has {cells} cells below {names} column names.", cells=len(cells), names=len(names)
+    cut = any(name in names[len(cells) :] for name in ("model", "accelerator"))
+    if cut or any(cell.strip() for cell in cells[len(names) :]):
+        return plural(
+            len(cells),
+            "has {count} cell below {names} column names.",
+            "has {count} cells below {names} column names.",
+            names=len(names),
         )
     values: dict[str, Any] = {}
     left_out: list[str] = []

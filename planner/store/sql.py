@@ -485,7 +485,7 @@ FACTOR_ROWS: Final = f"""
     ORDER BY recorded_at DESC, run_id"""
 """Runs with epochs of a workload in any precision."""
 JOB_ROWS: Final = """
-    SELECT run_id, precision, optimizer, params, train_flops_per_sample, train_samples,
+    SELECT run_id, framework, precision, optimizer, params, train_flops_per_sample, train_samples,
         samples_per_epoch, pre_train_s, global_batch_size, samples_per_s, device_kind,
         peak_memory_bytes, peak_memory_method,
         system_name, system, accelerator_model_name, accelerators_per_node, number_of_nodes

@@ -1,21 +1,22 @@
 """Describe one Keras model: `python -m runners.child.describe`, the request on standard input.
 
 The request is {"source": ..., "folders": [...], "shape": ...}. The source is a .keras file, or
-module:function that returns a model, with its module in one of the folders. The shape is that of
-one sample, if the model leaves it open. A file is loaded in Keras's safe mode, which runs no code
-of the file. A function is the user's program and is run. Nothing is trained.
+module:function that returns a model (or module:model), with its module in one of the folders. The
+shape is that of one sample, if the model leaves it open. A file is loaded in Keras's safe mode,
+which runs no code of the file. A function is the user's program and is run. Nothing is trained.
 
 A subclassed model or layer has no recorded graph. Such a model is refused; such a layer is listed
 among those that are not counted.
 """
 
 import importlib
+import inspect
 import json
 import math
 import re
 import sys
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from runners.child.start import import_keras, leave
@@ -151,12 +152,37 @@ _NO_CLASS: Final = re.compile(r"Could not locate (?:class|function) '(\w+)'")
 
 
 def _returned(source: str) -> Any:  # noqa: ANN401 - anything
-    """Return what a function of the user's program returns."""
+    """Return a model of the user's program, or what a function of it returns.
+
+    Raises:
+        UnclearError: the program has no such name, or it is neither a model nor such a function.
+    """
+    import keras
+
     module, _, name = source.partition(":")
-    function = getattr(importlib.import_module(module), name)
-    if not callable(function):
-        raise UnclearError(f"{name} of {module} is {type(function).__name__}, no function. {CODE}")
-    return function()
+    program = importlib.import_module(module)
+    if not hasattr(program, name):
+        raise UnclearError(f"{module} has no {name}. {CODE}")
+    value = getattr(program, name)
+    if isinstance(value, keras.Model):
+        return value
+    if not callable(value) or isinstance(value, keras.layers.Layer):
+        kind = type(value).__name__
+        raise UnclearError(f"{name} of {module} is {kind}, no function and no Keras model. {CODE}")
+    if needed := _needed(value):
+        raise UnclearError(f"{name} of {module} needs {needed}. It is called without any. {CODE}")
+    return value()
+
+
+def _needed(function: Callable[..., Any]) -> str:
+    """Return the arguments without which a function cannot be called; "" where there is none."""
+    try:
+        arguments = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # of a compiled function
+        return ""
+    any_number = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+    needed = [a.name for a in arguments if a.default is a.empty and a.kind not in any_number]
+    return f"the argument{'s' if len(needed) > 1 else ''} {', '.join(needed)}" if needed else ""
 
 
 def _subclassed(model: Any) -> str:  # noqa: ANN401 - a keras.Model

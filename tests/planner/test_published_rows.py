@@ -108,6 +108,19 @@ def test_cells_beyond_the_header_are_a_bad_row() -> None:
     assert result.startswith("t.tsv, line 2: has 36 cells below 35 column names.")
 
 
+@each("cells", [1, 2, 6, 16])
+def test_a_row_that_ends_before_its_accelerator_is_a_bad_row(cells: int) -> None:
+    rows, [result] = read(line(), "\t".join(line().split("\t")[:cells]))
+    assert len(rows) == 1
+    of = "cell" if cells == 1 else "cells"
+    assert result.startswith(f"t.tsv, line 3: has {cells} {of} below 35 column names.")
+
+
+def test_blank_cells_at_the_end_of_a_row_may_be_missing() -> None:
+    [row], skipped = read("\t".join(line().split("\t")[:19]))
+    assert (row.accelerator, row.note, skipped) == ("H100", None, [])
+
+
 def test_quoted_cells_are_unquoted_and_a_lone_quote_takes_no_other_row_along() -> None:
     rows, skipped = read(line(note='"a ""b"" c"'), line(note='"open'), line())
     assert [row.note for row in rows] == ['a "b" c', '"open', None]

@@ -106,6 +106,11 @@ def ends():
     raise SystemExit(3)
 
 NUMBER = 3
+LAYER = layers.Dense(3)
+BUILT = small()
+
+def of_width(width, *, depth, rate=0.1):
+    return small()
 
 def save():
     sub = Sub()
@@ -257,7 +262,13 @@ def test_what_is_no_model_is_refused_with_what_to_do(
         ("mymodels:too_large", "does not fit into the memory of this machine"),
         ("mymodels:raises", "cannot be described. ValueError: first line second line"),
         ("mymodels:ends", "The program ended itself (exit code 3) before it returned a model"),
-        ("mymodels:NUMBER", "NUMBER of mymodels is int, no function"),
+        ("mymodels:NUMBER", "NUMBER of mymodels is int, no function and no Keras model. Give"),
+        ("mymodels:LAYER", "LAYER of mymodels is Dense, no function and no Keras model. Give"),
+        ("mymodels:lacking", "mymodels has no lacking. Give module:function"),
+        (
+            "mymodels:of_width",
+            "of_width of mymodels needs the arguments width, depth. It is called",
+        ),
     ],
 )
 def test_a_model_that_cannot_be_described_says_why_and_what_to_do(
@@ -291,6 +302,12 @@ def test_operations_are_those_of_the_layers_own_shapes(
     body = as_json(place, f"mymodels:{name}")
     assert body["forward_flops"] == forward
     assert body["not_counted"] == []
+
+
+def test_a_model_of_the_program_is_described_without_a_call(place: Path) -> None:
+    assert as_json(place, "mymodels:BUILT") == as_json(place, "mymodels:small") | {
+        "compare": as_json(place, "mymodels:BUILT")["compare"]
+    }
 
 
 def test_every_input_is_named(place: Path) -> None:

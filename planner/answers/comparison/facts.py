@@ -121,7 +121,7 @@ def facts_of(
     return Facts(
         job=replace(job, overhead_s=_least_overhead(curves)),
         catalog=catalog,
-        library=library(store, catalog, job.workload),
+        library=library(store, catalog, job.workload, job.precision),
         curves=curves,
         steps=None if target is None else target.steps,
         target_words="" if target is None else target.words,
@@ -129,15 +129,31 @@ def facts_of(
     )
 
 
-def library(store: Store, catalog: Catalog, workload: str = "") -> Library | None:
+def library(
+    store: Store, catalog: Catalog, workload: str = "", precision: str = ""
+) -> Library | None:
     """Return the throughput of all measured workloads on the catalogue's accelerators.
 
-    One table serves all jobs, except published workloads, whose own rows are added.
+    One table serves all jobs, except published workloads, whose own rows are added. `precision` is
+    that of the workload where its rows state none.
     """
     rows, key = _library_rows(store, workload)
+    unstated = any(row["workload"] == workload and not row["precision"] for row in rows)
+    if unstated:
+        rows = [_in_precision(row, workload, precision) for row in rows]
     # The cached value holds its catalogue, so no other catalogue can get the same id.
-    _, table = _LIBRARIES.once((key, id(catalog)), lambda: (catalog, library_of(catalog, rows)))
+    _, table = _LIBRARIES.once(
+        (key, precision if unstated else "", id(catalog)),
+        lambda: (catalog, library_of(catalog, rows)),
+    )
     return table
+
+
+def _in_precision(row: dict[str, Any], workload: str, precision: str) -> dict[str, Any]:
+    """Return a row of a workload with its precision where it states none."""
+    if row["workload"] != workload or row["precision"]:
+        return row
+    return row | {"precision": precision}
 
 
 def library_key(store: Store) -> Hashable:

@@ -115,6 +115,23 @@ def test_a_card_that_was_not_is_reported_by_the_data_sheets_of_both() -> None:
     assert "Next measurement: Net · Data float32 on Twice" in " ".join(answer.reasons)
 
 
+@pytest.mark.parametrize(
+    ("framework", "assumed"),
+    [("MLPerf", "float16"), ("Megatron-DeepSpeed", "float16"), ("Keras", "float32")],
+)
+def test_runs_that_state_no_precision_have_that_of_their_software(
+    framework: str, assumed: str
+) -> None:
+    rows = [row(RUN, precision=None, framework=framework)]
+    of = job_measured("Net · Data", rows, options_of([RUN]), CATALOG)
+    assert (of.precision, of.precision_stated) == (assumed, False)
+    assert [speed.samples_per_s for speed in of.speeds] == [100.0]
+    library = library_of(CATALOG, [{**rows[0], "precision": of.precision}])
+    answer = rate_on(of, Hardware(label="1 x Twice", accelerator=TWICE), library).samples_per_s
+    assert isinstance(answer, Estimate)
+    assert f"accelerators are compared in {assumed}." in answer.reasons[-1]
+
+
 def test_eight_have_a_wider_interval_than_one() -> None:
     library = library_of(CATALOG, [row(RUN)])
     one, eight = (
