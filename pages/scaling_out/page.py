@@ -409,8 +409,8 @@ def _errors() -> None:
         )
         st.caption("Staleness is below n - 1 where workers share cores, as here.")
         st.caption(
-            "On one public V100 cluster every law failed beyond 8 devices. A link that costs the "
-            "same for each further device is recognised now; rough runs are refused beyond their "
+            "On one public V100 cluster every other law failed beyond 8 devices. There each device "
+            "of a node costs the same, which is recognised. Rough runs are refused beyond their "
             "counts."
         )
 

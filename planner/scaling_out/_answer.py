@@ -1,7 +1,8 @@
 """Do more devices pay? Steps, speed-ups, crossovers, totals and uneven workers of a series.
 
     speed-up        v(n)/v(m) of throughputs, m the smallest measured device count
-    efficiency      speed-up x m/n; a sample costs 1/efficiency times as much
+    efficiency      speed-up x m/n; a sample costs 1/efficiency times as much. Refused where it is
+                    above 1 and one of the steps was not measured at that batch
     total [s]       start-up + epochs x (samples/B) x step
     idle [hours]    n x (start-up + training x (1 - efficiency))/3600: device-hours without work
 
@@ -22,7 +23,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from planner.core import HOUR_S, LEVEL, Estimate, Refusal, Text, plain, t_quantile
+from planner.core import HOUR_S, LEVEL, Estimate, Refusal, Text, plain, plural, t_quantile
 from planner.fits import SD0, ratio
 from planner.scaling import (
     DOF,
@@ -286,6 +287,7 @@ def _rows(
     rows: list[CountAnswer] = []
     first = _together(batch, series.base, hold)
     base = _speed(_step(series, first, series.base), first)
+    seen = bool(_measured_steps(series, first, series.base)) or series.is_published
     contradiction = _contradiction(series, batch, hold)
     for devices in counts:
         together = _together(batch, devices, hold)
@@ -295,6 +297,9 @@ def _rows(
             step = contradiction
         speed = _speed(step, together)
         up = _speed_up(speed, base, same=devices == series.base)
+        if not (seen and measured_s) and _beyond_perfect(up, devices / series.base):
+            missing, there = (devices, together) if seen else (series.base, first)
+            up = _more_than_perfect(missing, there / missing)
         row = CountAnswer(
             devices=devices,
             nodes=series.nodes_for(devices),
@@ -404,6 +409,27 @@ def _speed_up(
         by = float(speed.value) / float(base.value)
         return replace(speed, value=by, low=np.nan, high=np.nan)
     return replace(ratio(speed, base), reasons=speed.reasons)
+
+
+def _beyond_perfect(up: Estimate | Refusal, perfect: float) -> bool:
+    """Return whether a speed-up is above a perfect one by more than two measurements differ."""
+    apart = np.exp(t_quantile(LEVEL, DOF) * np.sqrt(2.0) * SD0)
+    return isinstance(up, Estimate) and bool(float(up.value) > perfect * apart)
+
+
+def _more_than_perfect(devices: int, batch: float) -> Refusal:
+    """Return why there is no speed-up: one of its steps is an estimate that cannot be right."""
+    return Refusal(
+        reason=plural(
+            devices,
+            "{count:,} device was not measured at batch {batch} per device, and with its estimated "
+            "step the speed-up is more than perfect.",
+            "{count:,} devices were not measured at batch {batch} per device, and with their "
+            "estimated step the speed-up is more than perfect.",
+            batch=plain(batch),
+        ),
+        measure_next=Text("Measure batch {batch} per device there.", batch=plain(batch)),
+    )
 
 
 def _parts(series: Series, law_at: LawAt, batch: float, devices: int) -> StepParts | None:

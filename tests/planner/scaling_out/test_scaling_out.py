@@ -330,3 +330,34 @@ def test_of_ten_measured_steps_at_most_one_is_outside_its_interval() -> None:
             missed += len(outside(found))
     assert seen * STEP > 900
     assert missed <= 0.1 * seen
+
+
+def test_a_speed_up_above_perfect_needs_measured_steps() -> None:
+    """MLPerf 2.1 has A100s at batch 1 per device on 1,280 and 2,048 devices only."""
+    retina = answer(
+        workload="retinanet-resnext-50-mlperf-open-images", series="a100-sxm4-80gb-mlperf-2.1"
+    )
+    few, many = retina.at(1.0), retina.at(32.0)
+    assert len(few) == len(many) == 9
+    for row in few[2:]:
+        assert isinstance(row.step, Estimate)
+        assert isinstance(row.efficiency, Refusal)
+        assert row.efficiency.reason == (
+            "4 devices were not measured at batch 1 per device, and with their estimated step the "
+            "speed-up is more than perfect."
+        )
+    efficiencies = [row.efficiency for row in many]
+    assert all(isinstance(e, Estimate) and 0.95 < e.value < 1.06 for e in efficiencies)
+
+
+@pytest.mark.slow
+def test_no_efficiency_of_the_library_is_far_above_perfect_unless_measured() -> None:
+    for slug, name in scaling_out_workloads(library()).items():
+        for series in series_by_slug(library(), name).values():
+            if len(series.counts) < 2:
+                continue
+            found = answer_of(series, Question())
+            base = {row.held: row.measured_s for row in found.rows if row.devices == series.base}
+            for row in found.rows:
+                if isinstance(row.efficiency, Estimate) and row.efficiency.value > 1.16:
+                    assert series.is_published or (row.measured_s and base[row.held]), slug
