@@ -139,7 +139,9 @@ def test_start_up_and_idle_devices_are_in_the_total() -> None:
         assert row.total.device_hours == pytest.approx(hours)
         assert row.total.cost_usd == pytest.approx(2.0 * hours)
         assert row.total.idle_hours is not None
-        assert 0.0 < row.total.idle_hours <= row.total.device_hours
+        low, high = float(row.total.idle_hours.low), float(row.total.idle_hours.high)
+        assert low <= float(row.total.idle_hours.value) <= high
+        assert 0.0 < float(row.total.idle_hours.value) <= row.total.device_hours
         assert float(row.total.total.low) > 300.0
 
 
@@ -158,7 +160,7 @@ def test_a_slow_worker_costs_a_synchronous_step_more_than_an_asynchronous_one() 
         lost = row.step_s / row.even_step_s
         assert lost == pytest.approx(2.0)
         assert row.free.samples_per_s > row.synchronous_samples_per_s
-        assert row.free.staleness == row.devices - 1
+        assert 0.8 * (row.devices - 1) < row.free.staleness < row.devices - 1
 
 
 def test_the_parameter_server_sets_the_pace_on_a_slow_link() -> None:
