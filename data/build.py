@@ -207,7 +207,8 @@ def driver_or_workers(cells: Cells) -> Iterator[Row]:
     """Yield article 003's cases: a driver or 1 to 3 workers of 2 GPUs, without times.
 
     The article prints its times in figures only. Its text states which case was faster: `rank` is
-    the place by epoch time at one batch, empty where the text states none.
+    the place by epoch time at one batch, empty where the text states none; it is within `first` to
+    `last` by what the text states of others.
     """
     workers, rank = int(cells["workers"]), cells["rank"]
     alone = cells["place"] == "driver"
@@ -231,13 +232,15 @@ def driver_or_workers(cells: Cells) -> Iterator[Row]:
         "epochs_planned": 10,
         "samples_per_epoch": 45_000,
         "validation_samples_per_epoch": 5_000,
-        "note": "The times are in a figure only; the text states which case was faster.",
+        "note": "The times are in a figure only; the text states which case was faster. Every case "
+        "is faster at a larger batch.",
         "extra": _json(
             {
                 "global_batch_size": BATCH_OF,
                 "printed": dict(cells),
                 "samples_per_epoch": "90 % of 50000 train, 10 % validate after every epoch",
                 **({"rank": int(rank)} if rank else {}),
+                "places": [int(cells["first"]), int(cells["last"])],
             }
         ),
     }

@@ -227,15 +227,17 @@ formulas and sources are in `planner/scaling/uneven.py`, `planner/scaling/crosso
 """
 _NOTES: Final = """
 A crossover is measured as two batches: the larger count was slower at the first and faster at the
-second. The measured staleness is below the model's n - 1 updates, most at small batches. These
-workers share two cores; what causes the difference was not isolated. A worker that is stopped
+second. Staleness is n - 1 updates times the share of a step between the read of weights and the
+write of gradients: without that share it was 66 % off in the median. A worker that is stopped
 neither computes nor exchanges gradients. Its step is predicted from the measured even run.
 
 Best count, idle devices and total come from a fit that has not seen the runs at the batch of their
 case. With two batches left, most of them are extrapolated. The error of a best count is the time a
 step that it loses to the fastest count. Idle devices are n T_n - m T_m, m the smallest count: a
-difference of steps, whose relative error is larger than theirs. A total is start-up and four
-epochs; the model has no longer first epoch, which weighs most in so short a run.
+difference of two steps, so its relative error is larger than theirs and has no limit where the
+steps are nearly equal. Its interval is that of the difference. A total is start-up, with what the
+first epoch takes longer, and four epochs. In runs of seconds the start-up decides: it is 0.05 or
+1 s at the same count, so the interval spans all start-ups of the series.
 
 Steps over limited links are medians; two busy cores ran other programs. Workers that wait at random
 draw each wait from a normal distribution. Their step is predicted from
@@ -247,8 +249,11 @@ the upper end of the bound, with Bcrit from the fresh gradients of the same set.
 Tensor traffic and memory are checked against published splits only, below. Bytes of images and the
 ratio of overheads are arithmetic.
 
-The model of a pipeline gives each stage a device of its own. Here the stages share two cores, and
-other work ran beside these runs.
+The model of a pipeline gives each stage a device of its own. Stages that wait 400 ms for a batch,
+for one micro-batch at a time, need no core each and show the bubble alone. Stages that compute
+share two cores here, so the model is not theirs: two cores do at most the work of two stages at
+once, and other programs ran beside these runs. One stage alone took 0.20 to 0.30 s at the same
+batch.
 """
 
 
@@ -366,8 +371,11 @@ def _line(check: Check) -> str:
         verdict = "interval reaches it" if check.right else "interval misses it"
         return f"| {check.kind} | {check.case} | {check.predicted:,.0f} | {ends} | {verdict} |"
     unit = f" {check.unit}"
+    ends = ""
+    if check.low is not None and check.high is not None:
+        ends = f" ({plain(check.low, 3)} to {plain(check.high, 3)})"
     return (
-        f"| {check.kind} | {check.case} | {plain(check.predicted, 3)}{unit} | "
+        f"| {check.kind} | {check.case} | {plain(check.predicted, 3)}{unit}{ends} | "
         f"{plain(check.measured, 3)}{unit} | {_percent(check.error)} |"
     )
 

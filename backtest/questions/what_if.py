@@ -2,11 +2,13 @@
 
     crossover      global batch from which n workers beat one; runs at one batch bracket it
     slow worker    step or samples/s with one worker stopped a share of the time, from even workers
-    staleness      mean age of gradients [updates], n - 1 by the model
-    pipeline       step with m micro-batches from the step with one: (m + p - 1)/(m p) of it
+    staleness      mean age of gradients [updates], (n - 1)(compute + link/2)/step by the model
+    pipeline       step with m micro-batches from the step with one: (m + p - 1)/(m p) of it; of
+                   stages that wait, as devices of their own, and of stages that share cores
     best count     the step at the device count that is predicted to be fastest, over the least step
     idle devices   n T_n - m T_m [device-s a step], m the smallest count
-    total          start-up + epochs x steps x step, over start-up and all measured epochs
+    total          start-up + epochs x steps x step, over start-up and all measured epochs. The
+                   first start-up has what the first epoch takes longer, from other batches
     link           step over a limited link from that without a limit: + 2(n - 1)/n x bytes/rate
     scatter        step of workers with random waits: E[max(T_1 ... T_n)], from equal waits
     server link    updates/s of workers across a limited link from their server, from no limit
@@ -42,7 +44,17 @@ from planner.scaling import (
     update_ratio,
     workers,
 )
-from planner.scaling_out import Answer, CountAnswer, Point, Question, Series, answer_of, series_of
+from planner.scaling_out import (
+    Answer,
+    CountAnswer,
+    Point,
+    Question,
+    Series,
+    answer_of,
+    idle_device_s,
+    later,
+    series_of,
+)
 from planner.scaling_out import slow_answer as with_slow_worker
 from planner.store import Folder, Store, queries
 
@@ -60,7 +72,7 @@ _Timed = tuple[str, Run, int]
 """The name of a system, a run of it, and its number of devices."""
 KINDS: Final = ("crossover", "slow worker, synchronous", "slow worker, asynchronous", "staleness",
                 "pipeline", "best count", "idle devices", "total", "link", "scatter of steps",
-                "server link", "stale gradients")  # fmt: skip
+                "server link", "stale gradients", "pipeline on shared cores")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +80,8 @@ class Check:
     """One prediction of a what-if model beside what was measured, in `unit`.
 
     For a crossover `measured` is None and `low` to `high` the batches between which runs show it;
-    `right` says whether the interval reaches into them. Otherwise `right` is None.
+    `right` says whether the interval reaches into them. Otherwise `low` and `high` are the ends of
+    the predicted interval and `right` says whether it has the measured number; None without one.
     """
 
     kind: str
@@ -191,14 +204,17 @@ def _slowdown(row: CountAnswer, slow: float, *, waits: bool) -> float:
 
 
 def _staleness(store: Store, even: Series) -> Iterator[Check]:
+    batches = tuple(float(b) for b in sorted({p.batch for p in even.points}))
+    answer = answer_of(even, Question(batches=batches, hold="global"))
+    rows = {(r.devices, r.batch): r for r in answer.rows if isinstance(r.step, Estimate)}
     for point in even.points:
-        stated = _stated(store, point.run)
-        if point.devices > 1 and "staleness_mean" in stated:
+        stated, row = _stated(store, point.run), rows.get((point.devices, float(point.batch)))
+        if row is not None and point.devices > 1 and "staleness_mean" in stated:
             yield Check(
                 kind=KINDS[3],
                 case=f"{point.devices} workers, batch {point.batch:g}",
                 unit="updates",
-                predicted=point.devices - 1.0,
+                predicted=with_slow_worker(row, Question()).free.staleness,
                 measured=float(stated["staleness_mean"]),
             )
 
@@ -209,8 +225,9 @@ def _counts(even: Series, placements: Mapping[str, Placement]) -> Iterator[Check
         here = {p.devices: p for p in even.points if p.batch == batch}
         hidden = {p.run.run_id for p in even.points if p.batch == batch}
         others = series_of(even.label, even.runs, placements, hidden)
-        steps = {n: others.step(float(batch), n) for n in here} if others else {}
-        fitted = {n: float(s.value) for n, s in steps.items() if isinstance(s, Estimate)}
+        answers = {n: others.step(float(batch), n) for n in here} if others else {}
+        steps = {n: s for n, s in answers.items() if isinstance(s, Estimate)}
+        fitted = {n: float(s.value) for n, s in steps.items()}
         if others is None or len(fitted) < 2 or fitted.keys() != here.keys():
             continue
         best, base = min(fitted, key=lambda n: fitted[n]), min(here)
@@ -225,33 +242,31 @@ def _counts(even: Series, placements: Mapping[str, Placement]) -> Iterator[Check
         for n, point in here.items():
             case = f"{where}, {n} devices"
             if n > base:
-                yield Check(
-                    kind=KINDS[6],
-                    case=case,
-                    unit="device-s",
-                    predicted=n * fitted[n] - base * fitted[base],
-                    measured=n * point.step_s - base * here[base].step_s,
-                )
+                waits_s = idle_device_s((n, steps[n]), (base, steps[base]))
+                more_s = max(n * point.step_s - base * here[base].step_s, 0.0)
+                yield _estimated(KINDS[6], case, "device-s", waits_s, more_s)
             own_s = placements[point.run.run_id].startup_s
-            yield from _whole(others, point, own_s, case=case, step_s=fitted[n])
+            yield from _whole(others, point, own_s, case=case, step=steps[n])
 
 
 def _whole(
-    others: Series, point: Point, own_s: float | None, *, case: str, step_s: float
+    others: Series, point: Point, own_s: float | None, *, case: str, step: Estimate
 ) -> Iterator[Check]:
-    """Yield the total of a run: start-up and all of its epochs."""
-    run, start_s = point.run, others.startup(point.devices)
+    """Yield the total of a run: start-up, all of its epochs, and the extra of the first one."""
+    run, start = point.run, others.startup(point.devices)
     first_s, later_s, epochs = run.first_epoch_s, run.later_epoch_mean_s, run.epochs_measured
-    if start_s is None or own_s is None or not (first_s and later_s and epochs and run.step_time_s):
+    if start is None or own_s is None or not (first_s and later_s and epochs and run.step_time_s):
         return
     steps = round(later_s / run.step_time_s)
-    yield Check(
-        kind=KINDS[7],
-        case=case,
-        unit="s",
-        predicted=start_s + epochs * steps * step_s,
-        measured=own_s + first_s + (epochs - 1) * later_s,
-    )
+    total = later(step.scaled(float(epochs * steps)), *start)
+    yield _estimated(KINDS[7], case, "s", total, own_s + first_s + (epochs - 1) * later_s)
+
+
+def _estimated(kind: str, case: str, unit: str, estimate: Estimate, measured: float) -> Check:
+    """Return the check of a number with an interval."""
+    value, low, high = estimate.ends
+    return Check(kind=kind, case=case, unit=unit, predicted=value, measured=measured, low=low,
+                 high=high, right=low <= measured <= high)  # fmt: skip
 
 
 def _links(store: Store, timed: Iterable[_Timed]) -> Iterator[Check]:
@@ -390,11 +405,11 @@ def _pipelines(store: Store, workload: str) -> Iterator[Check]:
             micro_batches = round((stages - 1) / share - (stages - 1))
             key = name, run.software, run.global_batch_size, stages
             groups[key][micro_batches].append(run.step_time_s)
-    for (_, _, batch, stages), steps in sorted(groups.items(), key=lambda item: item[0][3]):
+    for (name, _, batch, stages), steps in sorted(groups.items(), key=lambda item: item[0][3]):
         for m in sorted(steps):
             if m > 1 and 1 in steps:
                 yield Check(
-                    kind=KINDS[4],
+                    kind=KINDS[4] if WAITING.search(name) else KINDS[12],
                     case=f"{stages} stages, batch {batch}, {m} micro-batches",
                     unit="s",
                     predicted=median(steps[1]) * (m + stages - 1) / (m * stages),

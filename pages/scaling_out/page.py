@@ -319,7 +319,8 @@ def _uneven(link: Link, answer: Answer, record: ScalingOut, drawn: Drawn) -> Non
                 )
                 st.caption(
                     "A synchronous step is the expected maximum over the workers. Mean staleness "
-                    "is n - 1 updates. Time ratios need Bcrit: updates are at most "
+                    "is n - 1 updates times the share of a step between reading weights and "
+                    "writing gradients. Time ratios need Bcrit: updates are at most "
                     "Smin (1 + Bcrit/b + s)."
                 )
 
@@ -403,10 +404,9 @@ def _errors() -> None:
                 median_error=percent(splits["median_error"]),
             )
         )
-        st.caption("Staleness is below n - 1 where workers share cores, as here.")
         st.caption(
-            "On one public V100 cluster every law failed beyond 8 devices. A link that costs the "
-            "same for each further device is recognised now; rough runs are refused beyond their "
+            "On one public V100 cluster every other law failed beyond 8 devices. There each device "
+            "of a node costs the same, which is recognised. Rough runs are refused beyond their "
             "counts."
         )
 
@@ -427,7 +427,8 @@ def _stated(record: ScalingOut, drawn: Drawn) -> None:
     with box:
         st.caption(
             "ResNet-50 on CIFAR-10, Horovod on Spark. The times are in a figure; the text states "
-            "the order. Three workers win above batch 256, at most at 512."
+            "the order. Dotted: places that it leaves open. Every case is faster at a larger "
+            "batch. Three workers win above batch 256, at most at 512."
         )
         chart = drawn.once("stated order", lambda: _order(record, drawn.theme))
         widgets.chart(
@@ -436,7 +437,7 @@ def _stated(record: ScalingOut, drawn: Drawn) -> None:
         narrow.table(
             [
                 {"Batch": r.batch, "Launch": r.launch, "Nodes": r.nodes, "Devices": r.devices,
-                 "Place by epoch time": r.rank}
+                 "Place by epoch time": _places(r)}
                 for r in record.stated
             ],
             key="scaling-out.stated",
@@ -445,16 +446,23 @@ def _stated(record: ScalingOut, drawn: Drawn) -> None:
 
 
 def _order(record: ScalingOut, theme: Theme) -> figures.ChartSpec:
-    """Return the chart of the stated order; batches without a stated place stay empty."""
+    """Return the chart of the stated order, of all cases of which the text says something."""
     names = {(r.launch, r.nodes, r.devices): _launched(r) for r in record.stated}
     slots = {case: slot for slot, case in enumerate(names)}
     places = [
-        figures.Place(name=names[case], slot=slots[case], batch=r.batch, place=r.rank)
+        figures.Place(name=names[case], slot=slots[case], batch=r.batch, first=r.first, last=r.last)
         for r in record.stated
-        if r.rank is not None
+        if r.first is not None and r.last is not None
         for case in [(r.launch, r.nodes, r.devices)]
     ]
     return figures.stated_order(places, sorted({r.batch for r in record.stated}), theme)
+
+
+def _places(row: RankRow) -> str:
+    """Return the place of a case, or those that the text leaves open."""
+    if row.first is None or row.first == row.last:
+        return "" if row.rank is None else f"{row.rank}"
+    return f"{row.first} to {row.last}"
 
 
 def _launched(row: RankRow) -> str:

@@ -357,7 +357,7 @@ def _scaling_row(row: CountAnswer) -> Record:
         "startup_s": None if total is None else cell(total.startup_s),
         **estimate_cells("total_s", None if total is None else total.total),
         "device_hours": None if total is None else cell(total.device_hours),
-        "idle_device_hours": cell(None if total is None else total.idle_hours),
+        **estimate_cells("idle_device_hours", None if total is None else total.idle_hours),
         "cost_usd": cell(None if total is None else total.cost_usd),
         "idle_usd": cell(None if total is None else total.idle_usd),
         "basis": None if isinstance(row.step, Refusal) else row.step.basis,
@@ -419,6 +419,8 @@ def _rank_row(case: queries.RankedCase) -> Record:
         "devices": case.devices,
         "batch": case.batch,
         "rank": case.rank,
+        "first": case.first,
+        "last": case.last,
         "result_set": case.result_set,
     }
 

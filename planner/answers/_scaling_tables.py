@@ -77,7 +77,9 @@ def _total(row: ScalingRow) -> Record:
         "Start-up (s)": _short(row.startup_s),
         "Total (s)": _interval(row.total_s, row.total_s_low, row.total_s_high),
         "Device-hours": _short(row.device_hours),
-        "Idle device-hours": _short(row.idle_device_hours),
+        "Idle device-hours": _interval(
+            row.idle_device_hours, row.idle_device_hours_low, row.idle_device_hours_high
+        ),
         "Cost (USD)": _short(row.cost_usd),
         "Idle (USD)": _short(row.idle_usd),
     }

@@ -316,6 +316,8 @@ class ScalingRow(_Record, frozen=True, kw_only=True):
     total_s_high: Number | None
     device_hours: Number | None
     idle_device_hours: Number | None
+    idle_device_hours_low: Number | None
+    idle_device_hours_high: Number | None
     cost_usd: Number | None
     idle_usd: Number | None
     basis: str | None
@@ -365,13 +367,18 @@ class UnevenRow(_Record, frozen=True, kw_only=True):
 
 
 class RankRow(_Record, frozen=True, kw_only=True):
-    """A published case of driver and workers: its place by epoch time, null where not stated."""
+    """A published case of driver and workers: its place by epoch time, null where not stated.
+
+    `first` to `last` are the places that the text leaves open.
+    """
 
     launch: str
     nodes: int
     devices: int
     batch: int
     rank: int | None
+    first: int | None
+    last: int | None
     result_set: str
 
 

@@ -162,30 +162,46 @@ def memory_of_cuts(of: Cuts, theme: Theme) -> ChartSpec:
     return drawing.figure()
 
 
+_ASIDE: Final = 0.3
+"""Width over which the configurations of a batch are spread [columns]."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """The place of a configuration by epoch time at a batch, 1 the fastest, as a source states."""
+    """The place of a configuration by epoch time at a batch, 1 the fastest, as a source states.
+
+    It is one of the places from `first` to `last`.
+    """
 
     name: str
     slot: int
     batch: int
-    place: int
+    first: int
+    last: int
 
 
 def stated_order(places: Sequence[Place], batches: Sequence[int], theme: Theme) -> ChartSpec:
-    """Return the stated places by batch; a batch without a stated place stays empty."""
+    """Return the stated places by batch: a marker, or a bar over the places that stay open."""
     drawing = Drawing(theme, height=LEAST_HEIGHT)
+    columns = {batch: column for column, batch in enumerate(batches)}
+    most = max((of.slot for of in places), default=0)
     for of in places:
+        x = columns[of.batch] + _ASIDE * (of.slot / max(most, 1) - 0.5)
+        colour, known = theme.colour(of.slot), of.first == of.last
+        where = f"place {of.first}" if known else f"place {of.first} to {of.last}"
         drawing.trace(
-            type="scatter", mode="markers+text", x=[f"{of.batch}"], y=[of.place],
-            text=[escape(of.name)], textposition="middle right", name=escape(of.name),
-            textfont={"color": theme.words(of.slot)}, showlegend=False,
-            marker={"color": theme.colour(of.slot), "size": 12, "symbol": _SYMBOLS[of.slot % 5]},
-            hovertemplate=f"<b>{escape(of.name)}</b><br>batch %{{x}}: place %{{y}}<extra></extra>",
+            type="scatter", mode="markers+text" if known else "lines+markers",
+            x=[x] if known else [x, x], y=[of.first] if known else [of.first, of.last],
+            text=[escape(of.name)] if known else None, textposition="middle right",
+            name=escape(of.name), textfont={"color": theme.words(of.slot)},
+            showlegend=False, line={"color": colour, "width": 2, "dash": "dot"},
+            marker={"color": colour, "size": 12 if known else 7,
+                    "symbol": _SYMBOLS[of.slot % 5] + ("" if known else "-open")},
+            hovertemplate=f"<b>{escape(of.name)}</b><br>batch {of.batch}: {where}<extra></extra>",
         )  # fmt: skip
-    lowest = max((of.place for of in places), default=1)
-    drawing.x = {"title": "batch size", "type": "category", "categoryorder": "array",
-                 "categoryarray": [f"{b}" for b in batches],
+    lowest = max((of.last for of in places), default=1)
+    drawing.x = {"title": "batch size", "tickvals": list(columns.values()),
+                 "ticktext": [f"{b}" for b in batches],
                  "range": [-0.5, len(batches) - 0.2]}  # fmt: skip
     drawing.y = {"title": "place by epoch time (1: fastest)", "range": [lowest + 0.5, 0.5],
                  "tickvals": list(range(1, lowest + 1))}  # fmt: skip

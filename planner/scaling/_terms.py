@@ -86,6 +86,14 @@ def growth(devices: ArrayLike, fading: float) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Growing:
+    """How the cost of a link grows: r, and whether g counts the devices of a node only."""
+
+    fading: float
+    in_node: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
     """Places of measured or predicted steps: arrays of one shape.
 
@@ -102,12 +110,17 @@ class Places:
         """Numbers of the link classes, see `LINKS`."""
         return np.where(self.nodes > 1.0, 2, np.where(self.devices > 1.0, 1, 0))
 
-    def design(self, modes: int, fading: float) -> Floats:
+    def grown(self, growing: Growing) -> Floats:
+        """Return g at these places."""
+        counts = np.ceil(self.devices / self.nodes) if growing.in_node else self.devices
+        return growth(counts, growing.fading)
+
+    def design(self, modes: int, growing: Growing) -> Floats:
         """Return the weight of every term in the step time, shape (..., modes + 5)."""
         rows = np.zeros((*self.batch.shape, modes + 1 + LINK_TERMS))
         np.put_along_axis(rows, self.mode[..., None], 1.0, axis=-1)
         rows[..., modes] = self.batch
-        grown = growth(self.devices, fading)
+        grown = self.grown(growing)
         for link in (1, 2):
             here, column = self.link == link, modes + 2 * link - 1
             rows[..., column] = here
@@ -139,7 +152,7 @@ class Terms:
     value: Floats
     ties: Floats
     fit: NonNegativeFit
-    fading: float
+    growing: Growing
     scatter: float
     level: float
 
@@ -155,7 +168,7 @@ class Terms:
 
     def questions(self, at: Places) -> Floats:
         """Return weight of every term in the step time at these places, shape (..., modes + 5)."""
-        return at.design(self.modes, self.fading)
+        return at.design(self.modes, self.growing)
 
     def deviation(self, questions: Floats) -> Floats:
         """Return the standard deviation of combinations of terms; (..., modes + 5) gives (...)."""
@@ -189,33 +202,33 @@ class Terms:
         )
 
 
-def fit_terms(runs: Places, step_s: Floats, modes: int, fading: float, level: float) -> Terms:
+def fit_terms(runs: Places, step_s: Floats, modes: int, growing: Growing, level: float) -> Terms:
     """Fit the terms to runs, all at least 0, weights 1/step_s^2."""
-    ties = _ties(runs, modes, fading)
-    design = runs.design(modes, fading) @ ties
+    ties = _ties(runs, modes, growing)
+    design = runs.design(modes, growing) @ ties
     fit = fit_nonnegative(design / step_s[:, None], np.ones(step_s.size))
     left_over = step_s.size - int((fit.value > 0.0).sum())
     return Terms(
         value=ties @ fit.value,
         ties=ties,
         fit=fit,
-        fading=fading,
+        growing=growing,
         scatter=float(np.sqrt(fit.rss / left_over)) if left_over > 0 else np.nan,
         level=level,
     )
 
 
-def _ties(runs: Places, modes: int, fading: float) -> Floats:
-    """Return the terms of each fitted value; a link with one count has one value, or none."""
+def _ties(runs: Places, modes: int, growing: Growing) -> Floats:
+    """Return the terms of each fitted value; a link with one growth has one value, or none."""
     ties = np.eye(modes + 1 + LINK_TERMS)
     for link in (2, 1):
         column = modes + 2 * link - 1
-        counts = np.unique(runs.devices[runs.link == link])
-        if counts.size == 1:
+        grown = np.unique(runs.grown(growing)[runs.link == link])
+        if grown.size == 1 and grown[0] > 0.0:
             ties[column, column] = 1.0 - GROWING
-            ties[column + 1, column] = GROWING / growth(counts[0], fading)
-        if counts.size <= 1:
-            ties = np.delete(ties, [column, column + 1][counts.size :], axis=1)
+            ties[column + 1, column] = GROWING / grown[0]
+        if grown.size <= 1:
+            ties = np.delete(ties, [column, column + 1][grown.size :], axis=1)
     return ties
 
 

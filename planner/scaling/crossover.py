@@ -66,6 +66,11 @@ class StepParts:
         """The whole step [s]."""
         return self.compute_s + self.overhead_s + self.link_s
 
+    @property
+    def open_share(self) -> float:
+        """Share of a step between the read of weights and the write of gradients."""
+        return (self.compute_s + self.link_s / 2.0) / self.total_s if self.total_s > 0.0 else 1.0
+
 
 def crossover(driver: Law, workers: Law) -> Estimate | Refusal:
     """Return the global batch [samples] from which `workers` take less time a step.

@@ -10,8 +10,9 @@ b is the batch per device, v0 the asymptotic throughput of one device [samples/s
 overhead per step [s], as in `planner.throughput.fit`. Every term is at least 0. A link has a
 constant cost (a1, c1) and a cost that grows with the doublings of n (a2, c2). Each doubling costs r
 of the one before: r = 1 is a reduction tree, g = log2(n), and r = 1/2 a ring, g = 2(n - 1)/n. Runs
-whose cost clearly grows in proportion to the devices have r = STEEP, g = n - 1. Each launch mode
-beyond the fastest adds a constant. Weights are 1/T^2, because the scatter of times is
+whose cost clearly grows in proportion to the devices have r = STEEP. There n counts the devices of
+a node, which share its host, unless the runs clearly show that all count: g = n - 1. Each launch
+mode beyond the fastest adds a constant. Weights are 1/T^2, because the scatter of times is
 proportional to them. The fit is non-negative least squares.
 
 Limits: a link class or launch mode without a run is refused, since no other link shows its cost.
@@ -35,6 +36,7 @@ import numpy as np
 from planner.core import LEVEL, Estimate, Floats, Refusal, Text, plain, plural
 from planner.scaling._terms import (
     LINKS,
+    Growing,
     LargestCount,
     Places,
     Terms,
@@ -47,7 +49,7 @@ from planner.scaling.answers import Shares, SpeedUp, grid, places_of, shares, sp
 from planner.throughput import FAR, MAX_SCATTER, NARROW, TOO_FAR
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +77,7 @@ class ScalingCurve:
     with launch modes as numbers in `modes`. Batches per device from `answers_from_batch` to
     `answers_up_to_batch` have answers; `limit` says why not beyond. `fewest_devices` and
     `most_devices` are those measured on the three link classes, shape (3,), NaN without runs.
+    `batches` are the smallest and the largest batch per device on each of these, shape (3,) each.
     `published` predicts step times and speed-ups that the runs do not determine; None with several
     launch modes. `rough` runs have no answer above the measured counts (`is_rough`).
     """
@@ -94,6 +97,7 @@ class ScalingCurve:
     limit: str
     fewest_devices: Floats
     most_devices: Floats
+    batches: tuple[Floats, Floats]
     terms: Terms
     level: float
     published: LargestCount | None = None
@@ -125,7 +129,7 @@ class ScalingCurve:
 
         The interval is T*exp(-q) to T*exp(+q), q = t*sqrt(s^2 + (KAPPA*octaves of devices)^2 +
         (KAPPA_BATCH*octaves of batch)^2); s is the scatter, at least SD0, and octaves count
-        doublings outside the measured range (devices: on that link). Where `published` is used,
+        doublings outside the range measured on that link. Where `published` is used,
         q = t*sd of `planner.scaling._terms` and the basis is "similar workload".
 
         Args:
@@ -248,7 +252,11 @@ Kass and Raftery (1995) call it very strong evidence.
 STEEP_SPARE: Final = 12
 """Fewest runs beyond the terms that show it."""
 _EXACT: Final = 1e-12
-STEEP_LINK: Final = "The cost of the link grows in proportion to the devices."
+STEEP_LINK: Final = (
+    "The cost of the link grows in proportion to the devices.",
+    "The cost of the link grows in proportion to the devices of a node.",
+)
+"""Stated where that is; the second where g counts the devices of a node."""
 ASSUMED: Final = "One device count was measured: half of the cost is assumed to grow with it."
 NO_FORM: Final = 0.3
 """Relative scatter above which the form is rejected: the worst of 15 public workloads has 29 %."""
@@ -308,7 +316,7 @@ def fit_scaling(
     scattered = bool(terms.scatter > NO_FORM)
     if scattered and not (len(modes) == 1 and one_batch_each(runs)):
         return _refuse_scatter(terms.scatter, runs.only(np.argsort(np.abs(residuals))[-1:]))
-    fewest, most = _ranges(runs)
+    fewest, most = _ranges(runs.devices, runs.link)
     start, end, limit = _limits(np.unique(runs.batch))
     fastest = _fastest(terms)
     extra = [terms.combination({i: 1.0, fastest: -1.0} if i != fastest else {})
@@ -329,6 +337,7 @@ def fit_scaling(
         limit=limit,
         fewest_devices=fewest,
         most_devices=most,
+        batches=_ranges(runs.batch, runs.link),
         terms=terms,
         level=level,
         published=largest_count(runs, times, only=scattered) if len(modes) == 1 else None,
@@ -339,16 +348,27 @@ def fit_scaling(
 def _terms_of(runs: Places, step_s: Floats, modes: int, fading: float, level: float) -> Terms:
     """Return the terms with the growth of `fading`, or with `STEEP` where the runs clearly show it.
 
-    Both forms have the same terms, so twice the logarithm of their likelihood ratio over n runs is
-    n*ln(rss of `fading`/rss of `STEEP`). A mean square residual below `_EXACT` counts as that.
+    Steep growth counts the devices of a node, which share its host, unless the runs clearly show
+    that it counts all. All forms have the same terms, so twice the logarithm of the likelihood
+    ratio of two over n runs is n*ln(rss of one/rss of the other). A mean square residual below
+    `_EXACT` counts as that.
     """
-    fades = fit_terms(runs, step_s, modes, fading, level)
+    fades = fit_terms(runs, step_s, modes, Growing(fading=fading), level)
     if step_s.size - fades.fit.value.size < STEEP_SPARE:
         return fades
-    steep = fit_terms(runs, step_s, modes, STEEP, level)
-    misfits = [max(terms.fit.rss / step_s.size, _EXACT) for terms in (fades, steep)]
-    evidence = step_s.size * np.log(misfits[0] / misfits[1])
-    return steep if evidence > STEEP_EVIDENCE else fades
+    steep, shared = (
+        fit_terms(runs, step_s, modes, Growing(fading=STEEP, in_node=in_node), level)
+        for in_node in (False, True)
+    )
+    if not _clearly(steep, fades, step_s.size):
+        return fades
+    return steep if _clearly(steep, shared, step_s.size) else shared
+
+
+def _clearly(one: Terms, other: Terms, runs: int) -> bool:
+    """Return whether the evidence for one form over another is above `STEEP_EVIDENCE`."""
+    misfits = [max(terms.fit.rss / runs, _EXACT) for terms in (other, one)]
+    return bool(runs * np.log(misfits[0] / misfits[1]) > STEEP_EVIDENCE)
 
 
 def is_rough(runs: Places, step_s: Floats) -> bool:
@@ -405,12 +425,12 @@ def _assumed(part: Estimate | Refusal) -> Estimate | Refusal:
     return replace(part, reasons=(*part.reasons, ASSUMED))
 
 
-def _ranges(runs: Places) -> tuple[Floats, Floats]:
-    """Return fewest and most devices of every link class, shape (3,) each; NaN without runs."""
-    fewest, most = np.full(len(LINKS), np.nan), np.full(len(LINKS), np.nan)
-    np.fmin.at(fewest, runs.link, runs.devices)
-    np.fmax.at(most, runs.link, runs.devices)
-    return fewest, most
+def _ranges(sizes: Floats, link: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Return the least and the largest size on every link class, shape (3,); NaN without runs."""
+    least, most = np.full(len(LINKS), np.nan), np.full(len(LINKS), np.nan)
+    np.fmin.at(least, link, sizes)
+    np.fmax.at(most, link, sizes)
+    return least, most
 
 
 def _limits(batches: Floats) -> tuple[float, float, str]:
@@ -434,7 +454,7 @@ def _limits(batches: Floats) -> tuple[float, float, str]:
 def _warnings(terms: Terms) -> tuple[str, ...]:
     if np.isnan(terms.scatter):
         return (UNCHECKED,)
-    steep = (STEEP_LINK,) if terms.fading == STEEP else ()
+    steep = (STEEP_LINK[terms.growing.in_node],) if terms.growing.fading == STEEP else ()
     if terms.scatter <= MAX_SCATTER:
         return steep
     return (

@@ -8,7 +8,7 @@ meanwhile; all scatter by the relative sd `spread`.
     asynchronous   updates/s = sum 1/T_i
     server         updates/s <= servers x bandwidth/(2 x bytes) = 1/D     weights down, gradients up
     over its link  updates/s = X(n): X(k) = k/(Z + 2 R(k)), R(k) = D (1 + X(k - 1) R(k - 1))
-    staleness      s_i = T_i x sum over j != i of 1/T_j             updates of others in a step
+    staleness      s_i = u T_i x sum over j != i of 1/T_j     updates of others while a step is open
 
 The expected maximum of independent normal times is the integral of 1 - F_1(x) ... F_n(x) (David
 and Nagaraja, Order Statistics, 2003, section 3.1); for equal workers it grows with sqrt(2 ln n).
@@ -17,8 +17,10 @@ the link up, which each take D of an update. That is a closed network of two que
 follow from those of k - 1 workers (Reiser and Lavenberg, 1980, "Mean-value analysis of closed
 multichain queuing networks"). One worker takes Z + 2 D; many come near the limit 1/D.
 
-Over all updates the mean of s_i is n - 1, however uneven the workers are: between reading and
-writing of one worker lie the updates of the n - 1 others. A worker reads once a step.
+A step is open from the read of its weights to the write of its gradients, which is the share u of
+its time. Over all updates the mean of s_i is u (n - 1), however uneven the workers are: in the time
+of one step lie n - 1 updates of others. Weights come down the link within it, gradients go up after
+it, and the step is handed out before it. So u is (compute + link/2)/step of the fitted parts.
 
 A gradient of staleness s costs steps. For SGD with delayed updates the noise of the gradients costs
 what it costs without delay, and the rest of the steps grows in proportion to the delay (Arjevani,
@@ -55,12 +57,14 @@ TAIL: Final = 8.0
 class Workers:
     """Workers of one training: `times_s` of a worker's own step [s], shape (n,).
 
-    `batch` are the samples of that step, `spread` is the relative sd of its time.
+    `batch` are the samples of that step, `spread` is the relative sd of its time, `open_share` the
+    share of it between the read of weights and the write of gradients.
     """
 
     batch: float
     times_s: Floats
     spread: float = 0.0
+    open_share: float = 1.0
 
     @property
     def count(self) -> int:
@@ -83,7 +87,15 @@ class Asynchronous:
     server_limits: bool
 
 
-def workers(count: int, *, batch: float, step_s: float, slow: float, spread: float) -> Workers:
+def workers(
+    count: int,
+    *,
+    batch: float,
+    step_s: float,
+    slow: float,
+    spread: float,
+    open_share: float = 1.0,
+) -> Workers:
     """Return equal workers, of which one is stopped the share `slow` of the time.
 
     Args:
@@ -92,10 +104,11 @@ def workers(count: int, *, batch: float, step_s: float, slow: float, spread: flo
         step_s: time of one worker's step, exchange of gradients included [s].
         slow: share of the time, 0 to below 1.
         spread: relative sd of a worker's time from step to step.
+        open_share: share of a step between the read of weights and the write of gradients.
     """
     times_s = np.full(count, step_s)
     times_s[-1] /= 1.0 - slow
-    return Workers(batch=batch, times_s=times_s, spread=spread)
+    return Workers(batch=batch, times_s=times_s, spread=spread, open_share=open_share)
 
 
 def expected_slowest(times_s: Floats, sd_s: Floats) -> float:
@@ -134,8 +147,8 @@ def asynchronous(of: Workers, server_updates_per_s: float = np.inf) -> Asynchron
     return Asynchronous(
         updates_per_s=updates,
         samples_per_s=updates * of.batch,
-        staleness=of.count - 1.0,
-        slowest_staleness=float((free - rates[slowest]) / rates[slowest]),
+        staleness=of.open_share * (of.count - 1.0),
+        slowest_staleness=of.open_share * float((free - rates[slowest]) / rates[slowest]),
         server_limits=server_updates_per_s < free,
     )
 

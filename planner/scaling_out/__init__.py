@@ -12,6 +12,8 @@ from planner.scaling_out._answer import (
     Question,
     UnevenAnswer,
     answer_of,
+    idle_device_s,
+    later,
     outside,
     slow_answer,
 )

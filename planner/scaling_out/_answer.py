@@ -1,9 +1,12 @@
 """Do more devices pay? Steps, speed-ups, crossovers, totals and uneven workers of a series.
 
     speed-up        v(n)/v(m) of throughputs, m the smallest measured device count
-    efficiency      speed-up x m/n; a sample costs 1/efficiency times as much
+    efficiency      speed-up x m/n; a sample costs 1/efficiency times as much. Refused where it is
+                    above 1 and one of the steps was not measured at that batch
     total [s]       start-up + epochs x (samples/B) x step
-    idle [hours]    n x (start-up + training x (1 - efficiency))/3600: device-hours without work
+    idle [hours]    n x (start-up + training x (1 - efficiency))/3600: device-hours without work,
+                    n x training - m x training of m devices with the start-up; its interval is that
+                    of the difference
 
 With the global batch held (strong scaling) B is the same at every count, with the batch per device
 held (weak scaling) it is n times that. Totals hold the epochs: whether a larger batch needs more of
@@ -20,7 +23,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from planner.core import HOUR_S, LEVEL, Estimate, Refusal, Text, plain, t_quantile
+from planner.core import HOUR_S, LEVEL, Estimate, Refusal, Text, plain, plural, t_quantile
 from planner.fits import SD0, ratio
 from planner.scaling import (
     DOF,
@@ -81,13 +84,14 @@ class Question:
 class Total:
     """The training at a device count: start-up and total [s], device-hours, idle ones, and cost.
 
-    Idle device-hours are None where the efficiency is unknown.
+    The start-up has the extra time of the first epoch. Idle device-hours are None where the
+    efficiency is unknown.
     """
 
     startup_s: float
     total: Estimate
     device_hours: float
-    idle_hours: float | None
+    idle_hours: Estimate | None
     cost_usd: float | None
     idle_usd: float | None
 
@@ -282,7 +286,9 @@ def _rows(
 ) -> list[CountAnswer]:
     rows: list[CountAnswer] = []
     first = _together(batch, series.base, hold)
-    base = _speed(_step(series, first, series.base), first)
+    alone = _step(series, first, series.base)
+    base = _speed(alone, first)
+    seen = bool(_measured_steps(series, first, series.base)) or series.is_published
     contradiction = _contradiction(series, batch, hold)
     for devices in counts:
         together = _together(batch, devices, hold)
@@ -292,6 +298,9 @@ def _rows(
             step = contradiction
         speed = _speed(step, together)
         up = _speed_up(speed, base, same=devices == series.base)
+        if not (seen and measured_s) and _beyond_perfect(up, devices / series.base):
+            missing, there = (devices, together) if seen else (series.base, first)
+            up = _more_than_perfect(missing, there / missing)
         row = CountAnswer(
             devices=devices,
             nodes=series.nodes_for(devices),
@@ -305,7 +314,7 @@ def _rows(
             parts=_parts(series, law_at, together, devices),
             total=None,
         )
-        rows.append(replace(row, total=_total(series, question, row)))
+        rows.append(replace(row, total=_total(series, question, row, alone, first)))
     return rows
 
 
@@ -403,6 +412,27 @@ def _speed_up(
     return replace(ratio(speed, base), reasons=speed.reasons)
 
 
+def _beyond_perfect(up: Estimate | Refusal, perfect: float) -> bool:
+    """Return whether a speed-up is above a perfect one by more than two measurements differ."""
+    apart = np.exp(t_quantile(LEVEL, DOF) * np.sqrt(2.0) * SD0)
+    return isinstance(up, Estimate) and bool(float(up.value) > perfect * apart)
+
+
+def _more_than_perfect(devices: int, batch: float) -> Refusal:
+    """Return why there is no speed-up: one of its steps is an estimate that cannot be right."""
+    return Refusal(
+        reason=plural(
+            devices,
+            "{count:,} device was not measured at batch {batch} per device, and with its estimated "
+            "step the speed-up is more than perfect.",
+            "{count:,} devices were not measured at batch {batch} per device, and with their "
+            "estimated step the speed-up is more than perfect.",
+            batch=plain(batch),
+        ),
+        measure_next=Text("Measure batch {batch} per device there.", batch=plain(batch)),
+    )
+
+
 def _parts(series: Series, law_at: LawAt, batch: float, devices: int) -> StepParts | None:
     law = law_at(devices)
     if isinstance(law, Refusal):
@@ -415,33 +445,61 @@ def _parts(series: Series, law_at: LawAt, batch: float, devices: int) -> StepPar
     return step_parts(law, batch, own)
 
 
-def _total(series: Series, question: Question, row: CountAnswer) -> Total | None:
+def _total(
+    series: Series, question: Question, row: CountAnswer, alone: Estimate | Refusal, first: float
+) -> Total | None:
+    """Return the training of a row; `alone` is the step of the smallest count at batch `first`."""
     samples = question.samples_per_epoch
     if samples is None or isinstance(row.step, Refusal):
         return None
-    startup = question.startup_s if question.startup_s is not None else series.startup(row.devices)
-    start = startup or 0.0
-    training = row.step.scaled(question.epochs * samples / row.batch)
-    total = replace(
-        training,
-        value=float(training.value) + start,
-        low=float(training.low) + start,
-        high=float(training.high) + start,
-    )
-    hours = row.devices * float(total.value) / HOUR_S
+    start = _start(series, question, row.devices)
+    work = question.epochs * samples
+    training = row.step.scaled(work / row.batch)
+    hours = row.devices * (float(training.value) + start[0]) / HOUR_S
     idle = None
-    if isinstance(row.efficiency, Estimate):
-        share = min(float(row.efficiency.value), 1.0)
-        idle = row.devices * (start + float(training.value) * (1.0 - share)) / HOUR_S
+    if isinstance(row.efficiency, Estimate) and isinstance(alone, Estimate):
+        waits = idle_device_s((row.devices, training), (series.base, alone.scaled(work / first)))
+        shared = tuple(row.devices * s for s in start)
+        idle = later(waits, *shared).scaled(1.0 / HOUR_S)
     price = question.price_usd_per_hour
     return Total(
-        startup_s=start,
-        total=total,
+        startup_s=start[0],
+        total=later(training, *start),
         device_hours=hours,
         idle_hours=idle,
         cost_usd=None if price is None else hours * price,
-        idle_usd=None if price is None or idle is None else idle * price,
+        idle_usd=None if price is None or idle is None else float(idle.value) * price,
     )
+
+
+def _start(series: Series, question: Question, devices: int) -> tuple[float, float, float]:
+    """Return the start-up of a count and its ends [s]; without uncertainty where it is given."""
+    if question.startup_s is not None:
+        return (question.startup_s,) * 3
+    return series.startup(devices) or (0.0, 0.0, 0.0)
+
+
+def later(time: Estimate, start_s: float, least_s: float, most_s: float) -> Estimate:
+    """Return a time [s] after a start-up between two ends."""
+    value, low, high = time.ends
+    return replace(time, value=value + start_s, low=low + least_s, high=high + most_s)
+
+
+def idle_device_s(many: tuple[int, Estimate], few: tuple[int, Estimate]) -> Estimate:
+    """Return the device-seconds that `many` devices take more than `few`, at least 0.
+
+    Each is a count and its time [s] for the same work; their uncertainties are independent.
+    """
+    (n, (value, low, high)), (m, (least, shortest, longest)) = (
+        (count, time.ends) for count, time in (many, few)
+    )
+    if n == m:
+        return replace(many[1], value=0.0, low=0.0, high=0.0)
+    more = n * value - m * least
+    below = np.hypot(n * (value - low), m * (longest - least))
+    above = np.hypot(n * (high - value), m * (least - shortest))
+    ends = [max(float(x), 0.0) for x in (more, more - below, more + above)]
+    return replace(many[1], value=ends[0], low=ends[1], high=ends[2])
 
 
 def _in_time(rows: list[CountAnswer], deadline_s: float | None) -> CountAnswer | None:
@@ -540,7 +598,12 @@ def slow_answer(
         raise ValueError("A row without a step time has no workers.")  # noqa: TRY004 - not a type
     each, even_s = row.batch / row.devices, float(row.step.value)
     slow = workers(
-        row.devices, batch=each, step_s=even_s, slow=question.slow, spread=question.spread
+        row.devices,
+        batch=each,
+        step_s=even_s,
+        slow=question.slow,
+        spread=question.spread,
+        open_share=1.0 if row.parts is None else row.parts.open_share,
     )
     step_s = synchronous_step_s(slow)
     free = asynchronous(slow, _limit(question))

@@ -34,8 +34,9 @@ class Series:
     """Runs of a workload on one kind of system, with the step times at every device count.
 
     `counts` are the device counts with runs, rising. `scaled` is their common curve or why there is
-    none; `laws` are those of single counts, for series without one. `startup_s` are median start-up
-    times of the processes by device count [s], where runs state them.
+    none; `laws` are those of single counts, for series without one. `startup_s` are the start-up
+    times of the processes by device count [s], where runs state them, with what their first epoch
+    takes longer than the later ones.
     """
 
     label: str
@@ -45,7 +46,7 @@ class Series:
     nodes: Mapping[int, int]
     scaled: Scaled | Refusal
     laws: Mapping[int, ThroughputCurve]
-    startup_s: Mapping[int, float]
+    startup_s: Mapping[int, tuple[float, ...]]
     launch: str
 
     @property
@@ -83,11 +84,17 @@ class Series:
         law = self.laws.get(devices)
         return self._refusal() if law is None else law.step_time(batch)
 
-    def startup(self, devices: int) -> float | None:
-        """Return the start-up time of a count [s], else that of the largest count with one."""
-        if devices in self.startup_s:
-            return self.startup_s[devices]
-        return self.startup_s[max(self.startup_s)] if self.startup_s else None
+    def startup(self, devices: int) -> tuple[float, float, float] | None:
+        """Return the median start-up of a count [s], and the least and the largest of the series.
+
+        A count without runs has the start-up of the largest count with them. A start-up differs
+        from one session to the next by as much as from one count to another.
+        """
+        if not self.startup_s:
+            return None
+        every = [s for times in self.startup_s.values() for s in times]
+        here = self.startup_s.get(devices, self.startup_s[max(self.startup_s)])
+        return median(here), min(every), max(every)
 
     def _refusal(self) -> Refusal:
         if isinstance(self.scaled, Refusal):
@@ -164,9 +171,12 @@ def _laws(
     return laws
 
 
-def _startups(used: Sequence[tuple[Run, Placement]]) -> dict[int, float]:
+def _startups(used: Sequence[tuple[Run, Placement]]) -> dict[int, tuple[float, ...]]:
     times: dict[int, list[float]] = {}
-    for _, place in used:
+    for run, place in used:
         if place.startup_s is not None:
-            times.setdefault(place.devices, []).append(place.startup_s)
-    return {devices: median(values) for devices, values in times.items()}
+            extra_s = (run.first_epoch_s or 0.0) - (
+                run.later_epoch_mean_s or run.first_epoch_s or 0.0
+            )
+            times.setdefault(place.devices, []).append(place.startup_s + max(extra_s, 0.0))
+    return {devices: tuple(values) for devices, values in times.items()}

@@ -120,13 +120,18 @@ class TimedSystem(NamedTuple):
 
 
 class RankedCase(NamedTuple):
-    """A published case without a time: its place by epoch time at its batch, None if not stated."""
+    """A published case without a time: its place by epoch time at its batch, None if not stated.
+
+    `first` to `last` are the places that the text leaves open; None if it says nothing.
+    """
 
     launch: str
     nodes: int
     devices: int
     batch: int
     rank: int | None
+    first: int | None
+    last: int | None
     result_set: str
 
 
@@ -374,9 +379,11 @@ def ranks(store: Store) -> list[RankedCase]:
     return [
         RankedCase(
             launch=str(launch), nodes=nodes, devices=nodes * each, batch=batch,
-            rank=json.loads(extra or "{}").get("rank"), result_set=str(result_set),
+            rank=stated.get("rank"), first=first, last=last, result_set=str(result_set),
         )
         for launch, nodes, each, batch, extra, result_set in store.rows(sql.RANKS)
+        for stated in [json.loads(extra or "{}")]
+        for first, last in [stated.get("places", (None, None))]
     ]  # fmt: skip
 
 

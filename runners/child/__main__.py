@@ -143,7 +143,7 @@ def _run(case: Case, model: Any, data: Any, images: Any, send: Any) -> dict[str,
     epoch = _inference(case, model, data) if case.mode == "inference" else _training(
         case, model, data, images)  # fmt: skip
     waited = epoch
-    if case.wait_s:  # the seed of a wait is that of the worker
+    if case.wait_s and case.strategy != "stage":  # the seed of a wait is that of the worker
         calls = straggler.waiting(
             epoch.calls, case.wait_s, case.wait_sd_s, place.worker() + 1000 * case.seed
         )

@@ -112,7 +112,7 @@ class Case:
     slow_share: float = 0.0
     """Share of the time in which the last worker is stopped: a straggler."""
     wait_s: float = 0.0
-    """Mean of the wait of every worker before each step [s]."""
+    """Mean of the wait of every worker before each step, or of a stage during one [s]."""
     wait_sd_s: float = 0.0
     """Standard deviation of that wait from step to step, drawn by each worker [s]."""
     micro_batches: int = 1

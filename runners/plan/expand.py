@@ -293,9 +293,14 @@ def _strategy_rules(f: Table) -> Iterator[tuple[bool, str]]:
         f"{' or '.join(sorted(cases.OF_PROCESSES))}, and devices to 2 or more.",
     )
     yield (
-        f["wait_s"] > 0.0 and (strategy, f["engine"]) != ("multi-worker mirrored", "loop"),
-        "wait_s is a wait of synchronous workers in the loop. Set strategy to multi-worker "
-        "mirrored, and engine to loop.",
+        f["wait_s"] > 0.0
+        and (strategy, f["engine"]) not in {("multi-worker mirrored", "loop"), ("stage", "loop")},
+        "wait_s is a wait of synchronous workers or of stages in the loop. Set strategy to "
+        "multi-worker mirrored or stage, and engine to loop.",
+    )
+    yield (
+        f["wait_sd_s"] > 0.0 and strategy == "stage",
+        "wait_sd_s is for workers: every stage waits alike. Leave it out.",
     )
     yield (
         f["wait_sd_s"] > f["wait_s"] / 2.0,

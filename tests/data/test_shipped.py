@@ -323,7 +323,11 @@ def test_the_driver_and_its_workers_have_the_order_that_the_article_states() -> 
         row = rows[int(cells["workers"]), alone, int(cells["batch"])]
         assert abs(int(cells["np"])) == int(cells["gpus"])
         assert row["accelerators_per_node"] * row["number_of_nodes"] == int(cells["gpus"])
-        assert json.loads(row["extra"]).get("rank") == (int(cells["rank"] or 0) or None)
+        extra, places = json.loads(row["extra"]), [int(cells["first"]), int(cells["last"])]
+        assert extra.get("rank") == (int(cells["rank"] or 0) or None)
+        assert extra["places"] == places
+        assert (places[0] == places[1]) == (cells["rank"] != "")
+        assert 1 <= places[0] <= places[1] <= 4
         assert (row["step_s"], row["later_epoch_mean_s"], row["throughput"]) == (None, None, None)
     first = {r["global_batch_size"]: r for r in rows.values() if '"rank": 1' in r["extra"]}
     assert first[64]["launch"] == "driver only"

@@ -98,17 +98,18 @@ def test_charts_without_lines_are_empty_and_valid() -> None:
         assert go.Figure(chart)
 
 
-def test_stated_places_are_drawn_where_a_source_states_them() -> None:
+def test_stated_places_are_markers_and_open_ones_bars() -> None:
     places = [
-        figures.Place(name="driver", slot=0, batch=64, place=1),
-        figures.Place(name="3 workers", slot=1, batch=512, place=1),
-        figures.Place(name="1 worker", slot=2, batch=64, place=4),
+        figures.Place(name="driver", slot=0, batch=64, first=1, last=1),
+        figures.Place(name="3 workers", slot=1, batch=512, first=1, last=1),
+        figures.Place(name="1 worker", slot=2, batch=64, first=2, last=4),
     ]
     drawn = figures.stated_order(places, [64, 256, 512], LIGHT_THEME)
     assert [(t["x"], t["y"], t["text"]) for t in drawn["data"]] == [
-        (["64"], [1], ["driver"]), (["512"], [1], ["3 workers"]), (["64"], [4], ["1 worker"])
+        ([-0.15], [1], ["driver"]), ([2.0], [1], ["3 workers"]), ([0.15, 0.15], [2, 4], None)
     ]  # fmt: skip
-    assert drawn["layout"]["xaxis"]["categoryarray"] == ["64", "256", "512"]
+    assert drawn["data"][2]["marker"]["symbol"].endswith("-open")
+    assert drawn["layout"]["xaxis"]["ticktext"] == ["64", "256", "512"]
     assert drawn["layout"]["yaxis"]["range"] == [4.5, 0.5]
 
 

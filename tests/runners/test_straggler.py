@@ -137,3 +137,23 @@ def test_synchronous_steps_wait_for_the_longest_wait(tmp_path: Path) -> None:
     assert row["system_name"].endswith(", each waiting 100 ± 50 ms a step")
     # The mean of the larger of two waits is 0.1 + 0.05/sqrt(pi) s: other work only adds to it.
     assert row["step_s"] > 0.11
+
+
+def test_a_stage_that_waits_takes_one_tensor_at_a_time_forward_and_backward() -> None:
+    import tensorflow as tf
+
+    from runners.child.forms import split
+
+    wait = split.waits(0.05)
+
+    @tf.function
+    def both(x: tf.Tensor) -> tf.Tensor:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            out = wait(x) ** 2 + wait(2.0 * x) ** 2
+        return tape.gradient(out, x)
+
+    assert both(tf.constant([1.0, 2.0])).numpy().tolist() == [10.0, 20.0]
+    begun = time.perf_counter()
+    both(tf.constant([3.0, 4.0]))
+    assert time.perf_counter() - begun >= 4 * 0.05

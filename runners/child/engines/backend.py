@@ -52,6 +52,8 @@ def _prepare_tensorflow(case: Case) -> float | None:
     if case.threads:
         tf.config.threading.set_intra_op_parallelism_threads(case.threads)
         together = case.devices if case.strategy in PLACED else min(2, case.threads)
+        if case.strategy in PLACED and case.wait_s:  # waits hold a thread, not a core
+            together *= case.micro_batches + 1
         tf.config.threading.set_inter_op_parallelism_threads(max(1, together))
     for gpu in tf.config.list_physical_devices("GPU"):
         tf.config.experimental.set_memory_growth(gpu, True)

@@ -7,15 +7,19 @@ device (except with batch normalisation, whose statistics are those of a micro-b
 
 With m micro-batches on p stages of equal time, a device waits for the share (p - 1) / (m + p - 1)
 of a step: the bubble. Stages are cut where a single tensor passes, so that their largest number of
-operations is least. Branches are the towers of the network `towers`, which need no data of each
+operations is least. With `wait_s` every stage takes longer, by a wait that is shared by the
+micro-batches: a stage waits for one at a time, as a device of its own would work, without a core.
+Branches are the towers of the network `towers`, which need no data of each
 other until their outputs are joined on the first device.
 """
 
 import itertools
 import math
 import statistics
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import keras
@@ -35,11 +39,12 @@ TIMED: Final = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """Layers on one device, with their own optimiser."""
+    """Layers on one device, with their own optimiser; `wait` follows each of their passes."""
 
     device: str
     model: keras.Model
     optimizer: keras.optimizers.Optimizer
+    wait: Callable[[Any], Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,17 +112,18 @@ def by_branch(case: Case, model: keras.Model, devices: Sequence[str]) -> Split:
 def part_seconds(case: Case, split: Split, data: Data) -> list[float]:
     """Return the time of each part alone for a micro-batch, forward and backward [s].
 
-    The parts run one after another, so no part shares the cores or waits.
+    The parts run one after another, so no part shares the cores. `wait_s` of a stage is its work.
     """
     x: Any = tf.constant(data.train_x[: case.batch // case.micro_batches])
     seconds: list[float] = []
     outputs: list[Any] = []
-    for place, part in enumerate(split.parts):
+    for place, waited in enumerate(split.parts):
+        part = replace(waited, wait=None)  # TensorFlow takes waits out of a constant's graph
         last = place == len(split.parts) - 1
         fed = outputs if split.parallel and last else x
         work = _alone(part, fed)
         laps = [lap(work, float).seconds for _ in range(TIMED + 1)]
-        seconds.append(statistics.median(laps[1:]))
+        seconds.append(statistics.median(laps[1:]) + case.wait_s / case.micro_batches)
         out = _on(part, fed)
         outputs.append(out)
         x = x if split.parallel else out
@@ -206,12 +212,40 @@ def _placed(case: Case, model: keras.Model, device: str) -> Part:
         optimizer = networks.optimizer(case.optimizer, case.learning_rate)
         optimizer.build(copy.trainable_variables)
     copy.set_weights(model.get_weights())
-    return Part(device=device, model=copy, optimizer=optimizer)
+    wait = waits(case.wait_s / (2.0 * case.micro_batches)) if case.wait_s else None
+    return Part(device=device, model=copy, optimizer=optimizer, wait=wait)
+
+
+def waits(seconds: float) -> Callable[[Any], Any]:
+    """Return the identity of a tensor that takes so long forward and again backward.
+
+    One call waits at a time.
+    """
+    alone = threading.Lock()
+
+    def slept(x: Any) -> Any:  # noqa: ANN401 - an array
+        with alone:
+            time.sleep(seconds)
+        return x
+
+    def passed(x: Any) -> Any:  # noqa: ANN401 - a tensor
+        # Stateful functions would follow each other in the order of the program.
+        y = tf.numpy_function(slept, [x], x.dtype, stateful=False)
+        y.set_shape(x.shape)
+        return y
+
+    @tf.custom_gradient  # type: ignore[untyped-decorator]
+    def wait(x: Any) -> Any:  # noqa: ANN401 - a tensor
+        return passed(x), passed
+
+    both: Callable[[Any], Any] = wait
+    return both
 
 
 def _on(part: Part, x: Any, *, training: bool = True) -> Any:  # noqa: ANN401 - tensors
     with tf.device(part.device):
-        return part.model(x, training=training)
+        y = part.model(x, training=training)
+        return part.wait(y) if part.wait is not None and training else y
 
 
 def _step(case: Case, split: Split) -> Callable[[Any, Any], tf.Tensor]:

@@ -139,7 +139,9 @@ def test_start_up_and_idle_devices_are_in_the_total() -> None:
         assert row.total.device_hours == pytest.approx(hours)
         assert row.total.cost_usd == pytest.approx(2.0 * hours)
         assert row.total.idle_hours is not None
-        assert 0.0 < row.total.idle_hours <= row.total.device_hours
+        low, high = float(row.total.idle_hours.low), float(row.total.idle_hours.high)
+        assert low <= float(row.total.idle_hours.value) <= high
+        assert 0.0 < float(row.total.idle_hours.value) <= row.total.device_hours
         assert float(row.total.total.low) > 300.0
 
 
@@ -158,7 +160,7 @@ def test_a_slow_worker_costs_a_synchronous_step_more_than_an_asynchronous_one() 
         lost = row.step_s / row.even_step_s
         assert lost == pytest.approx(2.0)
         assert row.free.samples_per_s > row.synchronous_samples_per_s
-        assert row.free.staleness == row.devices - 1
+        assert 0.8 * (row.devices - 1) < row.free.staleness < row.devices - 1
 
 
 def test_the_parameter_server_sets_the_pace_on_a_slow_link() -> None:
@@ -330,3 +332,34 @@ def test_of_ten_measured_steps_at_most_one_is_outside_its_interval() -> None:
             missed += len(outside(found))
     assert seen * STEP > 900
     assert missed <= 0.1 * seen
+
+
+def test_a_speed_up_above_perfect_needs_measured_steps() -> None:
+    """MLPerf 2.1 has A100s at batch 1 per device on 1,280 and 2,048 devices only."""
+    retina = answer(
+        workload="retinanet-resnext-50-mlperf-open-images", series="a100-sxm4-80gb-mlperf-2.1"
+    )
+    few, many = retina.at(1.0), retina.at(32.0)
+    assert len(few) == len(many) == 9
+    for row in few[2:]:
+        assert isinstance(row.step, Estimate)
+        assert isinstance(row.efficiency, Refusal)
+        assert row.efficiency.reason == (
+            "4 devices were not measured at batch 1 per device, and with their estimated step the "
+            "speed-up is more than perfect."
+        )
+    efficiencies = [row.efficiency for row in many]
+    assert all(isinstance(e, Estimate) and 0.95 < e.value < 1.06 for e in efficiencies)
+
+
+@pytest.mark.slow
+def test_no_efficiency_of_the_library_is_far_above_perfect_unless_measured() -> None:
+    for slug, name in scaling_out_workloads(library()).items():
+        for series in series_by_slug(library(), name).values():
+            if len(series.counts) < 2:
+                continue
+            found = answer_of(series, Question())
+            base = {row.held: row.measured_s for row in found.rows if row.devices == series.base}
+            for row in found.rows:
+                if isinstance(row.efficiency, Estimate) and row.efficiency.value > 1.16:
+                    assert series.is_published or (row.measured_s and base[row.held]), slug
