@@ -60,11 +60,11 @@ def chosen(
     ]
 
 
-def interval_score(low: Floats, high: Floats, truth: Floats, level: float = LEVEL) -> Floats:
+def interval_score(low: Floats, high: Floats, truth: Floats) -> Floats:
     """Return the width plus penalised misses, on the logarithm; smaller is better."""
     log_low, log_high, log_truth = np.log(low), np.log(high), np.log(truth)
     missed = np.maximum(log_low - log_truth, 0.0) + np.maximum(log_truth - log_high, 0.0)
-    return np.asarray(log_high - log_low + 2.0 / (1.0 - level) * missed)
+    return np.asarray(log_high - log_low + 2.0 / (1.0 - LEVEL) * missed)
 
 
 def mean_over(values: Floats, weight: Floats) -> float:

@@ -13,7 +13,7 @@ from typing import Final
 
 from backtest.choose.choice import Choice
 from backtest.questions.source_table import Origin
-from planner.core import shipped_rows
+from planner.core import shipped_rows, shipped_text
 
 AGAIN: Final = "`python -m planner backtest --constants`"
 BEFORE: Final = "before the project"
@@ -89,32 +89,9 @@ INTRODUCTION: Final = (
     "copies of the same public data. The last column is the choice of the data today, with each "
     "whole data set left out in turn (below). [accuracy.md](accuracy.md) has the resulting errors.",
 )
-CHOSEN_AGAIN: Final = (
-    "Output of `python -m planner backtest --constants`: the setting with the smallest "
-    "interval score over all data sets but the one named, next to the shipped setting. The "
-    "score is the width plus penalised misses (Gneiting & Raftery 2007). Rules, forms and "
-    "shares that move the estimate itself have the smallest mean error instead. A constant "
-    "that changes with the data set left out is uncertain by that much.",
-    "Where the shipped setting differs from the choice. *Step times*: the score prefers a "
-    "lighter prior (dof 1), which would widen the intervals of two and three batches. *Corner "
-    "of samples to target*: a corner sharper than the law's (a = 1.25) has smaller errors on "
-    "all questions (9.1 instead of 10.0 % from three batches, 13.6 instead of 16.4 % at twice "
-    "the largest). But two of the three sets barely change: without the language models the "
-    "others choose the law itself. The interval score prefers the law too, and only the law "
-    "has a closed form of the best batch. *Reach of a correction*: in full everywhere, the "
-    "error four times beyond the largest batch would be smaller (18.9 instead of 20.3 % in the "
-    "mean), but larger on the one quiet sweep (7.9 instead of 6.9 %). A clean curve should not "
-    "lose accuracy far outside. *Sizes of the correction*: the errors are the same (4.6 % "
-    "inside, 8.3 % at twice), the intervals narrower, with a coverage of 88 instead of 90 %. "
-    "*Uncertainty per doubling of devices*: half of it would be enough on these four clusters. "
-    "A fifth, not in the data here, had the largest errors, so the value stays. *Epochs*: every "
-    "group of runs prefers another prior, so the one chosen on Colab stays. The runs of 181 "
-    "epochs prefer a wandering pace, and so do the others without them, for 50 epochs. *Scatter "
-    "of other runs*: only the runs of 181 epochs have neighbours on shared processors, so "
-    "without them the others choose no drift.",
-    "Not chosen here: shares of links (GROWING), checked on all device data; ridges and "
-    "similarities between cards, chosen with cards of the single table left out; limits of "
-    "refusal, which are definitions with their evidence in [refusals.md](refusals.md).",
+CHOSEN_AGAIN: Final = tuple(
+    " ".join(paragraph.split())
+    for paragraph in shipped_text(__package__, "again.txt").split("\n\n")
 )
 
 

@@ -97,7 +97,7 @@ def _series(key: tuple[str, ...], members: Sequence[tuple[PublishedRow, float]])
     )  # fmt: skip
 
 
-def batch_curves(rows: Sequence[PublishedRow], least: int = 3) -> dict[str, list[Curve]]:
+def batch_curves(rows: Sequence[PublishedRow]) -> dict[str, list[Curve]]:
     """Return step times [s] over the global batch of one workload and device count, by source.
 
     Rows need a batch and a speed in a unit shared by the curve. MLPerf's times to target are left
@@ -110,7 +110,7 @@ def batch_curves(rows: Sequence[PublishedRow], least: int = 3) -> dict[str, list
         if batch and speed is not None:
             key = (*_key(row, speed[1]), f"x{row.n_accelerators}")
             points[source_of(row)][_words(key)].append((batch, batch / speed[0]))
-    curves = {source: curves_of(of, least) for source, of in points.items()}
+    curves = {source: curves_of(of, 3) for source, of in points.items()}
     return {source: kept for source, kept in curves.items() if kept}
 
 

@@ -37,7 +37,7 @@ from backtest.published.described import (
 )
 from backtest.published.memory import image_memory
 from planner.catalog import Catalog
-from planner.core import Floats
+from planner.core import Floats, shipped_text
 from planner.job import Hardware
 from planner.job.efficiency import has_links
 from planner.mfu import (
@@ -431,28 +431,7 @@ def _without_sources(raw: Fitted, alone: Collection[str]) -> Fit:
     )
 
 
-INTRODUCTION: Final = """# Efficiency of described workloads
-
-Made by `python -m planner mfu data/tables/published`. Efficiency is model operations per second and
-device over the dense half-precision peak of the data sheet, at any precision of the run. Errors
-are of the time, |predicted/measured - 1|; *coverage* is the share of true values inside the 90 %
-interval, *width* the median of (high - low)/value. docs/decisions/0033 gives the reasons.
-
-    ln e = coefficients x terms + effects of maker, generation, accelerator, number format, kind
-           (and network) + shift of the family
-
-A source (who wrote and tuned the software) has a separate effect in the fit. A prediction leaves
-it out, and its sd is part of the interval. The shift is the central effect of the published
-sources: of language models the median of all rows, of images that of the sources' medians, else a
-mean.
-
-## Hidden rows
-
-*Source out*: the fit has seen no row of the source. *Accelerator out*, *family out*: no row of the
-accelerator or the family. *Row out*: a fourth of the rows is hidden, in turn. Errors of the shipped
-constants on the rows of their fit are no evidence. Encoders have a separate fit: without that
-family no row is left to fit.
-"""
+INTRODUCTION: Final = shipped_text(__package__, "efficiency.txt")
 BETWEEN: Final = ("one generation", "one maker", "different makers")
 MANY_NODES: Final = 8
 SHOWN: Final = ("generation", "accelerator", "kind", "format", "maker")

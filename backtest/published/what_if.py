@@ -28,7 +28,7 @@ import numpy as np
 from backtest.questions.figure import rounded
 from backtest.questions.what_if import KINDS, Check
 from planner.catalog import Catalog
-from planner.core import Record, percent, plain, shipped_rows
+from planner.core import Record, percent, plain, shipped_rows, shipped_text
 from planner.job import Job
 from planner.networks import layers_width_of
 from planner.published import Configuration, PublishedRow, configurations
@@ -225,36 +225,7 @@ Made by `python -m planner backtest --what-if` from the shipped results and publ
 formulas and sources are in `planner/scaling/uneven.py`, `planner/scaling/crossover.py`,
 `planner/scaling_out/_answer.py` and `planner/splits/_splits.py`.
 """
-_NOTES: Final = """
-A crossover is measured as two batches: the larger count was slower at the first and faster at the
-second. Staleness is n - 1 updates times the share of a step between the read of weights and the
-write of gradients: without that share it was 66 % off in the median. A worker that is stopped
-neither computes nor exchanges gradients. Its step is predicted from the measured even run.
-
-Best count, idle devices and total come from a fit that has not seen the runs at the batch of their
-case. With two batches left, most of them are extrapolated. The error of a best count is the time a
-step that it loses to the fastest count. Idle devices are n T_n - m T_m, m the smallest count: a
-difference of two steps, so its relative error is larger than theirs and has no limit where the
-steps are nearly equal. Its interval is that of the difference. A total is start-up, with what the
-first epoch takes longer, and four epochs. In runs of seconds the start-up decides: it is 0.05 or
-1 s at the same count, so the interval spans all start-ups of the series.
-
-Steps over limited links are medians; two busy cores ran other programs. Workers that wait at random
-draw each wait from a normal distribution. Their step is predicted from
-that of workers with equal waits. Updates over a limited link are predicted from those over the
-unlimited one, in which workers also share the processor. Stale gradients are those of trials whose
-gradients are 1, 3 and 7 updates old, each with its best learning rate; the predicted updates are
-the upper end of the bound, with Bcrit from the fresh gradients of the same set.
-
-Tensor traffic and memory are checked against published splits only, below. Bytes of images and the
-ratio of overheads are arithmetic.
-
-The model of a pipeline gives each stage a device of its own. Stages that wait 400 ms for a batch,
-for one micro-batch at a time, need no core each and show the bubble alone. Stages that compute
-share two cores here, so the model is not theirs: two cores do at most the work of two stages at
-once, and other programs ran beside these runs. One stage alone took 0.20 to 0.30 s at the same
-batch.
-"""
+_NOTES: Final = "\n" + shipped_text(__package__, "what_if.txt")
 
 
 def scores(checks: Sequence[Check]) -> dict[str, dict[str, float | int | None]]:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final, Literal, get_args
 
 from planner.catalog._records import Customer, Kind, Terms
-from planner.core import shipped_rows
+from planner.core import shipped_rows, shipped_text
 
 CellKind = Literal["text", "names", "number", "whole", "date", "link"]
 TableName = Literal["hardware", "prices", "electricity"]
@@ -90,30 +90,7 @@ TITLES: Final[Mapping[TableName, str]] = MappingProxyType(
 )
 
 
-_INTRODUCTION: Final = """\
-What can be bought or rented, and what its electricity costs: three CSV files in `data/catalog`,
-typed by hand from public sources, each row with its address and its date. Where the facts come
-from, and under which licences, is in [SOURCES.md](../data/catalog/SOURCES.md).
-
-This page is made from `planner/catalog/columns.csv` by `make docs`. A cell outside its range is a
-problem that names file, row and column; the other rows are kept. Rows count as in a spreadsheet:
-the header is row 1.
-
-- **One accelerator is what one row of a price list sells**: a card, a module, a TPU chip, a
-  processor socket. `devices` says how many devices a framework sees on it.
-- **Empty is not known**, never 0. A peak is dense: half of what is printed "with sparsity".
-- **GB are 1e9 bytes**, as printed. Cards of "80 GB" often hold 80 GiB, 7 % more.
-- **Link bandwidth counts both directions**, as makers print it: NVLink "900 GB/s" moves 450 GB/s
-  each way.
-- **float16 sums in float32**, as training needs; GeForce cards are twice as fast without.
-- **List prices are the maker's on that day**. Data-centre cards mostly have none.
-- **Prices of whole servers** include their host: launch prices of makers, or a reseller's
-  quotation.
-- **A price older than 12 months is stale** and is shown so.
-
-Your own rows lie in the folder `EPOCHWISE_CATALOG` (by default `catalog`), in files of the same
-names and columns. A row with an id that is shipped replaces that row whole; the others are added.
-The id of an offer is its provider, region, instance and terms."""
+_INTRODUCTION: Final = shipped_text(__package__, "introduction.txt").rstrip()
 
 
 def catalog_page() -> str:

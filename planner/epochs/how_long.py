@@ -546,10 +546,10 @@ def _without(count: int) -> str:
     return Text(" {many} left out.", many=many) if count else ""
 
 
-def chart_epochs(epochs: int, first: int = 1) -> Floats:
-    """Return whole numbers of epochs for a curve, from `first` past `epochs`, log-spaced."""
+def chart_epochs(epochs: int) -> Floats:
+    """Return whole numbers of epochs for a curve, from 1 past `epochs`, log-spaced."""
     last = max(epochs * 1.25, 100.0)
-    spread = np.geomspace(first, last, CHART_POINTS).round()
+    spread = np.geomspace(1, last, CHART_POINTS).round()
     quick = [float(n) for n in QUICK if n <= last]
     return np.unique(np.r_[spread, quick, float(epochs)])
 

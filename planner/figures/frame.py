@@ -654,10 +654,10 @@ def contrast(first: str, other: str) -> float:
 
 
 @lru_cache(maxsize=1024)
-def readable(colour: str, text: str, background: str, least: float = 4.5) -> str:
+def readable(colour: str, text: str, background: str) -> str:
     """Return a colour, mixed with that of `text` until words in it are readable."""
     steps = (mixed(colour, text, share / 10) for share in range(11))
-    return next((c for c in steps if contrast(c, background) >= least), text)
+    return next((c for c in steps if contrast(c, background) >= 4.5), text)
 
 
 def _parts(colour: str) -> tuple[int, int, int]:

@@ -81,7 +81,6 @@ def time_tile(
     *,
     limit_s: float | None = None,
     note: str = "",
-    limit_word: str = "limit",
     ends_are: str = "90 % interval",
 ) -> Tile:
     """Return the tile of a duration [s] with its interval; `limit_s` is a deadline."""
@@ -91,7 +90,7 @@ def time_tile(
     exact = not _finite(ends) or value == low == high
     texts = (in_one_unit(value),) * 3 if exact else with_ends(value, low, high)
     number, unit = split_unit(texts[0])
-    limit = "" if limit_s is None else f"{limit_word} {in_one_unit(limit_s, 3)}"
+    limit = "" if limit_s is None else f"limit {in_one_unit(limit_s, 3)}"
     note = note or _half_open(low, high, in_one_unit)
     tile = _ranged(label, (number, unit), ends, _short_ends(texts, unit),
                    (limit_s, limit, between(texts[1], texts[2]), note))  # fmt: skip
@@ -104,7 +103,6 @@ def number_tile(
     unit: str = "",
     *,
     limit: float | None = None,
-    note: str = "",
     factor: float = 1.0,
     limit_word: str = "limit",
     write: Callable[[float], str] = plain,
@@ -120,7 +118,7 @@ def number_tile(
     texts = tuple(map(write, shown))
     bound = "" if limit is None else f"{limit_word} {plain(limit, 4)}"
     words = f"{texts[1]} to {texts[2]} {unit}".rstrip()
-    note = note or _half_open(low, high, lambda end: plain(end, 2))
+    note = _half_open(low, high, lambda end: plain(end, 2))
     return _ranged(label, (texts[0], unit), ends, (texts[1], texts[2]),
                    (limit, bound, words, note))  # fmt: skip
 
@@ -140,9 +138,9 @@ def _half_open(low: float, high: float, words: Callable[[float], str]) -> str:
     return f"above {words(low)} (90 %)" if math.isfinite(low) and math.isinf(high) else ""
 
 
-def share_tile(label: str, share: float, *, note: str = "") -> Tile:
+def share_tile(label: str, share: float) -> Tile:
     """Return the tile of a probability or another share [1]."""
-    return Tile(label=label, value=share_text(share), unit="%", share=share, note=note)
+    return Tile(label=label, value=share_text(share), unit="%", share=share)
 
 
 def text_tile(label: str, value: str, *, unit: str = "", note: str = "") -> Tile:

@@ -11,7 +11,6 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -46,15 +45,14 @@ class PdfError(RuntimeError):
     """No PDF was made; the message states the reason and what to do."""
 
 
-def chromium(environment: Mapping[str, str] | None = None) -> Path | None:
+def chromium() -> Path | None:
     """Return the browser of EPOCHWISE_CHROMIUM, on PATH or of Playwright; None without any."""
-    variables = os.environ if environment is None else environment
-    if setting := variables.get(SETTING):
+    if setting := os.environ.get(SETTING):
         return Path(setting) if os.access(setting, os.X_OK) else None
     for name in NAMES:
-        if program := shutil.which(name, path=variables.get("PATH")):
+        if program := shutil.which(name, path=os.environ.get("PATH")):
             return Path(program)
-    setting = variables.get("PLAYWRIGHT_BROWSERS_PATH", "")
+    setting = os.environ.get("PLAYWRIGHT_BROWSERS_PATH", "")
     folder = (
         Path(setting) if setting not in ("", "0") else Path("~/.cache/ms-playwright").expanduser()
     )

@@ -520,9 +520,9 @@ def checked_workloads(store: Store) -> dict[str, int]:
     return dict(sorted((w.name, w.checked) for w in _workloads(store) if w.checked))
 
 
-def factor_rows(store: Store, workload: str, most: int = MOST_RUNS) -> list[dict[str, Any]]:
+def factor_rows(store: Store, workload: str) -> list[dict[str, Any]]:
     """Return rows of good runs with epochs of a workload in any precision, newest first."""
-    return list(store.arrow(sql.FACTOR_ROWS, [workload, most]).to_pylist())
+    return list(store.arrow(sql.FACTOR_ROWS, [workload, MOST_RUNS]).to_pylist())
 
 
 def job_rows(store: Store, workload: str, most: int = MOST_RUNS) -> list[dict[str, Any]]:
@@ -530,9 +530,9 @@ def job_rows(store: Store, workload: str, most: int = MOST_RUNS) -> list[dict[st
     return list(store.arrow(sql.JOB_ROWS, [workload, most]).to_pylist())
 
 
-def library_rows(store: Store, workload: str, most: int = MOST_SPEEDS) -> list[dict[str, Any]]:
+def library_rows(store: Store, workload: str) -> list[dict[str, Any]]:
     """Return the best samples/s of this and all measured workloads on every system."""
-    return list(store.arrow(sql.LIBRARY_ROWS, [workload, most]).to_pylist())
+    return list(store.arrow(sql.LIBRARY_ROWS, [workload, MOST_SPEEDS]).to_pylist())
 
 
 def work(store: Store, filters: Filters) -> list[tuple[str, int, float]]:

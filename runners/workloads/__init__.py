@@ -61,13 +61,13 @@ def wide_resnet_size(options: Options) -> str:
     return f"{millions:.0f}M{deeper}{smaller}"
 
 
-def wide_resnet_params(k: int, n: int, kernel: int, *, classes: int, channels: int = 3) -> int:
+def wide_resnet_params(k: int, n: int, kernel: int, *, classes: int) -> int:
     """Return the parameters of article 002's WideResNet; 103,465,028 for (7, 4, 7, classes=100).
 
     Each stage: a 1x1 convolution to its width w, then n blocks of two (w, w) convolutions with
     bias, each followed by batch normalisation (4 w: scale, shift, moving mean and variance).
     """
-    total, before = 0, channels
+    total, before = 0, 3
     for width in (16 * k, 32 * k, 64 * k):
         convolution = kernel * kernel * width * width + width
         total += before * width + width + n * 2 * (convolution + 4 * width)

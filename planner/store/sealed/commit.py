@@ -255,13 +255,12 @@ def compact_name(run_ids: Iterable[str]) -> str:
     return f"{COMPACT}{digest[:32]}.parquet"
 
 
-def sweep_temporaries(folder: Path, now_s: float | None = None) -> int:
+def sweep_temporaries(folder: Path) -> int:
     """Delete temporaries older than a day whose writer is gone; return how many."""
-    now_s = time.time() if now_s is None else now_s
     swept = 0
     for path in folder.glob(".*.tmp"):
         with contextlib.suppress(OSError, OverflowError):  # a name with an absurd process id
-            old = now_s - path.lstat().st_mtime > STALE_S
+            old = time.time() - path.lstat().st_mtime > STALE_S
             if old and not _alive(path.name):
                 path.unlink()
                 swept += 1
