@@ -372,3 +372,10 @@ def test_the_shipped_settings_show_strangers_nothing_and_make_no_call() -> None:
     assert config["browser"]["gatherUsageStats"] is False
     assert config["server"]["enableAgentApi"] is False
     assert config["server"]["address"] == "127.0.0.1"
+
+
+def test_no_page_makes_a_class() -> None:
+    """The script of a page runs at every click, and a data class takes it a millisecond."""
+    for page in sorted((ROOT / "pages").glob("*/page.py")):
+        made = [n for n in ast.walk(ast.parse(page.read_text())) if isinstance(n, ast.ClassDef)]
+        assert not made, page

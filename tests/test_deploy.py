@@ -90,7 +90,9 @@ def test_the_container_file_copies_what_is_there_and_all_of_it() -> None:
     assert {"app.py", ".streamlit", "api", "backtest", "data", "pages", "planner", "runners"} <= (
         copied
     )
-    assert set(re.findall(r"(EPOCHWISE_[A-Z]+)=", text)) <= _settings()
+    set_there = re.findall(r"(EPOCHWISE_[A-Z]+)=", text)
+    assert set(set_there) <= _settings()
+    assert len(set_there) == len(set(set_there)), "the last of two counts"
     assert text.index("\nUSER 10001") < text.index("\nCMD ")
 
 

@@ -28,7 +28,6 @@ from planner.store.visibility import (
     about,
     access_from,
     change,
-    place_of,
     seen_by,
     visible_sets,
 )
@@ -119,7 +118,7 @@ def _save(shared: Store, slug: str, seen: Seen, named: str, until: object) -> No
         access, wrong = None, str(error)
 
     def save() -> None:
-        change(place_of(shared.folders, slug), access)
+        change(shared.folders, slug, access)
 
     now = seen_by(access, time.time())
     _act(about(slug, access), save, Text("{slug}: seen by {who}.", slug=slug, who=now), wrong)

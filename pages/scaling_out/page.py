@@ -1,8 +1,6 @@
 """Scaling out: do more devices pay?"""
 
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final
 
 import streamlit as st
 
@@ -12,6 +10,7 @@ from pages.common.kept import store
 from pages.common.link import Link
 from pages.common.widgets import File
 from pages.scaling_out import choice, lines, tiles
+from pages.scaling_out.drawn import Drawn
 from planner import figures
 from planner.answers import (
     count_rows,
@@ -36,7 +35,6 @@ from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page
 from planner.scaling_out import Answer, UnevenAnswer, uneven_sentence
 from planner.store import Store
 
-Made = TypeVar("Made")
 _TABS: Final = {
     "steps": ":material/show_chart: Step time",
     "efficiency": ":material/percent: Efficiency",
@@ -92,32 +90,6 @@ def show() -> None:
     _formulas()
     _errors()
     _sources(record)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
-    """Figures and rows of one question, made once for all sessions.
-
-    `of_steps` is the part of the question `key` that step times depend on.
-    """
-
-    shared: Store
-    key: Hashable
-    of_steps: Hashable
-    theme: Theme
-
-    def once(self, what: str, make: Callable[[], Made]) -> Made:
-        """Return what `make` makes for this question and theme."""
-        return self._once(what, self.key, make)
-
-    def steps(self, what: str, make: Callable[[], Made]) -> Made:
-        """Return a figure of step times: the same whatever totals and cuts are asked for."""
-        return self._once(what, self.of_steps, make)
-
-    def _once(self, what: str, of: Hashable, make: Callable[[], Made]) -> Made:
-        return kept.drawn(
-            self.shared, Text("scaling-out {what}", what=what), (of, self.theme), make
-        )
 
 
 def _headline(link: Link, answer: Answer, record: ScalingOut, shared: Store) -> None:

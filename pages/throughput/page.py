@@ -1,20 +1,18 @@
 """Throughput: samples per second against batch size, and the curve through the points."""
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Sequence
 
 import numpy as np
 import streamlit as st
 
 from pages.common import handout, kept, narrow, suspect_switch, widgets
-from pages.common.curve_lines import lines
 from pages.common.kept import store
 from pages.common.link import Link, as_text
 from pages.throughput import choice as curve_choice
 from pages.throughput import factor, tiles
+from pages.throughput.answered import Answered
 from planner import figures
-from planner.answers import answer_sentences, batch_rows, curve_sources
+from planner.answers import batch_rows, curve_sources
 from planner.answers.parameters import BATCH
 from planner.core import Record, Text, csv_text, paragraph, plain
 from planner.figures.frame import LIGHT_THEME
@@ -22,8 +20,6 @@ from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page
 from planner.runs import form_rows
 from planner.store import Store
 from planner.throughput import SystemCurve, TimedSteps, curves
-
-Made = TypeVar("Made")
 
 
 def show() -> None:
@@ -84,31 +80,6 @@ def show() -> None:
     factor.draw(link, shared, effects, workload)
     _forms(chosen, shared)
     _sources(chosen, shared)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
-    """The chosen curves of one question, and all systems of the workload that have one."""
-
-    shared: Store
-    key: Hashable
-    systems: Sequence[str]
-    chosen: list[SystemCurve]
-
-    def once(self, what: str, make: Callable[[], Made], *more: Hashable) -> Made:
-        """Return what `make` makes of this question and `more`, kept for all sessions."""
-        return kept.drawn(self.shared, f"throughput {what}", (self.key, more), make)
-
-    @property
-    def lines(self) -> list[figures.ThroughputLine]:
-        """The curves as the charts draw them."""
-        suspect = kept.suspects(self.shared).names
-        return self.once("lines", lambda: lines(self.chosen, self.systems, suspect))
-
-    @property
-    def sentences(self) -> list[str]:
-        """The answer in words."""
-        return self.once("sentences", lambda: answer_sentences(self.chosen))
 
 
 def _notes(steps: TimedSteps) -> None:

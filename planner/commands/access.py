@@ -36,9 +36,7 @@ from planner.store.visibility import (
     VisibilityError,
     about,
     access_from,
-    access_of,
     change,
-    place_of,
     seen_by,
     visible_sets,
 )
@@ -135,9 +133,8 @@ def _visibility(options: argparse.Namespace) -> int:
     except VisibilityError as error:
         words.note(str(error))
         return words.WRONG_WORDS
-    place = place_of(_folders(), options.slug)
     recorded(OPENED if access is None else RESTRICTED, about(options.slug, access))
-    change(place, access)
+    change(_folders(), options.slug, access)
     seen = seen_by(access, time.time())
     sys.stdout.write(Text("{set}: seen by {who}.", set=options.slug, who=seen) + "\n")
     return words.ANSWERED
@@ -147,7 +144,8 @@ def _share(options: argparse.Namespace) -> int:
     if wrong := days_problem(options.days):
         words.note(wrong)
         return words.WRONG_WORDS
-    if not SLUG.fullmatch(options.slug) or access_of(place_of(_folders(), options.slug)) is None:
+    restricted = (s.slug for s in visible_sets(_folders()) if s.access is not None)
+    if options.slug not in restricted:
         words.note(
             Text("{name!r} is no restricted set. `set list` has all.", name=options.slug[:80])
         )

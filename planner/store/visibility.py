@@ -35,16 +35,18 @@ class VisibilityError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visible:
-    """A set's folder, and who sees it: None is everyone."""
+    """A set, and who sees it: None is everyone."""
 
     slug: str
-    place: Path
     access: Access | None
 
 
 def visible_sets(folders: Iterable[Folder]) -> list[Visible]:
-    """Return all sets that are not shipped, by slug; OSError where a bucket cannot be read."""
-    places: dict[str, Path] = {}
+    """Return all sets that are not shipped, by slug; OSError where a bucket cannot be read.
+
+    Sets of one name in several folders are one: everyone sees it where everyone sees one of them.
+    """
+    accesses: dict[str, list[Access | None]] = {}
     for folder in folders:
         if folder.kind == "shipped":
             continue
@@ -52,10 +54,10 @@ def visible_sets(folders: Iterable[Folder]) -> list[Visible]:
         if folder.path.is_dir():
             for place in folder.path.iterdir():
                 if place.is_dir() and not place.name.startswith("."):
-                    places.setdefault(place.name, place)
+                    accesses.setdefault(place.name, []).append(access_of(place))
     return [
-        Visible(slug=slug, place=place, access=access_of(place))
-        for slug, place in sorted(places.items())
+        Visible(slug=slug, access=None if None in seen else seen[0])
+        for slug, seen in sorted(accesses.items())
     ]
 
 
@@ -69,13 +71,6 @@ def access_of(place: Path) -> Access | None:
         return read_access(place)
     except (FileNotFoundError, NotADirectoryError):
         return None
-
-
-def place_of(folders: Iterable[Folder], slug: str) -> Path:
-    """Return the folder of a set that is not shipped, where it is or would be made."""
-    ours = [f for f in folders if f.kind != "shipped"]
-    places = [f.path / slug for f in ours if (f.path / slug).is_dir()]
-    return places[0] if places else next(f.path for f in ours if f.kind == "own") / slug
 
 
 def access_from(
@@ -120,9 +115,17 @@ def access_from(
     return Access(groups=frozenset(n.lower() if "@" in n else n for n in names), until=stamp_s)
 
 
-def change(place: Path, access: Access | None) -> None:
-    """Set who sees a set, on disk or in its bucket; OSError where either refuses."""
-    set_access(place, access)
+def change(folders: Iterable[Folder], slug: str, access: Access | None) -> None:
+    """Set who sees the sets of a name in every folder, or the one that will be made.
+
+    OSError where a disk or a bucket refuses.
+    """
+    ours = [f for f in folders if f.kind != "shipped"]
+    for folder in ours:
+        fetch(folder.path)
+    places = [f.path / slug for f in ours if (f.path / slug).is_dir()]
+    for place in places or [next(f.path for f in ours if f.kind == "own") / slug]:
+        set_access(place, access)
 
 
 def about(slug: str, access: Access | None) -> str:

@@ -49,6 +49,24 @@ def test_a_set_is_made_private_shared_and_opened_again_and_all_of_it_is_logged(
     assert secret not in json.dumps(log)
 
 
+def test_a_set_is_private_in_every_folder_that_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else the one in the second folder stays open, while the list calls the name private."""
+    other = tmp_path / "further" / "mine"
+    other.mkdir(parents=True)
+    monkeypatch.setenv("EPOCHWISE_FURTHER_RESULTS", str(other.parent))
+    assert main(["set", "visibility", "mine", "--group", "Team"]) == 0
+    assert read_access(other) == read_access(tmp_path / "results" / "mine")
+    (other / "access.json").unlink()
+    capsys.readouterr()
+    assert main(["set", "list"]) == 0
+    assert "everyone" in capsys.readouterr().out
+    assert main(["set", "share", "mine"]) != 0, "everyone sees one of them"
+    assert main(["set", "visibility", "mine", "--open"]) == 0
+    assert not (tmp_path / "results" / "mine" / "access.json").exists()
+
+
 @pytest.mark.parametrize(
     "words",
     [

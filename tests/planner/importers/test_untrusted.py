@@ -18,13 +18,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from planner.importers import SourceError, SourceFiles, Stated, read
+from planner.importers import SOURCES, SourceError, SourceFiles, Stated, read, rows_of
 from planner.importers._apart import Reader
 from planner.importers._child import SECONDS
 from tests.each import each
 from tests.faults.outcomes import FULL, Outcome, finish
 
 MB = 1_000_000
+FACTS: dict[str, Any] = {
+    "model": "M", "system_name": "S", "device_kind": "gpu", "global_batch_size": 64,
+    "samples_per_epoch": 50_000,
+}  # fmt: skip
 SOON_S = 2.0
 """Longest time to the refusal of a bomb on a machine with a processor to spare [s]."""
 
@@ -118,6 +122,37 @@ def test_a_bomb_is_refused_soon_and_this_process_stays_small() -> None:
 
 def read_one(given: SourceFiles) -> list[dict[str, Any]]:
     return read("template", given, Stated(facts={"device_kind": "gpu"}), "mine")
+
+
+SMALL = (
+    b"", b"\0", b"\xef\xbb\xbf", b"\xff\xfe\xfa", b"\n", b"\t\t\n\t\n", b'"', b"model\n",
+    b"a,b\n1,2\n", b"{}", b"[]", b"null", b"1", b'"x"', b"NaN", b"9" * 5_000, b'{"a":"\\ud800"}',
+    b'{"a":{"b":[{"c":null}]}}', b'{"accuracy":[1,2],"loss":{}}',
+    b'{"log_history":[{"epoch":null},5,[]],"epoch":"x"}',
+    b'{"train":null,"config":[],"scenario":{"x":1}}',
+    b"a: &a [*a]\n", b"- !!python/object/apply:os.system ['x']\n",
+    b":::MLLOG {}\n", b":::MLLOG 5\n", b':::MLLOG {"key":null,"time_ms":"x","metadata":1}\n',
+)  # fmt: skip
+NAMES = (
+    "a.csv",
+    "a.tsv",
+    "a.json",
+    "a.yaml",
+    "a.parquet",
+    "a.log",
+    "events.out.tfevents.1",
+    "a.dat",
+)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_small_or_empty_file_is_refused_by_every_source_with_its_problems(source: str) -> None:
+    stated = Stated(facts=FACTS)
+    for name in NAMES:
+        for data in SMALL:
+            with pytest.raises(SourceError) as caught:
+                rows_of(source, SourceFiles(name=name, data={name: data}), stated, "mine")
+            assert all(problem.strip() for problem in caught.value.problems)
 
 
 def test_rows_behind_empty_lines_are_read_or_refused_with_the_others() -> None:
