@@ -223,9 +223,9 @@ def _clicked(opened: Callable[[int], None]) -> None:
 def is_click(before: tuple[int, str] | None, cell: tuple[int, str], quiet_s: float) -> bool:
     """Return whether a cell was clicked, and not reached by arrow keys.
 
-    The keyboard enters the table in the first cell, which opens nothing. It then moves along a row
-    or a column. Moves made while the page is drawn wait for its end and arrive as one, which may
-    change both; a click comes after a pause.
+    The keyboard enters the table in its first column, which opens nothing. It then moves along a
+    row or a column. Moves made while the page is drawn wait for its end and arrive as one, which
+    may change both; a click comes after a pause.
 
     Args:
         before: the cell that the keyboard was at; None before it entered the table.
@@ -234,7 +234,7 @@ def is_click(before: tuple[int, str] | None, cell: tuple[int, str], quiet_s: flo
     """
     row, column = cell
     if before is None:
-        return column != FLAG or row > 0
+        return column != FLAG
     return row != before[0] and column != before[1] and quiet_s > _PAUSE_S
 
 

@@ -313,6 +313,9 @@ def _ends(answer: Estimate) -> tuple[Floats, Floats, Floats]:
 def _labels(runs: pa.Table, points: Points, groups: Sequence[np.ndarray]) -> list[str]:
     first = points.rows[[int(group[0]) for group in groups]] if groups else np.zeros(0, np.int64)
     parts = [runs[name].take(first).to_pylist() for name in case_of(points.question)]
+    if case_of(points.question) == TARGET_CASE:
+        parts[1] = [Text("target {value}", value=plain(v, 4)) if v is not None else "no target"
+                    for v in parts[1]]  # fmt: skip
     usual = parts[:1] if case_of(points.question) == TARGET_CASE else parts[1:2]
     different = [part for part in parts if len(set(part)) > 1] or usual
     return [" · ".join(map(str, names)) for names in zip(*different, strict=True)] if groups else []

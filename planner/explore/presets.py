@@ -63,7 +63,7 @@ PRESETS: Final[Mapping[str, Preset]] = MappingProxyType(
         "steps": Preset(
             title="Steps vs batch",
             question=Question(
-                x="global_batch_size", y="steps_to_target", colour="family", log_x=True, log_y=True
+                x="global_batch_size", y="steps_to_target", colour="model", log_x=True, log_y=True
             ),
         ),
         "target": Preset(
