@@ -284,7 +284,8 @@ Tensor traffic and memory are checked against published splits only, below. Byte
 ratio of overheads are arithmetic.
 
 The model of a pipeline gives each stage a device of its own. Stages that wait 400 ms for a batch,
-for one micro-batch at a time, need no core each and show the bubble alone. Stages that compute
+for one micro-batch at a time, need no core each and show the bubble. What is left is the overhead
+of a call of a stage, which grows with the micro-batches and the load. Stages that compute
 share two cores here, so the model is not theirs: two cores do at most the work of two stages at
 once, and other programs ran beside these runs. One stage alone took 0.20 to 0.30 s at the same
 batch.
