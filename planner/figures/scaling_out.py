@@ -162,8 +162,8 @@ def memory_of_cuts(of: Cuts, theme: Theme) -> ChartSpec:
     return drawing.figure()
 
 
-_ASIDE: Final = 0.3
-"""Width over which the configurations of a batch are spread [columns]."""
+_GAP: Final = 0.7
+"""Gap between the configurations of one batch and of the next [share of the distance]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,10 +183,8 @@ class Place:
 def stated_order(places: Sequence[Place], batches: Sequence[int], theme: Theme) -> ChartSpec:
     """Return the stated places by batch: a marker, or a bar over the places that stay open."""
     drawing = Drawing(theme, height=LEAST_HEIGHT)
-    columns = {batch: column for column, batch in enumerate(batches)}
-    most = max((of.slot for of in places), default=0)
     for of in places:
-        x = columns[of.batch] + _ASIDE * (of.slot / max(most, 1) - 0.5)
+        x = f"{of.batch}"
         colour, known = theme.colour(of.slot), of.first == of.last
         where = f"place {of.first}" if known else f"place {of.first} to {of.last}"
         drawing.trace(
@@ -194,14 +192,16 @@ def stated_order(places: Sequence[Place], batches: Sequence[int], theme: Theme) 
             x=[x] if known else [x, x], y=[of.first] if known else [of.first, of.last],
             text=[escape(of.name)] if known else None, textposition="middle right",
             name=escape(of.name), textfont={"color": theme.words(of.slot)},
-            showlegend=False, line={"color": colour, "width": 2, "dash": "dot"},
+            showlegend=False, offsetgroup=f"{of.slot}",
+            line={"color": colour, "width": 2, "dash": "dot"},
             marker={"color": colour, "size": 12 if known else 7,
                     "symbol": _SYMBOLS[of.slot % 5] + ("" if known else "-open")},
             hovertemplate=f"<b>{escape(of.name)}</b><br>batch {of.batch}: {where}<extra></extra>",
         )  # fmt: skip
     lowest = max((of.last for of in places), default=1)
-    drawing.x = {"title": "batch size", "tickvals": list(columns.values()),
-                 "ticktext": [f"{b}" for b in batches],
+    drawing.layout = {"scattermode": "group", "scattergap": _GAP}
+    drawing.x = {"title": "batch size", "type": "category", "categoryorder": "array",
+                 "categoryarray": [f"{b}" for b in batches],
                  "range": [-0.5, len(batches) - 0.2]}  # fmt: skip
     drawing.y = {"title": "place by epoch time (1: fastest)", "range": [lowest + 0.5, 0.5],
                  "tickvals": list(range(1, lowest + 1))}  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -102,6 +103,8 @@ def test_a_pipeline_is_predicted_from_its_run_with_one_micro_batch() -> None:
     assert len(found) == 6
     one = found["2 stages, batch 16, 2 micro-batches"].predicted / 0.75
     assert found["2 stages, batch 16, 8 micro-batches"].predicted == pytest.approx(one * 9 / 16)
+    assert median(c.error or 0.0 for c in found.values()) < 0.06
+    assert len([c for c in checks() if c.kind == KINDS[12]]) == 6
 
 
 def test_workers_that_wait_at_random_are_predicted_by_the_expected_maximum() -> None:

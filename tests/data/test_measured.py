@@ -52,6 +52,7 @@ OF_LINKS: Final = {LINKS, SERVER}
 """Sets of the command `links`, which has no sweep."""
 ON_RAY: Final = "quick-two-ray-nodes-2-core-xeon"
 UNEVEN: Final = "uneven-workers-2-core-amd-epyc"
+WAITING: Final = "waiting-stages-2-core-amd-epyc"
 STALE: Final = "digits-stale-gradients-2-core-amd-epyc"
 ON_H100: Final = "one-gpu-nvidia-h100"
 LIMITS: Final = "one-gpu-limits-nvidia-h100"
@@ -102,6 +103,7 @@ def test_all_sets_are_there() -> None:
         DIGITS,
         TARGET,
         UNEVEN,
+        WAITING,
         STALE,
         *OF_LINKS,
     }
@@ -118,6 +120,16 @@ def test_the_link_of_100_mbit_s_is_predicted_within_15_per_cent() -> None:
     assert len(by_link) == 4
     rates = {json.loads(r["extra"]).get("network_bits_per_s") for r in _good(LINKS)}
     assert rates == {None, 10e9, 1e9, 100e6}, "the rate of the link, not of the interface"
+
+
+def test_stages_that_wait_have_the_bubble_of_the_formula() -> None:
+    steps = {(r["pipeline_parallel"], r["micro_batch_size"]): r["step_s"] for r in _good(WAITING)}
+    assert len(steps) == 8
+    for (stages, size), step_s in steps.items():
+        micro_batches = 16 // size
+        filled = (micro_batches + stages - 1) / (micro_batches * stages)
+        predicted_s = steps[stages, 16] * filled  # a call of a stage adds its overhead
+        assert 0.97 * predicted_s < step_s < 1.25 * predicted_s
 
 
 def test_micro_batches_fill_the_bubble_of_two_stages() -> None:

@@ -106,10 +106,10 @@ def test_stated_places_are_markers_and_open_ones_bars() -> None:
     ]
     drawn = figures.stated_order(places, [64, 256, 512], LIGHT_THEME)
     assert [(t["x"], t["y"], t["text"]) for t in drawn["data"]] == [
-        ([-0.15], [1], ["driver"]), ([2.0], [1], ["3 workers"]), ([0.15, 0.15], [2, 4], None)
+        (["64"], [1], ["driver"]), (["512"], [1], ["3 workers"]), (["64", "64"], [2, 4], None)
     ]  # fmt: skip
     assert drawn["data"][2]["marker"]["symbol"].endswith("-open")
-    assert drawn["layout"]["xaxis"]["ticktext"] == ["64", "256", "512"]
+    assert drawn["layout"]["xaxis"]["categoryarray"] == ["64", "256", "512"]
     assert drawn["layout"]["yaxis"]["range"] == [4.5, 0.5]
 
 
