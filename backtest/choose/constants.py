@@ -134,6 +134,9 @@ scaling._terms:DOF | degrees of freedom | of the interval | clusters | before
 scaling.answers:KAPPA | relative sd per octave
     | uncertainty per doubling of devices outside the measured
     | clusters | both
+scaling.answers:GROWTH_SD | relative sd per octave
+    | of a link's cost timed with one device count: one that stays or doubles is one sd away
+    | definition | none
 scaling.crossover:WIDE | factor
     | upper over lower end of an interval from which a crossover is refused
     | round | none
