@@ -179,6 +179,11 @@ def refuse_batch(curve: Limited, batch: float) -> Refusal:
 
 KAPPA: Final = 0.08
 """Relative standard deviation per doubling of the devices outside the measured ones."""
+GROWTH_SD: Final = 0.7
+"""Relative sd of a link's cost per doubling of its devices, where it was timed with one count.
+
+A cost that stays, or doubles as well, is then one sd away from the assumed growth.
+"""
 Withheld = list[tuple["NDArray[np.bool_]", Refusal]]
 Interval = tuple[Floats, Floats, Floats]
 PlacesByLaw = tuple[Places, "NDArray[np.bool_]"]
@@ -332,7 +337,17 @@ def _relative_variance(curve: ScalingCurve, at: Places) -> Floats:
     smallest, largest = (sizes[at.link] for sizes in curve.batches)
     batch = octaves(at.batch, smallest, largest)
     far = (KAPPA * devices) ** 2 + (KAPPA_BATCH * batch) ** 2
-    return np.asarray(curve.terms.believed_scatter**2 + far)
+    grown = (GROWTH_SD * _assumed_share(curve, at) * devices) ** 2
+    return np.asarray(curve.terms.believed_scatter**2 + far + grown)
+
+
+def _assumed_share(curve: ScalingCurve, at: Places) -> Floats:
+    """Return the share of a step [1] that a link with an assumed growth costs, else 0."""
+    weights, start = curve.terms.questions(at), curve.terms.modes + 1
+    cost = weights[..., start:] @ curve.terms.value[start:]
+    seen = curve.fewest_devices[at.link] != curve.most_devices[at.link]
+    step_s = weights @ curve.terms.value
+    return np.divide(cost, step_s, out=np.zeros(step_s.shape), where=~seen & (step_s > 0.0))
 
 
 def octaves(value: Floats, low: float | Floats, high: float | Floats) -> Floats:

@@ -16,7 +16,7 @@ from planner.fits import KAPPA as KAPPA_BATCH
 from planner.fits import SD0
 from planner.scaling import DOF, FADING, KAPPA, ScalingCurve, SpeedUp, fit_scaling, growth
 from planner.scaling._terms import GROWING
-from planner.scaling.answers import Shares
+from planner.scaling.answers import GROWTH_SD, Shares
 from planner.throughput import ThroughputCurve, fit_throughput
 from tests.each import each
 
@@ -211,6 +211,24 @@ def test_the_scatter_of_the_runs_is_believed_above_the_least() -> None:
     assert SD0 < loose.scatter < 0.2
     one, other = answer(loose.step_time(64, 4, 1)), answer(curve_of().step_time(64, 4, 1))
     assert float(one.high) / value(one) > float(other.high) / value(other)
+
+
+def test_the_interval_has_the_growth_of_a_link_that_was_timed_with_one_count() -> None:
+    """Gradients of VGG-16 over PCI Express: 2 devices add 43 %, 8 add 430 % (RTX 3090)."""
+    sizes, counts = np.array([64.0, 128.0, 64.0, 128.0]), np.array([1.0, 1.0, 2.0, 2.0])
+    slow = answer(fitted(sizes, counts, link_s=0.06).step_time(64, [2, 8], 1))
+    fast = answer(fitted(sizes, counts, link_s=0.0).step_time(64, [2, 8], 1))
+    wide, narrow = (np.log(a.high / a.value) / t_quantile(a.level, DOF) for a in (slow, fast))
+    assert_allclose(wide[0], narrow[0])
+    share = 0.06 * (1.0 + growth(8, FADING)) / 2.0 / slow.value[1]
+    assert_allclose(wide[1], np.hypot(narrow[1], 2.0 * GROWTH_SD * share), rtol=1e-6)
+
+
+def fitted(batch: Floats, devices: Floats, link_s: float) -> ScalingCurve:
+    step_s = 0.01 + 0.002 * batch + np.where(devices > 1, link_s, 0.0)
+    curve = fit_scaling(batch, devices, np.ones(batch.size), step_s)
+    assert isinstance(curve, ScalingCurve)
+    return curve
 
 
 def test_every_answer_says_how_it_is_known() -> None:
