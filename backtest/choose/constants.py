@@ -249,6 +249,10 @@ mfu._questions:USUAL_DOUBLINGS | log2
     | doublings of machines for which the loss of a language model is fitted | published | mfu
 mfu._questions:EXPERT_DOUBLINGS | log2
     | doublings of machines that experts are spread over at most | published | mfu
+mfu._questions:SPARSITY_LOSS | logarithm
+    | expected loss of a mixture of experts for each unit of ln(parameters / active)
+    | published | mfu
+mfu._questions:USUAL_SPARSITY | 1 | ln(parameters / active) without that loss | round | none
 mfu._questions:LINKED_LOSS | logarithm
     | expected loss for each doubling of devices in a machine with links | published | mfu
 mfu._questions:UNLINKED_LOSS | logarithm | the same without links | devices | mfu
