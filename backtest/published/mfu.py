@@ -123,6 +123,8 @@ CONVOLUTIONS: Final = ("depthwise", "grouped", "dense 3 x 3")
 """Terms of how a network's convolutions multiply."""
 PRIOR_SDS: Final[Mapping[str, float]] = {
     "devices": 0.005,
+    "experts per token": 0.02,
+    "recomputed": 0.1,
     "sample of a ViT": 0.1,
     "benchmark": 0.2,
     **dict.fromkeys(CONVOLUTIONS, 0.15),
@@ -130,6 +132,8 @@ PRIOR_SDS: Final[Mapping[str, float]] = {
 """Prior sds of coefficients that are not `TERM_SD`: sources that timed single devices differ from
 those that timed machines in more than the count. A vision transformer gains with the operations of
 a sample like a convolutional network, with a small deviation. A benchmark is one source of few.
+Most rows of mixtures of experts are of one source, whose order of models is that of its own tuning:
+theirs stays near `SPARSITY_LOSS`. What recomputation leaves of the counted operations is known.
 """
 ONE_SOURCE: Final[frozenset[Domain]] = frozenset({"speech", "recommender"})
 """Domains whose networks have one source each: an effect of the source would be the network's."""

@@ -109,6 +109,11 @@ EXPERT_DOUBLINGS: Final = 3.0
 """Doublings of machines that experts are spread over at most: 8 machines. Further ones repeat
 these groups, each with other samples.
 """
+SPARSITY_LOSS: Final = 0.2
+"""Expected loss of a mixture of experts for each unit of ln(parameters / active parameters). Few
+large experts multiply larger matrices than many small ones and exchange fewer tokens. [ln]"""
+USUAL_SPARSITY: Final = 2.0
+"""ln(parameters / active parameters) of a mixture of experts without that loss: about 1 in 7."""
 LINKED_LOSS: Final = 0.03
 """Expected loss for each doubling of devices in a machine with links between them [ln]."""
 UNLINKED_LOSS: Final = 0.10
@@ -183,7 +188,7 @@ def traits_of(question: Question) -> Traits:
             )
         )
     build = {"language": _language, "encoder": _encoder, "vision": _vision}.get(domain, _fixed)
-    offset = _machine_loss(question)
+    offset = _machine_loss(question) - _sparsity_loss(question)
     if domain in {"language", "encoder"}:
         offset += _offset(question)
     return Traits(build(question), _labels(question, domain), offset, _length_sd(question))
@@ -239,6 +244,20 @@ def _machine_loss(question: Question) -> float:
     inside, _ = _counts(question)
     alone = 0.0 if question.accelerator.linked else inside + 3.0
     return -LINKED_LOSS * inside - (UNLINKED_LOSS - LINKED_LOSS) * alone
+
+
+def _sparsity(question: Question) -> float | None:
+    """Return ln(parameters / active parameters) of a mixture of experts; None where not known."""
+    total, active = question.params, question.active_params
+    if question.family != "moe" or not total or not active:
+        return None
+    return max(math.log(total / active), 0.0)
+
+
+def _sparsity_loss(question: Question) -> float:
+    """Return what a mixture of experts loses as it is sparser than usual, in ln; or gains, < 0."""
+    sparsity = _sparsity(question)
+    return 0.0 if sparsity is None else SPARSITY_LOSS * (sparsity - USUAL_SPARSITY)
 
 
 def _length_sd(question: Question) -> float:
@@ -302,9 +321,7 @@ def _language(question: Question) -> dict[str, float]:
         "small model": min(math.log(active / LARGE_MODEL), 0.0),
         "large model": max(math.log(active / LARGE_MODEL), 0.0),
         "few tokens": 0.0 if lora else min(math.log(tokens / ENOUGH_TOKENS), 0.0),
-        "experts per token": (
-            math.log(max((question.params or active) / active, 1.0)) if moe else 0.0
-        ),
+        "experts per token": _sparsity(question) or 0.0,
         "devices": inside,
         "nodes": spread,
         "nodes of experts": min(nodes, EXPERT_DOUBLINGS) * moe,

@@ -90,6 +90,17 @@ def test_a_mixture_of_experts_and_a_convolution_reach_less() -> None:
     assert value(image) < value(moe) < value(dense)
 
 
+def test_a_mixture_of_few_large_experts_reaches_more_than_one_of_many_small_ones() -> None:
+    moe = llama(CARDS["h100-sxm"], family="moe", params=47e9, active_params=13e9, devices=64)
+    assert value(moe) > 1.2 * value(replace(moe, params=47e9 * 5.0)) > 0.0
+
+
+def test_a_mixture_without_its_active_parameters_counts_as_usually_sparse() -> None:
+    moe = llama(CARDS["h100-sxm"], family="moe", params=None, active_params=3e9)
+    usual = replace(moe, params=3e9 * math.exp(2.0))
+    assert value(moe) == pytest.approx(value(usual), rel=0.06)
+
+
 def test_more_machines_cost_a_language_model_little() -> None:
     one = value(llama(CARDS["h100-sxm"], batch=512.0))
     many = value(llama(CARDS["h100-sxm"], devices=512, nodes=64, batch=512.0 * 64))
