@@ -131,6 +131,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         importers.formats.benchmarks.milabench:_MIB
         importers.formats.benchmarks.mlperf_logs:_MOST_EPOCHS
         importers.formats.benchmarks.koshian2:_FLOW_BATCH
+        importers.formats.logs.tensorboard_events:_MOST_FIELDS
+        importers.formats.logs.tensorboard_events:_MOST_RECORDS
         importers.formats.logs.step_log:MOST_LINE
         importers.formats.logs.step_log:MOST_PATTERN
         apart._process:_PAGE importers._apart:MOST_ANSWER importers._apart:START_S
