@@ -146,7 +146,7 @@ def test_a_stage_that_waits_takes_one_tensor_at_a_time_forward_and_backward() ->
 
     wait = split.waits(0.05)
 
-    @tf.function
+    @tf.function  # type: ignore[untyped-decorator]
     def both(x: tf.Tensor) -> tf.Tensor:
         with tf.GradientTape() as tape:
             tape.watch(x)
