@@ -54,7 +54,7 @@ def test_the_shipped_page_and_figures_are_those_of_the_command(
 
 def test_every_model_has_cases_measured_here() -> None:
     assert set(scores(checks())) == set(KINDS)
-    assert len(checks()) == 96
+    assert len(checks()) == 102
 
 
 def test_hidden_batches_check_count_idle_devices_and_total() -> None:

@@ -129,7 +129,7 @@ def test_stages_that_wait_have_the_bubble_of_the_formula() -> None:
         micro_batches = 16 // size
         filled = (micro_batches + stages - 1) / (micro_batches * stages)
         predicted_s = steps[stages, 16] * filled  # a call of a stage adds its overhead
-        assert 0.97 * predicted_s < step_s < 1.25 * predicted_s
+        assert 0.97 * predicted_s < step_s < 1.1 * predicted_s
 
 
 def test_micro_batches_fill_the_bubble_of_two_stages() -> None:
