@@ -132,7 +132,7 @@ def test_article_003_is_shown_as_the_order_that_it_states() -> None:
     shown = unfold(show(PAGE), f"{PAGE}.article")
     table = next(d.value for d in shown.dataframe if "Place by epoch time" in d.value)
     assert len(table) == 12
-    first = table[table["Place by epoch time"] == 1]
+    first = table[table["Place by epoch time"] == "1"]
     assert list(first["Batch"]) == [64, 512]
 
 

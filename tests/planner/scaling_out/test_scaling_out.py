@@ -160,7 +160,8 @@ def test_a_slow_worker_costs_a_synchronous_step_more_than_an_asynchronous_one() 
         lost = row.step_s / row.even_step_s
         assert lost == pytest.approx(2.0)
         assert row.free.samples_per_s > row.synchronous_samples_per_s
-        assert 0.8 * (row.devices - 1) < row.free.staleness < row.devices - 1
+        # A step computes, then exchanges: the read of weights is half of the exchange before it.
+        assert 0.5 * (row.devices - 1) < row.free.staleness < row.devices - 1
 
 
 def test_the_parameter_server_sets_the_pace_on_a_slow_link() -> None:
