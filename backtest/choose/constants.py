@@ -104,7 +104,7 @@ def constants_page(choices: Sequence[Choice], origin: Origin) -> str:
         "|---" * 7 + "|",
     ]
     parts += [
-        f"| `{c.name.replace(':', '.')}` | {c.value:.4g} | {c.unit} | {c.meaning} | {c.data} "
+        f"| `{c.name.replace(':', '.')}` | {c.value:.5g} | {c.unit} | {c.meaning} | {c.data} "
         f"| {c.command} | {_without(c, choices)} |"
         for c in CONSTANTS
     ]

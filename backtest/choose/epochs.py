@@ -110,7 +110,7 @@ def _pooling(questions: Sequence[_Question]) -> list[Choice]:
     grid = [(sd, lasts) for sd in SETS_SDS for lasts in (True, False) if sd or lasts]
     priors = [partial(Scatter.prior, sets_sd=sd, lasts=lasts) for sd, lasts in grid]
     settings = [
-        Setting(words=_pooled(sd, lasts=lasts), values={"epochs._scatter:SETS_SD": sd})
+        Setting(words=_pooled(sd, lasts=lasts), values={"epochs.projection:SETS_SD": sd})
         for sd, lasts in grid
     ]
     ships = _pooled(SETS_SD, lasts=True)
