@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.core import LEAST_DIGITS, Floats, percent, plain, rounded
+from planner.core import LEAST_DIGITS, Floats, Text, percent, plain, rounded
 from planner.figures.frame import (
     BAND,
     BEYOND,
@@ -186,7 +186,9 @@ def stated_order(places: Sequence[Place], batches: Sequence[int], theme: Theme) 
     for of in places:
         x = f"{of.batch}"
         colour, known = theme.colour(of.slot), of.first == of.last
-        where = f"place {of.first}" if known else f"place {of.first} to {of.last}"
+        where = Text("place {first} to {last}", first=of.first, last=of.last)
+        if known:
+            where = Text("place {first}", first=of.first)
         drawing.trace(
             type="scatter", mode="markers+text" if known else "lines+markers",
             x=[x] if known else [x, x], y=[of.first] if known else [of.first, of.last],
