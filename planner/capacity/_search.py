@@ -140,8 +140,8 @@ _DIGITS: Final = 7
 class Compared:
     """Few months and scenarios, for many fleets; late share of the worst job, and cost, of each.
 
-    `full` has more scenarios: what no machine of a fleet does in time there is late too. Those in
-    `ruled_out` were not simulated, or before they were.
+    `full` has more scenarios: what no machine of a fleet does in time there is late too.
+    `ruled_out` are the fleets of comparisons that one in time has won: late ones need no result.
     """
 
     case: Case

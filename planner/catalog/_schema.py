@@ -4,6 +4,7 @@ Every column has a unit in its name, a range outside which a value is a typing e
 An empty cell means that the number is unknown; 0 never does.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -72,7 +73,7 @@ _COLUMNS: Final = [
     (row.pop("table"), Column(**row))
     for row in shipped_rows(
         __package__, "columns.csv", low=float, high=float, choices=_CHOICES.__getitem__,
-        required=bool,
+        required=json.loads,
     )
 ]  # fmt: skip
 """The columns of `columns.csv`, which is beside this module."""

@@ -211,15 +211,19 @@ def _over_devices(runs: pa.Table, points: Points) -> _Fit:
 def _to_target(runs: pa.Table, points: Points) -> _Fit:
     """Return the fit of the law of steps to a target to a case's points, and to those that missed.
 
-    Each batch counts with the learning rate of the smallest median over its seeds.
+    Each batch counts with the learning rate of the smallest median over its seeds. A run of the
+    filters that diverged has missed the target.
     """
     workloads = np.array(runs["workload"].to_pylist(), dtype=object)
     targets = numbers_of(runs, "target_value")
     batches, rates = numbers_of(runs, BATCH), numbers_of(runs, "learning_rate")
     steps = numbers_of(runs, "steps_to_target")
-    missed = pc.and_(pc.equal(runs["basis"], MEASURED), pc.equal(runs["status"], "ok"))
-    missed = pc.fill_null(pc.and_(missed, pc.invert(runs["target_reached"])), fill_value=False)
-    failed = np.flatnonzero(missed.to_numpy() & (batches > 0))
+    ended = pc.is_in(runs["status"], pa.array(["ok", "nan"]))
+    missed = pc.and_(pc.and_(ended, pc.equal(runs["basis"], MEASURED)),
+                     pc.invert(runs["target_reached"]))  # fmt: skip
+    failed = np.flatnonzero(
+        points.chosen & pc.fill_null(missed, fill_value=False).to_numpy() & (batches > 0)
+    )
 
     def fit(group: Indices, label: str) -> Fitted | Refusal:
         drawn = points.rows[group]

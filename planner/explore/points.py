@@ -106,8 +106,9 @@ class Points:
     are the names on a grouped x axis, empty otherwise. `colour` is a category or a measure. `hue`,
     `symbol` and `panel` are places in the names, -1 where a run has none. `case` numbers the lines.
     `brushed` marks the runs in the brush. `drawn` are the places of the points that a chart shows
-    one by one: all, or a sample. `filtered` counts the runs of the filters, `without`
-    those of them that lack a number, `beyond` those that a logarithmic axis cannot show.
+    one by one: all, or a sample. `chosen` marks the runs of the filters in the table, `filtered`
+    counts them, `without` those of them that lack a number, `beyond` those that a logarithmic axis
+    cannot show.
     """
 
     question: Question
@@ -126,6 +127,7 @@ class Points:
     case: Indices
     brushed: Mask
     drawn: Indices
+    chosen: Mask
     filtered: int
     without: int
     beyond: int
@@ -273,6 +275,7 @@ def points_of(runs: pa.Table, question: Question, chosen: Mask) -> Points:
         drawn=_whole_cases(case)
         if question.marks == "lines"
         else _sample(question, at_x, at_y, (panels, colour)),
+        chosen=chosen,
         filtered=int(chosen.sum()),
         without=int((chosen & ~stated).sum()),
         beyond=int((stated & ~on_log).sum()),

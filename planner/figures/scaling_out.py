@@ -186,11 +186,9 @@ def stated_order(places: Sequence[Place], batches: Sequence[int], theme: Theme) 
     for of in places:
         x = f"{of.batch}"
         colour, known = theme.colour(of.slot), of.first == of.last
-        where = (
-            f"place {of.first}"
-            if known
-            else Text("place {first} to {last}", first=of.first, last=of.last)
-        )
+        where = Text("place {first} to {last}", first=of.first, last=of.last)
+        if known:
+            where = Text("place {first}", first=of.first)
         drawing.trace(
             type="scatter", mode="markers+text" if known else "lines+markers",
             x=[x] if known else [x, x], y=[of.first] if known else [of.first, of.last],

@@ -65,7 +65,7 @@ OTHER_BATCH: Final = (
 
 
 HALF_SOFTWARE: Final = ("mlperf", "megatron")
-"""Parts of the names of software whose runs state no precision, as they multiply in half of one."""
+"""Parts of the names of software that multiplies in half precision, where runs state none."""
 
 
 def speeds_of(

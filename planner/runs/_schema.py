@@ -6,6 +6,7 @@ so a run is kept whole or not at all. A missing value is NULL, never 0. System c
 names of MLPerf's `system_desc` where it has one.
 """
 
+import json
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal
@@ -79,8 +80,8 @@ _TYPES: Final = {
 COLUMNS: Final = tuple(
     Column(**row)
     for row in shipped_rows(
-        __package__, "columns.csv", type=_TYPES.__getitem__, choices=texts_in, required=bool,
-        identity=bool, since=int,
+        __package__, "columns.csv", type=_TYPES.__getitem__, choices=texts_in, required=json.loads,
+        identity=json.loads, since=int,
     )
 )  # fmt: skip
 """The columns of `columns.csv`, which is beside this module."""

@@ -4,9 +4,9 @@
     efficiency      speed-up x m/n; a sample costs 1/efficiency times as much. Refused where it is
                     above 1 and one of the steps was not measured at that batch
     total [s]       start-up + epochs x (samples/B) x step
-    idle [hours]    n x (start-up + training x (1 - efficiency))/3600: device-hours without work,
-                    n x training - m x training of m devices with the start-up; its interval is that
-                    of the difference
+    idle [hours]    n x (start-up + training x (1 - efficiency))/3600: device-hours without work.
+                    That is n x (start-up + training) - m x training on m devices, with the interval
+                    of this difference
 
 With the global batch held (strong scaling) B is the same at every count, with the batch per device
 held (weak scaling) it is n times that. Totals hold the epochs: whether a larger batch needs more of

@@ -344,15 +344,15 @@ def test_a_set_that_was_made_private_before_its_first_run_is_filled_by_its_group
     server: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(permission, "is_own_page", lambda _: True)
-    place = _own(server) / "mine"
-    change(place, access_from("mine", ["lab"]))
+    folders, place = store().folders, _own(server) / "mine"
+    change(folders, "mine", access_from("mine", ["lab"]))
     before = _state(server)
     who = signed_in(monkeypatch, "contributor")
     monkeypatch.setattr(identity, "viewer", lambda: identity._viewer(who, frozenset()))
     _add(server)
     assert len(_state(server)) > len(before)
     assert access_from("mine", ["lab"]) == access_of(place)
-    change(_own(server) / "next", access_from("next", ["nobody"]))
+    change(folders, "next", access_from("next", ["nobody"]))
     after = _state(server)
     _add(server, "next")
     assert _state(server) == after

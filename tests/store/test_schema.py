@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pyarrow as pa
 import pytest
 
+from planner.catalog import TABLES
+from planner.catalog._schema import CellKind
 from planner.runs import (
     ARROW_SCHEMA,
     BY_NAME,
@@ -17,7 +21,9 @@ from planner.runs import (
     Run,
     table_from_rows,
 )
+from planner.runs._schema import Group, Rule
 from planner.store import sql
+from planner.time_to_target._reference import BENCHMARKS, Unit
 from tests.each import each
 from tests.store.build import full_row, row
 
@@ -46,6 +52,14 @@ def test_the_arrow_schema_is_the_table() -> None:
 def test_every_column_has_one_name_and_says_what_it_means() -> None:
     assert len(BY_NAME) == len(COLUMNS)
     assert all(c.meaning and c.name == c.name.lower() for c in COLUMNS)
+
+
+def test_words_of_the_csv_tables_are_those_that_the_code_knows() -> None:
+    """No type checker reads the files; a slip in a rule would switch off a limit."""
+    assert {c.group for c in COLUMNS} == set(get_args(Group))
+    assert {c.rule for c in COLUMNS} == set(get_args(Rule))
+    assert {c.kind for columns in TABLES.values() for c in columns} == set(get_args(CellKind))
+    assert {b.unit for b in BENCHMARKS} <= set(get_args(Unit))
 
 
 def test_seconds_carry_their_unit_in_their_name() -> None:

@@ -220,7 +220,7 @@ def test_the_interval_has_the_growth_of_a_link_that_was_timed_with_one_count() -
     fast = answer(fitted(sizes, counts, link_s=0.0).step_time(64, [2, 8], 1))
     wide, narrow = (np.log(a.high / a.value) / t_quantile(a.level, DOF) for a in (slow, fast))
     assert_allclose(wide[0], narrow[0])
-    share = 0.06 * (1.0 + growth(8, FADING)) / 2.0 / np.asarray(slow.value)[1]
+    share = 0.06 * (1.0 + growth(8, FADING)) / 2.0 / slow.arrays[0][1]
     assert_allclose(wide[1], np.hypot(narrow[1], 2.0 * GROWTH_SD * share), rtol=1e-6)
 
 
