@@ -190,7 +190,7 @@ def explore_answered(store: Store, catalog: Catalog, question: QueryTexts) -> Ex
     if wrong:
         return answer.with_points(None, None, (), [*problems, *wrong])
     points = points_of(runs, of, chosen)
-    fits = fits_of(runs, points) if values["fit"] else None
+    fits = fits_of(runs, points, chosen) if values["fit"] else None
     empty = without_values(runs, of)
     notes = (*_sample_note(store, runs, filters), *_notes(points, fits, empty))
     return answer.with_points(points, fits, notes, problems)

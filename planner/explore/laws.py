@@ -23,6 +23,7 @@ from planner.explore.points import (
     TARGET_CASE,
     TO_TARGET,
     Indices,
+    Mask,
     Points,
     Question,
     case_of,
@@ -98,10 +99,10 @@ def law_of(question: Question) -> Law | None:
     return "throughput" if question.y in _SPEEDS | _STEPS else None
 
 
-def fits_of(runs: pa.Table, points: Points) -> Fits | None:
+def fits_of(runs: pa.Table, points: Points, chosen: Mask) -> Fits | None:
     """Return a curve for each case with enough places on x, those with most of them first.
 
-    None where no law applies.
+    None where no law applies. Runs of `chosen` that missed a target count as well.
     """
     law = law_of(points.question)
     if law is None:
@@ -117,7 +118,7 @@ def fits_of(runs: pa.Table, points: Points) -> Fits | None:
     enough = [g for g, n in zip(groups, sizes, strict=True) if n >= LEAST_PLACES]
     enough.sort(key=lambda group: -np.unique(points.x[group]).size)
     labels = _labels(runs, points, enough[:MOST_CURVES])
-    fit = _FITS[law](runs, points)
+    fit = _FITS[law](runs, points, chosen)
     fits = [fit(group, label) for group, label in zip(enough[:MOST_CURVES], labels, strict=True)]
     curves = tuple(f for f in fits if isinstance(f, Fitted))
     return Fits(
@@ -132,7 +133,7 @@ def fits_of(runs: pa.Table, points: Points) -> Fits | None:
 _Fit = Callable[[Indices, str], Fitted | Refusal]
 
 
-def _over_batches(_: pa.Table, points: Points) -> _Fit:
+def _over_batches(_: pa.Table, points: Points, __: Mask) -> _Fit:
     """Return the fit of the throughput law to a case's points."""
     is_speed = points.question.y in _SPEEDS
 
@@ -159,7 +160,7 @@ def _over_batches(_: pa.Table, points: Points) -> _Fit:
     return fit
 
 
-def _over_devices(runs: pa.Table, points: Points) -> _Fit:
+def _over_devices(runs: pa.Table, points: Points, _: Mask) -> _Fit:
     """Return the fit of the scaling law to a case's points."""
     names = ("number_of_nodes", "launch", "peer_to_peer")
     nodes, launches, linked = (runs[name].take(points.rows).to_pylist() for name in names)
@@ -208,7 +209,7 @@ def _over_devices(runs: pa.Table, points: Points) -> _Fit:
     return fit
 
 
-def _to_target(runs: pa.Table, points: Points) -> _Fit:
+def _to_target(runs: pa.Table, points: Points, chosen: Mask) -> _Fit:
     """Return the fit of the law of steps to a target to a case's points, and to those that missed.
 
     Each batch counts with the learning rate of the smallest median over its seeds.
@@ -219,7 +220,7 @@ def _to_target(runs: pa.Table, points: Points) -> _Fit:
     steps = numbers_of(runs, "steps_to_target")
     missed = pc.and_(pc.equal(runs["basis"], MEASURED), pc.equal(runs["status"], "ok"))
     missed = pc.fill_null(pc.and_(missed, pc.invert(runs["target_reached"])), fill_value=False)
-    failed = np.flatnonzero(missed.to_numpy() & (batches > 0))
+    failed = np.flatnonzero(missed.to_numpy() & (batches > 0) & chosen)
 
     def fit(group: Indices, label: str) -> Fitted | Refusal:
         drawn = points.rows[group]
@@ -250,7 +251,7 @@ def _to_target(runs: pa.Table, points: Points) -> _Fit:
     return fit
 
 
-_FITS: Final[Mapping[Law, Callable[[pa.Table, Points], _Fit]]] = {
+_FITS: Final[Mapping[Law, Callable[[pa.Table, Points, Mask], _Fit]]] = {
     "throughput": _over_batches, "scaling": _over_devices, "steps": _to_target,
 }  # fmt: skip
 _NO_BATCH: Final = Refusal(

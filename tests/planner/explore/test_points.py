@@ -27,9 +27,15 @@ from planner.explore import (
 )
 from planner.scaling import ScalingCurve, fit_scaling
 from planner.store import queries
+from planner.store.queries import Filters
 from tests.shipped import store
 
 RUNS = with_derived(queries.all_runs(store()), Catalog(), {})
+
+
+def _fitted(runs: pa.Table, asked: Question, filters: Filters | None = None) -> Fits | None:
+    chosen = chosen_runs(runs, filters or {})
+    return fits_of(runs, points_of(runs, asked, chosen), chosen)
 
 
 def test_every_point_is_a_run_with_both_numbers() -> None:
@@ -64,7 +70,7 @@ def test_runs_side_by_side_say_what_differs() -> None:
 
 def test_curves_are_those_of_the_throughput_law() -> None:
     asked = Question(x="global_batch_size", y="samples_per_s")
-    fits = fits_of(RUNS, points_of(RUNS, asked, chosen_runs(RUNS, {})))
+    fits = _fitted(RUNS, asked)
     assert fits is not None
     assert fits.curves
     first = fits.curves[0]
@@ -96,7 +102,7 @@ def test_steps_to_a_target_follow_their_law_at_the_best_learning_rates() -> None
     runs = pa.Table.from_pylist(rows, RUNS.schema)
     for y in ("steps_to_target", "samples_to_target"):
         asked = Question(x="global_batch_size", y=y)
-        fits = fits_of(runs, points_of(runs, asked, chosen_runs(runs, {})))
+        fits = _fitted(runs, asked)
         assert fits is not None
         assert fits.law == "steps"
         (curve,) = fits.curves
@@ -108,12 +114,18 @@ def test_steps_to_a_target_follow_their_law_at_the_best_learning_rates() -> None
         assert float(curve.critical_batch_size.value) == pytest.approx(64.0, rel=0.01)
         at = np.flatnonzero(curve.x == 8)[0]
         assert curve.value[at] == pytest.approx(9000.0 * (8 if y[1] == "a" else 1), rel=0.02)
+        missed = runs.filter(pc.invert(runs["target_reached"]))["run_id"].to_pylist()
+        fits = _fitted(runs, asked, {"but": missed})
+        assert fits is not None
+        (curve,) = fits.curves
+        assert curve.min_steps is not None
+        assert float(curve.min_steps.value) == pytest.approx(500.0, rel=0.01), "filtered out"
 
 
 def test_runs_that_only_state_their_last_step_have_no_law_of_steps() -> None:
     asked = Question(x="global_batch_size", y="steps_to_target")
     runs = RUNS.filter(pc.equal(RUNS["basis"], "published"))
-    fits = fits_of(runs, points_of(runs, asked, chosen_runs(runs, {})))
+    fits = _fitted(runs, asked)
     assert fits is not None
     assert not fits.curves
 
@@ -139,7 +151,7 @@ def _on_several(pattern: str = "validation off") -> pa.Table:
 
 
 def _fits(runs: pa.Table, y: str) -> Fits:
-    fits = fits_of(runs, points_of(runs, Question(x="devices", y=y), chosen_runs(runs, {})))
+    fits = _fitted(runs, Question(x="devices", y=y))
     assert fits is not None
     return fits
 
