@@ -39,7 +39,7 @@ _SOON_LOOK_S: Final = 0.02
 _SOON_S: Final = 0.3
 """An answer that comes sooner needs no progress line."""
 _DRAWING_S: Final = 0.1
-"""Longest pause of the search until a page has drawn the first answer."""
+"""Longest pause of the search until a page has drawn a fleet."""
 _SENDING_S: Final = 0.03
 """Pause while the server sends it: threads that compute hold up those that send."""
 _LOCK: Final = threading.Lock()
@@ -63,7 +63,8 @@ class _Running:
         if fleet is None:
             return
         self.drawn.clear()
-        self.shown, self.found = fleet, progress.found is not None
+        self.found = progress.found is not None  # before `shown`, which a page looks at
+        self.shown = fleet
         if self.drawn.wait(_DRAWING_S):
             time.sleep(_SENDING_S)
 
