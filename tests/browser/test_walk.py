@@ -353,10 +353,9 @@ def test_14_a_row_of_results_opens_by_the_keyboard_and_arrows_only_read(
     while not page.evaluate("document.activeElement.matches('td, canvas')"):
         page.keyboard.press("Tab")
     page.wait_for_timeout(500)  # the table reports moves after a moment
+    # one by one: a busy browser reports several as one (tests/pages/test_table_clicks)
     for key in ("ArrowDown", "ArrowRight", "ArrowRight", "ArrowDown"):
-        with rerun(
-            page
-        ):  # a busy browser would report several as one (tests/pages/test_table_clicks)
+        with rerun(page):
             page.keyboard.press(key)
     assert "run=" not in page.url
     with rerun(page):
