@@ -45,7 +45,7 @@ class Visible:
 def visible_sets(folders: Iterable[Folder]) -> list[Visible]:
     """Return all sets that are not shipped, by slug; OSError where a bucket cannot be read.
 
-    Sets of one name in several folders are one: who may not see one of them sees none.
+    Sets of one name in several folders are one: whoever may not see one of them sees none.
     """
     accesses: dict[str, list[Access | None]] = {}
     for folder in folders:
