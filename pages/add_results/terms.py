@@ -94,7 +94,12 @@ def _taken(target: Target) -> str:
 
 
 def _is_taken(place: Path) -> bool:
-    """Return whether a folder is a set's; one with nothing but groups of the visitor is free."""
+    """Return whether a folder is a set's, or the visitor may not see a set of that name elsewhere.
+
+    One with nothing but groups of the visitor is free.
+    """
+    if store(identity.viewer).hides(place.name):
+        return True
     try:
         names = {p.name for p in place.iterdir() if not p.name.startswith(".")}
     except NotADirectoryError:

@@ -39,7 +39,7 @@ _SOON_LOOK_S: Final = 0.02
 _SOON_S: Final = 0.3
 """An answer that comes sooner needs no progress line."""
 _DRAWING_S: Final = 0.1
-"""Longest pause of the search until a page has drawn the first answer."""
+"""Longest pause of the search until a page has drawn a fleet."""
 _SENDING_S: Final = 0.03
 """Pause while the server sends it: threads that compute hold up those that send."""
 _LOCK: Final = threading.Lock()
@@ -53,17 +53,18 @@ class _Running:
     began: float
     now: Progress | None = None
     shown: FirstAnswer | None = None
-    found: bool = False
+    is_chosen: bool = False
     answer: Future[CapacityAnswer] | None = None
     drawn: threading.Event = field(default_factory=threading.Event)
 
     def tell(self, progress: Progress) -> None:
         """Keep the latest progress; at a fleet, pause until a page shows it."""
-        self.now, fleet = progress, progress.found or progress.first
+        self.now, fleet = progress, progress.chosen or progress.first
         if fleet is None:
             return
         self.drawn.clear()
-        self.shown, self.found = fleet, progress.found is not None
+        self.is_chosen = progress.chosen is not None  # before `shown`, which a page looks at
+        self.shown = fleet
         if self.drawn.wait(_DRAWING_S):
             time.sleep(_SENDING_S)
 
@@ -121,7 +122,7 @@ def _waited(key: Hashable, work: Callable[[Tell], CapacityAnswer]) -> CapacityAn
         if running.shown is not drawn and running.shown is not None:
             drawn = running.shown
             with card.container(border=True):
-                _draw_fleet(drawn, found=running.found)
+                _draw_fleet(drawn, is_chosen=running.is_chosen)
             running.drawn.set()
         if waited > _SOON_S or drawn is not None:
             share = 0.0 if running.now is None else running.now.share
@@ -134,9 +135,9 @@ def _waited(key: Hashable, work: Callable[[Tell], CapacityAnswer]) -> CapacityAn
     return answer.result()
 
 
-def _draw_fleet(of: FirstAnswer, *, found: bool) -> None:
+def _draw_fleet(of: FirstAnswer, *, is_chosen: bool) -> None:
     """Draw a fleet, while others are compared with it or the rest of the answer is worked out."""
-    if found:
+    if is_chosen:
         tiles.draw(of.fleet, charts.tiles(of))
         return
     line = (

@@ -377,9 +377,9 @@ def _errors() -> None:
             )
         )
         st.caption(
-            "On one public V100 cluster every other law failed beyond 8 devices. There each device "
-            "of a node costs the same, which is recognised. Rough runs are refused beyond their "
-            "counts."
+            "On one public V100 cluster every other law failed beyond 8 devices. There each "
+            "further device of a node costs the same; such links are recognised. Rough runs are "
+            "refused beyond their counts."
         )
 
 
@@ -399,7 +399,7 @@ def _stated(record: ScalingOut, drawn: Drawn) -> None:
     with box:
         st.caption(
             "ResNet-50 on CIFAR-10, Horovod on Spark. The times are in a figure; the text states "
-            "the order. Dotted: places that it leaves open. Every case is faster at a larger "
+            "the order. Dotted: places that the text leaves open. Every case is faster at a larger "
             "batch. Three workers win above batch 256, at most at 512."
         )
         chart = drawn.once("stated order", lambda: _order(record, drawn.theme))

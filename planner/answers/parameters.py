@@ -87,8 +87,8 @@ SCALING_OUT: Final = (
     Parameter(name="epochs", words="how many epochs", kind="whole", unit="epochs",
               default=10, least=1, most=MOST_EPOCHS),
     SAMPLES_PER_EPOCH,
-    Parameter(name="startup_s", words="start-up of the cluster, with the extra of its first "
-              "epoch; default: as measured", kind="number", unit="s", least=0.0, most=1e7),
+    Parameter(name="startup_s", words="start-up of the cluster, with the extra time of its "
+              "first epoch; default: as measured", kind="number", unit="s", least=0.0, most=1e7),
     Parameter(name="deadline", words="time from start to end, as 36, 3 days or 2 weeks",
               kind="number", unit="h", least=1e-3, most=1e6),
     Parameter(name="budget", words="most that the training may cost", kind="number", unit="USD",

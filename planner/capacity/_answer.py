@@ -151,8 +151,8 @@ def plan(
         fast.say("Simulating the fleet", COMPARING)
     simulated = chosen.simulated or simulate(case, chosen.stocks)
     result = _result(simulated, horizon, display, sought=fleet.find)
-    found = FirstAnswer(fleet=_fleet_words(result), tiles=_tiles(result), keeps=result.keeps)
-    tell(Progress(words="Adding up the costs", share=0.65, found=found))
+    early = FirstAnswer(fleet=_fleet_words(result), tiles=_tiles(result), keeps=result.keeps)
+    tell(Progress(words="Adding up the costs", share=0.65, chosen=early))
     course = course_of(simulated, result.spent, keeps=result.keeps)
     lines = [line_of("This fleet", "fleet", course, "" if result.keeps else _LATE)]
     against = None

@@ -205,13 +205,13 @@ class Progress:
 
     first: the fleet before any other is compared with it, simulated on few months with few
         scenarios.
-    found: the fleet of the answer, simulated in full.
+    chosen: the fleet of the answer, simulated in full.
     """
 
     words: str
     share: float
     first: FirstAnswer | None = None
-    found: FirstAnswer | None = None
+    chosen: FirstAnswer | None = None
 
 
 Tell = Callable[[Progress], None]

@@ -159,18 +159,24 @@ def explore(cloud: Cloud, curves: Sequence[CloudCurve], axes: CloudAxes, theme: 
 def explore_pictures(
     cloud: Cloud, curves: Sequence[CloudCurve], axes: CloudAxes, theme: Theme
 ) -> list[tuple[str, ChartSpec]]:
-    """Return the chart for print: the name of each panel, "" of a single one, and its picture."""
+    """Return the chart for print: the name of each panel, "" of a single one, and its picture.
+
+    Hidden colours are left out.
+    """
     spec = explore(cloud, curves, axes, theme)
     layout = {k: v for k, v in spec["layout"].items() if not k.startswith(("xaxis", "yaxis"))}
+    layout |= {"height": HEIGHT, "annotations": []}
+    shown = [t for t in spec["data"] if t.get("visible") != "legendonly"]
     titles = {"xaxis": axes.x_title, "yaxis": axes.y_title}
     pictures = []
     for panel, name in enumerate(cloud.panels or ("",)):
         at = _Place(panel)
-        traces = [_printed(t, theme) for t in spec["data"]
-                  if t["showlegend"] or t.get("xaxis", "x") == at.x]  # fmt: skip
+        traces = [
+            _printed(t, theme) for t in shown if t["showlegend"] or t.get("xaxis", "x") == at.x
+        ]
         both = {"xaxis": spec["layout"][at.x_axis], "yaxis": spec["layout"][at.y_axis]}
         own = {k: v | {"title": _title(Drawing(theme), titles[k])} for k, v in both.items()}
-        pictures.append((name, {"data": traces, "layout": layout | own | {"annotations": []}}))
+        pictures.append((name, {"data": traces, "layout": layout | own}))
     return pictures
 
 

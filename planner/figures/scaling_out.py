@@ -185,19 +185,18 @@ def stated_order(places: Sequence[Place], batches: Sequence[int], theme: Theme) 
     drawing = Drawing(theme, height=LEAST_HEIGHT)
     for of in places:
         x = f"{of.batch}"
-        colour, known = theme.colour(of.slot), of.first == of.last
-        where = Text("place {first} to {last}", first=of.first, last=of.last)
-        if known:
-            where = Text("place {first}", first=of.first)
+        colour, exact = theme.colour(of.slot), of.first == of.last
+        first = Text("place {first}", first=of.first)
+        where = first if exact else Text("{first} to {last}", first=first, last=of.last)
         drawing.trace(
-            type="scatter", mode="markers+text" if known else "lines+markers",
-            x=[x] if known else [x, x], y=[of.first] if known else [of.first, of.last],
-            text=[escape(of.name)] if known else None, textposition="middle right",
+            type="scatter", mode="markers+text" if exact else "lines+markers",
+            x=[x] if exact else [x, x], y=[of.first] if exact else [of.first, of.last],
+            text=[escape(of.name)] if exact else None, textposition="middle right",
             name=escape(of.name), textfont={"color": theme.words(of.slot)},
             showlegend=False, offsetgroup=f"{of.slot}",
             line={"color": colour, "width": 2, "dash": "dot"},
-            marker={"color": colour, "size": 12 if known else 7,
-                    "symbol": _SYMBOLS[of.slot % 5] + ("" if known else "-open")},
+            marker={"color": colour, "size": 12 if exact else 7,
+                    "symbol": _SYMBOLS[of.slot % 5] + ("" if exact else "-open")},
             hovertemplate=f"<b>{escape(of.name)}</b><br>batch {of.batch}: {where}<extra></extra>",
         )  # fmt: skip
     lowest = max((of.last for of in places), default=1)

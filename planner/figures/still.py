@@ -55,7 +55,7 @@ class _Axis:
 
     @property
     def turned(self) -> float:
-        """Height below the chart that labels need which have no room side by side; 0 for others."""
+        """Height of turned labels: those without room side by side; 0 where they have it."""
         places = [self.of(at) for at, _ in self.ticks]
         room = min((b - a for a, b in itertools.pairwise(places)), default=math.inf)
         widest = _LETTER * max((len(text) for _, text in self.ticks), default=0)

@@ -15,6 +15,7 @@ from planner.store.disk.access import (
     set_access,
     stamp_of_text,
     stamp_text,
+    strictest,
 )
 from planner.store.disk.folders import Folder
 from planner.store.disk.mirrors import bring
@@ -44,7 +45,7 @@ class Visible:
 def visible_sets(folders: Iterable[Folder]) -> list[Visible]:
     """Return all sets that are not shipped, by slug; OSError where a bucket cannot be read.
 
-    Sets of one name in several folders are one: everyone sees it where everyone sees one of them.
+    Sets of one name in several folders are one: whoever may not see one of them sees none.
     """
     accesses: dict[str, list[Access | None]] = {}
     for folder in folders:
@@ -55,9 +56,9 @@ def visible_sets(folders: Iterable[Folder]) -> list[Visible]:
             for place in folder.path.iterdir():
                 if place.is_dir() and not place.name.startswith("."):
                     accesses.setdefault(place.name, []).append(access_of(place))
+    now_s = time.time()
     return [
-        Visible(slug=slug, access=None if None in seen else seen[0])
-        for slug, seen in sorted(accesses.items())
+        Visible(slug=slug, access=strictest(each, now_s)) for slug, each in sorted(accesses.items())
     ]
 
 

@@ -353,7 +353,7 @@ def test_14_a_row_of_results_opens_by_the_keyboard_and_arrows_only_read(
     while not page.evaluate("document.activeElement.matches('td, canvas')"):
         page.keyboard.press("Tab")
     page.wait_for_timeout(500)  # the table reports moves after a moment
-    # One by one: a busy browser would report several as one (tests/pages/test_table_clicks).
+    # one by one: a busy browser reports several as one (tests/pages/test_table_clicks)
     for key in ("ArrowDown", "ArrowRight", "ArrowRight", "ArrowDown"):
         with rerun(page):
             page.keyboard.press(key)

@@ -2,7 +2,7 @@
 
 An answer is right if it is, byte for byte, the page that a single user gets on a fresh server over
 the state of the data that the answer states. That is one of those between the click and the answer:
-the runs that were committed before the click belong to it, those committed after it do not.
+the runs committed before the click belong to it, those committed after the answer do not.
 """
 
 from __future__ import annotations

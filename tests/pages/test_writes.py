@@ -34,6 +34,7 @@ from planner.importers import SOURCES, SourceFiles, Stated
 from planner.people import RANK
 from planner.store import catalog as rows_on_disk
 from planner.store.disk import sweeps, views
+from planner.store.disk.access import Access, set_access
 from planner.store.disk.audit import Entry, audit_folder, entries
 from planner.store.disk.secrets import SHARES
 from planner.store.disk.views import View
@@ -325,6 +326,23 @@ def test_a_contributor_adds_nothing_to_a_set_that_is_hidden_by_now(
     assert _state(server) == before
 
 
+def test_a_name_that_is_hidden_in_a_further_folder_is_taken(
+    server: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The set would be hidden as well; one that was shown would open the views of the other."""
+    further = server / "further"
+    monkeypatch.setenv("EPOCHWISE_FURTHER_RESULTS", str(further))
+    monkeypatch.setattr(permission, "is_own_page", lambda _: True)
+    signed_in(monkeypatch, "contributor")
+    set_access(further / "theirs", Access())
+    before = _state(server)
+    _add(server, "theirs")
+    assert _state(server) == before
+    set_access(further / "theirs", None)
+    _add(server, "theirs")
+    assert len(_state(server)) > len(before)
+
+
 def test_a_preview_of_a_new_name_looks_at_no_set_of_that_name(
     server: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -344,15 +362,15 @@ def test_a_set_that_was_made_private_before_its_first_run_is_filled_by_its_group
     server: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(permission, "is_own_page", lambda _: True)
-    folders, place = store().folders, _own(server) / "mine"
-    change(folders, "mine", access_from("mine", ["lab"]))
+    place = _own(server) / "mine"
+    change(store().folders, "mine", access_from("mine", ["lab"]))
     before = _state(server)
     who = signed_in(monkeypatch, "contributor")
     monkeypatch.setattr(identity, "viewer", lambda: identity._viewer(who, frozenset()))
     _add(server)
     assert len(_state(server)) > len(before)
     assert access_from("mine", ["lab"]) == access_of(place)
-    change(folders, "next", access_from("next", ["nobody"]))
+    change(store().folders, "next", access_from("next", ["nobody"]))
     after = _state(server)
     _add(server, "next")
     assert _state(server) == after

@@ -20,6 +20,7 @@ from planner.store.disk.access import (
     set_access,
     stamp_of_text,
 )
+from planner.store.disk.folders import Folder
 from tests.store.build import folder, ids
 from tests.store.restricted import SLUG, TEAM, build, leaks
 
@@ -57,6 +58,31 @@ def test_members_guests_and_the_owner_see_it_marked_as_private(
     assert len(ids(store)) == 8
     title = next(s.title for s in store.sets if s.slug == SLUG)
     assert title == "Secretariat numbers (private)"
+
+
+def test_sets_of_one_name_in_several_folders_are_one(tmp_path: Path) -> None:
+    """Who made an open set with the name of a hidden one would read the views saved from that."""
+    build(tmp_path / "own")
+    further = tmp_path / "further"
+    further.mkdir()
+    (tmp_path / "own" / "open-set").rename(further / SLUG)
+    folders = [
+        folder(tmp_path / "own"),
+        Folder(path=further, label="further 1", kind="further"),
+    ]
+
+    def runs(viewer: Viewer, now_s: float = 0.0) -> int:
+        store = Store(folders, viewer=viewer, now_s=lambda: now_s)
+        store.refresh()
+        return len(ids(store))
+
+    assert [runs(v) for v in (EVERYONE, STRANGER, MEMBER, GUEST, OWNER)] == [0, 0, 8, 8, 8]
+    set_access(further / SLUG, Access(groups=frozenset({"sales"}), until=1000.0))
+    assert [runs(v) for v in (EVERYONE, STRANGER, MEMBER, OWNER)] == [0, 0, 0, 8]
+    assert [runs(v, 1000.0) for v in (EVERYONE, STRANGER, MEMBER)] == [0, 0, 8]
+    folders[1] = Folder(path=further, label="shipped", kind="shipped")
+    set_access(further / SLUG, None)
+    assert runs(EVERYONE) == 4, "a shipped set stays open"
 
 
 def test_an_embargo_ends_by_itself_for_a_store_that_is_open(tmp_path: Path) -> None:

@@ -2,12 +2,14 @@
 
 Without the file a set is open to everyone. With it, only members of its groups see the set, and
 administrators; from `until` on it is open (an embargo). A file that cannot be read hides its set
-from all but administrators.
+from all but administrators. Sets of one name in several folders are one: whoever may not see one of
+them sees none.
 
     {"groups": ["vision-team"], "until": "2027-01-31T00:00:00Z"}
 """
 
 import json
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -60,6 +62,18 @@ class Viewer:
         """Return whether a restricted set is shown."""
         allowed = self.sees_all or slug in self.sets or bool(self.groups & access.groups)
         return allowed or access.is_open(now_s)
+
+
+def strictest(accesses: Iterable[Access | None], now_s: float) -> Access | None:
+    """Return who sees all sets of several accesses; None if everyone does."""
+    closed = [a for a in accesses if a is not None and not a.is_open(now_s)]
+    if not closed:
+        return None
+    ends = [math.inf if a.until is None else a.until for a in closed]
+    return Access(
+        groups=frozenset.intersection(*(a.groups for a in closed)),
+        until=max(ends) if max(ends) < math.inf else None,
+    )
 
 
 EVERYONE: Final = Viewer()

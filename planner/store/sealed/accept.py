@@ -7,11 +7,11 @@ refused, and the other files are shown (docs/decisions/0028).
 import os
 import stat
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,7 +29,7 @@ from planner.runs import (
     has_kinds,
     run_id,
 )
-from planner.store.disk.access import ACCESS, OWNER, Access, Viewer, read_access
+from planner.store.disk.access import ACCESS, OWNER, Access, Viewer, read_access, strictest
 from planner.store.disk.folders import Folder
 from planner.store.disk.locks import locked
 from planner.store.disk.mirrors import MARK, mirror_of
@@ -197,18 +197,15 @@ class Audience:
     """
     _access_of: dict[str, tuple[Stamp, Access]] = field(default_factory=dict)
 
-    def access(self, place: str, inside: Listing) -> Access | None:
-        """Return who sees the set in a folder; None if everyone does. Notes it."""
-        access = self._access(place, inside)
-        if access is not None and not access.is_open(self.now_s()):
-            self.restricted = {**self.restricted, place: access}
-            return access
-        self.restricted = {p: a for p, a in self.restricted.items() if p != place}
-        return None
-
-    def sees(self, place: str, access: Access) -> bool:
-        """Return whether the viewer sees a restricted set."""
-        return self.viewer.sees(os.path.basename(place), access, self.now_s())  # noqa: PTH119 - fast
+    def access(self, sets: Mapping[str, Listing]) -> Access | None:
+        """Return who sees the sets of a name, by folder; None if everyone does. Notes it."""
+        each = (self._access(place, inside) for place, inside in sets.items())
+        access = strictest(each, self.now_s())
+        if access is not None:
+            self.restricted = {**self.restricted, **dict.fromkeys(sets, access)}
+        elif not self.restricted.keys().isdisjoint(sets):
+            self.restricted = {p: a for p, a in self.restricted.items() if p not in sets}
+        return access
 
     def forget(self, but: set[str]) -> None:
         """Keep the sets of these folders only."""
@@ -303,33 +300,47 @@ _ABOUT: Final = frozenset({NAME, WITHDRAWN, ACCESS})
 
 def _list_once(folders: tuple[Folder, ...], audience: Audience) -> Listing:
     listed: Listing = {}
-    places: set[str] = set()
+    named: dict[tuple[bool, str], dict[str, _Set]] = {}
     for folder in folders:
         for entry in _entries(str(folder.path), listed):
             if _is_parquet(entry.name) or _is_linked_folder(entry):
                 listed |= _stamp(entry)
             elif entry.is_dir() and not entry.name.startswith("."):
-                places.add(entry.path)
-                listed |= _list_set(entry.path, audience)
-    audience.forget(places)
+                key = folder.kind == "shipped", entry.name
+                named.setdefault(key, {})[entry.path] = _set_in(entry.path)
+    for (_, name), sets in named.items():
+        access = audience.access({place: of.inside for place, of in sets.items()})
+        if access is None or audience.viewer.sees(name, access, audience.now_s()):
+            for of in sets.values():
+                listed |= _files(of)
+    audience.forget({place for sets in named.values() for place in sets})
     return listed
 
 
-def _list_set(place: str, audience: Audience) -> Listing:
-    """The files of one set, nothing if the audience may not see it."""
+class _Set(NamedTuple):
+    """The entries of a set's folder; `inside` has what says who sees it."""
+
+    entries: list[os.DirEntry[str]]
+    inside: Listing
+
+
+def _set_in(place: str) -> _Set:
     inside: Listing = {}
     entries = _entries(place, inside)
     for entry in entries:
         if entry.name == ACCESS:
             inside |= _stamp(entry)
-    access = audience.access(place, inside)
-    if access is not None and not audience.sees(place, access):
-        return {}
-    withdrawn = any(entry.name == WITHDRAWN for entry in entries)
-    for entry in entries:
+    return _Set(entries, inside)
+
+
+def _files(of: _Set) -> Listing:
+    """The files of one set; of a withdrawn one no runs."""
+    listed = dict(of.inside)
+    withdrawn = any(entry.name == WITHDRAWN for entry in of.entries)
+    for entry in of.entries:
         if entry.name in _ABOUT or (_is_parquet(entry.name) and not withdrawn):
-            inside |= _stamp(entry)
-    return inside
+            listed |= _stamp(entry)
+    return listed
 
 
 def _is_linked_folder(entry: os.DirEntry[str]) -> bool:

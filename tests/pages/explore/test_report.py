@@ -40,6 +40,17 @@ def test_each_panel_is_a_picture(store: Store) -> None:
     assert html.count("<svg") > 1
 
 
+def test_a_hidden_colour_is_in_no_picture(store: Store) -> None:
+    asked = {"x": "global_batch_size", "y": "samples_per_s", "colour": "device_kind"}
+    every, some = (
+        _report(store, **asked, **more)
+        for more in (dict[str, str](), {"hidden": "cpu"})
+    )  # fmt: skip
+    assert 0 < some.count("<circle") < every.count("<circle")
+    assert ">cpu</text>" in every
+    assert ">cpu</text>" not in some
+
+
 @pytest.mark.parametrize("marks", ["box", "strip"])
 def test_groups_are_boxes_with_their_names(store: Store, marks: str) -> None:
     html = _report(store, x="device_kind", y="samples_per_s", marks=marks, log_y="on")

@@ -357,9 +357,9 @@ def test_a_first_answer_comes_before_any_fleet_is_compared() -> None:
 def test_the_fleet_of_the_answer_is_there_before_it_is_compared_with_others() -> None:
     heard: list[Progress] = []
     answer = plan(case(FLEXIBLE, STRICT), Fleet(rent_most=6), Horizon(months=12), tell=heard.append)
-    (found,) = [said.found for said in heard if said.found is not None]
+    (found,) = [said.chosen for said in heard if said.chosen is not None]
     assert (found.fleet, found.tiles, found.keeps) == (answer.fleet, answer.tiles, answer.keeps)
-    after = [said.words for said in heard[[said.found for said in heard].index(found) + 1 :]]
+    after = [said.words for said in heard[[said.chosen for said in heard].index(found) + 1 :]]
     assert "Comparing with buying only" in after
 
 

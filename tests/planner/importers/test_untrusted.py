@@ -21,6 +21,7 @@ import pytest
 from planner.importers import SOURCES, SourceError, SourceFiles, Stated, read, rows_of
 from planner.importers._apart import Reader
 from planner.importers._child import SECONDS
+from planner.importers.formats.logs import tensorboard_events
 from tests.each import each
 from tests.faults.outcomes import FULL, Outcome, finish
 
@@ -86,7 +87,7 @@ BOMBS: dict[str, tuple[str, str, Callable[[], bytes]]] = {
         "a",
         lambda: struct.pack("<QI", 49_999_984, 0) + b"\x08\0" * 24_999_994,
     ),
-    "values of nothing": ("tensorboard", "a", lambda: _one_event(b"\x0a\0" * 24_999_000)),
+    "values of nothing": ("tensorboard", "a", lambda: _one_event(b"\x0a\0" * 99_000) * 252),
     "events of nothing": ("tensorboard", "a", lambda: b"\0" * 49_999_984),
     "lines of nothing": ("template", "a.csv", lambda: b"model\n" + b"\n" * 4_900_000),
 }
@@ -118,6 +119,20 @@ def test_a_bomb_is_refused_soon_and_this_process_stays_small() -> None:
             outcome.broken(f"{name}: refused after {took_s:.1f} s")
     outcome.counts["MB more in the server at most"] = round(most_mb)
     finish(outcome)
+
+
+def test_the_fields_of_all_events_of_a_file_count_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tensorboard_events, "_MOST_FIELDS", 10)
+    for events in (2, 3):
+        data = _one_event(b"\x10\x01" * 4) * events
+        given = SourceFiles(name="a", data={"a": data})
+        if events == 2:
+            assert tensorboard_events._scalars(given, data) == (0.0, [])
+        else:
+            with pytest.raises(ValueError, match="more than 10 fields"):
+                tensorboard_events._scalars(given, data)
 
 
 def read_one(given: SourceFiles) -> list[dict[str, Any]]:

@@ -18,8 +18,8 @@ from planner.importers.formats.source_files import (
 MOST_BYTES: Final = 50_000_000
 """Largest event file: images and graphs in it are skipped, but lie in it."""
 _MOST_RECORDS: Final = 2 * MOST_ROWS
-_MOST_FIELDS: Final = 100
-"""Fields of an event, and of a value in it: TensorFlow writes about ten."""
+_MOST_FIELDS: Final = 9 * MOST_ROWS
+"""Fields of a file: TensorFlow writes about seven for a scalar."""
 _VARINT, _EIGHT, _BYTES, _FOUR = 0, 1, 2, 5
 
 
@@ -107,9 +107,10 @@ def _scalars(files: SourceFiles, data: bytes) -> tuple[float, list[_Scalar]]:
     """Return the time of the first event and all scalars."""
     opened_s: float | None = None
     scalars: list[_Scalar] = []
+    counted = itertools.count(1)
     for record in _records(data):
         wall_s, step, summary = 0.0, 0, b""
-        for field, value in _fields(record.data, _MOST_FIELDS):
+        for field, value in _fields(record.data, counted):
             if field == 1 and isinstance(value, bytes):
                 [wall_s] = struct.unpack("<d", value)
             elif field == 2 and isinstance(value, int):
@@ -117,11 +118,11 @@ def _scalars(files: SourceFiles, data: bytes) -> tuple[float, list[_Scalar]]:
             elif field == 5 and isinstance(value, bytes):
                 summary = value
         opened_s = wall_s if opened_s is None else opened_s
-        for field, value in _fields(summary, _MOST_RECORDS):
+        for field, value in _fields(summary, counted):
             if (
                 field == 1
                 and isinstance(value, bytes)
-                and (scalar := _scalar(value, step, wall_s, record))
+                and (scalar := _scalar(value, counted, step, wall_s, record))
             ):
                 scalars.append(scalar)
         if len(scalars) > MOST_ROWS:
@@ -133,10 +134,12 @@ def _scalars(files: SourceFiles, data: bytes) -> tuple[float, list[_Scalar]]:
     return opened_s, scalars
 
 
-def _scalar(value: bytes, step: int, wall_s: float, whole: _Record) -> _Scalar | None:
+def _scalar(
+    value: bytes, counted: Iterator[int], step: int, wall_s: float, whole: _Record
+) -> _Scalar | None:
     """Return the scalar of a summary value; TensorFlow 2 writes scalars as tensors."""
     tag, number, is_tensor = "", None, False
-    for field, part in _fields(value, _MOST_FIELDS):
+    for field, part in _fields(value, counted):
         if field == 1 and isinstance(part, bytes):
             tag = part[:MOST_CHARACTERS].decode("utf-8", "replace")
         elif field == 2 and isinstance(part, bytes) and len(part) == 4:
@@ -152,10 +155,10 @@ def _scalar(value: bytes, step: int, wall_s: float, whole: _Record) -> _Scalar |
 
 def _records(data: bytes) -> Iterator[_Record]:
     """Yield the records of a TFRecord file; a torn last one is left out, as TensorBoard does."""
-    at = count = 0
+    at = records = 0
     while at + 12 <= len(data):
-        count += 1
-        if count > _MOST_RECORDS:
+        records += 1
+        if records > _MOST_RECORDS:
             raise ValueError(Text("more than {most:,} events", most=_MOST_RECORDS))
         [length] = struct.unpack_from("<Q", data, at)
         if at + 16 + length > len(data):
@@ -187,14 +190,19 @@ def _table() -> tuple[int, ...]:
 _CRC: Final = _table()
 
 
-def _fields(data: bytes, most: int) -> Iterator[tuple[int, int | bytes]]:
-    """Yield number and content of each field of a protobuf message; of more than `most` none."""
-    at = count = 0
+def _fields(data: bytes, counted: Iterator[int]) -> Iterator[tuple[int, int | bytes]]:
+    """Yield number and content of each field of a protobuf message.
+
+    `counted` counts the fields of the whole file, at most `_MOST_FIELDS`.
+    """
+    at = 0
     while at < len(data):
         key, at = _varint(data, at)
-        kind, count = key & 7, count + 1
-        if count > most or not key >> 3:
-            raise ValueError("a message with too many fields, or one without a number")
+        kind = key & 7
+        if next(counted) > _MOST_FIELDS:
+            raise ValueError(Text("more than {most:,} fields", most=_MOST_FIELDS))
+        if not key >> 3:
+            raise ValueError("a field without a number")
         if kind == _VARINT:
             value, at = _varint(data, at)
             yield key >> 3, value
