@@ -5,6 +5,8 @@ optimiser, one batch size, learning rates and seeds. The child sends `imported` 
 `rows` for each group in order (one entry per trial), and `result`.
 """
 
+from __future__ import annotations
+
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -176,7 +178,7 @@ def _median_so_far(curves: Sequence[Curve]) -> float:
     return best_median(curves) if len({c.seed for c in curves}) < len(curves) else NEVER
 
 
-def _look(stack: Any, feed: "_Feed", curves: Sequence[Curve], step: int) -> None:  # noqa: ANN401
+def _look(stack: Any, feed: _Feed, curves: Sequence[Curve], step: int) -> None:  # noqa: ANN401
     small, big = (n.numpy() for n in stack.norms(feed.draw()))
     for curve, s, b in zip(curves, small, big, strict=True):
         curve.looked(Draw(step=step, small_sq=float(s), big_sq=float(b)))

@@ -9,6 +9,8 @@ A subclassed model or layer has no recorded graph. Such a model is refused; such
 among those that are not counted.
 """
 
+from __future__ import annotations
+
 import importlib
 import inspect
 import json

@@ -8,6 +8,8 @@ spread over the whole time. If the machine is slow all that time, the peak is to
 `planner.job.utilization` reports that.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -9,6 +9,8 @@ TensorFlow takes a second or more to shut down. Nothing is left to save by then,
 once. If the process still has worker processes, Python's normal exit ends them.
 """
 
+from __future__ import annotations
+
 import multiprocessing
 import os
 import sys

@@ -5,6 +5,8 @@ step has ended on the device. While epochs are timed, no callback reads single b
 would make JAX wait for every step; `timing = per step` does exactly that.
 """
 
+from __future__ import annotations
+
 import math
 import time
 from collections.abc import Callable
@@ -46,7 +48,7 @@ def train(
             "diverged": epochs.diverged}  # fmt: skip
 
 
-def _stamps(case: Case, kept: Steps | None) -> "list[StepStamps]":
+def _stamps(case: Case, kept: Steps | None) -> list[StepStamps]:
     return [StepStamps(kept, _steps_in(case))] if kept else []
 
 

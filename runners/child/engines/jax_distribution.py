@@ -8,6 +8,8 @@ matrix is divided by its last dimension, so that a device holds a part of every 
 On TensorFlow keras.distribution divides nothing, without a word, so it is used on JAX only.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import time

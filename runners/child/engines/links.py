@@ -7,6 +7,8 @@ Yuan, J. Parallel Distrib. Comput. 69(2), 2009). The rate of a link is that traf
 time.
 """
 
+from __future__ import annotations
+
 import statistics
 import time
 from collections.abc import Callable

@@ -17,6 +17,8 @@ Every worker shuffles the whole data set in an order of its own. The batch of a 
 workers, so an update has a part of it, and an epoch as many updates as the data have such parts.
 """
 
+from __future__ import annotations
+
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass

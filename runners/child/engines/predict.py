@@ -9,6 +9,8 @@ Its accuracy is no record. The purpose is the same network in several variants, 
 accuracy. It takes a few seconds on digits; CIFAR takes as many, but longer, steps.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, Final
 

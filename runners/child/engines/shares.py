@@ -8,6 +8,8 @@ next batch as input. What is left is the host's own work between operations.
 The steps are traced after the timed epochs, because tracing slows them.
 """
 
+from __future__ import annotations
+
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path

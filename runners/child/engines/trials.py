@@ -18,6 +18,8 @@ Convolutions as matrix products, which TensorFlow can vectorise over weights.
 matrix product, a convolution can have a trial axis like a dense layer.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final

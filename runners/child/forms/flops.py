@@ -12,6 +12,8 @@ times forward" counts it.) The state of a recurrent layer is an input of each of
 gradient is needed wherever the layer learns, in the first layer too.
 """
 
+from __future__ import annotations
+
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator

@@ -13,6 +13,8 @@ Branches are the towers of the network `towers`, which need no data of each
 other until their outputs are joined on the first device.
 """
 
+from __future__ import annotations
+
 import itertools
 import math
 import statistics

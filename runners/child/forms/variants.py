@@ -11,6 +11,8 @@ dense matrix are multiplied too; it shows the accuracy lost by a share of zeros.
 a smaller network of ordinary layers.
 """
 
+from __future__ import annotations
+
 import math
 import time
 import warnings

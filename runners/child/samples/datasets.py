@@ -11,6 +11,8 @@ unrelated to the real set of the same shape.
 any learning rate, so their curves differ by the rate alone.
 """
 
+from __future__ import annotations
+
 import gzip
 import hashlib
 import io
