@@ -370,7 +370,7 @@ def test_a_set_that_was_made_private_before_its_first_run_is_filled_by_its_group
     _add(server)
     assert len(_state(server)) > len(before)
     assert access_from("mine", ["lab"]) == access_of(place)
-    change(store().folders, "next", access_from("next", ["nobody"]))
+    change(store().folders, "next", access_from("next", ["other"]))
     after = _state(server)
     _add(server, "next")
     assert _state(server) == after
