@@ -612,10 +612,13 @@ def retarget(store: Store, file: str, value: float, *, higher_is_better: bool) -
 
     def of_group(group: int) -> pa.Table:
         with pq.ParquetFile(file, metadata=metadata) as opened:
-            rows = opened.read_row_group(group, columns=_EVALUATED, use_threads=False)
-        steps = [_steps_to(c, value, higher_is_better) for c in rows["evaluations"].chunks]
-        column = pa.chunked_array(steps, pa.int64())
-        return pa.table({"run_id": rows["run_id"], "steps_to_target": column})
+            # One leaf at a time: Arrow takes longer to read both as one list of structures.
+            ids, steps, values = (
+                opened.read_row_group(group, columns=[leaf], use_threads=False).column(0)
+                for leaf in _EVALUATED
+            )
+        counted = _steps_to(_one(steps), _one(values), value, higher_is_better)
+        return pa.table({"run_id": ids, "steps_to_target": counted})
 
     with ThreadPoolExecutor(os.cpu_count()) as cores:
         return pa.concat_tables(cores.map(of_group, range(metadata.num_row_groups)))
@@ -624,21 +627,30 @@ def retarget(store: Store, file: str, value: float, *, higher_is_better: bool) -
 _EVALUATED: Final = ["run_id", "evaluations.list.element.step", "evaluations.list.element.value"]
 
 
-def _steps_to(evaluations: pa.ListArray, target: float, higher: bool) -> pa.Array:  # noqa: FBT001 - one of two
+def _one(column: pa.ChunkedArray) -> pa.ListArray:
+    return pa.concat_arrays(column.chunks) if column.num_chunks != 1 else column.chunk(0)
+
+
+def _steps_to(
+    steps_of: pa.ListArray,
+    values_of: pa.ListArray,
+    target: float,
+    higher: bool,  # noqa: FBT001 - one of two
+) -> pa.Array:
     """Return the fewest steps of each list whose value reaches the target, NULL where none does."""
-    items, ends = evaluations.flatten(), evaluations.offsets.to_numpy()
-    steps = pc.struct_field(items, "step").fill_null(_NEVER).to_numpy()
-    values = pc.struct_field(items, "value").to_numpy(zero_copy_only=False)
+    ends = steps_of.offsets.to_numpy()
+    steps = pc.struct_field(steps_of.flatten(), "step").fill_null(_NEVER).to_numpy()
+    values = pc.struct_field(values_of.flatten(), "value").to_numpy(zero_copy_only=False)
     reached = (
         (target <= values) & (values < np.inf)
         if higher
         else (values <= target) & (values > -np.inf)
     )
-    places = np.flatnonzero(reached)
-    run = np.searchsorted(ends - ends[0], places, "right") - 1
-    first = np.flatnonzero(np.diff(run, prepend=-1))
-    fewest = np.full(len(evaluations), _NEVER)
-    fewest[run[first]] = steps[places[first]]  # steps grow
+    starts = ends[:-1] - ends[0]
+    filled = np.diff(ends) > 0
+    fewest = np.full(len(steps_of), _NEVER)
+    if filled.any():
+        fewest[filled] = np.minimum.reduceat(np.where(reached, steps, _NEVER), starts[filled])
     return pa.array(fewest, mask=fewest == _NEVER)
 
 
