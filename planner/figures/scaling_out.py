@@ -181,7 +181,10 @@ class Place:
 
 
 def stated_order(places: Sequence[Place], batches: Sequence[int], theme: Theme) -> ChartSpec:
-    """Return the stated places by batch: a marker, or a bar over the places that stay open."""
+    """Return the stated places by batch: a marker, or a bar over the places that stay open.
+
+    A marker has its name beside it, a bar in the legend: bars are too close for names.
+    """
     drawing = Drawing(theme, height=LEAST_HEIGHT)
     for of in places:
         x = f"{of.batch}"
@@ -199,6 +202,11 @@ def stated_order(places: Sequence[Place], batches: Sequence[int], theme: Theme) 
                     "symbol": _SYMBOLS[of.slot % 5] + ("" if exact else "-open")},
             hovertemplate=f"<b>{escape(of.name)}</b><br>batch {of.batch}: {where}<extra></extra>",
         )  # fmt: skip
+    still_open = sorted((of for of in places if of.first < of.last), key=lambda of: of.slot)
+    drawing.legend(*[
+        Entry(words=of.name, symbol=f"{_SYMBOLS[of.slot % 5]}-open", slot=of.slot)
+        for of in still_open
+    ])  # fmt: skip
     lowest = max((of.last for of in places), default=1)
     drawing.layout = {"scattermode": "group", "scattergap": _GAP}
     drawing.x = {"title": "batch size", "type": "category", "categoryorder": "array",
