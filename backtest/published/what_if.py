@@ -28,7 +28,7 @@ import numpy as np
 from backtest.questions.figure import rounded
 from backtest.questions.what_if import KINDS, Check
 from planner.catalog import Catalog
-from planner.core import Record, percent, plain, shipped_rows, shipped_text
+from planner.core import Record, Text, percent, plain, shipped_rows, shipped_text
 from planner.job import Job
 from planner.networks import layers_width_of
 from planner.published import Configuration, PublishedRow, configurations
@@ -229,18 +229,21 @@ _NOTES: Final = "\n" + shipped_text(__package__, "what_if.txt")
 
 
 def scores(checks: Sequence[Check]) -> dict[str, dict[str, float | int | None]]:
-    """Return cases, median and largest error by kind; of crossovers the share inside the runs."""
+    """Return cases and errors by kind, errors of differences as shares of the whole too."""
     by_check: dict[str, dict[str, float | int | None]] = {}
     for kind in KINDS:
         of = [c for c in checks if c.kind == kind]
         errors = [c.error for c in of if c.error is not None]
         judged = [c.right for c in of if c.right is not None]
+        shares = [c.share for c in of if c.share is not None]
         if of:
             by_check[kind] = {
                 "cases": len(of),
                 "median": float(np.median(errors)) if errors else None,
                 "largest": max(errors) if errors else None,
                 "right": sum(judged) if judged else None,
+                "median_share": float(np.median(shares)) if shares else None,
+                "largest_share": max(shares) if shares else None,
             }
     return by_check
 
@@ -331,8 +334,21 @@ def _checks(checks: Sequence[Check]) -> list[str]:
         right = "" if score["right"] is None else f"{score['right']} of {score['cases']}"
         lines.append(f"| {kind} | {score['cases']} | {_percent(score['median'])} | "
                      f"{_percent(score['largest'])} | {right} |")  # fmt: skip
+    idle = scores(checks).get("idle devices")
+    if idle is not None:
+        lines += ["", idle_words(idle)]
     lines += ["", "| model | case | predicted | measured | error |", "|---|---|---|---|---|"]
     return lines + [_line(c) for c in checks]
+
+
+def idle_words(score: Mapping[str, Any]) -> str:
+    """Return the error of idle device-hours as a share of all device-hours, in one sentence."""
+    return Text(
+        "The error of idle device-hours is {median} of all device-hours in the median, "
+        "{largest} at most.",
+        median=percent(score["median_share"]),
+        largest=percent(score["largest_share"]),
+    )
 
 
 def _line(check: Check) -> str:

@@ -25,7 +25,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -82,6 +82,7 @@ class Check:
     For a crossover `measured` is None and `low` to `high` the batches between which runs show it;
     `right` says whether the interval reaches into them. Otherwise `low` and `high` are the ends of
     the predicted interval and `right` says whether it has the measured number; None without one.
+    `whole` is what a difference is a part of: of idle devices all measured device-s.
     """
 
     kind: str
@@ -92,6 +93,14 @@ class Check:
     low: float | None = None
     high: float | None = None
     right: bool | None = None
+    whole: float | None = None
+
+    @property
+    def share(self) -> float | None:
+        """Error of a difference as a share of its whole; None for other predictions."""
+        if self.measured is None or self.whole is None:
+            return None
+        return abs(self.predicted - self.measured) / self.whole
 
     @property
     def error(self) -> float | None:
@@ -244,7 +253,8 @@ def _counts(even: Series, placements: Mapping[str, Placement]) -> Iterator[Check
             if n > base:
                 waits_s = idle_device_s((n, steps[n]), (base, steps[base]))
                 more_s = max(n * point.step_s - base * here[base].step_s, 0.0)
-                yield _estimated(KINDS[6], case, "device-s", waits_s, more_s)
+                idle = _estimated(KINDS[6], case, "device-s", waits_s, more_s)
+                yield replace(idle, whole=n * point.step_s)
             own_s = placements[point.run.run_id].startup_s
             yield from _whole(others, point, own_s, case=case, step=steps[n])
 

@@ -4,7 +4,7 @@ from typing import Final
 
 import streamlit as st
 
-from backtest.published.what_if import model_rows, shipped_what_if
+from backtest.published.what_if import idle_words, model_rows, shipped_what_if
 from pages.common import handout, hardware, kept, narrow, suspect_switch, widgets
 from pages.common.kept import store
 from pages.common.link import Link
@@ -354,12 +354,13 @@ def _errors() -> None:
                 {"Model": kind, "Cases": s["cases"],
                  "Median error": None if s["median"] is None else percent(s["median"], 1),
                  "Largest error": None if s["largest"] is None else percent(s["largest"], 1),
-                 "Interval reaches the measured batches": s["right"]}
+                 "In the interval": None if s["right"] is None else f"{s['right']} of {s['cases']}"}
                 for kind, s in scores.items()
             ],
             key="scaling-out.scores",
             alt="Errors of the what-if models against runs measured on two cores",
         )  # fmt: skip
+        st.caption(idle_words(scores["idle devices"]))
         splits = shipped_what_if()["splits"]
         st.caption(
             Text(

@@ -181,7 +181,10 @@ class Place:
 
 
 def stated_order(places: Sequence[Place], batches: Sequence[int], theme: Theme) -> ChartSpec:
-    """Return the stated places by batch: a marker, or a bar over the places that stay open."""
+    """Return the stated places by batch: a marker, or a bar over the places that stay open.
+
+    Names are in the legend: bars are too close for them, and a telephone cuts those of markers.
+    """
     drawing = Drawing(theme, height=LEAST_HEIGHT)
     for of in places:
         x = f"{of.batch}"
@@ -189,21 +192,23 @@ def stated_order(places: Sequence[Place], batches: Sequence[int], theme: Theme) 
         first = Text("place {first}", first=of.first)
         where = first if exact else Text("{first} to {last}", first=first, last=of.last)
         drawing.trace(
-            type="scatter", mode="markers+text" if exact else "lines+markers",
+            type="scatter", mode="markers" if exact else "lines+markers",
             x=[x] if exact else [x, x], y=[of.first] if exact else [of.first, of.last],
-            text=[escape(of.name)] if exact else None, textposition="middle right",
-            name=escape(of.name), textfont={"color": theme.words(of.slot)},
-            showlegend=False, offsetgroup=f"{of.slot}",
+            name=escape(of.name), showlegend=False, offsetgroup=f"{of.slot}",
             line={"color": colour, "width": 2, "dash": "dot"},
             marker={"color": colour, "size": 12 if exact else 7,
                     "symbol": _SYMBOLS[of.slot % 5] + ("" if exact else "-open")},
             hovertemplate=f"<b>{escape(of.name)}</b><br>batch {of.batch}: {where}<extra></extra>",
         )  # fmt: skip
+    drawing.legend(*[
+        Entry(words=of.name, symbol=_SYMBOLS[of.slot % 5], slot=of.slot)
+        for of in sorted(places, key=lambda of: of.slot)
+    ])  # fmt: skip
     lowest = max((of.last for of in places), default=1)
     drawing.layout = {"scattermode": "group", "scattergap": _GAP}
     drawing.x = {"title": "batch size", "type": "category", "categoryorder": "array",
                  "categoryarray": [f"{b}" for b in batches],
-                 "range": [-0.5, len(batches) - 0.2]}  # fmt: skip
+                 "range": [-0.5, len(batches) - 0.5]}  # fmt: skip
     drawing.y = {"title": "place by epoch time (1: fastest)", "range": [lowest + 0.5, 0.5],
                  "tickvals": list(range(1, lowest + 1))}  # fmt: skip
     return drawing.figure()

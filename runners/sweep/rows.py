@@ -142,6 +142,10 @@ def _note(case: Case) -> str | None:
         return "Epochwise's authors have not tried TensorFlow's TPU strategy on a TPU."
     if case.strategy in OF_PROCESSES and case.device == "gpu":
         return "Epochwise's authors have not tried workers on GPUs."
+    if case.devices > 1 and case.device == "gpu":
+        return "Epochwise's authors have not tried several GPUs."
+    if case.launcher == "slurm":
+        return "Epochwise's authors have not tried the launcher slurm on a Slurm cluster."
     return None
 
 

@@ -65,6 +65,18 @@ def test_hidden_batches_check_count_idle_devices_and_total() -> None:
     assert 0.0 < float(found["total"]["median"] or 1.0) < 0.25
 
 
+def test_errors_of_idle_devices_are_shares_of_all_device_hours_too() -> None:
+    idle = [c for c in checks() if c.kind == "idle devices"]
+    assert all(c.measured is not None and 0.0 <= c.measured < float(c.whole or 0.0) for c in idle)
+    for check in idle:
+        off = abs(check.predicted - float(check.measured or 0.0))
+        assert check.share == pytest.approx(off / float(check.whole or 1.0))
+    found = scores(checks())
+    shares = [c.share for c in idle if c.share is not None]
+    assert found["idle devices"]["median_share"] == pytest.approx(median(shares))
+    assert found["total"]["median_share"] is None
+
+
 def test_a_limited_link_is_predicted_from_the_unlimited_one() -> None:
     found = [c for c in checks() if c.kind == "link"]
     assert [c.case for c in found] == [

@@ -105,12 +105,36 @@ def test_stated_places_are_markers_and_open_ones_bars() -> None:
         figures.Place(name="1 worker", slot=2, batch=64, first=2, last=4),
     ]
     drawn = figures.stated_order(places, [64, 256, 512], LIGHT_THEME)
-    assert [(t["x"], t["y"], t["text"]) for t in drawn["data"]] == [
-        (["64"], [1], ["driver"]), (["512"], [1], ["3 workers"]), (["64", "64"], [2, 4], None)
+    shown = [t for t in drawn["data"] if not t["showlegend"]]
+    assert [(t["x"], t["y"], t["name"]) for t in shown] == [
+        (["64"], [1], "driver"), (["512"], [1], "3 workers"), (["64", "64"], [2, 4], "1 worker")
     ]  # fmt: skip
-    assert drawn["data"][2]["marker"]["symbol"].endswith("-open")
+    assert shown[2]["marker"]["symbol"].endswith("-open")
     assert drawn["layout"]["xaxis"]["categoryarray"] == ["64", "256", "512"]
     assert drawn["layout"]["yaxis"]["range"] == [4.5, 0.5]
+
+
+def test_a_legend_names_every_configuration_once_by_symbol_and_colour() -> None:
+    places = [
+        figures.Place(name=name, slot=slot, batch=batch, first=1, last=last)
+        for name, slot, batch, last in (
+            ("driver", 0, 64, 1), ("1 worker", 1, 256, 4), ("driver", 0, 256, 4),
+            ("1 worker", 1, 512, 3), ("3 workers", 2, 512, 1),
+        )
+    ]  # fmt: skip
+    drawn = figures.stated_order(places, [64, 256, 512], LIGHT_THEME)
+    looks = {
+        (t["name"], t["marker"]["symbol"].removesuffix("-open"), t["marker"]["color"])
+        for t in drawn["data"]
+        if not t["showlegend"]
+    }
+    legend = [
+        (t["name"], t["marker"]["symbol"], t["marker"]["color"])
+        for t in drawn["data"]
+        if t["showlegend"]
+    ]
+    assert [name for name, *_ in legend] == ["driver", "1 worker", "3 workers"]
+    assert set(legend) == looks
 
 
 def test_a_point_outside_its_band_has_an_open_marker_and_a_legend() -> None:

@@ -199,11 +199,18 @@ def test_a_network_without_a_matrix_for_so_many_shards_says_so(on_jax: Bench) ->
     assert "can be divided by 3 devices: their last dimensions are 10, 16" in row["status_reason"]
 
 
-def test_workers_on_gpus_are_marked_as_untried() -> None:
-    """No GPU exists here, so only the planned columns are looked at."""
-    on_gpus = replace(CASE, strategy="multi-worker mirrored", devices=2, device="gpu")
-    assert planned(on_gpus)["note"] == "Epochwise's authors have not tried workers on GPUs."
-    assert planned(replace(on_gpus, device="cpu"))["note"] is None
+def test_what_was_never_tried_on_its_hardware_is_marked() -> None:
+    """No GPU and no Slurm cluster exist here, so only the planned columns are looked at."""
+    workers = replace(CASE, strategy="multi-worker mirrored", devices=2)
+    untried = {
+        "workers on GPUs": replace(workers, device="gpu"),
+        "several GPUs": replace(CASE, strategy="mirrored", devices=2, device="gpu"),
+        "the launcher slurm on a Slurm cluster": replace(workers, launcher="slurm"),
+    }
+    for name, case in untried.items():
+        assert planned(case)["note"] == f"Epochwise's authors have not tried {name}."
+    for case in (workers, replace(CASE, device="gpu")):
+        assert planned(case)["note"] is None
 
 
 def test_workers_are_placed_on_their_host_in_turn() -> None:

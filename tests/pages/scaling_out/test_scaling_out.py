@@ -11,7 +11,7 @@ from planner.answers import scaling_out, scaling_out_answered
 from planner.scaling_out import uneven_sentence
 from planner.store.catalog import read_catalog
 from tests import shipped
-from tests.pages.conftest import figure, lines, show, sound, texts, unfold
+from tests.pages.conftest import figure, legend, lines, show, sound, texts, unfold
 
 PAGE = "scaling-out"
 CATALOG = read_catalog(shipped.ROOT / "data" / "catalog").catalog
@@ -134,6 +134,10 @@ def test_article_003_is_shown_as_the_order_that_it_states() -> None:
     assert len(table) == 12
     first = table[table["Place by epoch time"] == "1"]
     assert list(first["Batch"]) == [64, 512]
+    place = len(shown.get("plotly_chart")) - 1
+    dotted = [t["name"] for t in figure(shown, place)["data"] if len(t["x"]) == 2]
+    assert len(dotted) == 7
+    assert legend(shown, place) == set(dotted)  # each of the four is open somewhere
 
 
 def test_a_link_with_a_workload_that_is_gone_says_so() -> None:
