@@ -9,12 +9,34 @@ import numpy as np
 
 from backtest.choose.choice import Choice, Setting, chosen, interval_score
 from backtest.data.cases import Read
-from backtest.questions.devices import BANDS, CLUSTERS, Runs, clusters, splits
+from backtest.questions.devices import (
+    BANDS,
+    CLUSTERS,
+    TABLE_BANDS,
+    TABLES,
+    Runs,
+    clusters,
+    splits,
+)
 from planner.core import LEVEL, Estimate, Floats, t_quantile
-from planner.scaling import DOF, FADING, KAPPA, Places, ScalingCurve, fit_scaling, places_of
+from planner.scaling import (
+    DOF,
+    FADING,
+    GROWTH_SD,
+    KAPPA,
+    Places,
+    ScalingCurve,
+    assumed_share,
+    fit_scaling,
+    places_of,
+)
 
 FADINGS: Final = (0.7, 0.75, 0.8, FADING, 0.9, 0.95, 1.0)
 KAPPAS: Final = (0.02, 0.04, KAPPA, 0.12, 0.16, 0.2)
+GROWTH_SDS: Final = (0.3, 0.5, GROWTH_SD, 0.85)
+ROOT: Final = "the root of the octaves"
+GROWTHS: Final = {"the octaves": 1.0, ROOT: 0.5, "one at any distance": 0.0}
+"""Powers of the octaves by which the sd of an assumed growth could widen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +58,7 @@ class _Question:
 
 
 def device_choices(read: Read) -> list[Choice]:
-    """Return choices of FADING (mean error) and KAPPA (interval score at that fading)."""
+    """Return choices of FADING (mean error), and of KAPPA and GROWTH_SD (interval score)."""
     questions = [
         _Question(data_set=name, shown=shown, hidden=more)
         for (name, workloads), (most, first, last) in itertools.product(
@@ -45,7 +67,12 @@ def device_choices(read: Read) -> list[Choice]:
         if name in CLUSTERS.values()
         for shown, more in splits(workloads, most, (first, last))
     ]
-    return _fadings(questions) + _kappas(questions)
+    tables = [
+        _Question(data_set=name, shown=shown, hidden=more)
+        for (name, curves_in), (most, first, last) in itertools.product(TABLES.items(), TABLE_BANDS)
+        for shown, more in splits(curves_in(read), most, (first, last))
+    ]
+    return _fadings(questions) + _kappas(questions) + _growths(tables)
 
 
 def _fadings(questions: Sequence[_Question]) -> list[Choice]:
@@ -74,16 +101,65 @@ def _kappa_scores(question: _Question) -> list[float]:
     prediction = question.predict(FADING)
     if prediction is None:
         return [np.nan] * len(KAPPAS)
+    octaves = _octaves(prediction[0], question.hidden)
+    changes = [(kappa**2 - KAPPA**2) * octaves**2 for kappa in KAPPAS]
+    return _scores(prediction[1], changes, question.hidden.step_s)
+
+
+def _growths(questions: Sequence[_Question]) -> list[Choice]:
+    """Return choices of the sd of an assumed growth, and of how it widens with the octaves.
+
+    Only questions about a link that was timed with one device count are scored.
+    """
+    settings = [
+        Setting(words=f"{sd:g} times {words}", values={"scaling.answers:GROWTH_SD": sd})
+        for words in GROWTHS
+        for sd in GROWTH_SDS
+    ]
+    scored = [(q.data_set, _growth_scores(q)) for q in questions]
+    scored = [(name, scores) for name, scores in scored if np.isfinite(scores).all()]
+    return chosen(
+        "growth of a link timed with one device count",
+        settings,
+        np.array([scores for _, scores in scored]).T,
+        [name for name, _ in scored],
+        f"{GROWTH_SD:g} times {ROOT}",
+    )
+
+
+def _growth_scores(question: _Question) -> list[float]:
+    """Return interval scores with the part of an assumed growth replaced; NaN without one."""
+    nothing = [np.nan] * (len(GROWTHS) * len(GROWTH_SDS))
+    prediction = question.predict(FADING)
+    far = question.hidden
+    at = None if prediction is None else places_of(
+        prediction[0], far.batch, far.devices, far.nodes, None
+    )  # fmt: skip
+    if prediction is None or not isinstance(at, Places):
+        return nothing
     curve, estimate = prediction
+    share, octaves = assumed_share(curve, at), np.nan_to_num(_octaves(curve, far))
+    if not (share * octaves > 0.0).any():
+        return nothing
+    ships = (GROWTH_SD * share) ** 2 * octaves
+    changes = [
+        np.where(octaves > 0.0, (sd * share * octaves**power) ** 2, 0.0) - ships
+        for power in GROWTHS.values()
+        for sd in GROWTH_SDS
+    ]
+    return _scores(estimate, changes, far.step_s)
+
+
+def _scores(estimate: Estimate, changes: Sequence[Floats], truth: Floats) -> list[float]:
+    """Return the interval score for each change of the relative variance."""
     value, high = np.asarray(estimate.value), np.asarray(estimate.high)
     quantile = float(t_quantile(LEVEL, DOF))
-    ships, octaves = (np.log(high / value) / quantile) ** 2, _octaves(curve, question.hidden)
-    scores = []
-    for kappa in KAPPAS:
-        q = quantile * np.sqrt(ships + (kappa**2 - KAPPA**2) * octaves**2)
-        score = interval_score(value * np.exp(-q), value * np.exp(q), question.hidden.step_s)
-        scores.append(float(np.nanmean(score)))
-    return scores
+    ships = (np.log(high / value) / quantile) ** 2
+    spans = [quantile * np.sqrt(ships + change) for change in changes]
+    return [
+        float(np.nanmean(interval_score(value * np.exp(-q), value * np.exp(q), truth)))
+        for q in spans
+    ]
 
 
 def _octaves(curve: ScalingCurve, far: Runs) -> Floats:

@@ -101,10 +101,14 @@ def _chart_tables(answer: ExploreAnswer) -> list[Table]:
 
 
 def _sources(answer: ExploreAnswer, sets: Sources) -> list[Record]:
-    """Return the result sets of the drawn runs, those of most runs first."""
-    if answer.points is None:
+    """Return the result sets of the drawn or counted runs, those of most runs first."""
+    if answer.points is not None:
+        rows = answer.points.rows
+    elif answer.pivot is not None:
+        rows = answer.pivot.table.places
+    else:
         return []
-    part = answer.runs.select(["folder", "result_set"]).take(answer.points.rows)
+    part = answer.runs.select(["folder", "result_set"]).take(rows)
     counts = Counter((row["folder"], row["result_set"]) for row in part.to_pylist())
     return [
         {**sets.get(key, {"Result set": key[1]}), "Runs": runs}

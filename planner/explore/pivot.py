@@ -41,8 +41,8 @@ class Pivot:
     """The cells of a pivot table, in the unit of `values`; NaN where no run has a value.
 
     `cells` and `counts` have shape (rows, columns); `of_rows`, `of_columns` and `of_all` are the
-    statistic over a whole row, column, and over all runs. `left_out` counts runs whose row or
-    column is missing.
+    statistic over a whole row, column, and over all runs, which are at `places` of the table of
+    runs. `left_out` counts runs whose row or column is missing.
     """
 
     rows: tuple[str, ...]
@@ -52,8 +52,13 @@ class Pivot:
     of_rows: Floats
     of_columns: Floats
     of_all: float
-    runs: int
+    places: Indices
     left_out: int
+
+    @property
+    def runs(self) -> int:
+        """How many runs it is of."""
+        return int(self.places.size)
 
 
 def pivot_of(
@@ -89,7 +94,7 @@ def pivot_of(
         of_rows=_over(down, numbers, shape[0], compute),
         of_columns=_over(across, numbers, shape[1], compute),
         of_all=compute(numbers) if numbers.size else float("nan"),
-        runs=int(numbers.size),
+        places=np.flatnonzero(used).astype(np.int64),
         left_out=int(stated.sum() - used.sum()),
     )
 

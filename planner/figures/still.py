@@ -259,6 +259,10 @@ def _drawn(traces: Sequence[dict[str, Any]], x: _Axis, y: _Axis, mode: str) -> I
         yield from _scatter(trace, points, x, y)
 
 
+_FAINT: Final = 0.25
+"""Opacity of points beside the marked ones, as on the pages."""
+
+
 def _scatter(
     trace: dict[str, Any], points: Sequence[tuple[float, float]], x: _Axis, y: _Axis
 ) -> Iterator[str]:
@@ -268,9 +272,11 @@ def _scatter(
         yield from _lines(points, line)
     if "markers" in mode:
         marker = trace.get("marker", {})
+        marked = set(trace.get("selectedpoints", range(len(points))))
         for place, (left, up) in enumerate(points):
             if math.isfinite(left) and math.isfinite(up):
-                yield _sign(left, up, marker, place)
+                sign = _sign(left, up, marker, place)
+                yield sign if place in marked else f'<g opacity="{_FAINT}">{sign}</g>'
     if "text" in mode:
         for (left, up), text in zip(points, trace.get("text", ()), strict=False):
             if math.isfinite(left) and math.isfinite(up):

@@ -17,7 +17,7 @@ from planner.scaling._runs import (
     scaling_through,
 )
 from planner.scaling._terms import DOF, Places, growth
-from planner.scaling.answers import KAPPA, SpeedUp, places_of
+from planner.scaling.answers import GROWTH_SD, KAPPA, SpeedUp, assumed_share, places_of
 from planner.scaling.crossover import StepParts, crossover, step_parts
 from planner.scaling.fit import FADING, ScalingCurve, fit_scaling
 from planner.scaling.uneven import (

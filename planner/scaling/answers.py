@@ -180,9 +180,10 @@ def refuse_batch(curve: Limited, batch: float) -> Refusal:
 KAPPA: Final = 0.08
 """Relative standard deviation per doubling of the devices outside the measured ones."""
 GROWTH_SD: Final = 0.7
-"""Relative sd of a link's cost per doubling of its devices, where it was timed with one count.
+"""Relative sd of a link's cost after a doubling of its devices, where it was timed with one count.
 
-A cost that stays, or doubles as well, is then one sd away from the assumed growth.
+A cost that stays, or doubles as well, is then one sd away from the assumed growth. Doublings
+deviate independently, so the sd grows with the root of their number.
 """
 Withheld = list[tuple["NDArray[np.bool_]", Refusal]]
 Interval = tuple[Floats, Floats, Floats]
@@ -337,7 +338,7 @@ def _relative_variance(curve: ScalingCurve, at: Places) -> Floats:
     smallest, largest = (sizes[at.link] for sizes in curve.batches)
     batch = octaves(at.batch, smallest, largest)
     far = (KAPPA * devices) ** 2 + (KAPPA_BATCH * batch) ** 2
-    grown = (GROWTH_SD * _assumed_share(curve, at) * devices) ** 2
+    grown = (GROWTH_SD * _assumed_share(curve, at)) ** 2 * devices
     return np.asarray(curve.terms.believed_scatter**2 + far + grown)
 
 
@@ -348,6 +349,11 @@ def _assumed_share(curve: ScalingCurve, at: Places) -> Floats:
     seen = curve.fewest_devices[at.link] != curve.most_devices[at.link]
     step_s = weights @ curve.terms.value
     return np.divide(cost, step_s, out=np.zeros(step_s.shape), where=~seen & (step_s > 0.0))
+
+
+def assumed_share(curve: ScalingCurve, at: Places) -> Floats:
+    """Return the share of a step [1] whose growth with the devices is assumed, for GROWTH_SD."""
+    return np.where(_steps(curve, at).by_law, 0.0, _assumed_share(curve, at))
 
 
 def octaves(value: Floats, low: float | Floats, high: float | Floats) -> Floats:

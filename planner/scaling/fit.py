@@ -128,7 +128,7 @@ class ScalingCurve:
         """Return seconds of one step, with the interval of one new measurement.
 
         The interval is T*exp(-q) to T*exp(+q), q = t*sqrt(s^2 + (KAPPA*octaves of devices)^2 +
-        (KAPPA_BATCH*octaves of batch)^2 + (GROWTH_SD*share*octaves of devices)^2); s is the
+        (KAPPA_BATCH*octaves of batch)^2 + (GROWTH_SD*share)^2*octaves of devices); s is the
         scatter, at least SD0, and octaves count doublings outside the range measured on that link.
         `share` is that of the link's cost in T if one count was measured on the link, else 0. Where
         `published` is used, q = t*sd of `planner.scaling._terms` and the basis is "similar

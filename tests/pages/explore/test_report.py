@@ -58,6 +58,14 @@ def test_groups_are_boxes_with_their_names(store: Store, marks: str) -> None:
     assert ('stroke-width="1.5"' in html) == (marks == "box")
 
 
+def test_points_beside_the_marked_ones_are_faint(store: Store) -> None:
+    asked = {"x": "global_batch_size", "y": "samples_per_s"}
+    some = _report(store, **asked, brush="0,0,128,1e9")
+    faint = '<g opacity="0.25"><circle'
+    assert 0 < some.count(faint) < some.count("<circle")
+    assert faint not in _report(store, **asked)
+
+
 def test_a_number_as_colour_is_a_shade(store: Store) -> None:
     html = _report(store, x="global_batch_size", y="samples_per_s", colour="params")
     fills = set(re.findall(r'<circle [^>]*fill="([^"]*)"', html))
@@ -69,6 +77,7 @@ def test_a_pivot_table_and_runs_side_by_side_are_tables(store: Store) -> None:
     html = _report(store, view="pivot", rows="device_kind", measure="samples_per_s")
     assert "<svg" not in html
     assert ">cpu</td>" in html or ">cpu</th>" in html
+    assert "Where these numbers come from" in html
     runs = state.runs_of(store)["run_id"].to_pylist()[:2]
     html = _report(store, view="side", run=runs)
     assert "<h2>What differs</h2>" in html

@@ -45,6 +45,11 @@ def test_the_address_start_opens_it_and_is_not_in_the_navigation() -> None:
     assert [title.value for title in show("start").title] == ["Epochwise"]
 
 
+def test_the_examples_name_the_date_of_their_prices() -> None:
+    newest = max(offer.as_of for offer in hardware.catalog().catalog.offers)
+    assert f"Prices: catalogue, last updated {newest:%-d %b %Y}." in texts(show(""))
+
+
 def test_every_job_shows_the_products_own_answer(store: Store) -> None:
     shown, today = show(""), datetime.now(UTC).date()
     cards = [h.proto.body for h in shown.get("html") if "epochwise-answer" in h.proto.body]
