@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from types import MappingProxyType
@@ -23,9 +23,10 @@ from planner.answers import parameters, records
 from planner.answers._asking import NO_RUN, compare_facts
 from planner.answers.capacity_jobs import STOCK_LINE, job_text, jobs_of_texts, presets, stock_of
 from planner.answers.comparison import Facts, compare_parameters, display_of
-from planner.answers.comparison.question import Request, offered, question_of
+from planner.answers.comparison.question import Request, every_option, question_of
 from planner.answers.records import CapacityPlan
 from planner.capacity import (
+    COMMON,
     MOST_MACHINES,
     CapacityAnswer,
     Case,
@@ -48,8 +49,8 @@ from planner.capacity import (
 )
 from planner.catalog import Catalog, accelerator_named
 from planner.compare import entry_id, entry_of, part_of, price_of_peak
-from planner.compare.comparison import Question, Row
-from planner.compare.evaluation import row_of
+from planner.compare.comparison import Question
+from planner.compare.evaluation import Worked, wall_draws, wall_time, worked
 from planner.core import (
     Estimate,
     Problem,
@@ -121,6 +122,8 @@ class _PricedJob:
     """Times that were estimated before, by id of the machine."""
     rooms: dict[str, bool]
     """Whether machines that were looked at before have room, by id of the option."""
+    worked: dict[Hashable, Worked]
+    """What was estimated before, by hardware: its prices do not matter."""
 
 
 def capacity_prepared(store: Store, catalog: Catalog, question: QueryTexts, today: date) -> None:
@@ -472,10 +475,18 @@ def _priced_anew(
     parts = [entries[k : k + 12] for k in range(0, len(entries), 12)] or [[]]
     for part in parts:
         request = replace(asking.request, entries=tuple(dict.fromkeys(part)))
-        options |= {c.id: c for c in offered(request, facts, shop.today).candidates}
+        options |= {c.id: c for c in every_option(request, facts, shop.today)}
+    done: dict[Hashable, Worked] = shop.store.kept.once(_work_key(shop, question), dict)
     priced = _PricedJob(job=job, request=request, facts=facts, options=options, times={}, rooms={},
-                   question=question_of(request, facts, shop.today))  # fmt: skip
+                        worked=done,
+                        question=question_of(request, facts, shop.today))  # fmt: skip
     return priced, ()
+
+
+def _work_key(shop: _Shop, question: QueryTexts) -> Hashable:
+    """Return a key of a job's times: equal keys differ in prices and assumptions at most."""
+    texts = tuple(sorted((n, tuple(v)) for n, v in question.items() if n not in COMMON))
+    return "capacity work", shop.store.generation, id(shop.catalog), shop.today, texts
 
 
 def _entry_text(text: str) -> str:
@@ -637,17 +648,27 @@ def _time_anew(priced: _PricedJob, machine: Machine) -> RunTime:
     if option is None:
         reason = Text("{machine} is no option for it.", machine=machine.label)
         return RunTime(time=Refusal(reason=reason, measure_next="Choose another machine."))
-    row = or_refusal(machine.label, lambda: row_of(priced.question, option))
-    if isinstance(row, Refusal):
-        return RunTime(time=row)
-    return _run_time(row, part or machine.accelerators)
+    time = or_refusal(machine.label, lambda: _run_time(priced, option))
+    return (
+        RunTime(time=time)
+        if isinstance(time, Refusal)
+        else replace(time, accelerators=part or machine.accelerators)
+    )
 
 
-def _run_time(row: Row, accelerators: int) -> RunTime:
-    if row.drawn is None or not isinstance(row.time, Estimate):
-        return RunTime(time=row.time)
-    return RunTime(time=row.time, work_s=row.drawn.work_s, accelerators=accelerators,
-                   measure_next=row.timed.measure_next)  # fmt: skip
+def _run_time(priced: _PricedJob, option: Candidate) -> RunTime:
+    """Return the time on an option; the hardware's own is estimated once for all of its prices."""
+    run = None if option.run is None else option.run.run.run_id
+    key = _hardware_name(option), option.hardware.label, option.hardware.nodes, run
+    done = priced.worked.get(key)
+    if done is None:
+        done = priced.worked[key] = worked(priced.question, option)
+    if isinstance(done.total, Refusal):
+        return RunTime(time=done.total)
+    time = wall_time(done.total, wall_draws(option, done.work_s))
+    if isinstance(time, Refusal):
+        return RunTime(time=time)
+    return RunTime(time=time, work_s=done.work_s, measure_next=done.timed.measure_next)
 
 
 _NO_JOB: Final = "There is no job. Add one, or choose a preset."

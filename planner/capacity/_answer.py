@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -102,6 +103,11 @@ class _Result:
     used: Ints
     sought: bool
 
+    @cached_property
+    def months(self) -> tuple[MonthRow, ...]:
+        """Work, cost and late runs of each month."""
+        return _months(self)
+
     @property
     def cost(self) -> Estimate:
         """The mean cost of a month [USD]."""
@@ -115,7 +121,7 @@ class _Result:
     @property
     def late(self) -> float:
         """Share of all runs that end too late."""
-        runs = self.simulated.by_job_and_month(np.ones(self.simulated.load.job.shape))
+        runs = self.simulated.by_job_and_month()
         late = self.simulated.by_job_and_month(self.simulated.served.late)
         weights = self.simulated.scale
         every = float((runs * weights).sum())
@@ -179,15 +185,15 @@ def plan(
     return CapacityAnswer(
         sentence=_sentence(result),
         keeps=result.keeps,
-        fleet=_fleet_words(result),
+        fleet=early.fleet,
         late="" if result.keeps else _late_sentence(result),
-        tiles=_tiles(result),
+        tiles=early.tiles,
         chips=_chips(course, against),
         jobs=_jobs(result),
         stocks=_stocks(result),
-        months=_months(result),
+        months=result.months,
         waiting=_waiting(simulated),
-        breaks=breaks_first(case, chosen.stocks, horizon, keeps=result.keeps)
+        breaks=breaks_first(fast, chosen.stocks, horizon, keeps=result.keeps)
         if case.jobs
         else None,
         rent_or_buy=by_use(case.machines, by_machine, use, display),
@@ -390,7 +396,7 @@ def _tiles(result: _Result) -> tuple[Tile, ...]:
     whole = quantiles(result.spent.total.mean(axis=0) * result.simulated.case.months)
     total = money_with_interval(whole, display)
     used, limit = result.spent.utilisation, 100.0 * (1.0 - horizon.probability)
-    months = [m for m in _months(result) if m.utilisation is not None]
+    months = [m for m in result.months if m.utilisation is not None]
     ends = ""
     if months:
         # hours of a run count in the month it arrives, so a full month may have some more
@@ -484,7 +490,7 @@ def _sources(result: _Result) -> tuple[dict[str, str | None], ...]:
 
 def _jobs(result: _Result) -> tuple[JobRow, ...]:
     simulated, case = result.simulated, result.simulated.case
-    done = simulated.by_job_and_stock(np.ones(simulated.load.job.shape)).sum(axis=2)
+    done = simulated.by_job_and_stock().sum(axis=2)
     rows = []
     for j, job in enumerate(case.jobs):
         place = int(done[j].argmax()) if done[j].size and done[j].any() else None
@@ -540,7 +546,7 @@ def _stocks(result: _Result) -> tuple[StockRow, ...]:
 
 def _months(result: _Result) -> tuple[MonthRow, ...]:
     simulated, spent = result.simulated, result.spent
-    runs = simulated.by_job_and_month(np.ones(simulated.load.job.shape)).sum(axis=(0, 2))
+    runs = simulated.by_job_and_month().sum(axis=(0, 2))
     late = simulated.by_job_and_month(simulated.served.late).sum(axis=(0, 2))
     standing = np.array(
         [simulated.machine(s).term in STANDING for s in simulated.stocks], dtype=bool

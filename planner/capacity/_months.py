@@ -223,33 +223,47 @@ class Simulated:
         """Month of each column, from 0."""
         return np.repeat(np.arange(len(self.case.at)), self.case.scenarios)
 
-    def by_job_and_month(self, what: Floats | Flags) -> Floats:
-        """Return the sum over counted runs, shape (jobs, months, scenarios)."""
-        return self._sum(what, self.load.job, len(self.case.jobs))
+    def by_job_and_month(self, what: Floats | Flags | None = None) -> Floats:
+        """Return the sum over counted runs, or their number, shape (jobs, months, scenarios)."""
+        return self._sum(what, self._of_jobs, len(self.case.jobs))
 
-    def by_stock_and_month(self, what: Floats | Flags) -> Floats:
-        """Return the sum over counted runs with a machine, shape (stocks, months, scenarios)."""
-        stock = np.where(self.served.machine == NONE, NONE, self.stock[self.served.machine])
-        return self._sum(what, stock, len(self.stocks))
+    def by_stock_and_month(self, what: Floats | None = None) -> Floats:
+        """Return the same of counted runs with a machine, shape (stocks, months, scenarios)."""
+        return self._sum(what, self._of_stocks, len(self.stocks))
 
-    def by_job_and_stock(self, what: Floats | Flags) -> Floats:
-        """Return the sum over counted runs and columns, shape (jobs, stocks, months)."""
+    def by_job_and_stock(self, what: Floats | None = None) -> Floats:
+        """Return the sum over counted runs and columns, or their number: (jobs, stocks, months)."""
         jobs, stocks, months = len(self.case.jobs), len(self.stocks), len(self.case.at)
         there = self.counted & (self.served.machine != NONE)
         month = np.broadcast_to(self.month, there.shape)[there]
         key = (self.load.job[there] * stocks + self.stock[self.served.machine[there]]) * months
-        total = np.bincount(key + month, weights=np.asarray(what, dtype=np.float64)[there],
+        total = np.bincount(key + month, weights=None if what is None else what[there],
                             minlength=jobs * stocks * months)  # fmt: skip
-        return np.asarray(total.reshape(jobs, stocks, months))
+        return np.asarray(total.reshape(jobs, stocks, months), dtype=np.float64)
 
-    def _sum(self, what: Floats | Flags, group: Ints, groups: int) -> Floats:
-        columns = len(self.case.at) * self.case.scenarios
+    @cached_property
+    def _of_jobs(self) -> tuple[Flags, Ints]:
+        """Counted runs, and the number of job, month and scenario of each."""
+        return self._grouped(self.load.job)
+
+    @cached_property
+    def _of_stocks(self) -> tuple[Flags, Ints]:
+        """Counted runs with a machine, and the number of stock, month and scenario of each."""
+        machine = self.served.machine
+        return self._grouped(np.where(machine == NONE, NONE, self.stock[machine]))
+
+    def _grouped(self, group: Ints) -> tuple[Flags, Ints]:
         there = self.counted & (group != NONE)
+        columns = there.shape[1]
         column = np.broadcast_to(np.arange(columns), there.shape)[there]
-        total = np.bincount(group[there] * columns + column,
-                            weights=np.asarray(what, dtype=np.float64)[there],
-                            minlength=groups * columns)  # fmt: skip
-        return np.asarray(total.reshape(groups, len(self.case.at), self.case.scenarios))
+        return there, group[there] * columns + column
+
+    def _sum(self, what: Floats | Flags | None, of: tuple[Flags, Ints], groups: int) -> Floats:
+        there, place = of
+        total = np.bincount(place, weights=None if what is None else what[there],
+                            minlength=groups * there.shape[1])  # fmt: skip
+        shape = (groups, len(self.case.at), self.case.scenarios)
+        return np.asarray(total.reshape(shape), dtype=np.float64)
 
 
 @dataclass(frozen=True, kw_only=True)

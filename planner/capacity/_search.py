@@ -59,8 +59,7 @@ def late_shares(simulated: Simulated, together: int = QUARTER) -> tuple[Floats, 
 
     `together` are the months that make a quarter.
     """
-    ones = np.ones(simulated.load.job.shape)
-    runs = simulated.by_job_and_month(ones).sum(axis=2)
+    runs = simulated.by_job_and_month().sum(axis=2)
     late = simulated.by_job_and_month(simulated.served.late).sum(axis=2)
     # every scenario of a month has the same mean: a month counts with its runs
     whole = _share(late.sum(axis=1), runs.sum(axis=1))

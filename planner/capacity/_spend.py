@@ -98,7 +98,7 @@ def spend(simulated: Simulated) -> Spend:
     job = np.maximum(simulated.load.job, 0)
     busy = simulated.by_stock_and_month(served.hours * part[kind, job]) * simulated.scale
     used = simulated.by_stock_and_month(served.used_h) * simulated.scale
-    runs = simulated.by_stock_and_month(np.ones(job.shape)) * simulated.scale
+    runs = simulated.by_stock_and_month() * simulated.scale
     billed = simulated.by_stock_and_month(_billed(simulated)) * simulated.scale
     running, capital = np.zeros(shape), np.zeros(shape)
     for n, stock in enumerate(simulated.stocks):
@@ -166,10 +166,13 @@ def _billed(simulated: Simulated) -> Floats:
     """Return billed hours of every run [h]."""
     hours = simulated.served.used_h.copy()
     kinds = simulated.kind[np.maximum(simulated.served.machine, 0)]
-    for k, machine in enumerate(simulated.case.machines):
-        here = (kinds == k) & (hours > 0.0)
-        if machine.rental is not None and here.any():
-            hours[here] = billed_s(machine.rental, hours[here] * HOUR_S) / HOUR_S
+    worked = hours > 0.0
+    for k in np.unique(simulated.kind):
+        rental = simulated.case.machines[k].rental
+        if rental is None:
+            continue
+        here = worked & (kinds == k)
+        hours[here] = billed_s(rental, hours[here] * HOUR_S) / HOUR_S
     return hours
 
 

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from planner.capacity._months import Case, Simulated, simulate_all
-from planner.capacity._search import few, held_cost, late_in_full, merged
+from planner.capacity._search import Compared, held_cost, late_in_full, merged
 from planner.capacity._spend import MONTHS_PER_YEAR, monthly_capital
 from planner.capacity.records import STANDING, Breaks, Horizon, Machine, NextMeasurement, Stock
 from planner.core import Estimate, Floats, Text, paragraph, percent, plain
@@ -49,12 +49,14 @@ RUNS: Final = "Runs of all jobs"
 POWER: Final = "Electricity"
 
 
-def breaks_first(case: Case, stocks: Sequence[Stock], horizon: Horizon, *, keeps: bool) -> Breaks:
+def breaks_first(
+    fast: Compared, stocks: Sequence[Stock], horizon: Horizon, *, keeps: bool
+) -> Breaks:
     """Return the job that is late first when all runs grow by one factor, and what fixes it.
 
     `keeps` says whether the planned runs are in time, by all simulated months.
     """
-    small, limit = few(case), 1.0 - horizon.probability
+    case, small, limit = fast.full, fast.case, 1.0 - horizon.probability
     low, high, name = 1.0, MOST_FACTOR, ""
     factors = [1.0, *np.linspace(1.0, MOST_FACTOR, AT_ONCE)[1:]]
     while True:

@@ -59,7 +59,7 @@ from planner.cost import (
     wall_s,
 )
 from planner.epochs import START_NOT_INCLUDED, from_epoch_1, start_left_out
-from planner.job import Candidate, Fit, Job, Order, Timed, parts_of, timed, work_draws
+from planner.job import Candidate, Fit, Order, Timed, parts_of, timed, work_draws
 
 DECIDED: Final = 0.95
 LIKELY_IN_TIME: Final = 0.5
@@ -239,24 +239,62 @@ def _draws(row: Row, order: Order) -> Floats | None:
     return row.drawn.cost if order == "cost" else row.drawn.wall_s
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worked:
+    """A job on hardware, however that is paid for.
+
+    total: the time [s], a refusal where it is unknown or endless.
+    work_s: draws of the uninterrupted time, shape (DRAWS,) [s]; `parts` those of its factors.
+    """
+
+    timed: Timed
+    total: Estimate | Refusal
+    work_s: Floats
+    parts: dict[str, Floats]
+
+
+def worked(question: Question, candidate: Candidate) -> Worked:
+    """Return the time of the job on the candidate's hardware: its price does not matter."""
+    timing = timed(question.job, question.goal, candidate, question.measurements)
+    total = timing.total
+    if isinstance(total, Estimate) and not math.isfinite(float(total.high)):
+        total = Refusal(reason="The time has no upper bound.", measure_next=timing.measure_next)
+    if isinstance(total, Refusal):
+        return Worked(timed=timing, total=total, work_s=np.zeros(0), parts={})
+    parts = parts_of(question.job, candidate, timing, total)
+    work = work_draws(total, parts, timing.least_s)
+    return Worked(timed=timing, total=total, work_s=work, parts=parts)
+
+
+def wall_draws(candidate: Candidate, work_s: Floats) -> Floats:
+    """Return draws of the time from start to end [s], with a rental's start and interruptions."""
+    if candidate.rental is None:
+        return work_s
+    return wall_s(draw_record(candidate.rental, candidate.id), work_s)
+
+
+def wall_time(total: Estimate, wall: Floats) -> Estimate | Refusal:
+    """Return the time from start to end [s]; a refusal where a run never ends."""
+    time = quantiles(wall, level=LEVEL, basis=total.basis, reasons=total.reasons)
+    if math.isfinite(float(time.value)):
+        return time
+    return Refusal(
+        reason="At so many interruptions an hour a run never ends.",
+        measure_next="Save checkpoints more often, or rent what is not interrupted.",
+    )
+
+
 def row_of(question: Question, candidate: Candidate) -> Row:
     """Return time and cost of a candidate; a refusal where unknown or endless."""
     assumed = question.assumed
-    timing = timed(question.job, question.goal, candidate, question.measurements)
-    if isinstance(timing.total, Refusal):
-        return Row(candidate=candidate, timed=timing, time=timing.total, cost=timing.total)
-    if not math.isfinite(float(timing.total.high)):
-        refused = Refusal(reason="The time has no upper bound.", measure_next=timing.measure_next)
-        return Row(candidate=candidate, timed=timing, time=refused, cost=refused)
-    drawn = _drawn(question.job, candidate, timing, timing.total, assumed)
-    basis, reasons = timing.total.basis, timing.total.reasons
-    time = quantiles(drawn.wall_s, level=LEVEL, basis=basis, reasons=reasons)
-    if not math.isfinite(float(time.value)):
-        refused = Refusal(
-            reason="At so many interruptions an hour a run never ends.",
-            measure_next="Save checkpoints more often, or rent what is not interrupted.",
-        )
-        return Row(candidate=candidate, timed=timing, time=refused, cost=refused)
+    done = worked(question, candidate)
+    timing, total = done.timed, done.total
+    if isinstance(total, Refusal):
+        return Row(candidate=candidate, timed=timing, time=total, cost=total)
+    drawn, basis = _drawn(candidate, done, assumed), total.basis
+    time = wall_time(total, drawn.wall_s)
+    if isinstance(time, Refusal):
+        return Row(candidate=candidate, timed=timing, time=time, cost=time)
     machine = draw_record(machine_of(candidate.hardware, 0.0, assumed), candidate.id)
     powered = candidate.hardware.power_watts is not None
     carbon = powered and assumed.kg_co2_per_kwh is not None
@@ -326,17 +364,13 @@ def busy_share(work_s: Floats, assumed: Assumptions) -> Floats:
     return np.asarray(utilisation_of(work_s, assumed.runs_per_month) + other)
 
 
-def _drawn(
-    job: Job, candidate: Candidate, timing: Timed, total: Estimate, assumed: Assumptions
-) -> Drawn:
+def _drawn(candidate: Candidate, done: Worked, assumed: Assumptions) -> Drawn:
     """Return draws of time, cost and money to be paid of one candidate."""
-    parts = parts_of(job, candidate, timing, total)
-    work = work_draws(total, parts, timing.least_s)
+    parts, work = done.parts, done.work_s
     if candidate.rental is not None:
-        wall = wall_s(draw_record(candidate.rental, candidate.id), work)
         return Drawn(
             work_s=work,
-            wall_s=wall,
+            wall_s=wall_draws(candidate, work),
             cost=cost_draws(candidate, work, assumed),
             to_pay=to_pay_draws(candidate, work, assumed),
             parts=parts,

@@ -181,14 +181,10 @@ def offered(request: Request, facts: Facts, today: date) -> Offered:
 
     Arguments as `answered`.
     """
-    assumed, electricity, problems = assumptions_of(request, facts.catalog, today)
-    rates = dict(request.usd_per)
-    entries, wrong = _entries(request.entries, facts.catalog, rates)
-    shop = Shop(catalog=facts.catalog, assumed=assumed, today=today, usd_per=all_rates(request))
+    assumed, _, problems = assumptions_of(request, facts.catalog, today)
+    entries, wrong = _entries(request.entries, facts.catalog, dict(request.usd_per))
     goal = goal_of(request, facts)
-    every = with_tariff_uncertainty(
-        candidates_of(facts.job, shop, entries, goal), assumed, electricity
-    )
+    every = every_option(request, facts, today)
     answerable = _answerable(every, facts, goal)
     begin = usual(answerable, facts.job, goal=goal, limits=request.limits, assumed=assumed)
     return Offered(
@@ -196,6 +192,16 @@ def offered(request: Request, facts: Facts, today: date) -> Offered:
         usual=tuple(begin),
         own=tuple(dict.fromkeys(map(entry_id, entries))),
         problems=(*problems, *wrong),
+    )
+
+
+def every_option(request: Request, facts: Facts, today: date) -> list[Candidate]:
+    """Return all options with their prices; arguments as `answered`."""
+    assumed, electricity, _ = assumptions_of(request, facts.catalog, today)
+    entries, _ = _entries(request.entries, facts.catalog, dict(request.usd_per))
+    shop = Shop(catalog=facts.catalog, assumed=assumed, today=today, usd_per=all_rates(request))
+    return with_tariff_uncertainty(
+        candidates_of(facts.job, shop, entries, goal_of(request, facts)), assumed, electricity
     )
 
 

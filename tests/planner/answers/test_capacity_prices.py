@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from planner.answers import _capacity, capacity_prepared
 from planner.answers._capacity import _catalogued
+from planner.compare.comparison import Question
+from planner.compare.evaluation import Worked, worked
+from planner.job import Candidate
 from planner.store.catalog import read_catalog
-from tests.bench.capacity import ROOT
+from tests.bench.capacity import ROOT, store_and_catalog
 from tests.each import each
 
 CATALOG = read_catalog(ROOT / "data" / "catalog", []).catalog
@@ -35,3 +44,21 @@ def test_every_ready_server_has_a_price_a_date_and_a_source() -> None:
         assert server.server_accelerators
         assert server.server_price_as_of is not None
         assert server.server_price_source_url.startswith("https://")
+
+
+def test_a_job_is_timed_once_on_each_hardware_whatever_its_prices_are(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    timed: list[str] = []
+
+    def counted(question: Question, option: Candidate) -> Worked:
+        timed.append(f"{question.job.workload}: {option.hardware.label}")
+        return worked(question, option)
+
+    monkeypatch.setattr(_capacity, "worked", counted)
+    store, catalog = store_and_catalog(str(tmp_path))
+    for tariff in ("0.1", "0.3"):
+        question = {"preset": ["vision"], "tariff_usd_per_kwh": [tariff]}
+        capacity_prepared(store, catalog, question, date(2026, 3, 1))
+    assert len(timed) > 3
+    assert len(timed) == len(set(timed))
