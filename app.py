@@ -32,12 +32,13 @@ DOORS = Doors(
     origins=lambda: config.get_option("server.corsAllowedOrigins"),
 )
 SCRIPTS = scripts_of(Path(st.__file__).parent / "static" / "index.html")
-FOLDERS = {f.kind: f.path for f in folders_from_environment(ROOT, os.environ)}
+FOLDERS = folders_from_environment(ROOT, os.environ)
 RULES = Rules(
     store=lambda request: store(lambda: viewer_of(request)),
     catalogs=(ROOT / "data" / "catalog", own_folder(ROOT, os.environ)),
     inbox=Inbox(
-        results=FOLDERS["own"],
+        results=next(f.path for f in FOLDERS if f.kind == "own"),
+        further=tuple(f.path for f in FOLDERS if f.kind == "further"),
         tokens=TOKENS.folder(team_folder(os.environ)),
         shipped=ROOT / "data" / "results",
         audit=audit_folder(team_folder(os.environ)),

@@ -25,6 +25,7 @@ from api.openapi import PUSH
 from api.problems import HEADERS, PARAMETERS, problem
 from planner.answers.records import Pushed
 from planner.core import Problem, Text, plain_text
+from planner.store.disk.access import strictest
 from planner.store.disk.audit import AuditError, record
 from planner.store.disk.secrets import TOKENS, Token
 from planner.store.pushed import MOST_BYTES, PushError, keep, read_body
@@ -54,6 +55,8 @@ class Inbox:
     tokens: Path
     shipped: Path
     """Folder of shipped sets: their names are taken."""
+    further: tuple[Path, ...] = ()
+    """Further folders of result sets: a set there counts as one with the set of its name here."""
     audit: Path | None = None
     """Folder of the audit log; None keeps none."""
     blocked: Callable[[str], bool] = lambda _: False
@@ -157,8 +160,10 @@ class Push:
             )  # fmt: skip
 
     def _not_allowed(self, token: Token, pushed: PushedRuns) -> Response | None:
-        access = access_of(self.inbox.results / pushed.slug)
-        if not token.may_push(pushed.slug, access, time.time()):
+        now_s = time.time()
+        places = (self.inbox.results, *self.inbox.further)
+        access = strictest((access_of(place / pushed.slug) for place in places), now_s)
+        if not token.may_push(pushed.slug, access, now_s):
             detail = Text("This token may not add runs to {slug}. Its sets: ", slug=pushed.slug)
             return problem(
                 HTTPStatus.FORBIDDEN,

@@ -172,11 +172,13 @@ def _share(shared: Store, slug: str, days: float) -> None:
     until = days if days > 0 and math.isfinite(days) else None
 
     def make() -> None:
-        secret = SHARES.create(_links_folder(), slug=slug, days=until)
+        secret = SHARES.create(_links_folder(), slug=slug, sets=restricted[slug], days=until)
         base = public_url(os.environ) or str(st.context.url or "").rsplit("/", 1)[0]
         st.session_state[_LINK] = f"{base}/results?{PARAMETER}={secret}"
 
-    restricted = [s.slug for s in visible_sets(shared.folders) if s.access is not None]
+    restricted = {
+        s.slug: s.references for s in visible_sets(shared.folders) if s.access is not None
+    }
     wrong = "" if slug in restricted else Text("{slug} is not restricted.", slug=slug)
     _act(Text("share link of {slug}", slug=slug), make, "The link is made.", wrong)
 

@@ -107,7 +107,7 @@ def _is_taken(place: Path) -> bool:
     except FileNotFoundError:
         return False
     access = access_of(place) if names == {ACCESS} else None
-    return access is None or not identity.viewer().sees(place.name, access, time.time())
+    return access is None or not identity.viewer().sees((place.name,), access, time.time())
 
 
 def _not_open(own: Path, target: Target) -> str:

@@ -540,8 +540,9 @@ def _grants(viewer: Viewer, restricted: Mapping[str, Access]) -> Viewer:
     if viewer.sees_all:
         return OWNER
     groups = frozenset[str]().union(*(access.groups for access in restricted.values()))
-    slugs_of = frozenset(Path(place).name for place in restricted)
-    return Viewer(groups=viewer.groups & groups, sets=viewer.sets & slugs_of)
+    slugs = {Path(place).name for place in restricted}
+    sets = frozenset(s for s in viewer.sets if s.partition("/")[0] in slugs)
+    return Viewer(groups=viewer.groups & groups, sets=sets)
 
 
 _RUN: Final = threading.local()

@@ -29,18 +29,19 @@ NOT_HERE: Final = "Views can only be saved on the machine that runs this app."
 def layers() -> tuple[Path, ...]:
     """Return the folders of saved comparisons that the viewer may read, the one to write first.
 
-    Saved views are in the folder `views` of each.
+    Saved views are in the folder `views` of each. A shipped set is no way to what is saved from a
+    private one of its name.
     """
     sets = store().sets
-    restricted = [s.slug for s in sets if s.access]
+    restricted = {s.reference for s in sets if s.access}
     base = views.views_folder(ROOT, os.environ).parent
-    return stored.layers(base, restricted, [s.slug for s in sets])
+    return stored.layers(base, restricted, {s.reference for s in sets if s.folder != "shipped"})
 
 
 def prepared() -> Path:
     """Return the folder to write a comparison to, ready to be written."""
     base = views.views_folder(ROOT, os.environ).parent
-    return stored.prepare(base, [s.slug for s in store().sets if s.access])
+    return stored.prepare(base, {s.reference for s in store().sets if s.access})
 
 
 def folder(which: str = "") -> Path:

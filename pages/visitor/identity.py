@@ -59,7 +59,7 @@ def viewer() -> Viewer:
         return EVERYONE
     folder = SHARES.folder(team_folder(os.environ))
     opened = (_opened(folder, text) for text in st.session_state.get(_SHARES, ()))
-    sets = frozenset(slug for slug in opened if slug)
+    sets = frozenset[str]().union(*opened)
     if login_is_on():
         return _viewer(person(), sets)
     return OWNER if _is_owner(st.context.headers) else Viewer(sets=sets)
@@ -95,7 +95,7 @@ def viewer_of(request: Request) -> Viewer:
             groups = frozenset(token.groups)
             return EVERYONE if is_blocked(token.owner) else Viewer(groups=groups)
         share = SHARES.checked(SHARES.folder(team), secret)
-        return Viewer(sets=frozenset({share.slug})) if share else EVERYONE
+        return Viewer(sets=share.references) if share else EVERYONE
     if login_is_on():
         claims = _claims_of(request)
         return EVERYONE if claims is None else _viewer(_person(claims), frozenset())
@@ -120,13 +120,13 @@ def _rules() -> Rules:
     return read_rules(Path(path) if path else None)
 
 
-def _opened(folder: Path, text: str) -> str | None:
-    """Return the set that a share link shows; None where that cannot be read."""
+def _opened(folder: Path, text: str) -> frozenset[str]:
+    """Return the sets that a share link shows; none where that cannot be read."""
     try:
         share = SHARES.checked(folder, text)
     except OSError:
-        return None
-    return share.slug if share else None
+        return frozenset()
+    return share.references if share else frozenset()
 
 
 def _claims_of(request: Request) -> Mapping[str, Any] | None:

@@ -144,14 +144,16 @@ def _share(options: argparse.Namespace) -> int:
     if wrong := days_problem(options.days):
         words.note(wrong)
         return words.WRONG_WORDS
-    restricted = (s.slug for s in visible_sets(_folders()) if s.access is not None)
+    restricted = {s.slug: s.references for s in visible_sets(_folders()) if s.access is not None}
     if options.slug not in restricted:
         words.note(
             Text("{name!r} is no restricted set. `set list` has all.", name=options.slug[:80])
         )
         return words.WRONG_WORDS
     recorded(SHARED, options.slug)
-    secret = SHARES.create(_share_folder(), slug=options.slug, days=options.days)
+    secret = SHARES.create(
+        _share_folder(), slug=options.slug, sets=restricted[options.slug], days=options.days
+    )
     base = os.environ.get(PUBLIC_URL) or "http://localhost:8501"
     sys.stdout.write(f"{base.rstrip('/')}/results?{PARAMETER}={secret}\n")
     words.note("Whoever has the link sees the set. It is not shown again.")

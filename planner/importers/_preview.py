@@ -13,7 +13,7 @@ from planner.runs import CheckedRun, RecordError, complete, table_from_rows
 from planner.store.disk.files import write_once
 from planner.store.disk.folders import Folder
 from planner.store.sealed.commit import commit_table, compact_name, compared, refuse_contradictions
-from planner.store.sealed.result_set import NAME, UNOFFICIAL, set_text
+from planner.store.sealed.result_set import NAME, UNOFFICIAL, new_set_text
 from planner.suspects import by_run, suspects
 
 _PLACE: Final = re.compile(
@@ -160,5 +160,5 @@ def commit(folder: Path, rows: Sequence[Mapping[str, Any]], about: Mapping[str, 
     path = None
     if fresh:
         path = commit_table(folder, compact_name([ids[at] for at in fresh]), table.take(fresh))
-        write_once(folder / NAME, set_text({**about, "standing": UNOFFICIAL}))
+        write_once(folder / NAME, new_set_text({**about, "standing": UNOFFICIAL}))
     return Imported(path=path, new=len(fresh), duplicates=len(ids) - len(fresh))

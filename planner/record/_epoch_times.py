@@ -19,7 +19,7 @@ from planner.runs import table_from_rows
 from planner.store.disk.files import write_once
 from planner.store.disk.mirrors import set_folder
 from planner.store.sealed.commit import commit_runs
-from planner.store.sealed.result_set import NAME, set_text
+from planner.store.sealed.result_set import NAME, new_set_text
 
 FRAMEWORKS: Final = {"torch": "PyTorch", "jax": "JAX", "tensorflow": "TensorFlow"}
 
@@ -245,7 +245,7 @@ class EpochTimes:
             "licence": self._columns["licence"],
             "source": Text("Recorded with Epochwise, {started:%Y-%m-%d}", started=_STARTED),
         }
-        write_once(self.folder / NAME, set_text(about))
+        write_once(self.folder / NAME, new_set_text(about))
         if self._say is not None:
             self._say(
                 Text(

@@ -21,7 +21,7 @@ from planner.core import MAX_SET_TEXT, Problem, Text
 from planner.runs import BY_NAME, RecordError, Row, run_id
 from planner.store.disk.files import write_once
 from planner.store.sealed.commit import Committed, commit_runs
-from planner.store.sealed.result_set import FIELDS, NAME, set_text
+from planner.store.sealed.result_set import FIELDS, NAME, new_set_text
 
 MOST_RUNS: Final = 1_000
 """Most runs of one request."""
@@ -107,7 +107,7 @@ def keep(results: Path, pushed: Pushed) -> list[Committed]:
                 for p in error.problems
             ]
         ) from error
-    write_once(folder / NAME, set_text({"title": pushed.slug, **pushed.fields}))
+    write_once(folder / NAME, new_set_text({"title": pushed.slug, **pushed.fields}))
     return done
 
 

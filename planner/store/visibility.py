@@ -21,6 +21,7 @@ from planner.store.disk.folders import Folder
 from planner.store.disk.mirrors import bring
 from planner.store.pushed import SLUG
 from planner.store.sealed.accept import fetch
+from planner.store.sealed.result_set import read_set
 
 Seen = Literal["everyone", "groups", "embargo"]
 """Who sees a set: everyone, its groups for ever, or its groups until a day."""
@@ -40,6 +41,8 @@ class Visible:
 
     slug: str
     access: Access | None
+    references: tuple[str, ...] = ()
+    """What share links name the sets of that name by."""
 
 
 def visible_sets(folders: Iterable[Folder]) -> list[Visible]:
@@ -47,7 +50,7 @@ def visible_sets(folders: Iterable[Folder]) -> list[Visible]:
 
     Sets of one name in several folders are one: whoever may not see one of them sees none.
     """
-    accesses: dict[str, list[Access | None]] = {}
+    places: dict[str, list[Path]] = {}
     for folder in folders:
         if folder.kind == "shipped":
             continue
@@ -55,10 +58,15 @@ def visible_sets(folders: Iterable[Folder]) -> list[Visible]:
         if folder.path.is_dir():
             for place in folder.path.iterdir():
                 if place.is_dir() and not place.name.startswith("."):
-                    accesses.setdefault(place.name, []).append(access_of(place))
+                    places.setdefault(place.name, []).append(place)
     now_s = time.time()
     return [
-        Visible(slug=slug, access=strictest(each, now_s)) for slug, each in sorted(accesses.items())
+        Visible(
+            slug=slug,
+            access=strictest(map(access_of, each), now_s),
+            references=tuple(sorted({read_set(place, "")[0].reference for place in each})),
+        )
+        for slug, each in sorted(places.items())
     ]
 
 

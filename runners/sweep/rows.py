@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 
 from planner.runs import COLUMNS, RecordError, Row
 from planner.store.sealed.commit import CommitError, commit_runs
-from planner.store.sealed.result_set import set_text
+from planner.store.sealed.result_set import new_set_text
 from planner.store.summaries import summaries
 from runners.plan.cases import KEPT_STEPS, OF_PROCESSES, PLACED, SPLIT, Case
 from runners.plan.expand import steps_in
@@ -32,7 +32,7 @@ def describe(sweep: str, title: str, about: str, facts: Mapping[str, Any]) -> st
     now = datetime.now(UTC)
     date, system = f"{now.day} {now:%B %Y}", facts["system_name"]
     measured = f"Measured with Epochwise {facts.get('git_describe') or ''}".strip()
-    return set_text(
+    return new_set_text(
         {
             "title": f"{title}: {system}, {date}",
             "about": f"{about} Measured on {system}.".strip(),

@@ -314,6 +314,26 @@ def test_a_token_adds_to_restricted_sets_of_its_groups_only(
     assert len(files(inbox)) == may
 
 
+def test_a_set_that_is_restricted_in_a_further_folder_is_restricted_here(
+    inbox: Inbox, tmp_path: Path
+) -> None:
+    further = tmp_path / "further"
+    set_access(further / "mine", Access(groups=frozenset({"team"})))
+    app = Starlette(
+        routes=[Route(PATH, Push(replace(inbox, further=(further,))).__call__, methods=["POST"])]
+    )
+    client, body = Client(app), body_of("mine", {}, runs())
+    set_access(inbox.results / "mine", Access(groups=frozenset({"sales"})))
+    for groups in ([], ["sales"], ["team"]):
+        token = TOKENS.create(inbox.tokens, name="a machine", sets=["*"], groups=groups)
+        assert client.post(body, {"Authorization": f"Bearer {token}"}).status == 403
+    set_access(inbox.results / "mine", None)
+    assert client.post(body, bearer(inbox)).status == 403
+    assert files(inbox) == []
+    token = TOKENS.create(inbox.tokens, name="a machine", sets=["*"], groups=["team"])
+    assert client.post(body, {"Authorization": f"Bearer {token}"}).status == 200
+
+
 def test_a_refused_token_learns_nothing_of_the_runs_of_a_restricted_set(
     client: Client, inbox: Inbox
 ) -> None:

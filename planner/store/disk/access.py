@@ -11,7 +11,7 @@ them sees none.
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -51,16 +51,18 @@ class Access:
 class Viewer:
     """Whoever looks: what decides which restricted sets are shown.
 
-    `sees_all` is the owner of the machine or an administrator, `sets` are slugs of share links.
+    `sees_all` is the owner of the machine or an administrator, `sets` are references of share
+    links (`planner.store.sealed.result_set.ResultSet.reference`).
     """
 
     sees_all: bool = False
     groups: frozenset[str] = frozenset()
     sets: frozenset[str] = frozenset()
 
-    def sees(self, slug: str, access: Access, now_s: float) -> bool:
-        """Return whether a restricted set is shown."""
-        allowed = self.sees_all or slug in self.sets or bool(self.groups & access.groups)
+    def sees(self, references: Collection[str], access: Access, now_s: float) -> bool:
+        """Return whether a restricted set is shown; `references` are all those of its name."""
+        linked = bool(references) and self.sets.issuperset(references)
+        allowed = self.sees_all or linked or bool(self.groups & access.groups)
         return allowed or access.is_open(now_s)
 
 

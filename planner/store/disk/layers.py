@@ -3,7 +3,7 @@
 What is saved by someone who sees no restricted set lies in the folder itself. Anything else lies in
 a folder `for-...` inside, with the list of the restricted sets that its author saw: it is for those
 who see all of them. So names and figures of a restricted set reach no other visitor, also after
-it is deleted.
+it is deleted and another set gets its name: sets are listed by their references, which have ids.
 """
 
 import hashlib
@@ -23,8 +23,8 @@ def layers(base: Path, restricted: Collection[str], shown: Collection[str]) -> t
 
     Args:
         base: the folder of everything saved.
-        restricted: restricted sets that the viewer sees.
-        shown: all sets that the viewer sees.
+        restricted: references of the restricted sets that the viewer sees.
+        shown: those of all sets that the viewer sees.
     """
     seen = frozenset(shown)
     by_path = ((p, _sets_of(p)) for p in sorted(base.glob("for-*")))

@@ -92,9 +92,19 @@ class Token(Secret):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share(Secret):
-    """A link that shows the restricted set `slug` to whoever has it."""
+    """A link that shows the restricted set `slug` to whoever has it.
+
+    `sets` are the references of the sets of that name when it was made: a later one is not shown.
+    """
 
     slug: str
+    sets: tuple[str, ...] = ()
+    lists: ClassVar[tuple[str, ...]] = ("sets",)
+
+    @property
+    def references(self) -> frozenset[str]:
+        """The sets that it shows; a link of an older version shows one without an id."""
+        return frozenset(self.sets or (self.slug,))
 
 
 Kind = TypeVar("Kind", bound=Secret)

@@ -7,7 +7,7 @@ refused, and the other files are shown (docs/decisions/0028).
 import os
 import stat
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,7 +33,7 @@ from planner.store.disk.access import ACCESS, OWNER, Access, Viewer, read_access
 from planner.store.disk.folders import Folder
 from planner.store.disk.locks import locked
 from planner.store.disk.mirrors import MARK, mirror_of
-from planner.store.sealed.result_set import NAME, WITHDRAWN
+from planner.store.sealed.result_set import NAME, WITHDRAWN, read_set
 from planner.store.sealed.seal import Seal, SealError, check_seal, check_sealed, open_plain
 
 SUFFIX: Final = ".parquet"
@@ -207,6 +207,12 @@ class Audience:
             self.restricted = {p: a for p, a in self.restricted.items() if p not in sets}
         return access
 
+    def sees(self, places: Iterable[str], access: Access) -> bool:
+        """Return whether the viewer sees the restricted sets of a name, by their folders."""
+        linked = bool(self.viewer.sets)  # else no set.toml needs to be read
+        references = [read_set(Path(p), "")[0].reference for p in places] if linked else []
+        return self.viewer.sees(references, access, self.now_s())
+
     def forget(self, but: set[str]) -> None:
         """Keep the sets of these folders only."""
         self.restricted = {p: a for p, a in self.restricted.items() if p in but}
@@ -308,9 +314,9 @@ def _list_once(folders: tuple[Folder, ...], audience: Audience) -> Listing:
             elif entry.is_dir() and not entry.name.startswith("."):
                 key = folder.kind == "shipped", entry.name
                 named.setdefault(key, {})[entry.path] = _set_in(entry.path)
-    for (_, name), sets in named.items():
+    for sets in named.values():
         access = audience.access({place: of.inside for place, of in sets.items()})
-        if access is None or audience.viewer.sees(name, access, audience.now_s()):
+        if access is None or audience.sees(sets, access):
             for of in sets.values():
                 listed |= _files(of)
     audience.forget({place for sets in named.values() for place in sets})

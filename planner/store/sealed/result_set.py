@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import uuid
 from collections.abc import Hashable, Mapping
@@ -16,6 +17,9 @@ from planner.store.sealed.seal import open_plain
 FIELDS: Final = (
     "title", "about", "basis", "licence", "source", "source_url", "citation", "author", "standing",
 )  # fmt: skip
+ID: Final = "id"
+"""Field of what names a set for ever; neither pushed nor exported, so that no other set has it."""
+_ID: Final = re.compile(r"[0-9a-f]{32}")
 NAME: Final = "set.toml"
 UNOFFICIAL: Final = "unofficial"
 """Standing of a set that was brought in and not checked; its title says so on every page."""
@@ -42,6 +46,13 @@ class ResultSet:
     """Day and reason of its withdrawal; empty for a set whose runs are shown."""
     access: str = ""
     """`private` or the end of its embargo; empty for a set that everyone sees."""
+    id: str = ""
+    """What no other set has, of this name or another; empty for shipped and older sets."""
+
+    @property
+    def reference(self) -> str:
+        """What saved views and share links name it by: a later set of the name has another."""
+        return f"{self.slug}/{self.id}" if self.id else self.slug
 
     @property
     def is_unofficial(self) -> bool:
@@ -69,6 +80,8 @@ def read_set(path: Path, folder: str) -> tuple[ResultSet, str | None]:
 
 def _from_toml(fallback: ResultSet, body: dict[str, Any]) -> tuple[ResultSet, str | None]:
     texts = {n: _cut(body[n]) for n in FIELDS if isinstance(body.get(n), str) and body[n].strip()}
+    if isinstance(body.get(ID), str) and _ID.fullmatch(body[ID]):
+        texts[ID] = body.pop(ID)
     wrong = [n for n in body if n not in FIELDS or not isinstance(body[n], str)]
     missing = [name for name in ("title", "licence", "source") if name not in texts]
     problem = None
@@ -144,6 +157,11 @@ class SetFiles:
 
 def _cut(text: str) -> str:
     return text if len(text) <= MAX_SET_TEXT else f"{text[: MAX_SET_TEXT - 4]} ..."
+
+
+def new_set_text(fields: Mapping[str, str]) -> str:
+    """Return the set.toml of a new set: with these fields and an id of its own."""
+    return set_text({**fields, ID: uuid.uuid4().hex})
 
 
 def set_text(fields: Mapping[str, str]) -> str:

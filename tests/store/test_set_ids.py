@@ -1,0 +1,103 @@
+"""Ids of sets: what a set that is gone had, a later one of its name does not get."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from planner.__main__ import main
+from planner.store import Store
+from planner.store.disk import layers
+from planner.store.disk.access import Access, Viewer, set_access
+from planner.store.disk.secrets import SHARES
+from planner.store.pushed import Pushed, keep
+from planner.store.sealed.result_set import NAME, ResultSet, new_set_text, read_set, set_text
+from tests.store.build import folder, row
+
+TEAM = Access(groups=frozenset({"team"}))
+
+
+def _made(results: Path, *, old: bool = False, slug: str = "mine") -> ResultSet:
+    """Make a set by a push; an old one as versions without ids made it."""
+    keep(results, Pushed(slug=slug, fields={"licence": "CC0", "source": "a lab"}, rows=(row(),)))
+    if old:
+        (results / slug / NAME).write_text(set_text({"title": slug, "licence": "a", "source": "b"}))
+    made, problem = read_set(results / slug, "yours")
+    assert problem is None
+    assert bool(made.id) is not old
+    return made
+
+
+def _shown(results: Path, links: frozenset[str]) -> list[str]:
+    store = Store([folder(results)], viewer=Viewer(sets=links))
+    store.refresh()
+    return [s.slug for s in store.sets]
+
+
+def test_each_new_set_has_another_id(tmp_path: Path) -> None:
+    made = set()
+    for _ in range(3):
+        made.add(_made(tmp_path).reference)
+        shutil.rmtree(tmp_path / "mine")
+    assert len(made) == 3
+
+
+def test_an_id_that_is_none_is_named_and_not_used(tmp_path: Path) -> None:
+    for wrong in ("../x", "", "A" * 32, "0" * 31):
+        (tmp_path / NAME).write_text(set_text({"title": "a", "id": wrong}))
+        made, problem = read_set(tmp_path, "yours")
+        assert made.id == ""
+        assert problem is not None
+    fields = {"title": "a", "licence": "b", "source": "c", "id": "0" * 32}
+    (tmp_path / NAME).write_text(new_set_text(fields))
+    assert read_set(tmp_path, "yours")[0].id not in {"", "0" * 32}
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_views_of_a_set_that_is_gone_are_not_those_of_a_later_one(
+    tmp_path: Path, *, old: bool
+) -> None:
+    first, base = _made(tmp_path / "results", old=old), tmp_path / "saved"
+    place = layers.prepare(base, {first.reference})
+    assert layers.layers(base, {first.reference}, {first.reference})[0] == place
+    assert place in layers.layers(base, (), {first.reference, "other"})  # it was opened
+    shutil.rmtree(tmp_path / "results")
+    later = _made(tmp_path / "results")
+    assert place not in layers.layers(base, (), {later.reference})
+    assert place not in layers.layers(base, {later.reference}, {later.reference})
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_a_share_link_shows_no_later_set_of_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *,
+    old: bool,
+) -> None:  # fmt: skip
+    results, links = tmp_path / "results", SHARES.folder(tmp_path / "state")
+    monkeypatch.setenv("EPOCHWISE_RESULTS", str(results))
+    monkeypatch.setenv("EPOCHWISE_STATE", str(tmp_path / "state"))
+    _made(results, old=old)
+    set_access(results / "mine", TEAM)
+    if old:
+        secret = SHARES.create(links, slug="mine")  # as versions without ids wrote it
+    else:
+        assert main(["set", "share", "mine"]) == 0
+        secret = capsys.readouterr().out.strip().partition("share=")[2]
+    share = SHARES.checked(links, secret)
+    assert share is not None
+    assert _shown(results, share.references) == ["mine"]
+    shutil.rmtree(results)
+    _made(results)
+    set_access(results / "mine", TEAM)
+    assert _shown(results, share.references) == []
+
+
+def test_a_share_link_shows_no_other_set_of_the_name_in_a_further_folder(tmp_path: Path) -> None:
+    first = _made(tmp_path / "one")
+    _made(tmp_path / "two")
+    set_access(tmp_path / "one" / "mine", TEAM)
+    folders = [folder(tmp_path / "one"), folder(tmp_path / "two")]
+    store = Store(folders, viewer=Viewer(sets=frozenset({first.reference})))
+    store.refresh()
+    assert store.sets == ()
