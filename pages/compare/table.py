@@ -32,9 +32,9 @@ from planner.core import (
     between,
     csv_text,
     ends_in_hours,
-    plain,
     rounded_ends,
     with_ends,
+    written_ends,
 )
 from planner.cost import DIGITS, shown
 from planner.job import Order
@@ -166,7 +166,7 @@ def _shown(row: Row, short: str, record: Record, view: View, factors: tuple[floa
     why = " ".join(str(record[n]) for n in ("refused", "measure_next") if record[n])
     time, cost = _scaled(row.time, factors[0]), _scaled(row.cost, factors[1])
     at = clocked(time, view.clock) if time else ("", "")
-    money = rounded_ends(*cost, DIGITS) if cost else ()
+    spent = written_ends(*cost, DIGITS) if cost else None
     return {
         "rank": _rank(row),
         "short": f"{short}{machines}",
@@ -174,8 +174,8 @@ def _shown(row: Row, short: str, record: Record, view: View, factors: tuple[floa
         "time": at[0] if time else None,
         "time_range": at[1] or None,
         "finishes": _moment(record["finishes"]),
-        "cost": money[0] if money else None,
-        "cost_range": f"{plain(money[1])} to {plain(money[2])}" if money else None,
+        "cost": rounded_ends(*cost, DIGITS)[0] if cost else None,
+        "cost_range": between(spent[1], spent[2]) if spent else None,
         "to_pay": _number(record["to_pay"]),
         "month": _number(record["cost_per_month"]),
         "energy": _energy(row, factors[0]),

@@ -331,7 +331,15 @@ def _notes(points: Points, fits: Fits | None, empty: str) -> tuple[str, ...]:
         )
     if fits is not None:
         notes += _fit_notes(fits)
+    if (points.question.x, points.question.y) == _TIME_OVER_DEVICES:
+        notes.append(_NO_CURVE)
     return tuple(notes)
+
+
+_TIME_OVER_DEVICES: Final = ("devices", "time_to_target_s")
+_NO_CURVE: Final = Text(
+    "No fitted curve: steps to a target depend on the batch, which usually grows with the devices."
+)
 
 
 def _fit_notes(fits: Fits) -> list[str]:

@@ -46,6 +46,7 @@ from planner.core._numbers import (
     rounded_ends,
     short_labels,
     with_range,
+    written_ends,
 )
 from planner.core._tables import (
     Cell,

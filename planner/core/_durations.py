@@ -6,7 +6,7 @@ Seconds are floats; rounding is half up and carries, so 59.6 s is 0:01:00 and ne
 import math
 from typing import Final
 
-from planner.core._numbers import MOST_DIGITS, plain, rounded_ends
+from planner.core._numbers import MOST_DIGITS, plain, rounded_ends, written_ends
 from planner.core._text import Text
 
 UNKNOWN: Final = Text("not known")
@@ -163,10 +163,11 @@ def _in_unit(times_s: tuple[float, float, float], size: float, unit: str) -> tup
         if second != third or not low < high:
             break
     least = _least(first)
+    texts = written_ends(value, low, high, digits)
     return (
-        _number(first, size, unit, 0.0),
-        _number(second, size, unit, least),
-        _number(third, size, unit, 0.0),
+        _number(first, size, unit, 0.0, texts[0]),
+        _number(second, size, unit, least, texts[1]),
+        _number(third, size, unit, 0.0, texts[2]),
     )
 
 
@@ -177,8 +178,8 @@ def _least(value: float) -> float:
     return float(10.0 ** (math.floor(math.log10(value) + 1e-12) - 1))
 
 
-def _number(number: float, size: float, unit: str, least: float) -> str:
-    """Return a rounded number with its unit, or the words for one too small or too large."""
+def _number(number: float, size: float, unit: str, least: float, text: str = "") -> str:
+    """Return a rounded number, or its `text`, with its unit; words if too small or too large."""
     if not math.isfinite(number):
         return _not_finite(number)
     if number * size >= ENDLESS_S:
@@ -188,7 +189,7 @@ def _number(number: float, size: float, unit: str, least: float) -> str:
     if number >= MOST_OF_A_UNIT:
         own, name = _unit(number * size)
         return _one_unit(plain(number * size / own, DIGITS), name)
-    return _one_unit(plain(number), unit)
+    return _one_unit(text or plain(number), unit)
 
 
 def _short(seconds: float) -> str:

@@ -97,19 +97,41 @@ def rounded_ends(
     """Return a value and both ends of its interval, rounded to its precision.
 
     2.93 (0.89 to 11.2) becomes 2.9 (0.9 to 11): no end has more decimals than the value, and no end
-    above 0 becomes 0.
+    above 0 becomes 0. An end below twice the value has as many: 9.8 (9.3 to 10.3).
     """
     digits = digits_of(value, low, high, most)
     middle = rounded(value, digits)
     if middle == 0.0 or not math.isfinite(middle):
         return middle, rounded(low, digits), rounded(high, digits)
     finest = 10.0 ** (math.floor(math.log10(abs(middle)) + 1e-12) - digits + 1)
-    first, last = (_end(end, digits, finest) for end in (low, high))
+    near = 2.0 * abs(middle)
+    first, last = (_end(end, digits, finest, near) for end in (low, high))
     return middle, first, last
 
 
-def _end(end: float, digits: int, finest: float) -> float:
-    """Return an end of an interval, in steps not finer than the value's."""
+def written_ends(value: float, low: float, high: float, most: int = 5) -> tuple[str, str, str]:
+    """Return `rounded_ends` as text, with the zeros that they are rounded to: 25.4, 24.7, 26.0."""
+    ends = rounded_ends(value, low, high, most)
+    middle = abs(ends[0])
+    if middle == 0.0 or low == high or not all(map(math.isfinite, ends)):
+        return plain(ends[0]), plain(ends[1]), plain(ends[2])
+    places = math.floor(math.log10(middle) + 1e-12) + 1
+    decimals = max(digits_of(value, low, high, most) - places, 0)
+    first, second, third = (
+        _with_zeros(end, decimals) if 0.1**decimals <= abs(end) < 2.0 * middle else plain(end)
+        for end in ends
+    )
+    return first, second, third
+
+
+def _with_zeros(number: float, decimals: int) -> str:
+    """Return `plain` of a number with at least so many decimals."""
+    text = plain(number)
+    return text if len(text.partition(".")[2]) >= decimals else f"{number:,.{decimals}f}"
+
+
+def _end(end: float, digits: int, finest: float, near: float) -> float:
+    """Return an end of an interval, in steps not finer than the value's; in these below `near`."""
     rounded_end = rounded(end, digits)
     if (
         rounded_end == 0.0
@@ -122,7 +144,7 @@ def _end(end: float, digits: int, finest: float) -> float:
         - math.floor(math.log10(finest) + 1e-12)
         + 1
     )
-    return rounded_end if places >= digits else rounded(end, places)
+    return rounded_end if places >= digits and abs(end) >= near else rounded(end, places)
 
 
 def with_range(
@@ -139,10 +161,10 @@ def with_range(
     if not math.isfinite(high):
         return f"{plain(value, LEAST_DIGITS)} ({plain(low, LEAST_DIGITS)} to {unknown})"
     for digits in range(most, MOST_DIGITS + 1):
-        first, second, third = rounded_ends(value, low, high, digits)
+        first, second, third = written_ends(value, low, high, digits)
         if second != third:
             break
-    return f"{plain(first)} ({plain(second)} to {plain(third)})"
+    return f"{first} ({second} to {third})"
 
 
 def large(value: float, digits: int = 4, *, millions: bool = False) -> str:

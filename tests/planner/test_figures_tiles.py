@@ -29,6 +29,12 @@ def test_a_time_has_one_unit_and_the_digits_of_its_interval() -> None:
     assert (tile.range.low_text, tile.range.high_text) == ("0.9", "11")
 
 
+def test_an_end_of_a_tile_keeps_its_last_zero() -> None:
+    tile = number_tile("Speed", _estimate(25.4, 24.7, 26.0), "times")
+    assert tile.range is not None
+    assert (tile.value, tile.range.low_text, tile.range.high_text) == ("25.4", "24.7", "26.0")
+
+
 def test_a_time_above_48_hours_is_in_days() -> None:
     tile = time_tile("Time", _estimate(50.0 * 3600, 40.0 * 3600, 60.0 * 3600))
     assert (tile.value, tile.unit) == ("2.1", "d")

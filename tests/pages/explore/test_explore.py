@@ -66,6 +66,11 @@ def test_fitted_curves_over_devices_are_drawn_and_listed(alone: Path) -> None:
     assert without.query_params["fit"] == "off"
 
 
+@pytest.mark.parametrize(("y", "noted"), [("time_to_target_s", True), ("samples_per_s", False)])
+def test_times_to_target_over_devices_say_why_they_have_no_curve(y: str, *, noted: bool) -> None:
+    assert ("No fitted curve:" in texts(show("explore", x="devices", y=y))) == noted
+
+
 def test_a_preset_without_values_says_so() -> None:
     assert "No run states Energy." in texts(show("explore", x="global_batch_size", y="energy_kwh"))
 

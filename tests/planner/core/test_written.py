@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.core import counted, large, plain
+from planner.core import counted, large, plain, with_range
 from tests.each import each
 
 
@@ -58,3 +58,19 @@ def test_large_numbers_have_a_word(value: float, text: str) -> None:
 )
 def test_a_count_in_a_sentence_is_as_typed_below_ten_thousand(count: int, text: str) -> None:
     assert counted(count) == text
+
+
+@each(
+    ("value", "low", "high", "text"),
+    [
+        (25.4, 24.7, 25.96, "25.4 (24.7 to 26.0)"),
+        (9.8, 9.3, 10.3, "9.8 (9.3 to 10.3)"),
+        (2.93, 0.89, 11.2, "2.9 (0.9 to 11)"),
+        (3621.0, 3489.0, 3704.0, "3,600 (3,500 to 3,700)"),
+        (8.0, 8.0, 8.0, "8"),
+    ],
+)
+def test_a_number_and_its_ends_have_the_same_decimals(
+    value: float, low: float, high: float, text: str
+) -> None:
+    assert with_range(value, low, high) == text
