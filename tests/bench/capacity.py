@@ -14,7 +14,7 @@ from typing import Final
 from planner.answers import capacity_answered
 from planner.answers._capacity import case_of
 from planner.answers.capacity_jobs import presets
-from planner.capacity import Case, Stock
+from planner.capacity import Case, Progress, Stock
 from planner.capacity._months import simulate
 from planner.catalog import Catalog
 from planner.store import Store, folders_from_environment
@@ -50,7 +50,16 @@ def main() -> None:
         for name, jobs in presets().items():
             today = datetime.now(UTC).date()
             began = time.process_time()
-            answer = capacity_answered(store, catalog, {"preset": [name]}, today)
+            after_s: dict[str, float] = {}
+
+            def tell(
+                of: Progress, began: float = began, after_s: dict[str, float] = after_s
+            ) -> None:
+                for part, here in (("first estimate", of.first), ("fleet", of.chosen)):
+                    if here is not None:
+                        after_s[part] = time.process_time() - began
+
+            answer = capacity_answered(store, catalog, {"preset": [name]}, today, tell)
             took_s = time.process_time() - began
             stocks = [Stock(machine=s.machine.id, count=s.count, from_month=s.from_month)
                       for s in answer.stocks]  # fmt: skip
@@ -58,6 +67,8 @@ def main() -> None:
             figure(f"{name}: simulated months", len(case.at) * case.scenarios, "months")
             figure(f"{name}: simulated months, processor", _months_s(case, stocks), "s", 2)
             figure(f"{name}: fleets compared", answer.compared, "fleets")
+            for part, part_s in after_s.items():
+                figure(f"{name}: {part}, processor", part_s, "s")
             figure(f"{name}: fleet and answer, processor", took_s, "s")
 
 
