@@ -262,7 +262,6 @@ def test_a_killed_worker_ends_a_synchronous_run_and_leaves_no_process(
     assert list(_workers(bench)) == []
 
 
-@full
 def test_an_asynchronous_run_goes_on_and_takes_its_restarted_worker_back(bench: Bench) -> None:
     killed: list[int] = []
     restarted: list[int] = []

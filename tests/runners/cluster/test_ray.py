@@ -42,7 +42,7 @@ from tests.store.build import a_set, folder
 
 pytest.importorskip("ray", reason="Ray is not installed here; requirements/ray.txt has it")
 
-RUNS: Final = 100 if FULL else 12
+RUNS: Final = 100
 SEEDS: Final = 8 if FULL else 2
 STOPS: Final = [(signal.SIGINT, 130), (signal.SIGTERM, 130)]
 SIGNALS: Final = [(signal.SIGKILL, -9), *STOPS]
