@@ -12,9 +12,9 @@ from typing import Final
 import pytest
 
 from planner.store import visibility
-from planner.store.disk.access import Access, Viewer, set_access
+from planner.store.disk.access import Access, Viewer, set_access, strictest
 from planner.store.disk.folders import Folder
-from planner.store.visibility import change, visible_sets
+from planner.store.visibility import access_of, change, visible_sets
 
 _LATER_S: Final = 4e9
 ACCESSES: Final = (
@@ -32,13 +32,12 @@ TIMES_S: Final = (time.time(), _LATER_S, _LATER_S + 1e6)
 
 def _seen(folders: list[Folder]) -> set[tuple[int, int]]:
     """Return which viewers see the set at which times."""
-    each = [visibility.access_of(f.path / "mine") for f in folders]
+    each = [access_of(f.path / "mine") for f in folders]
     sees = itertools.product(enumerate(VIEWERS), enumerate(TIMES_S))
     return {
         (who, at)
         for (who, viewer), (at, now_s) in sees
-        if (access := visibility.strictest(each, now_s)) is None
-        or viewer.sees(("mine",), access, now_s)
+        if (access := strictest(each, now_s)) is None or viewer.sees(("mine",), access, now_s)
     }
 
 
@@ -54,7 +53,7 @@ def _killed_after(writes: int, folders: list[Folder], access: Access | None) -> 
             left[0] -= 1
             set_access(place, now)
 
-        visibility.set_access = write  # type: ignore[assignment]
+        pytest.MonkeyPatch().setattr(visibility, "set_access", write)
         change(folders, "mine", access)
         os._exit(0)
     _, status = os.waitpid(child, 0)
