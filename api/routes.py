@@ -57,7 +57,7 @@ from planner.answers.records import (
     Workload,
     rows_of,
 )
-from planner.catalog import TABLE_NAMES, Catalog
+from planner.catalog import Catalog
 from planner.core import (
     LONGEST_QUERY,
     MOST_QUERY_VALUES,
@@ -69,7 +69,7 @@ from planner.core import (
 )
 from planner.core.slugs import slugs
 from planner.store import LimitError, Store, queries
-from planner.store.catalog import read_catalog
+from planner.store.catalog import catalog_stamps, read_catalog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,7 +283,7 @@ class _Desk:
         self, request: Request, path: str, query: str, values: dict[str, list[str]]
     ) -> tuple[object, Store, bytes | None]:
         """Return the key of the question, the store, and the cached answer or None."""
-        store, stamp = self.rules.store(request), _stamp(self.rules.catalogs)
+        store, stamp = self.rules.store(request), catalog_stamps(self.rules.catalogs)
         key = (
             path,
             query,
@@ -440,16 +440,3 @@ async def _safely(answer: Awaitable[Response]) -> Response:
 def _minute(values: Mapping[str, Sequence[str]]) -> str:
     """Return the current minute for a question with a date as deadline, else ""."""
     return f"{datetime.now(UTC):%H:%M}" if "by" in values else ""
-
-
-def _stamp(folders: tuple[Path, ...]) -> tuple[tuple[int, int] | None, ...]:
-    """Return the state of the catalogue's files: times and sizes."""
-    stamps: list[tuple[int, int] | None] = []
-    for folder in folders:
-        for table in TABLE_NAMES:
-            try:
-                file = (folder / f"{table}.csv").stat()
-                stamps.append((file.st_mtime_ns, file.st_size))
-            except OSError:
-                stamps.append(None)
-    return tuple(stamps)

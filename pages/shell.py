@@ -13,7 +13,7 @@ from pages.common import kept, markup, narrow, widgets
 from pages.common.addresses import navigation
 from pages.common.kept import LATE_S, TURNS, at_one_moment, store
 from pages.visitor import identity
-from planner.core import Text
+from planner.core import Text, several
 from planner.figures import style_sheet
 from planner.store import LimitError
 
@@ -36,13 +36,9 @@ def _footer() -> None:
     refused = f" · {len(shared.refused)} refused" if shared.refused else ""
     with st.sidebar:
         st.caption(
-            f"**Epochwise** · {_several(len(shared.sets), 'result set')} · "
-            f"{_several(totals.runs, 'run')}{refused}  \n{newest}"
+            f"**Epochwise** · {several(len(shared.sets), 'result set')} · "
+            f"{several(totals.runs, 'run')}{refused}  \n{newest}"
         )
-
-
-def _several(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 identity.take_share()

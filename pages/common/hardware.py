@@ -9,11 +9,10 @@ from typing import Final
 from pages.common import kept
 from pages.common.kept import ROOT
 from planner.answers.comparison import stated_of
-from planner.catalog import TABLE_NAMES
 from planner.job import StatedTime
 from planner.runs import TrialSet
 from planner.store import Store
-from planner.store.catalog import CatalogRead, own_folder, read_catalog
+from planner.store.catalog import CatalogRead, catalog_stamps, own_folder, read_catalog
 
 SHIPPED: Final = ROOT / "data" / "catalog"
 
@@ -43,15 +42,4 @@ def stated(shared: Store, of: TrialSet, target: float) -> tuple[StatedTime, ...]
 def stamps() -> tuple[Hashable, ...]:
     """Return what changes when a file of the catalogue changes."""
     places = SHIPPED, folder()
-    return kept.once_a_run(("stamps", places), lambda: tuple(map(_stamps, places)))
-
-
-def _stamps(place: Path) -> tuple[tuple[int, int] | None, ...]:
-    stamps: list[tuple[int, int] | None] = []
-    for table in TABLE_NAMES:
-        try:
-            file = os.stat(f"{place}/{table}.csv")  # noqa: PTH116 - faster, six times a rerun
-            stamps.append((file.st_mtime_ns, file.st_size))
-        except OSError:
-            stamps.append(None)
-    return tuple(stamps)
+    return kept.once_a_run(("stamps", places), lambda: catalog_stamps(places))

@@ -15,7 +15,7 @@ from pages.common import hardware, widgets
 from pages.common.link import Link
 from planner import figures
 from planner.answers import ExploreAnswer, explore_answered, explore_runs, facet_names
-from planner.core import plain
+from planner.core import cut, plain
 from planner.explore import (
     CATEGORIES,
     NOT_STATED,
@@ -225,7 +225,8 @@ def _hover(runs: pa.Table, points: Points) -> dict[int, str]:
         flag = f"<br>suspect: {escape(suspects[i])}" if suspects[i] else ""
         flag += f"<br>{escape(standings[i])}: not checked" if standings[i] else ""
         lines[place] = (
-            f"<b>{escape(_short(systems[i]))}</b>{batch}<br>{escape(_short(workloads[i]))}"
+            f"<b>{escape(cut(systems[i], MOST_TEXT))}</b>{batch}"
+            f"<br>{escape(cut(workloads[i], MOST_TEXT))}"
             f"{facts}{published}{flag}"
         )
     return lines
@@ -233,10 +234,6 @@ def _hover(runs: pa.Table, points: Points) -> dict[int, str]:
 
 def _name(text: str, title: str) -> str:
     return escape(title if text in NUMBERS or text in CATEGORIES else text)
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= MOST_TEXT else f"{name[: MOST_TEXT - 1]}…"
 
 
 def slug_of(shared: Store, workload: str) -> str:

@@ -1,8 +1,9 @@
 """How long?: the time of N epochs of a workload on each measured system, with intervals."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Final
 
+import numpy as np
 import streamlit as st
 
 from pages.common import handout, kept, narrow, suspect_switch, widgets
@@ -11,18 +12,21 @@ from pages.common.kept import ROOT, store
 from pages.common.link import Link, as_text, page_link
 from pages.how_long import options as option_choice
 from pages.how_long import tiles
-from pages.how_long.lines import lines
 from planner import figures
 from planner.answers import answer_rows, epochs_rows, ratio_rows, run_sources, target_note
-from planner.core import Record, Refusal, Text, ahead_of, csv_text, paragraph
+from planner.core import LONGEST_S, Record, Refusal, Text, ahead_of, csv_text, paragraph
 from planner.epochs import (
     START_NOT_INCLUDED,
     Answer,
     HowLong,
     Option,
     basis_in_words,
+    chart_epochs,
     epochs_in_words,
+    first_projected,
     of_several_kinds,
+    timed_ratio,
+    total_time,
     with_sizes,
 )
 from planner.epochs.how_long import how_long
@@ -345,6 +349,52 @@ def _printed(answer: Answer, result: HowLong, suspect: Mapping[str, str]) -> Rec
         "Why not": row["why"],
         "Basis": row["basis"],
     }
+
+
+# -- lines of the chart --------------------------------------------------------------------------
+
+
+def lines(
+    result: HowLong, options: Sequence[Option], suspect: Mapping[str, str]
+) -> list[figures.TimeLine]:
+    """Return a line per option with a total, in the colour of its system."""
+    colour = figures.option_slots(
+        [(a.option.label, a.option.run.system) for a in result.answers],
+        [o.run.system for o in options],
+    )
+    drawn = [_line(a, result, colour[a.option.label], suspect) for a in result.answers]
+    return [line for line in drawn if line]
+
+
+def _line(
+    answer: Answer, result: HowLong, slot: int, suspect: Mapping[str, str]
+) -> figures.TimeLine | None:
+    option, run, grid = answer.option, answer.option.run, chart_epochs(result.epochs)
+    epochs = grid[grid >= first_projected(option, rest_like_last=result.rest_like_last)]
+    total = total_time(
+        option,
+        epochs.astype(int),
+        another_session=result.another_session,
+        rest_like_last=result.rest_like_last,
+    )
+    if isinstance(total, Refusal):
+        return None
+    short = np.asarray(total.value) <= LONGEST_S  # the line ends where answers do
+    if not short.any():
+        return None
+    return figures.TimeLine(
+        label=option.label,
+        short=option.short,
+        device_kind=run.device_kind,
+        slot=slot,
+        epochs=epochs[short],
+        value=np.asarray(total.value)[short],
+        low=np.asarray(total.low)[short],
+        high=np.asarray(total.high)[short],
+        measured_epochs=(run.epochs_measured or 1) / timed_ratio(option),
+        suspect=suspect.get(run.run_id, ""),
+        left_out=run.run_id in result.left_out,
+    )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from pages.common import narrow, widgets
 from pages.common.link import Link, as_text
 from pages.measure import limits, measuring
 from pages.measure.measuring import NotDoneError, Plan
-from planner.core import Text, about, in_one_unit, interval, plain
+from planner.core import Text, about, in_one_unit, interval, plain, several
 from planner.store.disk.sweeps import SweepStatus
 
 USUAL: Final = "quick"
@@ -93,7 +93,9 @@ def plan_sentence(planned: Plan) -> str:
     """Return the plan in one sentence, to paste."""
     if planned.planned and not planned.left:
         return Text(
-            "{title}: all {count} are measured.", title=planned.title, count=_count(planned.planned)
+            "{title}: all {count} are measured.",
+            title=planned.title,
+            count=several(planned.planned, "run"),
         )
     done = (
         Text(
@@ -109,7 +111,7 @@ def plan_sentence(planned: Plan) -> str:
     return Text(
         "{title}: {count} to measure{done}, {takes}.",
         title=planned.title,
-        count=_count(planned.left),
+        count=several(planned.left, "run"),
         done=done,
         takes=takes,
     )
@@ -125,10 +127,10 @@ def designs(planned: Plan) -> str:
     return Text(
         "The smallest design that gives a curve: {count}{at}{takes}. "
         "In full: {full_count}{full_takes}.",
-        count=_count(small["runs"]),
+        count=several(small["runs"], "run"),
         at=at,
         takes=_takes(small),
-        full_count=_count(full["runs"]),
+        full_count=several(full["runs"], "run"),
         full_takes=_takes(full),
     )
 
@@ -200,10 +202,6 @@ def _cost(planned: Plan) -> str:
     return f"{money} {planned.currency or ''}".strip()
 
 
-def _count(runs: int) -> str:
-    return f"{runs:,} {'run' if runs == 1 else 'runs'}"
-
-
 # -- buttons -----------------------------------------------------------------------------------
 
 
@@ -257,7 +255,7 @@ def _probed(key: tuple[str, int, float | None]) -> Plan | None:
 
 
 def _runs(planned: Plan) -> None:
-    box = widgets.folded(f"The {_count(len(planned.runs))}", "table_rows", "measure.runs")
+    box = widgets.folded(f"The {several(len(planned.runs), 'run')}", "table_rows", "measure.runs")
     if box.open:
         with box:
             narrow.table(

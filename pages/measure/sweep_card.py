@@ -13,7 +13,7 @@ from pages.common.kept import ROOT, store
 from pages.common.link import Link, as_text, page_link, slugs
 from pages.measure import limits, measuring
 from planner import figures
-from planner.core import Text, in_words
+from planner.core import Text, in_words, several
 from planner.store import Store, queries
 from planner.store.disk import sweeps
 from planner.store.disk.sweeps import Condition, SweepStatus
@@ -52,7 +52,7 @@ def sweep_sentence(status: SweepStatus, of: Condition) -> str:
     done = Text(
         "{finished:,} of {runs_of_sweep} measured{failed_runs}",
         finished=status.finished,
-        runs_of_sweep=_runs_of_sweep(status.planned),
+        runs_of_sweep=several(status.planned, "run"),
         failed_runs=f" ({status.failed:,} failed)" if status.failed else "",
     )
     name = status.title or status.sweep
@@ -254,7 +254,7 @@ def _nodes(status: SweepStatus, *, allowed: bool) -> None:
 
 
 def _progress(status: SweepStatus) -> str:
-    done = f"{status.finished:,} of {_runs_of_sweep(status.planned)}"
+    done = f"{status.finished:,} of {several(status.planned, 'run')}"
     if not status.current:
         return done
     epoch = (
@@ -282,10 +282,6 @@ def _left(status: SweepStatus) -> str:
 
 def _took(status: SweepStatus) -> float:
     return max(0.0, (status.ended_at or 0.0) - (status.started_at or 0.0))
-
-
-def _runs_of_sweep(count: int) -> str:
-    return f"{count:,} {'run' if count == 1 else 'runs'}"
 
 
 # -- buttons -----------------------------------------------------------------------------------

@@ -50,9 +50,9 @@ _VERDICTS: Final = ("missed", "reached", "all")
 def tiles(back_test: Accuracy) -> list[figures.Tile]:
     """Return the errors of the first sentence as tiles, and that of described language models."""
     first = [
-        figures.text_tile(
-            sentence_case(words),
-            per_cent(row.median_error).removesuffix(" %"),
+        figures.Tile(
+            label=sentence_case(words),
+            value=per_cent(row.median_error).removesuffix(" %"),
             unit="%",
             note=Text("one in ten above {error}", error=per_cent(row.p90_error)),
         )
@@ -69,9 +69,9 @@ def _language_models() -> list[figures.Tile]:
     if score is None or score.median is None or score.held is None:
         return []
     return [
-        figures.text_tile(
-            "For described language models of an unseen source",
-            per_cent(score.median / 100.0).removesuffix(" %"),
+        figures.Tile(
+            label="For described language models of an unseen source",
+            value=per_cent(score.median / 100.0).removesuffix(" %"),
             unit="%",
             note=Text("90 % intervals contained {held}", held=per_cent(score.held / 100.0)),
         )

@@ -1,6 +1,9 @@
 """One run on the Results page: times, suspect flags, provenance."""
 
-from collections.abc import Sequence
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 import streamlit as st
@@ -8,10 +11,8 @@ import streamlit as st
 from pages.common import hardware, kept, narrow, widgets
 from pages.common import tiles as answer_tiles
 from pages.common.link import Link, as_text
-from pages.results import several
-from pages.results.tiles import tiles, title
 from planner import figures
-from planner.core import Text, in_one_unit, in_words
+from planner.core import Estimate, Record, Text, in_one_unit, in_words, percent, plain
 from planner.epochs import in_samples, timed_samples
 from planner.job import utilization
 from planner.runs import BY_NAME, Run
@@ -49,9 +50,9 @@ def draw(link: Link, shared: Store, run: Run) -> None:
         _epochs(shared, run)
         if queries.run(shared, run.run_id) is None:
             st.warning("The file of this run cannot be read. Results lists it under refused files.")
-    if several.facts_of(values := queries.all_columns(shared, run.run_id)):
+    if facts_of(values := queries.all_columns(shared, run.run_id)):
         with st.container(border=True):
-            several.draw(values)
+            _several_devices(values)
     with st.container(border=True):
         _provenance(shared, run)
     with st.container(border=True):
@@ -184,3 +185,127 @@ def _all_columns(shared: Store, run: Run) -> None:
         for r in rows
     ]
     narrow.table(rows, "results.columns", "All recorded columns", cards)
+
+
+# -- at a glance -----------------------------------------------------------------------------------
+
+
+_GB: Final = 1e9
+
+
+def title(run: Run) -> str:
+    """Return what was measured: workload, system and batch."""
+    if run.global_batch_size is None:
+        return Text("{workload} on {system}", workload=run.workload, system=run.system)
+    return Text(
+        "{workload} on {system} at batch {batch:,}",
+        workload=run.workload, system=run.system, batch=run.global_batch_size,
+    )  # fmt: skip
+
+
+def tiles(run: Run) -> list[figures.Tile]:
+    """Return at most four values of a run, those it states; rounded to what the sd allows."""
+    made = []
+    if run.later_epoch_mean_s is not None:
+        made.append(_later_epochs(run, run.later_epoch_mean_s))
+    if run.first_epoch_s is not None:
+        made.append(figures.time_tile("Epoch 1", _exact(run.first_epoch_s)))
+    if run.samples_per_s is not None:
+        made.append(figures.number_tile("Throughput", _exact(run.samples_per_s), "samples/s"))
+    if run.device_memory_bytes is not None:
+        memory = _exact(run.device_memory_bytes / _GB)
+        made.append(figures.number_tile("Peak memory of a device", memory, "GB"))
+    if run.asymptotic_throughput is not None and not made:
+        most = _exact(run.asymptotic_throughput)
+        made.append(figures.number_tile("Asymptotic throughput v0", most, "samples/s"))
+        if run.overhead_s is not None:
+            made.append(figures.time_tile("Overhead per step t", _exact(run.overhead_s)))
+    return made[:4]
+
+
+def _later_epochs(run: Run, mean_s: float) -> figures.Tile:
+    """Return the mean of the later epochs; its bar is one sd of single epochs to either side."""
+    sd_s, count = run.later_epoch_sd_s, run.epochs_measured
+    epochs = "Epochs 2 and later" if count is None or count > 2 else "Epoch 2"
+    if not sd_s or not math.isfinite(sd_s) or sd_s >= mean_s:
+        return figures.time_tile(epochs, _exact(mean_s))
+    time = Estimate(value=mean_s, low=mean_s - sd_s, high=mean_s + sd_s)
+    return figures.time_tile(
+        epochs, time, note="mean ± sd of single epochs", ends_are="mean ± standard deviation"
+    )
+
+
+def _exact(value: float) -> Estimate:
+    """Return a measured value without an interval."""
+    return Estimate(value=value, low=value, high=value)
+
+
+# -- on several devices ----------------------------------------------------------------------------
+
+
+def _rate(value: float) -> str:
+    return f"{plain(8.0 * value / 1e9, 3)} Gbit/s"
+
+
+def _bits(value: float) -> str:
+    return f"{plain(value / 1e9, 3)} Gbit/s"
+
+
+def _megabytes(value: float) -> str:
+    return f"{plain(value / 1e6, 3)} MB"
+
+
+def _updates(value: float) -> str:
+    return f"{plain(value, 3)} updates"
+
+
+COLUMNS: Final = (
+    ("accelerator_interconnect", "Link between accelerators", str),
+    ("peer_to_peer", "Peer to peer", lambda found: "yes" if found else "no"),
+    ("host_networking", "Network between nodes", str),
+    ("startup_s", "Start of the cluster", in_words),
+    ("staleness", "Largest staleness", _updates),
+)
+"""Columns of a run, their names on the page, and how a value is shown."""
+FACTS: Final = (
+    ("cluster_start_s", "Start of the launcher's cluster", in_words),
+    ("network_bits_per_s", "Speed of the network interface", _bits),
+    ("link_latency_s", "Latency of an all-reduce", in_words),
+    ("link_4_mb_bytes_per_s", "Rate of an all-reduce of 4 MB", _rate),
+    ("link_16_mb_bytes_per_s", "Rate of an all-reduce of 16 MB", _rate),
+    ("gradient_bytes", "Gradients of a step", _megabytes),
+    ("staleness_mean", "Mean staleness", _updates),
+    ("compute_share", "Compute, share of a step", percent),
+    ("communication_share", "Communication, share of a step", percent),
+    ("input_share", "Input, share of a step", percent),
+    ("bubble_share", "Bubble by formula, share of a step", percent),
+    ("idle_share", "Idle share of a device", percent),
+)
+"""The same for the facts in `extra`."""
+
+
+def _several_devices(values: Mapping[str, Any]) -> None:
+    """Draw the facts of a run on several devices; nothing for a run on one."""
+    rows = facts_of(values)
+    if not rows:
+        return
+    widgets.heading("Link and shares of a step")
+    alt = "Link between the devices, gradients and shares of a step"
+    narrow.table(rows, "results.several", alt, row_height=32)
+
+
+def facts_of(values: Mapping[str, Any]) -> list[Record]:
+    """Return the facts of a run as rows; empty for a run on one device.
+
+    Args:
+        values: all columns of the run; `extra` is JSON.
+    """
+    devices = (values.get("accelerators_per_node") or 1) * (values.get("number_of_nodes") or 1)
+    if devices < 2:
+        return []
+    extra = json.loads(str(values.get("extra") or "{}"))
+    facts = [(label, show(values[name])) for name, label, show in COLUMNS
+             if values.get(name) is not None]  # fmt: skip
+    facts += [(label, show(extra[name])) for name, label, show in FACTS
+              if isinstance(extra.get(name), int | float)]  # fmt: skip
+    return [{"": label, "Value": text} for label, text in facts]

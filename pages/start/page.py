@@ -11,7 +11,7 @@ from pages.common.kept import store
 from pages.common.link import Link, Parameters, as_text, page_link
 from planner import figures
 from planner.answers import PRESETS, Preset, PresetAnswer, parameters, preset_answer
-from planner.core import Text, paragraph
+from planner.core import Text, cut, paragraph
 from planner.cost import amount_text
 from planner.store import Store
 from planner.store.queries import RecentSet
@@ -140,7 +140,7 @@ def _results(shared: Store) -> None:
         for result_set in recent:
             with st.container(gap=None):
                 page_link(
-                    PAGE, address.script, as_text(_shortened(result_set.title, _TITLE)),
+                    PAGE, address.script, as_text(cut(result_set.title, _TITLE)),
                     address.symbol,
                     {"result_set": [result_set.slug]},
                 )  # fmt: skip
@@ -150,17 +150,13 @@ def _results(shared: Store) -> None:
 
 def _about(result_set: RecentSet) -> str:
     """Return basis, runs, accelerators and date of a result set on one line."""
-    first = _shortened(result_set.accelerators[0], _NAME) if result_set.accelerators else ""
+    first = cut(result_set.accelerators[0], _NAME) if result_set.accelerators else ""
     more = result_set.accelerator_count - 1
     where = Text("{first} and {more:,} more", first=first, more=more) if more > 0 else first
     runs = f"{result_set.runs:,} run{'' if result_set.runs == 1 else 's'}"
     return " · ".join(
         filter(None, (result_set.basis, runs, where, f"{result_set.newest:%-d %b %Y}"))
     )
-
-
-def _shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _views() -> None:

@@ -19,7 +19,7 @@ from pages.steps_to_target import (
 from pages.steps_to_target.lines import View
 from pages.steps_to_target.step_times import StepTimes, Subject
 from planner.convergence import target_text
-from planner.core import Record, Text, looked_up
+from planner.core import Record, Text, looked_up, several
 from planner.job import StatedTime
 from planner.runs import Trials, TrialSet
 from planner.store import Store
@@ -234,7 +234,7 @@ def _about_trials(of: TrialSet, trials: Trials, comparison: Comparison, goal: Go
     remarks = [caution_of(comparison, goal), comparison.reached]
     if left_out:
         remarks.append(
-            Text("{several} without evaluations left out.", several=_several(left_out, "trial"))
+            Text("{several} without evaluations left out.", several=several(left_out, "trial"))
         )
     if of.trials > MOST_TRIALS:
         remarks.append(
@@ -254,10 +254,6 @@ def _empty(of: TrialSet, trials: Trials, target: float | None) -> tuple[str, str
         Text(
             "{several} of this workload name a metric, but none holds its evaluations. "
             "A target needs them.",
-            several=_several(of.trials, "run"),
+            several=several(of.trials, "run"),
         ),
     )
-
-
-def _several(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

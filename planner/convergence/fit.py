@@ -176,9 +176,7 @@ class MissedCurve(BatchCurve, Protocol):
     def not_reached(self) -> Floats: ...
 
 
-def answer_but_missed(
-    curve: MissedCurve, sizes: Floats, parts: Parts, far_error: str
-) -> Estimate | Refusal:
+def answer_but_missed(curve: MissedCurve, sizes: Floats, parts: Parts) -> Estimate | Refusal:
     """Return `planner.fits._curve.answer` without the batches that missed the target.
 
     A scalar among them is refused, an element of an array is NaN. `reasons` says why, and names
@@ -188,14 +186,14 @@ def answer_but_missed(
         return refused
     kept = ~np.isin(sizes, curve.not_reached)
     if kept.all():
-        estimate = answer(curve, sizes, parts, far_error)
+        estimate = answer(curve, sizes, parts, FAR_ERROR)
         return (
             estimate
             if isinstance(estimate, Refusal)
             else _with(missed_around(curve, sizes), estimate)
         )
     mid, low, high = (part[kept] for part in parts)
-    estimate = answer(curve, sizes[kept], (mid, low, high), far_error)
+    estimate = answer(curve, sizes[kept], (mid, low, high), FAR_ERROR)
     if isinstance(estimate, Refusal):  # never for an array
         return estimate
     left_out = Text(
@@ -330,7 +328,7 @@ class ConvergenceCurve:
         """Return steps to target at `batch` [samples]: Smin*(1 + Bcrit/B); else as `samples`."""
         sizes = np.asarray(batch, dtype=np.float64)
         mid, low, high = predict(self, sizes)
-        return answer_but_missed(self, sizes, (mid / sizes, low / sizes, high / sizes), FAR_ERROR)
+        return answer_but_missed(self, sizes, (mid / sizes, low / sizes, high / sizes))
 
     def samples(self, batch: ArrayLike) -> Estimate | Refusal:
         """Return samples to target at `batch` [samples]: Emin + Smin*B, with a predictive interval.
@@ -338,7 +336,7 @@ class ConvergenceCurve:
         Batches, replies and errors as `answer_but_missed`.
         """
         sizes = np.asarray(batch, dtype=np.float64)
-        return answer_but_missed(self, sizes, predict(self, sizes), FAR_ERROR)
+        return answer_but_missed(self, sizes, predict(self, sizes))
 
     def efficiency(self, batch: ArrayLike) -> Estimate | Refusal:
         """Return the statistical efficiency at `batch` [samples]: Emin/E(B) = 1/(1 + B/Bcrit).
@@ -350,7 +348,7 @@ class ConvergenceCurve:
         mid, _, _ = predict(self, sizes)
         low, high = critical_interval(self.lines, self.level)
         parts = self.lines.intercept[0] / mid, _share(low, sizes), _share(high, sizes)
-        return answer_but_missed(self, sizes, parts, FAR_ERROR)
+        return answer_but_missed(self, sizes, parts)
 
     def basis(self, batch: ArrayLike) -> Basis:
         """Return the basis of answers at `batch` [samples], the weakest of them."""

@@ -44,6 +44,7 @@ from planner.core._numbers import (
     plain,
     rounded,
     rounded_ends,
+    several,
     short_labels,
     with_range,
     written_ends,
@@ -63,6 +64,7 @@ from planner.core._tables import (
 )
 from planner.core._text import (
     Text,
+    cut,
     joined,
     listed_words,
     message_of,

@@ -180,6 +180,11 @@ def counted(count: int) -> str:
     return f"{count:,}" if abs(count) >= GROUPED_FROM else str(count)
 
 
+def several(count: int, what: str) -> str:
+    """Return a count of things: '1 run', '1,200 runs'."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
     """The words of one quantity: better, worse and level."""

@@ -184,6 +184,11 @@ def _kept(text: AnyText, template: str, parameters: dict[str, Any]) -> AnyText:
     return text
 
 
+def cut(text: str, most: int) -> str:
+    """Return a text of at most `most` letters, the last one an ellipsis where it is cut."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def sentence_case(name: str) -> str:
     """Return a name with a capital at its beginning, for a label; the rest is unchanged."""
     return name[:1].upper() + name[1:]

@@ -99,10 +99,10 @@ def later_given(
     return LaterEpochs(count=count, mean_s=mean, sd_s=sd_s, prior=prior), problems
 
 
-def bad_epochs(epochs: NDArray[np.generic], most: float) -> list[str]:
-    """Return the problems of the requested numbers of epochs, up to `most`."""
+def bad_epochs(epochs: NDArray[np.generic]) -> list[str]:
+    """Return the problems of the requested numbers of epochs."""
     numbers = epochs.astype(np.float64).ravel()
-    bad = numbers[~((numbers >= 1.0) & (numbers == np.floor(numbers)) & (numbers <= most))]
+    bad = numbers[~((numbers >= 1.0) & (numbers == np.floor(numbers)) & (numbers <= MOST_EPOCHS))]
     if not bad.size:
         return []
     counted = "Epochs are counted 1, 2, 3 ..."
@@ -111,7 +111,7 @@ def bad_epochs(epochs: NDArray[np.generic], most: float) -> list[str]:
             "epochs is {bad:g}. {counted} Choose a whole number up to {most:g}.",
             bad=bad[0],
             counted=counted,
-            most=most,
+            most=MOST_EPOCHS,
         )
     ]
 
@@ -213,7 +213,7 @@ def project(
     problems = [] if pre_train_s is None else bad_seconds("Pre-train", pre_train_s, zero=True)
     for epoch, seconds in enumerate(times, start=1):
         problems += bad_seconds(f"Epoch {epoch}", seconds)
-    problems += bad_epochs(numbers, MOST_EPOCHS) + bad_ratio(epoch_ratio)
+    problems += bad_epochs(numbers) + bad_ratio(epoch_ratio)
     speak_once(problems + bad_share("session_sd", session_sd))
     if not times.size:
         return Refusal(reason="No epoch was measured.", measure_next=EPOCHS_TO_MEASURE)
@@ -278,7 +278,7 @@ def project_summary(
     numbers = np.asarray(epochs)
     start_s, problems = start_given(pre_train_s, first_epoch_s, until_first_epoch_end_s)
     later, wrong = later_given(later_epochs, later_epoch_mean_s, later_epoch_sd_s, prior)
-    wrong += bad_epochs(numbers, MOST_EPOCHS) + bad_ratio(epoch_ratio)
+    wrong += bad_epochs(numbers) + bad_ratio(epoch_ratio)
     speak_once(problems + wrong + bad_share("session_sd", session_sd))
     first_s = start_s if first_epoch_s is None else first_epoch_s
     total = _total(

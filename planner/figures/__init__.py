@@ -107,6 +107,5 @@ from planner.figures.tiles import (
     share_text,
     share_tile,
     style_sheet,
-    text_tile,
     time_tile,
 )

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.core import Floats
+from planner.core import Floats, cut
 from planner.figures.frame import (
     CONFIG,
     LEAST_HEIGHT,
@@ -550,8 +550,8 @@ def _power(exponent: int) -> str:
     return f"{10**exponent:,}"
 
 
-def _short(name: str, longest: int = LONGEST_NAME) -> str:
-    return name if len(name) <= longest else f"{name[: longest - 1]}…"
+def _short(name: str) -> str:
+    return cut(name, LONGEST_NAME)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -704,7 +704,7 @@ def _draw(drawing: Drawing, series: Series, form: Form, titles: tuple[str, str])
     x = (
         series.x
         if isinstance(series.x, np.ndarray)
-        else [escape(_short(name, _LONGEST_PLACE)) for name in series.x]
+        else [escape(cut(name, _LONGEST_PLACE)) for name in series.x]
     )
     colour = drawing.theme.colour(series.slot)
     hover = f"%{{x}}<br>{escape(titles[1])}: %{{y:,.4~g}}<extra>{escape(series.label)}</extra>"

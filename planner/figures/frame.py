@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from plotly.basedatatypes import BaseFigure
 
-from planner.core import Floats, Text
+from planner.core import Floats, Text, cut
 
 LIGHT: Final = (
     "#0072B2",
@@ -394,8 +394,8 @@ class Drawing:
         """
         inside = self.height - self._top - _MARGIN["b"]
         if 2.0 * LABEL_GAP * len(names) > inside:
-            return [(_cut(name),) for name in names]
-        return [tuple(_cut(part) for part in _two_lines(name)) for name in names]
+            return [(cut(name, _LINE),) for name in names]
+        return [tuple(cut(part, _LINE) for part in _two_lines(name)) for name in names]
 
     def figure(self) -> ChartSpec:
         """Return the chart, unchecked.
@@ -482,11 +482,6 @@ class Drawing:
 def _wrapped_legend(entries: int) -> int:
     """Return the height of a legend in one column [px]."""
     return _WRAPPED_LEGEND + _ENTRY * max(0, entries - _FEW_ENTRIES)
-
-
-def _cut(part: str) -> str:
-    """Return a line of a name that fits beside a chart."""
-    return part if len(part) <= _LINE else f"{part[: _LINE - 1]}…"
 
 
 def _two_lines(name: str) -> tuple[str, ...]:

@@ -144,11 +144,6 @@ def share_tile(label: str, share: float) -> Tile:
     return Tile(label=label, value=share_text(share), unit="%", share=share)
 
 
-def text_tile(label: str, value: str, *, unit: str = "", note: str = "") -> Tile:
-    """Return a tile without a bar."""
-    return Tile(label=label, value=value, unit=unit, note=note)
-
-
 def refused_tile(label: str, refusal: Refusal) -> Tile:
     """Return the tile of a refused answer: a dash and the reason."""
     return Tile(label=label, value="–", note=refusal.reason)
@@ -259,7 +254,7 @@ def _bar(tile: Tile, theme: Theme) -> str:
     """Return the range bar of a tile, or the filled bar of a share; hidden from screen readers."""
     if tile.share is not None:
         filled = min(max(tile.share, 0.0), 1.0)
-        return _track(_piece(0.0, filled, theme.accent, 6, 0), theme, _ends_row(
+        return _track(_piece(0.0, filled, theme.accent), theme, _ends_row(
             (0.0, "0", 0.0), (1.0, "100", -100.0), theme
         ))  # fmt: skip
     bar = tile.range
@@ -267,7 +262,7 @@ def _bar(tile: Tile, theme: Theme) -> str:
         return ""
     at = _scale(bar)
     low, high, value = at(bar.low), at(bar.high), at(bar.value)
-    pieces = [_piece(low, high, theme.accent_band, 6, 0), _mark(value, theme.accent)]
+    pieces = [_piece(low, high, theme.accent_band), _mark(value, theme.accent)]
     if bar.limit is not None:
         pieces.append(_mark(at(bar.limit), theme.warning, width=2, height=18))
     ends = _ends_row(*_ends(bar, low, high), theme)
@@ -339,11 +334,11 @@ def _track(inside: str, theme: Theme, ends: str) -> str:
     )
 
 
-def _piece(low: float, high: float, colour: str, height: int, top: int) -> str:
+def _piece(low: float, high: float, colour: str) -> str:
     wide = max(100.0 * (high - low), 0.8)
     return (
-        f'<div style="position:absolute;left:{100.0 * low:.1f}%;width:{wide:.1f}%;top:{top}px;'
-        f'height:{height}px;border-radius:3px;background:{colour}"></div>'
+        f'<div style="position:absolute;left:{100.0 * low:.1f}%;width:{wide:.1f}%;top:0px;'
+        f'height:6px;border-radius:3px;background:{colour}"></div>'
     )
 
 

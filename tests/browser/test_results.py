@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from pages.results.one_run import run_sentence
-from pages.results.tiles import title
+from pages.results.one_run import run_sentence, title
 from tests.browser.conftest import Visit
 from tests.browser.look import choose, click_row, dismissed, headline, rerun, widget
 from tests.browser.test_how_long import options

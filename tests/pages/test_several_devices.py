@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pages.results.several import facts_of
+from pages.results.one_run import facts_of
 from planner.store import queries
 from tests.pages.conftest import show, sound, texts
 from tests.shipped import library

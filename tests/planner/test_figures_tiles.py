@@ -7,7 +7,7 @@ from itertools import product
 
 from planner.core import Estimate, Refusal
 from planner.cost import amount_text
-from planner.figures import Tile, card, number_tile, share_text, share_tile, text_tile, time_tile
+from planner.figures import Tile, card, number_tile, share_text, share_tile, time_tile
 from planner.figures.frame import DARK_THEME, LIGHT_THEME, Theme
 from tests.each import each
 
@@ -104,7 +104,7 @@ def test_names_from_data_are_text() -> None:
 
 
 def test_tiles_load_nothing_and_run_nothing() -> None:
-    html = card("a", [share_tile("b", 0.3), text_tile("c", "d")], DARK_THEME)
+    html = card("a", [share_tile("b", 0.3), Tile(label="c", value="d")], DARK_THEME)
     assert not re.search(r"(?i)<script|<img|<link|url\(|https?:|\son\w+=", html)
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from planner.answers.comparison._tables import option_rows
 from planner.compare.evaluation import Comparison
-from planner.core import Record, Text, in_words
+from planner.core import Record, Text, in_words, several
 from planner.cost import DOLLARS, Display, money
 from planner.job import Job
 
@@ -91,7 +91,7 @@ def _gone(before: Snapshot, now: Snapshot) -> list[str]:
 
 def _runs(before: Snapshot, now: Snapshot) -> list[str]:
     new, gone = len(set(now.runs) - set(before.runs)), len(set(before.runs) - set(now.runs))
-    parts = [f"{_several(n, 'run')} {verb}" for n, verb in ((new, "added"), (gone, "gone")) if n]
+    parts = [f"{several(n, 'run')} {verb}" for n, verb in ((new, "added"), (gone, "gone")) if n]
     return [f"{' and '.join(parts)}: {len(now.runs):,} now."] if parts else []
 
 
@@ -168,10 +168,6 @@ def _same(first: float | None, second: float | None) -> bool:
 def _number(row: Mapping[str, object], name: str) -> float | None:
     value = row.get(name)
     return float(value) if isinstance(value, int | float) else None
-
-
-def _several(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 DIGITS: Final = 8
