@@ -132,6 +132,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="as_json",
         help="print the figures of published tables as one JSON object, and exit",
     )
+    parser.add_argument("--unscored", action="append", default=[], metavar="TABLE",
+                        help="with --json: a table that fits see and that is not scored, without "
+                        ".tsv; may be repeated")  # fmt: skip
     parser.add_argument(
         "--what-if",
         action="store_true",
@@ -148,7 +151,7 @@ def run_backtest(options: argparse.Namespace) -> int:
     if options.what_if:
         return write_what_if(options.into)
     if options.as_json:
-        return print_json(folder)
+        return print_json(folder, options.unscored)
     if options.constants:
         return _print_choices(folder)
     if not folder.is_dir():

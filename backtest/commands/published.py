@@ -46,11 +46,17 @@ def has_published(folder: Path) -> bool:
     return any(path.suffix.lower() == ".tsv" for path in folder.glob("*"))
 
 
-def published_tasks(folder: Path) -> tuple[Tasks, list[str]]:
-    """Return the tasks of a folder's tables, and a line for each row and file that is not read."""
+def published_tasks(folder: Path, unscored: Sequence[str] = ()) -> tuple[Tasks, list[str]]:
+    """Return the tasks of a folder's tables, and a line for each row and file that is not read.
+
+    Fits see the tables named in `unscored` too, but their rows are no questions.
+    """
     rows, skipped = read_rows(folder) if has_published(folder) else ([], [])
     catalog = read_catalog(CATALOG).catalog
-    return tasks_of(rows, catalog), [*other_tables(folder), *skipped, *_strange(rows, catalog)]
+    scored = [row for row in rows if Path(row.file).stem not in unscored]
+    others = [row for row in rows if Path(row.file).stem in unscored]
+    tasks = tasks_of(scored, catalog, others)
+    return tasks, [*other_tables(folder), *skipped, *_strange(rows, catalog)]
 
 
 def other_tables(folder: Path) -> list[str]:
@@ -61,12 +67,15 @@ def other_tables(folder: Path) -> list[str]:
     ]
 
 
-def print_json(folder: Path) -> int:
-    """Print the figures of every task; return 0, or 1 without a folder."""
+def print_json(folder: Path, unscored: Sequence[str] = ()) -> int:
+    """Print the figures of every task; return 0, or 1 without a folder or table."""
     if not folder.is_dir():
         sys.stderr.write(f"{folder} is not a folder. Name one with tables (*.tsv).\n")
         return 1
-    tasks, skipped = published_tasks(folder)
+    if missing := [name for name in unscored if not (folder / f"{name}.tsv").is_file()]:
+        sys.stderr.write(f"{folder} has no table {missing[0]}.tsv. Name one without .tsv.\n")
+        return 1
+    tasks, skipped = published_tasks(folder, unscored)
     print_skipped(skipped, tasks.failed)
     sys.stdout.write(f"{json.dumps(tasks.as_json(), indent=1, allow_nan=False)}\n")
     return 0

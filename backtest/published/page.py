@@ -85,8 +85,13 @@ class Tasks:
         return {task: asdict(score) for task, score in self.scores().items()}
 
 
-def tasks_of(rows: Sequence[PublishedRow], catalog: Catalog) -> Tasks:
-    """Return the answers of every task; a failed task is empty and listed."""
+def tasks_of(
+    rows: Sequence[PublishedRow], catalog: Catalog, unscored: Sequence[PublishedRow] = ()
+) -> Tasks:
+    """Return the answers of every task; a failed task is empty and listed.
+
+    Fits see the rows of `unscored` too, but these are no questions.
+    """
     failed: list[str] = []
 
     def tried(task: str, answer: Callable[[], list[Answer]]) -> list[Answer]:
@@ -121,7 +126,7 @@ def tasks_of(rows: Sequence[PublishedRow], catalog: Catalog) -> Tasks:
     for way, start in LEFT_OUT.items():
         hidden: list[Hidden] = []
         try:
-            hidden = _hidden(runs, way)
+            hidden = _hidden(runs, way, described.questions(unscored, catalog))
             unseen_pairs[f"{start}_pairs"] = _ranked(hidden)
         except Exception as problem:  # noqa: BLE001 - as above
             failed.append(f"{start}: {type(problem).__name__}: {problem}")
@@ -130,11 +135,15 @@ def tasks_of(rows: Sequence[PublishedRow], catalog: Catalog) -> Tasks:
     return Tasks(answers=answers, pairs=pairs, unseen_pairs=unseen_pairs, failed=failed)
 
 
-def _hidden(runs: Sequence[Configuration], way: Way) -> list[Hidden]:
+def _hidden(
+    runs: Sequence[Configuration], way: Way, unscored: Sequence[Configuration]
+) -> list[Hidden]:
     """Return predictions by fits without what is left out; none from too few rows for a fit."""
     if len(runs) < LEAST_ROWS:
         return []
-    return [row for rows in left_out(runs, (way,))[way].values() for row in rows]
+    predictions = left_out([*runs, *unscored], (way,))[way].values()
+    places = {run.place for run in runs}
+    return [hidden for of in predictions for hidden in of if hidden.row.place in places]
 
 
 def _ranked(hidden: Sequence[Hidden]) -> list[Pair]:

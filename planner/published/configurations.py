@@ -328,6 +328,7 @@ _ELSEWHERE: Final = (
     (r"division open", "it is a submission of the open division."),
     (r"as printed.*likely", "its own note questions the accelerator."),
     (r"cpu optimizer offload", "the optimiser ran on the host."),
+    (r"superseded", "a later release of its software is in the tables."),
 )
 """Words of a row's note, path or framework for other kinds of measurements."""
 _FIXED_LENGTH: Final = re.compile(

@@ -289,6 +289,15 @@ def test_hidden_rows_are_tasks_where_there_are_enough_rows_for_a_fit(catalog: Ca
     assert len(found.unseen_pairs["source_out_pairs"]) > 0
     few = tasks_of(rows[:20], catalog)
     assert few.answers["source_out_dense"] == []
+    more = [
+        replace(row, file="more.tsv", source_id="more",
+                samples_per_s_total=0.6 * (row.samples_per_s_total or 0.0))
+        for row in rows[:20]
+    ]  # fmt: skip
+    beside = tasks_of(rows, catalog, more)
+    assert {task: len(answers) for task, answers in beside.answers.items()} == asked_of
+    assert beside.answers["described_dense"] == found.answers["described_dense"]
+    assert beside.answers["source_out_dense"] != found.answers["source_out_dense"]
 
 
 def test_rows_that_break_a_task_leave_the_others(catalog: Catalog) -> None:
