@@ -476,7 +476,10 @@ def _priced_anew(
     for part in parts:
         request = replace(asking.request, entries=tuple(dict.fromkeys(part)))
         options |= {c.id: c for c in every_option(request, facts, shop.today)}
-    done: dict[Hashable, Worked] = shop.store.kept.once(_work_key(shop, question), dict)
+    done: dict[Hashable, Worked]
+    done, _ = shop.store.kept.once(  # the catalogue beside it keeps its id
+        _work_key(shop, question), lambda: ({}, shop.catalog)
+    )
     priced = _PricedJob(job=job, request=request, facts=facts, options=options, times={}, rooms={},
                         worked=done,
                         question=question_of(request, facts, shop.today))  # fmt: skip
