@@ -113,7 +113,7 @@ def test_a_rough_total_is_rounded_with_its_ends_and_a_narrow_one_keeps_its_secon
     close = Estimate(value=7200.0, low=7199.0, high=7201.0, level=0.9, basis="measured")
     assert (total_in_words(rough), half_width(rough)) == ("2.3 d (1.9 to 2.6 d)", "± 16 %")
     assert (total_in_words(narrow), half_width(narrow)) == ("25:21:41", "± 2.2 %")
-    assert total_in_words(tiny) == "0.1 µs (0.09 to 0.11 µs)"
+    assert total_in_words(tiny) == "0.10 µs (0.09 to 0.11 µs)"
     assert total_in_words(close) == "2:00:00"
     assert total_in_words(replace(narrow, low=91_300.6, high=91_300.6)) == "25:21:41"
 
