@@ -71,10 +71,9 @@ def test_replicas_and_workers_have_the_losses_of_one_device(
         "one": CASE,
         "two": replace(CASE, strategy="mirrored", devices=2),
         "workers": replace(CASE, strategy="multi-worker mirrored", devices=2),
+        "four": replace(CASE, strategy="mirrored", devices=4),
+        "four workers": replace(CASE, strategy="multi-worker mirrored", devices=4),
     }
-    if FULL:  # four more processes of TensorFlow
-        cases["four"] = replace(CASE, strategy="mirrored", devices=4)
-        cases["four workers"] = replace(CASE, strategy="multi-worker mirrored", devices=4)
     rows = {name: measure(case, bench, "strategies") for name, case in cases.items()}
     assert {name: row["status"] for name, row in rows.items()} == dict.fromkeys(rows, "ok")
     for name in set(rows) - {"one"}:
