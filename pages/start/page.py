@@ -11,7 +11,7 @@ from pages.common.kept import store
 from pages.common.link import Link, Parameters, as_text, page_link
 from planner import figures
 from planner.answers import PRESETS, Preset, PresetAnswer, parameters, preset_answer
-from planner.core import Text, cut, paragraph
+from planner.core import Text, cut
 from planner.cost import amount_text
 from planner.store import Store
 from planner.store.queries import RecentSet
@@ -86,17 +86,14 @@ def _doors(shared: Store) -> None:
 
 def _jobs(shared: Store) -> None:
     widgets.heading("Example jobs")
-    offers = hardware.catalog().catalog.offers
-    newest = max((offer.as_of for offer in offers), default=None)
-    ranges = Text("Ranges: 90\u00a0% intervals.")
-    if newest:
-        prices = Text("Prices: catalogue, last updated {day}.", day=f"{newest:%-d %b %Y}")
-        ranges = paragraph(ranges, prices)
-    st.caption(ranges)
+    st.caption("Ranges: 90\u00a0% intervals.")
     with st.grid(2, min_column_width=_TILE, gap="medium"):
         for preset in PRESETS:
             with st.container(border=True, height="stretch"):
                 _job(preset, _answered(shared, preset))
+    newest = max((offer.as_of for offer in hardware.catalog().catalog.offers), default=None)
+    if newest:
+        st.caption(Text("Prices: catalogue, last updated {day}.", day=f"{newest:%-d %b %Y}"))
 
 
 def _answered(shared: Store, preset: Preset) -> PresetAnswer:

@@ -232,8 +232,8 @@ def test_a_factor_with_pairs_is_reported_pooled_and_batch_by_batch(alone: Path) 
     shown.session_state["throughput.factor_tabs"] = CHART_OR_TABLE["table"]
     table = next(d.value for d in shown.run().dataframe if "A processed image" in d.value)
     assert list(table["Batch"]) == ["all", "32", "64"]
-    assert [t.split(" ")[0] for t in table["An epoch"]] == ["1.15", "1.1", "1.2"]
-    assert [t.split(" ")[0] for t in table["A processed image"]] == ["1.04", "1", "1.09"]
+    assert [t.split(" ")[0] for t in table["An epoch"]] == ["1.15", "1.10", "1.20"]
+    assert [t.split(" ")[0] for t in table["A processed image"]] == ["1.04", "1.00", "1.09"]
 
 
 def test_the_link_names_the_factor(alone: Path) -> None:
