@@ -133,8 +133,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="print the figures of published tables as one JSON object, and exit",
     )
     parser.add_argument("--unscored", action="append", default=[], metavar="TABLE",
-                        help="with --json: a table that fits see and that is not scored, without "
-                        ".tsv; may be repeated")  # fmt: skip
+                        help="with --json: fit this table too, and do not score its rows; its name "
+                        "without .tsv; may be repeated")  # fmt: skip
     parser.add_argument(
         "--what-if",
         action="store_true",

@@ -73,7 +73,8 @@ def print_json(folder: Path, unscored: Sequence[str] = ()) -> int:
         sys.stderr.write(f"{folder} is not a folder. Name one with tables (*.tsv).\n")
         return 1
     if missing := [name for name in unscored if not (folder / f"{name}.tsv").is_file()]:
-        sys.stderr.write(f"{folder} has no table {missing[0]}.tsv. Name one without .tsv.\n")
+        names = ", ".join(f"{name}.tsv" for name in missing)
+        sys.stderr.write(f"{folder} has no {names}. Name its tables without .tsv.\n")
         return 1
     tasks, skipped = published_tasks(folder, unscored)
     print_skipped(skipped, tasks.failed)

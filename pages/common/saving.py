@@ -29,13 +29,14 @@ NOT_HERE: Final = "Views can only be saved on the machine that runs this app."
 def layers() -> tuple[Path, ...]:
     """Return the folders of saved comparisons that the viewer may read, the one to write first.
 
-    Saved views are in the folder `views` of each. A shipped set is no way to what is saved from a
-    private one of its name.
+    Saved views are in the folder `views` of each. An open shipped set opens no view that
+    was saved from a private set of its name: neither may have an id.
     """
     sets = store().sets
     restricted = {s.reference for s in sets if s.access}
     base = views.views_folder(ROOT, os.environ).parent
-    return stored.layers(base, restricted, {s.reference for s in sets if s.folder != "shipped"})
+    shown = {s.reference for s in sets if s.access or s.folder != "shipped"}
+    return stored.layers(base, restricted, shown)
 
 
 def prepared() -> Path:

@@ -417,6 +417,17 @@ def test_a_folder_that_is_missing_or_empty_is_named_and_the_exit_code_is_1(
         assert words in told_error
 
 
+def test_every_missing_table_that_is_not_to_be_scored_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "here.tsv").touch()
+    names = [part for name in ("one", "here", "two") for part in ("--unscored", name)]
+    assert main(["backtest", str(tmp_path), "--json", *names]) == 1
+    assert capsys.readouterr().err == (
+        f"{tmp_path} has no one.tsv, two.tsv. Name its tables without .tsv.\n"
+    )
+
+
 def test_one_data_set_alone_is_enough_and_twice_gives_the_same_bytes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

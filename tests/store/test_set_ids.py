@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from pages.common import saving
 from planner.__main__ import main
 from planner.store import Store
 from planner.store.disk import layers
@@ -101,3 +104,17 @@ def test_a_share_link_shows_no_other_set_of_the_name_in_a_further_folder(tmp_pat
     store = Store(folders, viewer=Viewer(sets=frozenset({first.reference})))
     store.refresh()
     assert store.sets == ()
+
+
+@pytest.mark.parametrize("shown", ["an open shipped set", "the private set"])
+def test_an_open_shipped_set_opens_no_view_of_a_private_one_of_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shown: str
+) -> None:
+    private = replace(_made(tmp_path / "results", old=True), access="team")
+    shipped = replace(private, folder="shipped", access="")
+    seen = private if shown == "the private set" else shipped
+    monkeypatch.setattr(saving, "store", lambda: SimpleNamespace(sets=(seen,)))
+    base = tmp_path / "saved"
+    monkeypatch.setenv("EPOCHWISE_SAVED", str(base))
+    place = layers.prepare(base, {private.reference})
+    assert (place in saving.layers()) is (shown == "the private set")
