@@ -311,7 +311,9 @@ def test_a_measured_step_that_its_fit_misses_is_named() -> None:
     missed = outside(answer(**question))[0]
     assert not float(missed.fit.low) <= missed.seen_s <= float(missed.fit.high)
     assert missed.factor > 1.0
-    assert f" s, outside the fit's interval of {number(missed.fit.low, 3)} to " in texts(**question)
+    assert f" s, outside the fit's interval of {number(float(missed.fit.low), 3)} to " in texts(
+        **question
+    )
     assert outside(answer()) == ()
     assert "outside the fit" not in texts()
 
