@@ -13,6 +13,7 @@ from pages.scaling_out import choice, lines, tiles
 from pages.scaling_out.drawn import Drawn
 from planner import figures
 from planner.answers import (
+    ScalingOutAnswer,
     count_rows,
     crossover_rows,
     cut_rows,
@@ -85,6 +86,7 @@ def show() -> None:
     _crossovers(result.answer, record, drawn)
     _totals(link, record)
     _uneven(link, result.answer, record, drawn)
+    _images(link, result)
     _split(link, record, drawn)
     _stated(record, drawn)
     _formulas()
@@ -146,6 +148,17 @@ def _counts(
                 )  # fmt: skip
 
 
+def _images(link: Link, result: ScalingOutAnswer) -> None:
+    """Draw the bytes of a batch at another image size, where the runs are of images."""
+    if not result.of_images:
+        link.hold(*choice.OF_IMAGES)
+        return
+    with st.container(border=True):
+        widgets.heading("Which batch has as many bytes at another image size?")
+        choice.images(link, result.image_px)
+        st.markdown(widgets.answer_text(result.images or "Enter two different image sizes."))
+
+
 def _files(record: ScalingOut) -> list[File]:
     return [
         File("Counts as CSV", lambda: csv_text([_plain(r) for r in record.rows]),
@@ -189,8 +202,8 @@ def _fitted_shares(answer: Answer, drawn: Drawn) -> None:
         "Shares of work on samples, overhead and interconnect in a step, by device count",
     )
     st.caption(
-        "Work is b/v0, overhead t, and the interconnect the rest of a fitted step. Input is "
-        "part of both."
+        "Work grows with the batch. Overhead is that of one device, and the interconnect the rest "
+        "of a fitted step. Input is part of work and overhead."
     )
 
 

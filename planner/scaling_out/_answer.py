@@ -106,8 +106,8 @@ class CountAnswer:
     """The step at a device count and global `batch` [samples], against the smallest count.
 
     `held` is the batch that all counts share: global, or per device. `measured_s` are measured
-    steps there [s]. `speed` is in samples/s. `parts` is None where the runs do not separate them,
-    `total` where the epoch's samples are unknown.
+    steps there [s]. `speed` is in samples/s. `parts` is None where the runs do not separate them
+    or the step is refused, `total` where the epoch's samples are unknown.
     """
 
     devices: int
@@ -316,7 +316,7 @@ def _rows(
             speed=speed,
             speed_up=up,
             efficiency=up if isinstance(up, Refusal) else up.scaled(series.base / devices),
-            parts=_parts(series, law_at, together, devices),
+            parts=None if isinstance(step, Refusal) else _parts(series, law_at, together, devices),
             total=None,
         )
         rows.append(replace(row, total=_total(series, question, row, alone, first)))
