@@ -105,6 +105,7 @@ def _headline(link: Link, answer: Answer, record: ScalingOut, shared: Store) -> 
                 st.markdown(widgets.answer_text(text))
             st.caption(
                 "Step time T = t + b/v0 + link, link = a1 + a2 g(n) with g from doublings. "
+                "A count with several batches also has its own line, weighted by precision. "
                 "Efficiency is the speed-up over the fewest devices, divided by their ratio."
             )
         runs = [*answer.series.runs, *(answer.driver.runs if answer.driver else ())]
