@@ -38,6 +38,7 @@ COMMANDS: Final = {
     "convergence": "`pytest -s tests/planner/convergence/test_convergence_public.py`",
     "law": "`python -m planner backtest DIR --json`",
     "mfu": "`python -m planner mfu DIR` (docs/efficiency.md)",
+    "own": "`pytest -s tests/planner/scaling/test_own_public.py`",
     "scaling": "`pytest -s tests/planner/scaling/test_scaling_public.py`",
     "projection": "`pytest tests/planner/epochs/test_projection_public.py`",
     "described": "`pytest tests/backtest/test_backtest_described.py`",

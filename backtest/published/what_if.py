@@ -336,9 +336,15 @@ def _checks(checks: Sequence[Check]) -> list[str]:
                      f"{_percent(score['largest'])} | {right} |")  # fmt: skip
     idle = scores(checks).get("idle devices")
     if idle is not None:
-        lines += ["", idle_words(idle)]
+        lines += ["", idle_words(idle), UNSEEN]
     lines += ["", "| model | case | predicted | measured | error |", "|---|---|---|---|---|"]
     return lines + [_line(c) for c in checks]
+
+
+UNSEEN: Final = (
+    "Best counts, idle devices and totals are predicted without any run at their batch, at any "
+    "device count."
+)
 
 
 def idle_words(score: Mapping[str, Any]) -> str:

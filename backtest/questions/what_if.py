@@ -14,7 +14,8 @@
     server link    updates/s of workers across a limited link from their server, from no limit
     stale          updates to a target with gradients s updates old: Smin (1 + Bcrit/b + s)
 
-The models of best count, idle devices and total do not see the runs at the batch of their case.
+The models of best count, idle devices and total do not see the runs at the batch of their case,
+at any count.
 
 A run with a slow worker names the stopped share in its system: "..., one stopped 25 % of the time".
 Its even counterpart has the same workers, batch and software. The model scales the measured even

@@ -22,6 +22,7 @@ BY_NAME: Final = {p.name: p for p in SCALING_OUT}
 HOLD_WORDS: Final = {"global": "Global batch", "device": "Batch per device"}
 DECIMALS: Final = (
     "startup_s", "budget", "price", "server_gbit_per_s", "params", "critical_batch",
+    "own_image_px",
 )  # fmt: skip
 """Numbers that may stay empty."""
 
@@ -136,11 +137,12 @@ def headed(link: Link, title: str, name: str, *fields: str) -> PopoverContainer 
 
 OF_SPLIT: Final = ("network_batch", "micro_batch", "precision")
 OF_TOTALS: Final = ("startup_s", "price")
+OF_IMAGES: Final = ("own_image_px", "image_px")
 NOT_OF_STEPS: Final = frozenset({
     "epochs", "samples_per_epoch", "deadline", "budget", *OF_TOTALS,
-    "network", "accelerator", "count", *OF_SPLIT,
+    "network", "accelerator", "count", *OF_SPLIT, *OF_IMAGES,
 })  # fmt: skip
-"""Parameters of totals and cuts alone: the charts of steps are the same whatever they are."""
+"""Parameters of totals, cuts and images: the charts of steps are the same whatever they are."""
 OF_SERVER: Final = ("spread", "critical_batch", "servers", "server_gbit_per_s", "params")
 
 
@@ -202,6 +204,15 @@ def totals(link: Link, box: PopoverContainer | None) -> None:
     if box is not None:
         _number(link, box, "startup_s", "Start-up (s)", "as measured")
         _number(link, box, "price", "Price (USD/h per device)", "none")
+
+
+def images(link: Link, side: float | None) -> None:
+    """Draw the side of the images, as runs or network state it, and another one beside it."""
+    first, second, _ = st.columns([2, 2, 3], vertical_alignment="bottom")
+    _number(link, first, "own_image_px", "Image size (px)", "none" if side is None else f"{side:g}")
+    second.number_input("Bytes at image size (px)", *limits(BY_NAME["image_px"]),
+                        link.held("image_px"), step=32.0, format="%g", key=link.key("image_px"),
+                        help="A batch of this size with as many bytes")  # fmt: skip
 
 
 def slow_worker(link: Link, box: PopoverContainer | None) -> None:

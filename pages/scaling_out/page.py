@@ -13,6 +13,7 @@ from pages.scaling_out import choice, lines, tiles
 from pages.scaling_out.drawn import Drawn
 from planner import figures
 from planner.answers import (
+    ScalingOutAnswer,
     count_rows,
     crossover_rows,
     cut_rows,
@@ -85,6 +86,7 @@ def show() -> None:
     _crossovers(result.answer, record, drawn)
     _totals(link, record)
     _uneven(link, result.answer, record, drawn)
+    _images(link, result)
     _split(link, record, drawn)
     _stated(record, drawn)
     _formulas()
@@ -103,6 +105,7 @@ def _headline(link: Link, answer: Answer, record: ScalingOut, shared: Store) -> 
                 st.markdown(widgets.answer_text(text))
             st.caption(
                 "Step time T = t + b/v0 + link, link = a1 + a2 g(n) with g from doublings. "
+                "A count with several batches also has its own line, weighted by precision. "
                 "Efficiency is the speed-up over the fewest devices, divided by their ratio."
             )
         runs = [*answer.series.runs, *(answer.driver.runs if answer.driver else ())]
@@ -144,6 +147,17 @@ def _counts(
                     "scaling-out.efficiency",
                     "Efficiency of every device count against the fewest devices",
                 )  # fmt: skip
+
+
+def _images(link: Link, result: ScalingOutAnswer) -> None:
+    """Draw the bytes of a batch at another image size, where the runs are of images."""
+    if not result.of_images:
+        link.hold(*choice.OF_IMAGES)
+        return
+    with st.container(border=True):
+        widgets.heading("Which batch has as many bytes at another image size?")
+        choice.images(link, result.image_px)
+        st.markdown(widgets.answer_text(result.images or "Enter two different image sizes."))
 
 
 def _files(record: ScalingOut) -> list[File]:
@@ -189,8 +203,8 @@ def _fitted_shares(answer: Answer, drawn: Drawn) -> None:
         "Shares of work on samples, overhead and interconnect in a step, by device count",
     )
     st.caption(
-        "Work is b/v0, overhead t, and the interconnect the rest of a fitted step. Input is "
-        "part of both."
+        "Work grows with the batch. Overhead is that of one device, and the interconnect the rest "
+        "of a fitted step. Input is part of work and overhead."
     )
 
 

@@ -46,7 +46,7 @@ from planner.core import (
 )
 from planner.core.slugs import slugs
 from planner.job import Job
-from planner.networks import Network, network_named, operations_of
+from planner.networks import Network, network_known, network_named, operations_of
 from planner.runs import Placement, Run
 from planner.scaling import SPLIT
 from planner.scaling_out import (
@@ -71,6 +71,8 @@ GIGABIT: Final = 1e9 / 8.0
 """Bytes of a gigabit."""
 ALONE: Final = frozenset({"single process", "driver only"})
 """Launch modes without workers."""
+OF_IMAGES: Final = frozenset({"Vision", "Image generation"})
+"""Tasks of networks of images."""
 PIXELS: Final = re.compile(r"(\d+)x(\d+)(?:x\d+)?")
 """Of the column `input_shape`: 32x32x3."""
 NO_SERIES: Final = Problem(
@@ -84,7 +86,8 @@ class ScalingOutAnswer:
     """The answer, None where there is no series; `names` are the series by slug.
 
     `query` is the same question with its defaults written out. `images` compares the pixels of a
-    step with another image size; "" where the size is unknown.
+    step with another image size; "" where the size is unknown. `image_px` is the side of the images
+    that runs or network state, None where they state none; `of_images` whether images are trained.
     """
 
     answer: Answer | None
@@ -95,6 +98,8 @@ class ScalingOutAnswer:
     problems: tuple[Problem, ...]
     stated: tuple[queries.RankedCase, ...] = ()
     images: str = ""
+    image_px: float | None = None
+    of_images: bool = False
     split: "SplitAnswer | None" = None
     profiled: "tuple[ProfiledShares, ...]" = ()
 
@@ -148,6 +153,7 @@ def scaling_out_answered(store: Store, question: QueryTexts, catalog: Catalog) -
         every.get(driver),
         is_asynchronous=facts.get("sync") == "asynchronous",
     )
+    side = _image_side(facts)
     stated = {"workload": short, "series": chosen, "driver": driver or NO_DRIVER}
     return ScalingOutAnswer(
         answer=answer,
@@ -159,7 +165,9 @@ def scaling_out_answered(store: Store, question: QueryTexts, catalog: Catalog) -
         ),
         problems=tuple(problems),
         stated=store.once("stated ranks", lambda: tuple(queries.ranks(store))),
-        images=_images(facts, answer, values["image_px"]),
+        images=_images(values["own_image_px"] or side, answer, values["image_px"]),
+        image_px=side,
+        of_images=side is not None or facts.get("task") in OF_IMAGES,
         split=split,
         profiled=store.once(
             ("profiled shares", workloads[short], chosen, without),
@@ -272,14 +280,21 @@ def _question(
     )
 
 
-def _images(facts: Mapping[str, Any], answer: Answer, side: float | None) -> str:
-    """Return the batch of another image size with as many pixels; "" where no size is stated.
+def _image_side(facts: Mapping[str, Any]) -> float | None:
+    """Return the side of the images [px] that the runs state, else that of their network."""
+    match = PIXELS.fullmatch(str(facts.get("input_shape") or ""))
+    own = facts.get("image_px") or (int(match[1]) if match and match[1] == match[2] else None)
+    network = network_known(str(facts.get("model") or ""))
+    usual = None if network is None else network.image_px
+    return own or usual
+
+
+def _images(own: float | None, answer: Answer, side: float | None) -> str:
+    """Return the batch of another image size with as many pixels; "" where no size is known.
 
     Pixels, and bytes at equal channels and precision, grow with the square of the side: batch 512
     of 32 x 32 is batch 8 of 256 x 256.
     """
-    match = PIXELS.fullmatch(str(facts.get("input_shape") or ""))
-    own = facts.get("image_px") or (int(match[1]) if match and match[1] == match[2] else None)
     if not own or side is None or own == side:
         return ""
     batch = answer.batches[-1] * (answer.series.counts[-1] if answer.hold == "device" else 1)

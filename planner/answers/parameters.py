@@ -107,6 +107,8 @@ SCALING_OUT: Final = (
     Parameter(name="critical_batch", words="critical batch size Bcrit, from Steps to target; "
               "without it the cost of staleness is unknown", kind="number", unit="samples",
               least=1e-3, most=1e12, short=True),
+    Parameter(name="own_image_px", words="image side of these runs; default: as they state, else "
+              "that of the network", kind="number", unit="px", least=1.0, most=1e5),
     Parameter(name="image_px", words="another image side to compare bytes with", kind="number",
               unit="px", default=256.0, least=1.0, most=1e5),
     Parameter(name="network", words="language model to cut over devices, by its name",

@@ -2,7 +2,7 @@
 
 `fit` fits the step time over batch, devices and nodes; `answers` predicts from it. `_terms` are the
 terms of the form, and a law where runs do not determine one. `_runs` makes curves from runs.
-`links` predicts the step over a link of a stated rate.
+`own` weighs the common law with the line of one device count.
 `crossover` is the batch from which more devices are faster, `uneven` the law of unequal workers.
 """
 
@@ -20,6 +20,7 @@ from planner.scaling._terms import DOF, Places, growth
 from planner.scaling.answers import GROWTH_SD, KAPPA, SpeedUp, assumed_share, places_of
 from planner.scaling.crossover import StepParts, crossover, step_parts
 from planner.scaling.fit import FADING, ScalingCurve, fit_scaling
+from planner.scaling.own import WEIGHED, has_own_line, weighed
 from planner.scaling.uneven import (
     Asynchronous,
     Workers,

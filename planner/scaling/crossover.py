@@ -71,6 +71,15 @@ class StepParts:
         """Share of a step between the read of weights and the write of gradients."""
         return (self.compute_s + self.link_s / 2.0) / self.total_s if self.total_s > 0.0 else 1.0
 
+    def of(self, step_s: float) -> StepParts:
+        """Return the same shares of a step of `step_s` [s]."""
+        factor = step_s / self.total_s if self.total_s > 0.0 else 0.0
+        return StepParts(
+            compute_s=factor * self.compute_s,
+            overhead_s=factor * self.overhead_s,
+            link_s=factor * self.link_s,
+        )
+
 
 def crossover(driver: Law, workers: Law) -> Estimate | Refusal:
     """Return the global batch [samples] from which `workers` take less time a step.

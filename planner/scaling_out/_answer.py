@@ -8,6 +8,9 @@
                     That is n x (start-up + training) - m x training on m devices, with the interval
                     of this difference
 
+A step is that of `Series.step`: at a count with a line of its own this is weighed with the common
+law. So is the crossover, and the parts are those of the lines where one device has one too.
+
 With the global batch held (strong scaling) B is the same at every count, with the batch per device
 held (weak scaling) it is n times that. Totals hold the epochs: whether a larger batch needs more of
 them is the question of Steps to target. Where a step was measured, it is the answer: the median,
@@ -48,6 +51,8 @@ USUAL_BATCH: Final = 256
 """Batch of a series that states none [samples]."""
 MOST_BATCHES: Final = 4
 """Most batches that are shown without a choice."""
+_GRID: Final = 33
+"""Batches at which a change of the faster count is looked for."""
 BYTES: Final = 4.0
 """Bytes of a weight and of its gradient on the way to a parameter server: float32."""
 
@@ -101,8 +106,8 @@ class CountAnswer:
     """The step at a device count and global `batch` [samples], against the smallest count.
 
     `held` is the batch that all counts share: global, or per device. `measured_s` are measured
-    steps there [s]. `speed` is in samples/s. `parts` is None where the runs do not separate them,
-    `total` where the epoch's samples are unknown.
+    steps there [s]. `speed` is in samples/s. `parts` is None where the runs do not separate them
+    or the step is refused, `total` where the epoch's samples are unknown.
     """
 
     devices: int
@@ -311,7 +316,7 @@ def _rows(
             speed=speed,
             speed_up=up,
             efficiency=up if isinstance(up, Refusal) else up.scaled(series.base / devices),
-            parts=_parts(series, law_at, together, devices),
+            parts=None if isinstance(step, Refusal) else _parts(series, law_at, together, devices),
             total=None,
         )
         rows.append(replace(row, total=_total(series, question, row, alone, first)))
@@ -339,20 +344,21 @@ def _step(series: Series, together: float, devices: int) -> Estimate | Refusal:
 
 
 def _contradiction(series: Series, batch: float, hold: Hold) -> Refusal | None:
-    """Return why the fit does not reach above the counts: it misses the largest measured one.
+    """Return why the common law does not reach above the counts: it misses the largest of them.
 
-    None where the measured step is within the interval of the fit, or where there is none.
+    None where the measured step is within the interval of that law, or where there is none.
     """
     most = series.counts[-1]
     together = _together(batch, most, hold)
     measured_s = _measured_steps(series, together, most)
-    fit = _missed_by(series, together, most, measured_s)
+    fit = _missed_by(series.common_step(together, most), measured_s) if measured_s else None
     if fit is None:
         return None
     seen = median(measured_s)
     return Refusal(
         reason=Text(
-            "The fit contradicts the run on {most:,} devices: {fit} s, measured {seen} s.",
+            "The law of all counts contradicts the run on {most:,} devices: {fit} s, "
+            "measured {seen} s.",
             most=most,
             fit=plain(float(fit.value), 3),
             seen=plain(seen, 3),
@@ -361,11 +367,8 @@ def _contradiction(series: Series, batch: float, hold: Hold) -> Refusal | None:
     )
 
 
-def _missed_by(
-    series: Series, together: float, devices: int, measured_s: tuple[float, ...]
-) -> Estimate | None:
+def _missed_by(fit: Estimate | Refusal, measured_s: tuple[float, ...]) -> Estimate | None:
     """Return the fitted step [s] whose interval the median of measured ones is outside of."""
-    fit = series.step(together, devices) if measured_s else None
     if not isinstance(fit, Estimate) or not np.isfinite([float(fit.low), float(fit.high)]).all():
         return None
     return None if float(fit.low) <= median(measured_s) <= float(fit.high) else fit
@@ -376,7 +379,8 @@ def outside(answer: Answer) -> tuple[Outside, ...]:
     missed = [
         Outside(row=row, seen_s=median(row.measured_s), fit=fit)
         for row in answer.rows
-        if (fit := _missed_by(answer.series, row.batch, row.devices, row.measured_s)) is not None
+        if row.measured_s
+        and (fit := _missed_by(answer.series.step(row.batch, row.devices), row.measured_s))
     ]
     return tuple(sorted(missed, key=lambda o: -o.factor))
 
@@ -434,15 +438,22 @@ def _more_than_perfect(devices: int, batch: float) -> Refusal:
 
 
 def _parts(series: Series, law_at: LawAt, batch: float, devices: int) -> StepParts | None:
-    law = law_at(devices)
+    """Return the parts of a fitted step, by lines of their own where one device has one too."""
+
+    def line_at(count: int) -> Law | Refusal:
+        own = series.own(count) if series.own(1) is not None else None
+        return law_at(count) if own is None else own
+
+    law = line_at(devices)
     if isinstance(law, Refusal):
         return None
-    alone = law_at(1) if 1 in series.counts and devices > 1 else None
+    alone = line_at(1) if 1 in series.counts and devices > 1 else None
     own = np.nan
     if alone is not None and not isinstance(alone, Refusal):
         first = step_parts(alone, batch)
         own = np.nan if first is None else first.overhead_s
-    return step_parts(law, batch, own)
+    parts, step = step_parts(law, batch, own), series.step(batch, devices)
+    return parts if parts is None or isinstance(step, Refusal) else parts.of(float(step.value))
 
 
 def _total(
@@ -554,6 +565,7 @@ def _crossing(
         batch = law
     else:
         batch = first if isinstance(first, Refusal) else crossover(first, law)
+    batch = _weighed_crossing(batch, (series, devices), (other, other_devices))
     slower_at, faster_at = _bracket(series, devices, other, other_devices)
     return Crossing(
         devices=devices,
@@ -564,6 +576,37 @@ def _crossing(
         slower_at=slower_at,
         faster_at=faster_at,
     )
+
+
+def _weighed_crossing(
+    common: Estimate | Refusal, many: tuple[Series, int], few: tuple[Series, int]
+) -> Estimate | Refusal:
+    """Return where the answered steps cross, between the crossing of own lines and the common one.
+
+    The interval is that of the lines where they cross inside their batches, else the common one.
+    """
+    workers, driver = (series.own(count) for series, count in (many, few))
+    if workers is None or driver is None:
+        return common
+    own = crossover(driver, workers)
+    if isinstance(own, Refusal):
+        return common
+    inside = own.basis != "extrapolated"
+    if isinstance(common, Refusal):
+        return own if inside else common
+    batch = np.geomspace(float(own.value), float(common.value), _GRID)
+    steps = [series.step(batch, count) for series, count in (many, few)]
+    chosen = own if inside else common
+    if isinstance(steps[0], Refusal) or isinstance(steps[1], Refusal):
+        return chosen
+    slower = np.log(np.asarray(steps[0].value) / np.asarray(steps[1].value))
+    change = np.flatnonzero(slower[:-1] * slower[1:] < 0.0)
+    if not change.size:
+        return chosen
+    at = change[0]
+    part = slower[at] / (slower[at] - slower[at + 1])
+    crossed = batch[at] * (batch[at + 1] / batch[at]) ** part
+    return chosen.scaled(float(crossed / float(chosen.value)))
 
 
 def _bracket(

@@ -1,8 +1,9 @@
 """Series: the runs of one workload on one kind of system, on several device counts.
 
-Step times over the global batch at a device count come from the scaling curve of all runs
-(`planner.scaling`). Where only parameters of a throughput law were published at each count, as in
-article 000, its own law answers, at these counts only.
+Step times over the global batch at a device count come from the scaling curve of all runs, the
+common law (`planner.scaling.fit`). Where a count has a line through its own batches, both are
+weighed (`planner.scaling.own`). Where only parameters of a throughput law were published at each
+count, as in article 000, its own law answers, at these counts only.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -11,7 +12,7 @@ from statistics import median
 
 from planner.core import Estimate, Floats, Refusal
 from planner.runs import Placement, Run
-from planner.scaling import CountCurve, Scaled, scaling_of
+from planner.scaling import CountCurve, Scaled, has_own_line, scaling_of, weighed
 from planner.throughput import ThroughputCurve, fit_throughput, published_curve
 
 Law = CountCurve | ThroughputCurve
@@ -34,7 +35,7 @@ class Series:
     """Runs of a workload on one kind of system, with the step times at every device count.
 
     `counts` are the device counts with runs, rising. `scaled` is their common curve or why there is
-    none; `laws` are those of single counts, for series without one. `startup_s` are the start-up
+    none; `laws` are those of single counts on their fewest nodes. `startup_s` are the start-up
     times of the processes by device count [s], where runs state them, with what their first epoch
     takes longer than the later ones.
     """
@@ -75,14 +76,22 @@ class Series:
 
     def step(self, batch: float | Floats, devices: int) -> Estimate | Refusal:
         """Return the step time [s] at a global `batch` [samples], scalar or array."""
-        if isinstance(self.scaled, Scaled):
-            scaled = self.scaled
-            each = batch / devices
-            estimate = scaled.curve.step_time(each, devices, self.nodes_for(devices), scaled.launch)
-            if isinstance(estimate, Estimate) or devices not in self.laws:
-                return estimate
+        own, common = self.own(devices), self.common_step(batch, devices)
+        if isinstance(common, Refusal) and devices in self.laws:
+            return self.laws[devices].step_time(batch)
+        return common if own is None else weighed(own.step_time(batch), common)
+
+    def common_step(self, batch: float | Floats, devices: int) -> Estimate | Refusal:
+        """Return the step time [s] by the law of all counts alone, as `step`."""
+        if not isinstance(self.scaled, Scaled):
+            return self._refusal()
+        nodes, launch = self.nodes_for(devices), self.scaled.launch
+        return self.scaled.curve.step_time(batch / devices, devices, nodes, launch)
+
+    def own(self, devices: int) -> ThroughputCurve | None:
+        """Return the line through the batches of a count; None where they are too few for one."""
         law = self.laws.get(devices)
-        return self._refusal() if law is None else law.step_time(batch)
+        return law if law is not None and has_own_line(law.batch) else None
 
     def startup(self, devices: int) -> tuple[float, float, float] | None:
         """Return the median start-up of a count [s], and the least and the largest of the series.
@@ -130,14 +139,15 @@ def series_of(
         return None
     used = timed or stated
     like = max((p for _, p in used), key=lambda p: p.devices)
+    nodes = {p.devices: p.nodes for _, p in sorted(used, key=lambda u: -u[1].nodes)}
     return Series(
         label=label,
         runs=tuple(r for r, _ in used),
         points=tuple(_point(r, p) for r, p in timed),
         counts=tuple(sorted({p.devices for _, p in used})),
-        nodes={p.devices: p.nodes for _, p in sorted(used, key=lambda u: -u[1].nodes)},
+        nodes=nodes,
         scaled=scaling_of([r for r, _ in timed], placements, like),
-        laws=_laws(timed, stated),
+        laws=_laws([(r, p) for r, p in timed if p.nodes == nodes[p.devices]], stated),
         startup_s=_startups(used),
         launch=like.launch or "",
     )

@@ -31,6 +31,14 @@ MARK: Final = "TF_EPOCHWISE_TEST"
 """In the environment of a run's processes, being TensorFlow's by name."""
 LEAST_LOST_S: Final = 10.0
 """Time within which a synchronous run ends once a worker is gone [s], by the specification."""
+BUSY_S: Final = 30.0
+"""The same on a machine with more than `BUSY` runnable processes a core [s].
+
+The end takes 0.1 s on an idle machine and 0.4 s with four runnable processes a core: it is counted
+from the kill on one clock, without the start of the workers. So 10 s hold on a shared CI machine
+too, and 30 s leave room for one that swaps.
+"""
+BUSY: Final = 4.0
 STAGES: Final = 4 if FULL else 2
 full = pytest.mark.skipif(not FULL, reason="`make faults` runs it")
 CASE: Final = Case(
@@ -256,7 +264,8 @@ def test_a_killed_worker_ends_a_synchronous_run_and_leaves_no_process(
     row = measure(case, bench, "strategies", Hooks(on_event=kill))
     assert len(killed_s) == 1
     lost_s = time.monotonic() - killed_s[0]
-    assert lost_s < (LEAST_LOST_S if FULL else HANG_S)  # `make test` may share its machine
+    load = psutil.getloadavg()[0] / (psutil.cpu_count() or 1)
+    assert lost_s < (LEAST_LOST_S if FULL or load < BUSY else BUSY_S), f"load a core: {load:.1f}"
     assert row["status"] == "peer_lost", row.get("status_reason")
     assert list(_workers(bench)) == []
 

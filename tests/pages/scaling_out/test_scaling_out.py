@@ -17,6 +17,7 @@ PAGE = "scaling-out"
 CATALOG = read_catalog(shipped.ROOT / "data" / "catalog").catalog
 ARTICLE = "unnamed-model"
 BERT = "bert-large-mlperf-wikipedia"
+RESNET = "resnet-50-mlperf-imagenet"
 CHARTS = ("step time (s)", "efficiency (%)", "share of a step (%)", "step time (s)",
           "samples per second")  # fmt: skip
 pytestmark = pytest.mark.usefixtures("library_pages")
@@ -84,6 +85,7 @@ OTHERS = {
     "epochs": "77", "samples_per_epoch": "4096", "deadline": "0.03", "budget": "1", "price": "5",
     "startup_s": "900", "network": "llama-2-70b", "accelerator": "a100-sxm-80gb", "count": "128",
     "network_batch": "512", "micro_batch": "2", "precision": "float16",
+    "own_image_px": "64", "image_px": "512",
 }  # fmt: skip
 """Another value of every parameter that charts of steps do not depend on."""
 
@@ -97,6 +99,28 @@ def test_totals_and_cuts_leave_the_charts_of_steps_as_they_are(tab: str) -> None
     assert not other.warning
     of_steps = range(len(CHARTS) - 1)
     assert [figure(usual, k) for k in of_steps] == [figure(other, k) for k in of_steps]
+
+
+def test_the_bytes_of_a_batch_are_those_of_another_at_another_image_size() -> None:
+    shown = show(PAGE)
+    assert "Batch 512 of 32 x 32 images has the bytes of batch 8 at 256 x 256." in texts(shown)
+    shown.number_input(key=f"{PAGE}.image_px").set_value(64.0)
+    assert "has the bytes of batch 128 at 64 x 64." in texts(sound(shown.run()))
+    assert shown.query_params["image_px"] == "64"
+    shown.number_input(key=f"{PAGE}.own_image_px").set_value(128.0)
+    assert "Batch 512 of 128 x 128 images has the bytes of batch 2,048 at 64 x 64." in texts(
+        sound(shown.run())
+    )
+    shown.number_input(key=f"{PAGE}.own_image_px").set_value(64.0)
+    assert "Enter two different image sizes." in texts(sound(shown.run()))
+
+
+def test_only_runs_of_images_have_fields_of_image_sizes() -> None:
+    keys = {f"{PAGE}.own_image_px", f"{PAGE}.image_px"}
+    assert keys <= {field.key for field in show(PAGE, workload=RESNET).number_input}
+    words = show(PAGE, workload=BERT, image_px="64")
+    assert not keys & {field.key for field in words.number_input}
+    assert words.query_params["image_px"] == "64"
 
 
 def test_deadline_budget_and_price_are_in_the_link() -> None:
