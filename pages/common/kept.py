@@ -563,8 +563,8 @@ def once_a_run(question: Hashable, answer: Callable[[], Answer]) -> Answer:
 def still_shown() -> Callable[[], bool]:
     """Return a check for a later click: whether the visitor still sees every set of this page.
 
-    What a click saves or downloads is of the sets that were there when the page was drawn. Meanwhile
-    a share link may be revoked, a role withdrawn, or a set made private.
+    What a click saves or downloads is of the sets that were there when the page was drawn. Since
+    then a share link may be revoked, a role withdrawn, or a set made private.
     """
     shared = store()
     drawn = shared.once(
