@@ -26,12 +26,12 @@ from api.problems import HEADERS, PARAMETERS, problem
 from planner.answers.records import Pushed
 from planner.core import Problem, Text, plain_text
 from planner.store.disk.access import strictest
-from planner.store.disk.audit import AuditError, record
-from planner.store.disk.secrets import TOKENS, Token
+from planner.store.disk.audit import record
+from planner.store.disk.secrets import TOKENS, AnotherSetError, Token, bind
 from planner.store.pushed import MOST_BYTES, PushError, keep, read_body
 from planner.store.pushed import Pushed as PushedRuns
-from planner.store.sealed.commit import CommitError, ContradictionError
-from planner.store.visibility import access_of
+from planner.store.sealed.commit import ContradictionError
+from planner.store.visibility import access_of, reference_of
 
 PATH: Final = PUSH
 PER_SECOND: Final = 50.0
@@ -129,15 +129,18 @@ class Push:
             if token is None or refused:
                 return refused or _no_token()
             self._record(token, pushed)
-            done = keep(self.inbox.results, pushed)
+            done = keep(
+                self.inbox.results,
+                pushed,
+                lambda reference: self._bind(token, pushed.slug, reference),
+            )
+        except AnotherSetError as error:
+            return problem(HTTPStatus.FORBIDDEN, str(error))
         except PushError as error:
             return _wrong(error.problems)
-        except AuditError as error:
-            headers = {"Retry-After": str(RETRY_S)}
-            return problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error), headers=headers)
         except ContradictionError as error:
             return problem(HTTPStatus.CONFLICT, self._without_path(error))
-        except CommitError as error:
+        except OSError as error:  # of the audit log, a set's id, a run or a bucket
             headers = {"Retry-After": str(RETRY_S)}
             detail = self._without_path(error)
             return problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, headers=headers)
@@ -172,10 +175,15 @@ class Push:
         if (self.inbox.shipped / pushed.slug).exists():
             detail = Text("{slug} is a shipped set. Choose another name.", slug=pushed.slug)
             return problem(HTTPStatus.CONFLICT, detail)
+        # A token whose set is gone learns nothing of the runs of a later set of the name.
+        self._bind(token, pushed.slug, reference_of(self.inbox.results / pushed.slug))
         return None
 
-    def _without_path(self, error: CommitError) -> str:
-        return str(error.strerror).replace(str(self.inbox.results), "the results folder")
+    def _bind(self, token: Token, slug: str, reference: str | None) -> None:
+        bind(self.inbox.tokens, token, slug, reference)
+
+    def _without_path(self, error: OSError) -> str:
+        return str(error.strerror or error).replace(str(self.inbox.results), "the results folder")
 
 
 def _no_token() -> Response:

@@ -13,7 +13,8 @@ from typing import Final
 TESTS: Final = Path(__file__).parent
 LONG_FOLDERS: Final = ("faults", "load")
 LONG_FILES: Final = (
-    "api/test_access.py", "api/test_busy.py", "api/test_every_route.py", "api/test_push.py",
+    "api/test_access.py", "api/test_busy.py", "api/test_every_route.py",
+    "api/test_open_sessions.py", "api/test_push.py",
     "api/test_push_flood.py", "api/test_same_numbers.py", "api/test_server.py",
     "api/test_too_long.py", "backtest/questions/test_result_data.py", "backtest/test_backtest.py",
     "backtest/test_backtest_described.py", "backtest/test_backtest_public.py",

@@ -560,6 +560,20 @@ def once_a_run(question: Hashable, answer: Callable[[], Answer]) -> Answer:
     return result
 
 
+def still_shown() -> Callable[[], bool]:
+    """Return a check for a later click: whether the visitor still sees every set of this page.
+
+    What a click saves or downloads is of the sets that were there when the page was drawn. Since
+    then a share link may be revoked, a role withdrawn, or a set made private.
+    """
+    shared = store()
+    drawn = shared.once(
+        "slugs", lambda: frozenset(s.slug for s in shared.sets if s.folder != "shipped")
+    )
+    viewer = once_a_run("session", identity.session)
+    return lambda: drawn.isdisjoint(store(viewer).hidden)
+
+
 def _environment() -> tuple[tuple[str, str], ...]:
     return tuple(sorted((k, v) for k, v in os.environ.items() if k.startswith("EPOCHWISE_")))
 

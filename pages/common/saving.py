@@ -10,7 +10,7 @@ from typing import Final
 import streamlit as st
 
 from pages.common.addresses import ADDRESSES
-from pages.common.kept import ROOT, store
+from pages.common.kept import ROOT, still_shown, store
 from pages.common.link import Link, Parameters, as_text, page_link, plain
 from pages.visitor.permission import Action, allow, permission
 from planner.answers import saved
@@ -23,6 +23,7 @@ _SAID: Final = "saved-views-said"
 """Session key of what the last action did, and whether it failed."""
 _TAKEN: Final = "saved-views-taken"
 """Session key of the name that the next click replaces."""
+GONE: Final = "Some results of this page are no longer shown to you, so nothing is saved."
 NOT_HERE: Final = "Views can only be saved on the machine that runs this app."
 
 
@@ -148,15 +149,17 @@ def offer(link: Link) -> None:
         name, note = f"{key}.name", f"{key}.note"
         st.text_input("Name", key=name, max_chars=views.MOST_NAME, placeholder="Offer, autumn")
         st.text_input("Note (optional)", key=note, max_chars=views.MOST_NOTE)
-        parameters = link.shared()
+        parameters, still = link.shared(), still_shown()
         st.button(
             "Save", key=f"{key}.now", type="primary",
-            on_click=lambda: _save(link.page, parameters, name, note),
+            on_click=lambda: _save(link.page, parameters, name, note, still),
         )  # fmt: skip
         said()
 
 
-def _save(page: str, parameters: Parameters, name: str, note: str) -> None:
+def _save(
+    page: str, parameters: Parameters, name: str, note: str, still: Callable[[], bool]
+) -> None:
     view = View(
         name=plain(str(st.session_state.get(name) or "")),
         page=page,
@@ -166,6 +169,9 @@ def _save(page: str, parameters: Parameters, name: str, note: str) -> None:
     )
     if not view.name:
         _say("Give the view a name.", wrong=True)
+        return
+    if not still():
+        _say(GONE, wrong=True)
         return
     replaces = st.session_state.pop(_TAKEN, None) == (page, view.name)
 

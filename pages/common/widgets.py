@@ -13,6 +13,7 @@ from streamlit.elements.lib.mutable_tab_container import TabContainer
 
 from pages.common import markup, saving
 from pages.common.addresses import ADDRESSES
+from pages.common.kept import still_shown
 from pages.common.link import Link, as_text, page_link
 from planner.core import Text, sentence_case
 from planner.figures import (
@@ -257,11 +258,18 @@ def actions() -> DeltaGenerator:
 def download(
     label: str, make: Callable[[], bytes | str], name: str, *, key: str, width: Width = "stretch"
 ) -> None:
-    """Draw a download named `name`, whose bytes are made at the click."""
+    """Draw a download named `name`, whose bytes are made at the click, if it still may be."""
     mime, icon = _KINDS[name.rsplit(".", 1)[-1]]
+    still = still_shown()
+
+    def made() -> bytes | str:
+        if not still():
+            raise PermissionError("Results of this page are not shown to this visitor any more.")
+        return make()
+
     st.download_button(
         label,
-        data=make,
+        data=made,
         file_name=name,
         mime=mime,
         icon=icon,

@@ -1,5 +1,6 @@
 """Saved comparisons: save one, open one, and show what has changed since."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -7,6 +8,7 @@ from typing import Final
 import streamlit as st
 
 from pages.common import saving
+from pages.common.kept import still_shown
 from pages.common.link import (
     Link,
     Parameters,
@@ -79,7 +81,7 @@ def offer(link: Link, reply: Reply) -> None:
                      on_change="rerun")  # fmt: skip
     if not box.open:
         return
-    parameters = question(link)
+    parameters, still = question(link), still_shown()
     with box:
         allowed = permission(Action.SAVE)
         if not allowed.allowed:
@@ -97,7 +99,7 @@ def offer(link: Link, reply: Reply) -> None:
         )  # fmt: skip
         st.button(
             "Save this comparison", key="compare.save.now", type="primary",
-            on_click=lambda: _save(link, reply, parameters),
+            on_click=lambda: _save(link, reply, parameters, still),
         )  # fmt: skip
         if problem := st.session_state.pop(_PROBLEM, ""):
             st.warning(as_text(problem))
@@ -137,13 +139,16 @@ def made(link: Link) -> None:
         link.forget_now("made")
 
 
-def _save(link: Link, reply: Reply, parameters: Parameters) -> None:
+def _save(link: Link, reply: Reply, parameters: Parameters, still: Callable[[], bool]) -> None:
     name = plain(str(st.session_state.get("compare.save.name") or ""))[: saved.MOST_NAME]
     if not (allowed := allow(Action.SAVE, name)).allowed:
         st.session_state[_PROBLEM] = allowed.why
         return
     if not name:
         st.session_state[_PROBLEM] = "Give it a name."
+        return
+    if not still():
+        st.session_state[_PROBLEM] = saving.GONE
         return
     place = saving.layers()[0]
     kept = Saved(

@@ -8,7 +8,7 @@ no owner: a visitor sees what their groups see.
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -46,23 +46,42 @@ def signed_in() -> bool:
     return st.user.get("is_logged_in", False) is True
 
 
+def claims() -> Mapping[str, Any] | None:
+    """Return the claims of the session's login; None without one."""
+    if not login_is_on() or get_script_run_ctx() is None or not signed_in():
+        return None
+    return st.user.to_dict()
+
+
 def person() -> Person:
     """Return who the session of the page is, by its claims and the roles as they are now."""
-    if not login_is_on() or get_script_run_ctx() is None or not signed_in():
-        return ANONYMOUS
-    return _person(st.user.to_dict())
+    return _person(claims())
 
 
 def viewer() -> Viewer:
     """Return what the session of the page may see."""
+    return session()()
+
+
+def session() -> Callable[[], Viewer]:
+    """Return a function with what this session may see when it is called.
+
+    Roles and share links are read at the call, which may be after the page was drawn and in another
+    thread: a download is made at its click.
+    """
     if get_script_run_ctx() is None:
-        return EVERYONE
-    folder = SHARES.folder(team_folder(os.environ))
-    opened = (_opened(folder, text) for text in st.session_state.get(_SHARES, ()))
-    sets = frozenset[str]().union(*opened)
-    if login_is_on():
-        return _viewer(person(), sets)
-    return OWNER if _is_owner(st.context.headers) else Viewer(sets=sets)
+        return lambda: EVERYONE
+    given, opened = claims(), tuple(st.session_state.get(_SHARES, ()))
+    headers = dict(st.context.headers)
+
+    def now() -> Viewer:
+        folder = SHARES.folder(team_folder(os.environ))
+        sets = frozenset[str]().union(*(_opened(folder, text) for text in opened))
+        if login_is_on():
+            return _viewer(_person(given), sets)
+        return OWNER if _is_owner(headers) else Viewer(sets=sets)
+
+    return now
 
 
 def is_blocked(owner: str) -> bool:
@@ -97,8 +116,7 @@ def viewer_of(request: Request) -> Viewer:
         share = SHARES.checked(SHARES.folder(team), secret)
         return Viewer(sets=share.references) if share else EVERYONE
     if login_is_on():
-        claims = _claims_of(request)
-        return EVERYONE if claims is None else _viewer(_person(claims), frozenset())
+        return _viewer(_person(_claims_of(request)), frozenset())
     return OWNER if _is_owner(request.headers) else EVERYONE
 
 
@@ -111,8 +129,8 @@ def _viewer(who: Person, sets: frozenset[str]) -> Viewer:
     return Viewer(sees_all=who.role == ADMIN, groups=who.groups, sets=sets)
 
 
-def _person(claims: Mapping[str, Any]) -> Person:
-    return person_of(claims, _rules(), time.time())
+def _person(given: Mapping[str, Any] | None) -> Person:
+    return ANONYMOUS if given is None else person_of(given, _rules(), time.time())
 
 
 def _rules() -> Rules:
@@ -138,11 +156,11 @@ def _claims_of(request: Request) -> Mapping[str, Any] | None:
         return None if value is None else decode_signed_value(secret, name, value.encode("latin-1"))
 
     try:
-        claims = json.loads(get_cookie_with_chunks(signed, _COOKIE) or b"null")
+        given = json.loads(get_cookie_with_chunks(signed, _COOKIE) or b"null")
     except (ValueError, RecursionError):
         return None
-    logged_in = isinstance(claims, dict) and claims.get("is_logged_in") is True
-    return claims if logged_in else None
+    logged_in = isinstance(given, dict) and given.get("is_logged_in") is True
+    return given if logged_in else None
 
 
 def draw_account() -> None:

@@ -29,7 +29,15 @@ from planner.store.disk.audit import (
     entries,
     record,
 )
-from planner.store.disk.secrets import ANY_SET, PARAMETER, SHARES, TOKENS, Secret, Token
+from planner.store.disk.secrets import (
+    ANY_SET,
+    PARAMETER,
+    SHARES,
+    TOKENS,
+    Secret,
+    Token,
+    bind,
+)
 from planner.store.disk.team import team_folder
 from planner.store.pushed import SLUG
 from planner.store.visibility import (
@@ -37,6 +45,7 @@ from planner.store.visibility import (
     about,
     access_from,
     change,
+    reference_of,
     seen_by,
     visible_sets,
 )
@@ -257,6 +266,7 @@ def run_token(options: argparse.Namespace) -> int:
             folder, days=options.days, name=options.name, sets=sets, groups=options.groups,
             owner=options.owner.lower(),
         )  # fmt: skip
+        _bind(folder, token)
         sys.stdout.write(f"{token}\n")
         words.note("Keep it secret: it is not shown again. Give it as EPOCHWISE_TOKEN.")
         return words.ANSWERED
@@ -269,6 +279,14 @@ def run_token(options: argparse.Namespace) -> int:
         return words.WRONG_WORDS
     words.print_table(_HEAD, [_token_cells(token) for token in TOKENS.all(folder)])
     return words.ANSWERED
+
+
+def _bind(folder: Path, secret: str) -> None:
+    """Tie a new token to the sets that are there."""
+    own = next(f.path for f in _folders() if f.kind == "own")
+    if (token := TOKENS.checked(folder, secret)) is not None:
+        for slug in token.sets:
+            bind(folder, token, slug, reference_of(own / slug))
 
 
 def _token_cells(token: Token) -> list[str]:

@@ -159,6 +159,7 @@ def commit(folder: Path, rows: Sequence[Mapping[str, Any]], about: Mapping[str, 
     fresh = [at for at, run in enumerate(ids) if run not in there]
     path = None
     if fresh:
-        path = commit_table(folder, compact_name([ids[at] for at in fresh]), table.take(fresh))
+        # The set has its id, and is unofficial, from its first run on.
         write_once(folder / NAME, new_set_text({**about, "standing": UNOFFICIAL}))
+        path = commit_table(folder, compact_name([ids[at] for at in fresh]), table.take(fresh))
     return Imported(path=path, new=len(fresh), duplicates=len(ids) - len(fresh))

@@ -236,8 +236,6 @@ class EpochTimes:
         """
         if self.path is not None or (not self._epochs and status == "ok"):
             return self.path
-        [kept] = commit_runs(self.folder, [self._row(status, reason)])
-        self.path = kept.path
         title = self._title or f"{self._columns['model']} on {self._columns['system_name']}"
         about = {
             "title": title,
@@ -245,7 +243,12 @@ class EpochTimes:
             "licence": self._columns["licence"],
             "source": Text("Recorded with Epochwise, {started:%Y-%m-%d}", started=_STARTED),
         }
-        write_once(self.folder / NAME, new_set_text(about))
+        [kept] = commit_runs(
+            self.folder,
+            [self._row(status, reason)],
+            begin=lambda: write_once(self.folder / NAME, new_set_text(about)),
+        )
+        self.path = kept.path
         if self._say is not None:
             self._say(
                 Text(

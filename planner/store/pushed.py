@@ -9,7 +9,7 @@ its identity, and the first commit stays.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -21,7 +21,7 @@ from planner.core import MAX_SET_TEXT, Problem, Text
 from planner.runs import BY_NAME, RecordError, Row, run_id
 from planner.store.disk.files import write_once
 from planner.store.sealed.commit import Committed, commit_runs
-from planner.store.sealed.result_set import FIELDS, NAME, new_set_text
+from planner.store.sealed.result_set import FIELDS, NAME, new_set_text, read_set
 
 MOST_RUNS: Final = 1_000
 """Most runs of one request."""
@@ -89,8 +89,13 @@ def read_body(data: bytes) -> Pushed:
     return Pushed(slug=about["slug"], fields=fields, rows=tuple(rows))
 
 
-def keep(results: Path, pushed: Pushed) -> list[Committed]:
-    """Commit the runs to their set below `results`; a new set gets its set.toml.
+def keep(
+    results: Path, pushed: Pushed, claim: Callable[[str], object] = lambda _: None
+) -> list[Committed]:
+    """Commit the runs to their set below `results`; a new set gets its set.toml first.
+
+    `claim` is called with the reference of the set before any run is written. Its exceptions pass
+    through, and no run is written then.
 
     Raises:
         PushError: rows break the rules of the table.
@@ -98,8 +103,13 @@ def keep(results: Path, pushed: Pushed) -> list[Committed]:
         CommitError: the disk refused; committed runs stay.
     """
     folder = results / pushed.slug
+
+    def begin() -> None:
+        write_once(folder / NAME, new_set_text({"title": pushed.slug, **pushed.fields}))
+        claim(read_set(folder, "")[0].reference)
+
     try:
-        done = commit_runs(folder, pushed.rows)
+        return commit_runs(folder, pushed.rows, begin=begin)
     except RecordError as error:
         raise PushError(
             [
@@ -107,8 +117,6 @@ def keep(results: Path, pushed: Pushed) -> list[Committed]:
                 for p in error.problems
             ]
         ) from error
-    write_once(folder / NAME, new_set_text({"title": pushed.slug, **pushed.fields}))
-    return done
 
 
 def _set_problems(about: object) -> list[Problem]:

@@ -223,11 +223,15 @@ class Store:
         """
         return self._audience.restricted
 
+    @property
+    def hidden(self) -> frozenset[str]:
+        """Slugs of existing sets that this viewer may not see."""
+        shown = self._moment.sets if self._moment else self._sets
+        return frozenset(p.rsplit("/", 1)[-1] for p in self.restricted if p not in shown)
+
     def hides(self, slug: str) -> bool:
         """Return whether this viewer may not see a set of that slug, which exists."""
-        places = (p for p in self.restricted if p.rsplit("/", 1)[-1] == slug)
-        shown = {s.slug for s in self.sets}
-        return slug not in shown and any(places)
+        return slug in self.hidden and all(s.slug != slug for s in self.sets)
 
     @property
     def generation(self) -> int:

@@ -21,7 +21,7 @@ from planner.store.disk.folders import Folder
 from planner.store.disk.mirrors import bring
 from planner.store.pushed import SLUG
 from planner.store.sealed.accept import fetch
-from planner.store.sealed.result_set import read_set
+from planner.store.sealed.result_set import NAME, read_set
 
 Seen = Literal["everyone", "groups", "embargo"]
 """Who sees a set: everyone, its groups for ever, or its groups until a day."""
@@ -80,6 +80,15 @@ def access_of(place: Path) -> Access | None:
         return read_access(place)
     except (FileNotFoundError, NotADirectoryError):
         return None
+
+
+def reference_of(place: Path) -> str | None:
+    """Return what names the set of a folder for ever; None if it has no set.toml yet.
+
+    OSError where it is in a bucket that cannot be read.
+    """
+    bring(place / NAME)
+    return read_set(place, "")[0].reference if (place / NAME).exists() else None
 
 
 def access_from(

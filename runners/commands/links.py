@@ -344,10 +344,10 @@ def _store(args: argparse.Namespace, rows: Sequence[Row]) -> None:
     sweep, title, about = _SERVER_SET if args.server else _SET
     folder = args.results / slug(args.name or f"{sweep} {here['system_name']}")
     text = describe(sweep, title, about, {**here, "licence": args.licence})
+    write_once(folder / "set.toml", text)
     for row in rows:
         licensed = {**row, "licence": args.licence} if args.licence else row
         Folder(folder).put({**licensed, "result_set": folder.name})
-    write_once(folder / "set.toml", text)
     if not args.json:
         say(f"{len(rows)} runs are in {folder}.")
 

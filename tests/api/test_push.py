@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import shutil
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -152,6 +153,47 @@ def test_a_token_adds_to_its_own_sets_only(client: Client, inbox: Inbox) -> None
     assert "other" in refused.json["detail"]
     assert not (inbox.results / "other").exists()
     assert client.post(body_of("mine", {}, runs()), head).status == 200
+
+
+@pytest.mark.parametrize("met", ["made by its push", "there when it was made"])
+def test_a_token_adds_nothing_to_a_later_set_of_the_name(
+    client: Client, inbox: Inbox, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str], met: str,
+) -> None:  # fmt: skip
+    body = body_of("mine", {"licence": "CC0"}, runs())
+    if met == "made by its push":
+        head = bearer(inbox, "mine")
+        assert client.post(body, head).status == 200
+    else:
+        client.post(body, bearer(inbox))
+        monkeypatch.setenv("EPOCHWISE_TEAM", str(inbox.tokens.parent))
+        monkeypatch.setenv("EPOCHWISE_RESULTS", str(inbox.results))
+        assert main(["token", "create", "lab", "--set", "mine", "--set", "later"]) == 0
+        head = {"Authorization": f"Bearer {capsys.readouterr().out.strip()}"}
+        assert client.post(body_of("later", {}, runs()), head).status == 200
+    assert client.post(body, head).json["already"] == 1
+    shutil.rmtree(inbox.results / "mine")
+    gone = client.post(body, head)
+    assert (gone.status, files(inbox)) == (403, [])
+    assert not (inbox.results / "mine").exists()
+    client.post(body_of("mine", {}, runs(step_s=1.0)), bearer(inbox))
+    there = files(inbox)
+    for sent in (runs(step_s=1.0), runs(step_s=2.0), runs(3)):
+        refused = client.post(body_of("mine", {}, sent), head)
+        assert (refused.status, refused.body) == (403, gone.body)
+    assert files(inbox) == there
+    same = body_of("mine", {}, runs(step_s=1.0))
+    assert client.post(same, bearer(inbox, "mine")).status == 200
+
+
+def test_a_token_whose_ties_are_damaged_adds_nothing(client: Client, inbox: Inbox) -> None:
+    head = bearer(inbox, "mine")
+    client.post(body_of("mine", {}, runs()), head)
+    [path] = (inbox.tokens / "sets").iterdir()
+    for damage in (b"", b"[]", b"\xff", b'{"set": 3}'):
+        path.write_bytes(damage)
+        assert client.post(body_of("mine", {}, runs(2)), head).status == 403
+    assert len(files(inbox)) == 1
 
 
 def test_the_name_of_a_shipped_set_is_taken(client: Client, inbox: Inbox) -> None:

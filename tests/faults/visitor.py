@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -24,6 +25,9 @@ class Visit:
 
     texts: list[str] = field(default_factory=list)
     exceptions: list[str] = field(default_factory=list)
+    downloads: dict[str, str] = field(default_factory=dict)
+    """Ids of the files that are made at a click, by the words on their buttons."""
+    session_id: str = ""
     ended: str = ""
     took_s: float = 0.0
 
@@ -79,6 +83,26 @@ def run(session: ClientConnection, page: str = "", query: str = "") -> Visit:
     return seen
 
 
+def download(url: str, session: ClientConnection, seen: Visit, words: str) -> bytes | None:
+    """Click a download of the open page; return the file, None where the server makes none."""
+    asked, file_id = BackMsg(), seen.downloads[words]
+    asked.backend_operation_request.request_id = file_id
+    asked.backend_operation_request.session_id = seen.session_id
+    asked.backend_operation_request.deferred_file.file_id = file_id
+    session.send(asked.SerializeToString())
+    while True:
+        result = ForwardMsg()
+        content = session.recv(timeout=PATIENCE_S)
+        result.ParseFromString(content if isinstance(content, bytes) else content.encode())
+        if result.WhichOneof("type") == "backend_operation_response":
+            break
+    answer = result.backend_operation_response
+    if answer.error_msg:
+        return None
+    with urllib.request.urlopen(f"{url}{answer.deferred_file.url}", timeout=PATIENCE_S) as file:  # noqa: S310 - a server of this test
+        return bytes(file.read())
+
+
 def _take(result: ForwardMsg, seen: Visit) -> None:
     kind = result.WhichOneof("type")
     if kind == "script_finished":
@@ -88,7 +112,12 @@ def _take(result: ForwardMsg, seen: Visit) -> None:
     elif kind == "delta":
         if result.delta.new_element.WhichOneof("type") == "exception":
             seen.exceptions.append(result.delta.new_element.exception.message)
+        if result.delta.new_element.WhichOneof("type") == "download_button":
+            button = result.delta.new_element.download_button
+            seen.downloads[button.label] = button.deferred_file_id
         seen.texts.extend(_texts(result.delta))
+    elif kind == "new_session":
+        seen.session_id = result.new_session.initialize.session_id
     elif kind == "page_not_found":
         seen.texts.append("page not found")
     elif kind == "session_event" and result.session_event.WhichOneof("type") == (

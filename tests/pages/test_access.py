@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +17,7 @@ from pages.compare import catalog, saved
 from pages.measure import measuring
 from pages.visitor import identity, permission
 from pages.visitor.permission import NEEDED, Action
-from planner.people import ADMIN, ANONYMOUS, RANK, Person, person_of, read_rules
+from planner.people import ADMIN, RANK, Person
 from planner.store import Store
 from planner.store.disk import layers, views
 from planner.store.disk.access import EVERYONE, OWNER
@@ -62,17 +61,11 @@ def server(alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
 
 def signed_in(monkeypatch: pytest.MonkeyPatch, kind: str, **claims: object) -> Person:
     """Make the sessions that follow those of a kind of visitor."""
-
-    def person() -> Person:
-        given = CLAIMS[kind]
-        if given is None:
-            return ANONYMOUS
-        rules = read_rules(Path(os.environ["EPOCHWISE_ROLES"]))
-        return person_of({**given, **claims}, rules, time.time())
-
-    monkeypatch.setattr(identity, "person", person)
+    given = CLAIMS[kind]
+    whole = None if given is None else {**given, **claims}
+    monkeypatch.setattr(identity, "claims", lambda: whole)
     monkeypatch.setattr("pages.visitor.identity.draw_account", lambda: None)
-    return person()
+    return identity.person()
 
 
 def everything(shown: AppTest) -> str:

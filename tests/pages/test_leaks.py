@@ -10,6 +10,7 @@ import io
 import re
 import zipfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,7 +30,7 @@ from tests.faults.outcomes import FULL
 from tests.pages.conftest import show
 from tests.pages.test_access import everything, server, signed_in
 from tests.store.build import row
-from tests.store.restricted import SLUG, leaks
+from tests.store.restricted import SLUG, TEAM, leaks
 from tests.titles import PAGES
 
 __all__ = ["server"]
@@ -214,3 +215,47 @@ def test_a_set_that_becomes_private_is_in_no_download_of_a_session_that_is_open(
     made.clear()
     assert _said(shown.run()) == []
     assert _found(made) == {}
+
+
+def test_what_was_drawn_before_a_right_was_lost_is_neither_downloaded_nor_saved(
+    sets: Path, monkeypatch: pytest.MonkeyPatch, made: dict[str, bytes]
+) -> None:
+    """A download is made at its click: in another thread, without the session of the page."""
+    clicks: dict[str, Callable[[], bytes]] = {}
+    for place in (st, DeltaGenerator):
+        monkeypatch.setattr(place, "download_button", _kept_for_later(clicks))
+    secret = SHARES.create(SHARES.folder(sets / "state"), slug=SLUG)
+    signed_in(monkeypatch, "anonymous")
+    _visited("results", share=secret)
+    assert f"epochwise-{SLUG}.zip" in clicks
+    later = {name: make for name, make in clicks.items() if _clicked(make)}
+    [share] = SHARES.all(SHARES.folder(sets / "state"))
+    SHARES.revoke(SHARES.folder(sets / "state"), share.id)
+    assert [name for name, make in later.items() if _clicked(make)] == []
+    saved: list[Callable[[], bool]] = []
+    monkeypatch.setattr("pages.common.saving._save", lambda *_: saved.append(_[-1]))
+    signed_in(monkeypatch, "contributor", groups=["lab", TEAM])
+    shown = show("how-long", workload="quokkanet-cifar-10")
+    shown.button(key="how-long.save-view.now").click().run()
+    assert [still() for still in saved] == [True]
+    set_access(sets / "results" / SLUG, Access(groups=frozenset({"another-team"})))
+    assert [still() for still in saved] == [False]
+
+
+def _kept_for_later(clicks: dict[str, Callable[[], bytes]]) -> Callable[..., bool]:
+    def button(*arguments: Any, **named: Any) -> bool:  # noqa: ANN401 - as Streamlit's
+        data = named.get("data")
+        if callable(data):
+            clicks[named["file_name"]] = data
+        return False
+
+    return button
+
+
+def _clicked(make: Callable[[], bytes]) -> bool:
+    """Whether a click makes the file now."""
+    with ThreadPoolExecutor(1) as another:
+        try:
+            return bool(another.submit(make).result())
+        except PermissionError:
+            return False

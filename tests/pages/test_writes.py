@@ -93,14 +93,14 @@ def _save_view(_: Path) -> None:
     import streamlit as st
 
     st.session_state["n"], st.session_state["t"] = "Offer", ""
-    saving._save("how-long", {}, "n", "t")
+    saving._save("how-long", {}, "n", "t", lambda: True)
 
 
 def _save_comparison(_: Path) -> None:
     import streamlit as st
 
     st.session_state["compare.save.name"] = "Offer"
-    saved._save(LINK, cast("Reply", _Reply()), {"workload": ["x"]})
+    saved._save(LINK, cast("Reply", _Reply()), {"workload": ["x"]}, lambda: True)
 
 
 class _Reply:

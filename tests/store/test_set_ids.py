@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,9 +18,9 @@ from planner.store import Store
 from planner.store.disk import layers
 from planner.store.disk.access import Access, Viewer, set_access
 from planner.store.disk.secrets import SHARES
-from planner.store.pushed import Pushed, keep
+from planner.store.pushed import Pushed, PushError, keep
 from planner.store.sealed.result_set import NAME, ResultSet, new_set_text, read_set, set_text
-from tests.store.build import folder, row
+from tests.store.build import folder, ids, row, rows
 
 TEAM = Access(groups=frozenset({"team"}))
 
@@ -45,6 +48,59 @@ def test_each_new_set_has_another_id(tmp_path: Path) -> None:
         made.add(_made(tmp_path).reference)
         shutil.rmtree(tmp_path / "mine")
     assert len(made) == 3
+
+
+def _killed_before(write: int, results: Path, pushed: Pushed) -> bool:
+    """Push in a process that kills itself before that write; False if it ended before."""
+    child = os.fork()
+    if child == 0:
+        left = [write]
+
+        def counted(real: Callable[..., None]) -> Callable[..., None]:
+            def wrote(*args: object, **kwargs: object) -> None:
+                if left[0] == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                left[0] -= 1
+                real(*args, **kwargs)
+
+            return wrote
+
+        for name in ("mkdir", "fsync", "link", "unlink"):
+            setattr(os, name, counted(getattr(os, name)))
+        keep(results, pushed)
+        os._exit(0)
+    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+
+
+def test_a_set_has_its_id_from_its_first_run_on_also_after_a_kill_at_any_write(
+    tmp_path: Path,
+) -> None:
+    kills = 0
+    for write in range(99):
+        results = tmp_path / str(write)
+        pushed = Pushed(slug="mine", fields={"licence": "a", "source": "b"}, rows=tuple(rows(2)))
+        killed = _killed_before(write, results, pushed)
+        before, _ = read_set(results / "mine", "yours")
+        assert before.id or not list((results / "mine").glob("[!.]*.parquet"))
+        keep(results, pushed)  # the sender tries again
+        after, problem = read_set(results / "mine", "yours")
+        assert problem is None
+        assert after.id
+        assert before.id in {"", after.id}
+        store = Store([folder(results)])
+        store.refresh()
+        assert len(ids(store)) == 2
+        if not killed:
+            break
+        kills += 1
+    assert kills > 8
+
+
+def test_runs_that_are_refused_make_no_set(tmp_path: Path) -> None:
+    wrong = Pushed(slug="mine", fields={}, rows=(row(global_batch_size=-1),))
+    with pytest.raises(PushError):
+        keep(tmp_path, wrong)
+    assert not (tmp_path / "mine").exists()
 
 
 def test_an_id_that_is_none_is_named_and_not_used(tmp_path: Path) -> None:

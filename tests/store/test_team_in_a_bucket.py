@@ -15,7 +15,7 @@ from planner.store.disk.audit import AuditError, Entry, audit_folder, entries, r
 from planner.store.disk.bucket import Bucket, BucketError, Object
 from planner.store.disk.files import write_once
 from planner.store.disk.mirrors import mirror_of
-from planner.store.disk.secrets import SHARES, TOKENS
+from planner.store.disk.secrets import SHARES, TOKENS, AnotherSetError, bind
 from planner.store.disk.team import team_folder
 from planner.store.visibility import access_of
 from tests.store import buckets
@@ -134,6 +134,22 @@ def test_a_token_made_on_one_server_works_on_another_until_it_is_revoked(
     assert text.rpartition("_")[2] not in (there / f"{token.id}.json").read_text()
     assert TOKENS.revoke(there, token.id)
     assert TOKENS.checked(here, text) is None
+
+
+def test_a_token_tied_to_a_set_on_one_server_is_tied_to_it_on_every_server(
+    two: tuple[Path, Path],
+) -> None:
+    here, there = (TOKENS.folder(place) for place in two)
+    text = TOKENS.create(here, name="lab", sets=["mine"])
+    [first, second] = (TOKENS.checked(place, text) for place in (here, there))
+    assert first is not None
+    assert second is not None
+    bind(here, first, "mine", "mine/a")
+    bind(there, second, "mine", "mine/a")
+    for place in (here, there):
+        with pytest.raises(AnotherSetError):
+            bind(place, first, "mine", "mine/b")
+    assert [t.name for t in TOKENS.all(there)] == ["lab"]
 
 
 def test_a_share_link_revoked_elsewhere_is_useless_at_once(two: tuple[Path, Path]) -> None:

@@ -46,8 +46,8 @@ _INDEX: Final = ".objects.jsonl"
 _LOCK: Final = ".sync"
 _ACCESS: Final = "access.json"
 _ABOUT: Final = frozenset({"set.toml", "withdrawn.json", _ACCESS})
-_TEAM: Final = re.compile(r"(?:[0-9a-f]{8}|[0-9]{19}-[0-9a-f]{32})\.json")
-"""Names of tokens, share links and entries of the audit log."""
+_TEAM: Final = re.compile(r"(?:[0-9a-f]{8}|[0-9a-f]{64}|[0-9]{19}-[0-9a-f]{32})\.json")
+"""Names of tokens and share links, sets of tokens, and entries of the audit log."""
 _DOWNLOADS: Final = 8
 _TRIES: Final = 20
 IsWhole = Callable[[Path], bool]

@@ -17,7 +17,13 @@ from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from planner.core import Text
 from planner.store.disk.access import Access, stamp_text
-from planner.store.disk.files import UnfitFileError, bounded_json, write_whole
+from planner.store.disk.files import (
+    UnfitFileError,
+    bounded_json,
+    sync_folder,
+    write_once,
+    write_whole,
+)
 from planner.store.disk.mirrors import bring, bring_folder
 
 ANY_SET: Final = "*"
@@ -29,6 +35,8 @@ _SHAPE: Final = re.compile(r"([a-z]{2})_([0-9a-f]{8})_([A-Za-z0-9_-]{43})")
 _ID: Final = re.compile(r"[0-9a-f]{8}")
 _MOST_BYTES: Final = 100_000
 _DAY_S: Final = 86_400.0
+_TIES: Final = "sets"
+"""Folder beside the tokens: to which set each is tied under a name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +181,47 @@ class Secrets(Generic[Kind]):
     def _of(self, body: dict[str, Any]) -> Kind:
         lists = {name: tuple(map(str, body[name])) for name in self.kind.lists if name in body}
         return self.kind(**{**body, **lists})
+
+
+class AnotherSetError(ValueError):
+    """A token names a set that is gone; the set of that name is another one."""
+
+
+def bind(folder: Path, token: Token, slug: str, reference: str | None) -> None:
+    """Tie a token to the first set it meets under a name: it never adds to a later set of the name.
+
+    The tie is a file of its own that is written once, so two servers agree on it and none of them
+    rewrites the token.
+
+    Args:
+        folder: of the tokens.
+        token: it is tied only if it names the set; one for any set is not.
+        slug: of the set.
+        reference: of the set of that name; None if there is none yet, which ties nothing.
+
+    Raises:
+        AnotherSetError: the token is tied to another set, or its tie is damaged.
+        OSError: the disk refuses, or a bucket cannot be read.
+    """
+    if slug not in token.sets:
+        return
+    name = hashlib.sha256(f"{token.id}/{slug}".encode()).hexdigest()
+    path = folder / _TIES / f"{name}.json"
+    bring(path)
+    if reference is not None and write_once(path, json.dumps({"set": reference})):
+        sync_folder(path.parent)
+    if path.exists() and _tied_to(path) != reference:
+        raise AnotherSetError(
+            Text("The set {slug} of this token is gone. Ask for a new token.", slug=slug)
+        )
+
+
+def _tied_to(path: Path) -> str:
+    try:
+        body = bounded_json(path, _MOST_BYTES)
+    except UnfitFileError:
+        return ""
+    return str(body.get("set", "")) if isinstance(body, dict) else ""
 
 
 TOKENS: Final = Secrets(Token, "ew", "tokens")

@@ -20,7 +20,7 @@ import hashlib
 import os
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -62,7 +62,13 @@ class ContradictionError(CommitError):
     """Runs lie in the folder already with other numbers; the first commit stays."""
 
 
-def commit_runs(folder: Path, rows: Iterable[Row], *, first_wins: bool = False) -> list[Committed]:
+def commit_runs(
+    folder: Path,
+    rows: Iterable[Row],
+    *,
+    first_wins: bool = False,
+    begin: Callable[[], object] = lambda: None,
+) -> list[Committed]:
     """Keep each row as one immutable file in `folder` (a result set's folder, made if absent).
 
     Rows are checked first: RecordError lists all problems and nothing is written. A run that lies
@@ -71,7 +77,9 @@ def commit_runs(folder: Path, rows: Iterable[Row], *, first_wins: bool = False) 
     how many were saved when the disk refuses; call again with the same rows to go on.
 
     With `first_wins` the first commit of a run stays in silence, whatever the numbers here are:
-    for programs that measure a case anew and do not care whose numbers are kept.
+    for programs that measure a case anew and do not care whose numbers are kept. `begin` is called
+    after all checks and before the first run is written: it writes what the set says of itself, so
+    that a set has its id from its first run on.
 
     Raises:
         RecordError: rows break the rules of the table.
@@ -88,6 +96,7 @@ def commit_runs(folder: Path, rows: Iterable[Row], *, first_wins: bool = False) 
         sweep_temporaries(folder)
         kept = _kept_together(folder, table["run_id"])
         compared = set() if first_wins else _check_numbers(folder, table, kept, 0, table.num_rows)
+        begin()
         for i in range(table.num_rows):
             row = table.slice(i, 1)
             committed = _commit_one(folder, row, kept)
