@@ -306,7 +306,7 @@ _WORDS: Final[tuple[tuple[Kind, str], ...]] = (
                r"|fastpitch|speech|audio|voice"),
     ("Recommender", r"dlrm|ncf|deepfm|wide.?(?:and|&).?deep|recommend|criteo"),
     ("Graph", r"gnn|graph|gat\b|gcn|dimenet|schnet|se\(?3\)?"),
-    ("Image generation", r"diffusion|sdxl|flux|pixart|\bdit\b|gan\b|imagen"),
+    ("Image generation", r"diffusion|sdxl|flux|pixart|\bdit\b|gan\b|imagen\b"),
     ("Language model", r"transformer|lstm|gru\b|gpt|bert|llama|mixtral|mistral|qwen|gemma|falcon"
                        r"|bloom|opt-|pythia|deepseek|\bt5|language|gnmt|electra|\bphi-?\d|olmo"
                        r"|\bmpt|nemotron|lm1b|\btokens\b"),

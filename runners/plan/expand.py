@@ -61,9 +61,19 @@ def name_problems(factors: Table, host: Host) -> list[str]:
 
 
 def _option_problems(workload: str, options: Table) -> list[str]:
-    """Return the problems of a network's options: whole numbers from 1, as their defaults."""
+    """Return the problems of options: whole numbers from 1, true or false, one of the choices."""
     defaults = CATALOGUE[workload].options
-    return [
+    texts = [
+        f"{workload}'s option {name} is {options[name]!r}. Choose from: {', '.join(values)}."
+        for name, values in CATALOGUE[workload].choices.items()
+        if options.get(name, defaults[name]) not in values
+    ]
+    truths = [
+        f"{workload}'s option {name} is {options[name]!r}; it must be true or false."
+        for name, usual in defaults.items()
+        if isinstance(usual, bool) and not isinstance(options.get(name, usual), bool)
+    ]
+    return [*texts, *truths] + [
         f"{workload}'s option {name} is {value!r}; it must be a whole number from 1, as {usual} is."
         for name, usual in defaults.items()
         if isinstance(usual, int) and not isinstance(usual, bool)

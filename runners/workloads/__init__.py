@@ -52,6 +52,11 @@ def width_unless(published: int) -> Callable[[Options], str]:
     return lambda options: "" if options["width"] == published else f" width {options['width']}"
 
 
+def with_tied_logits(options: Options) -> str:
+    """Return a note that the logits have the weights of the embedding, or "" if they have not."""
+    return ", tied" if options["tied"] else ""
+
+
 def wide_resnet_size(options: Options) -> str:
     """Return the millions of parameters, and options that differ from article 002's."""
     k, n, kernel = (int(options[name]) for name in ("k", "n", "kernel"))
@@ -93,6 +98,8 @@ class Workload:
     """Default data set."""
     options: Mapping[str, Value] = field(default_factory=dict)
     """Options and their defaults."""
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Allowed values of the options that are texts."""
     about: str = ""
     """Description, source, and usual larger options."""
     sized: Callable[[Mapping[str, Value]], str] = unsized
@@ -116,11 +123,30 @@ DATASETS: Final[Mapping[str, DataSet]] = _by_name(
             validation_samples=50_000),
     DataSet(name="synthetic-tokens", title="synthetic tokens", task="tokens", shape=(128,),
             classes=8_192, synthetic=True, train_samples=100_000, validation_samples=10_000),
+    DataSet(name="synthetic-bert-tokens", title="synthetic BERT tokens", task="tokens",
+            shape=(512,), classes=30_522, synthetic=True, train_samples=100_000,
+            validation_samples=10_000),
+    DataSet(name="synthetic-gpt2-tokens", title="synthetic GPT-2 tokens", task="tokens",
+            shape=(1_024,), classes=50_257, synthetic=True, train_samples=100_000,
+            validation_samples=10_000),
     DataSet(name="cifar10", title="CIFAR-10", task="images", shape=(32, 32, 3), classes=10,
             synthetic=False, train_samples=50_000, validation_samples=10_000),
     DataSet(name="cifar100", title="CIFAR-100", task="images", shape=(32, 32, 3), classes=100,
             synthetic=False, train_samples=50_000, validation_samples=10_000),
 )  # fmt: skip
+
+APPLICATIONS: Final = (
+    "ConvNeXtTiny", "ConvNeXtSmall", "ConvNeXtBase", "ConvNeXtLarge", "ConvNeXtXLarge",
+    "DenseNet121", "DenseNet169", "DenseNet201",
+    "EfficientNetB0", "EfficientNetB1", "EfficientNetB2", "EfficientNetB3", "EfficientNetB4",
+    "EfficientNetB5", "EfficientNetB6", "EfficientNetB7",
+    "EfficientNetV2B0", "EfficientNetV2B1", "EfficientNetV2B2", "EfficientNetV2B3",
+    "EfficientNetV2S", "EfficientNetV2M", "EfficientNetV2L",
+    "InceptionResNetV2", "InceptionV3", "MobileNet", "MobileNetV2", "MobileNetV3Large",
+    "MobileNetV3Small", "NASNetLarge", "NASNetMobile", "ResNet50", "ResNet50V2", "ResNet101",
+    "ResNet101V2", "ResNet152", "ResNet152V2", "VGG16", "VGG19", "Xception",
+)  # fmt: skip
+"""Networks of keras.applications, by their names there."""
 
 CATALOGUE: Final[Mapping[str, Workload]] = _by_name(
     Workload(name="mlp", title="MLP {units}-{units}", task="images", dataset="synthetic-cifar10",
@@ -149,9 +175,25 @@ CATALOGUE: Final[Mapping[str, Workload]] = _by_name(
     Workload(name="lstm", title="LSTM {layers}x{units}", task="tokens", dataset="synthetic-tokens",
         options={"layers": 1, "units": 128},
         about="Language model of article 001's family; 2 layers of 1,024 units on a GPU."),
-    Workload(name="transformer", title="Transformer {layers}x{width}, {heads} heads", task="tokens",
-        dataset="synthetic-tokens", options={"layers": 2, "width": 128, "heads": 4},
-        about="Causal language model, pre-norm; layers 12, width 768, heads 12 are GPT-2 small's."),
+    Workload(name="transformer", title="Transformer {layers}x{width}, {heads} heads{size}",
+        task="tokens", dataset="synthetic-tokens", sized=with_tied_logits,
+        options={"layers": 2, "width": 128, "heads": 4, "tied": False},
+        about="Causal language model, pre-norm; layers 12, width 768, heads 12 are GPT-2 small's. "
+        "tied: the logits have the weights of the embedding; with 24, 1,024, 16 and GPT-2's tokens "
+        "these are the 354,823,168 parameters of GPT-2 medium."),
+    Workload(name="encoder", title="encoder {layers}x{width}, {heads} heads", task="tokens",
+        dataset="synthetic-bert-tokens", options={"layers": 12, "width": 768, "heads": 12},
+        about="Attention to all places, and a head over the vocabulary with the weights of the "
+        "embedding: the 109,482,240 parameters of BERT base on BERT's tokens."),
+    Workload(name="vit", title="ViT {layers}x{width}, {heads} heads, patch {patch}", task="images",
+        dataset="synthetic-imagenet",
+        options={"layers": 12, "width": 768, "heads": 12, "patch": 16},
+        about="Vision Transformer with a class token; the defaults are ViT-B/16, 24, 1,024 and 16 "
+        "with patch 16 are ViT-L/16 (arXiv 2010.11929)."),
+    Workload(name="keras-application", title="{network}", task="images",
+        dataset="synthetic-imagenet", options={"network": "EfficientNetB0"},
+        choices={"network": APPLICATIONS},
+        about="A network of keras.applications by its name there, from random weights."),
     Workload(name="vgg5", title="VGG-5 width {width}", task="images", dataset="digits",
         options={"width": 8},
         about="Two stages of VGG without normalisation, so that its trials train side by side."),

@@ -3,6 +3,7 @@
 Each network of `runners.workloads.CATALOGUE` is a function of the same name.
 """
 
+import inspect
 from typing import Any, Final, Protocol
 
 import keras
@@ -45,6 +46,11 @@ def tokens(data: DataSet) -> keras.KerasTensor:
 def logits(x: keras.KerasTensor, classes: int) -> keras.KerasTensor:
     """Return the dense layer to the classes, always float32: 16-bit logits cost accuracy."""
     return layers.Dense(classes, dtype="float32", name="logits")(x)
+
+
+def in_float32(x: keras.KerasTensor) -> keras.KerasTensor:
+    """Return logits of a head that computes in the policy's precision, for a loss in float32."""
+    return layers.Activation("linear", dtype="float32")(x)
 
 
 def convolution(
@@ -196,6 +202,31 @@ def resnet8_unnormalised(data: DataSet, *, width: int) -> keras.Model:
     return residual(data, width, biased_convolution, name="resnet8_unnormalised")
 
 
+def coloured(data: DataSet, network: str) -> tuple[keras.KerasTensor, keras.KerasTensor]:
+    """Return what `images` does; ValueError if the images are grey or smaller than 32x32."""
+    both = images(data, least=32)
+    if data.shape[-1] != 3:
+        raise ValueError(f"{data.title} is grey; {network} needs colours. Choose another data set.")
+    return both
+
+
+def keras_application(data: DataSet, *, network: str) -> keras.Model:
+    """Return a network of keras.applications with its own head, logits: (batch, classes).
+
+    From random weights. A network that scales pixels itself gets them from 0 to 255, others from
+    -1 to 1. ConvNeXt and MobileNetV3 have a switch for it, EfficientNet always does it.
+    """
+    builder = getattr(keras.applications, network)
+    switched = "include_preprocessing" in inspect.signature(builder).parameters
+    itself = switched or network.startswith("EfficientNet")
+    inputs, _ = coloured(data, network)
+    scaled = layers.Rescaling(1.0) if itself else layers.Rescaling(1 / 127.5, offset=-1.0)
+    whole = builder(
+        weights=None, input_tensor=scaled(inputs), classes=data.classes, classifier_activation=None
+    )
+    return keras.Model(inputs, in_float32(whole.output), name=network)
+
+
 MEAN_BGR = (103.939, 116.779, 123.68)
 """ImageNet's mean colours, as keras.applications.resnet.preprocess_input subtracts them."""
 
@@ -206,9 +237,7 @@ def resnet50(data: DataSet) -> keras.Model:
     From random weights, on images of 32x32 and more. The preprocessing uses layers, because
     `preprocess_input` would compute in uint8 here.
     """
-    inputs, _ = images(data, least=32)
-    if data.shape[-1] != 3:
-        raise ValueError(f"{data.title} is grey; ResNet-50 needs colours. Choose another data set.")
+    inputs, _ = coloured(data, "ResNet-50")
     shifted = layers.Rescaling(1.0, offset=[-mean for mean in MEAN_BGR])(inputs[..., ::-1])
     base = keras.applications.ResNet50(
         include_top=False, weights=None, input_tensor=shifted, pooling="avg"
@@ -263,18 +292,55 @@ def row_lstm(data: DataSet, *, units: int) -> keras.Model:
     return keras.Model(inputs, logits(x, data.classes), name="row_lstm")
 
 
-def transformer(data: DataSet, *, layers: int, width: int, heads: int) -> keras.Model:
+def transformer(data: DataSet, *, layers: int, width: int, heads: int, tied: bool) -> keras.Model:
     """Return embeddings, `layers` blocks, logits: (batch, length, vocabulary).
 
-    Attention is causal and normalised before each part, as in GPT-2.
+    Attention is causal and normalised before each part, as in GPT-2. There the logits have the
+    weights of the embedding (`tied`).
     """
     require_multiple(width, heads)
     inputs = tokens(data)
-    x = Places()(keras.layers.Embedding(data.classes, width)(inputs))
+    kind = keras.layers.ReversibleEmbedding if tied else keras.layers.Embedding
+    embedding = kind(data.classes, width)
+    x = Places()(embedding(inputs))
     for _ in range(layers):
         x = block(x, width, heads, causal=True)
     x = keras.layers.LayerNormalization()(x)
-    return keras.Model(inputs, logits(x, data.classes), name="transformer")
+    out = in_float32(embedding(x, reverse=True)) if tied else logits(x, data.classes)
+    return keras.Model(inputs, out, name="transformer")
+
+
+def encoder(data: DataSet, *, layers: int, width: int, heads: int) -> keras.Model:
+    """Return embeddings, `layers` blocks and a masked-language head: (batch, length, vocabulary).
+
+    Attention is to all places. The head is that of BERT (arXiv 1810.04805): a dense layer, then
+    the weights of the embedding. It gives logits of every place. The blocks are normalised before
+    each part, and there are no token types.
+    """
+    require_multiple(width, heads)
+    inputs = tokens(data)
+    embedding = keras.layers.ReversibleEmbedding(data.classes, width)
+    x = keras.layers.LayerNormalization()(Places()(embedding(inputs)))
+    for _ in range(layers):
+        x = block(x, width, heads, causal=False)
+    x = keras.layers.Dense(width, activation="gelu")(x)
+    x = keras.layers.LayerNormalization()(x)
+    return keras.Model(inputs, in_float32(embedding(x, reverse=True)), name="encoder")
+
+
+def vit(data: DataSet, *, layers: int, width: int, heads: int, patch: int) -> keras.Model:
+    """Return patches, a class token, `layers` blocks, logits of the class token: (batch, classes).
+
+    ViT of Dosovitskiy et al., arXiv 2010.11929; (12, 768, 12, 16) has 86,567,656 parameters.
+    """
+    require_multiple(width, heads)
+    inputs, x = images(data, least=patch)
+    x = keras.layers.Conv2D(width, patch, patch, name="patches")(x)
+    x = Places()(ClassToken()(keras.layers.Reshape((-1, width))(x)))
+    for _ in range(layers):
+        x = block(x, width, heads, causal=False)
+    x = keras.layers.LayerNormalization()(x)[:, 0]
+    return keras.Model(inputs, logits(x, data.classes), name="vit")
 
 
 def require_multiple(width: int, heads: int) -> None:
@@ -307,6 +373,22 @@ class Places(keras.layers.Layer):  # type: ignore[misc] # Keras ships no types
     def call(self, x: Any) -> Any:  # noqa: ANN401 - a tensor of any backend
         """Return the sum, (batch, length, width) like the input."""
         return x + keras.ops.cast(self.table, x.dtype)
+
+
+@keras.saving.register_keras_serializable("epochwise")
+class ClassToken(keras.layers.Layer):  # type: ignore[misc] # Keras ships no types
+    """Puts a learnt vector in front of the sequence."""
+
+    def build(self, shape: tuple[int | None, ...]) -> None:
+        """Create a vector as wide as those of `shape`."""
+        self.token = self.add_weight(shape=(1, 1, shape[-1]), initializer="zeros", name="token")
+
+    def call(self, x: Any) -> Any:  # noqa: ANN401 - a tensor of any backend
+        """Return (batch, 1 + length, width)."""
+        token = keras.ops.broadcast_to(
+            keras.ops.cast(self.token, x.dtype), (keras.ops.shape(x)[0], 1, x.shape[-1])
+        )
+        return keras.ops.concatenate([token, x], axis=1)
 
 
 def row_transformer(data: DataSet, *, layers: int, width: int, heads: int) -> keras.Model:

@@ -61,6 +61,8 @@ def test_the_bytes_of_the_synthetic_sets_never_change() -> None:
         "synthetic-cifar100": "1bf6c09943a48446",
         "synthetic-imagenet": "36722bd398c8de4b",
         "synthetic-tokens": "9f878a24ab4c4043",
+        "synthetic-bert-tokens": "a1ccc90fbdae78c3",
+        "synthetic-gpt2-tokens": "0af0de83d365225b",
     }
 
 

@@ -15,6 +15,8 @@ NETWORKS: dict[str, tuple[str, dict[str, int]]] = {
     "wide-resnet": ("synthetic-cifar100", {"k": 7}),
     "lstm": ("synthetic-tokens", {}),
     "transformer": ("synthetic-tokens", {}),
+    "encoder": ("synthetic-bert-tokens", {"layers": 1, "width": 768, "heads": 12}),
+    "vit": ("synthetic-imagenet", {"layers": 1, "width": 768, "heads": 12}),
 }  # fmt: skip
 MATRIX = {"Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput", "MatMul", "BatchMatMulV2",
           "Einsum"}  # fmt: skip
@@ -169,6 +171,11 @@ wrapped = keras.Sequential([keras.Input((20, 8)), keras.Sequential([keras.Input(
 loops = {"lstm": recurrent(L, False), "gru": recurrent(G, False), "simple": recurrent(S, False),
          "later": recurrent(L, True), "frozen": recurrent(L, False, False),
          "inside": flops.by_hand(wrapped)}
+words = keras.Input((6,), dtype="int32")
+table = keras.layers.ReversibleEmbedding(50, 8)
+tied = keras.Model(words, table(keras.layers.Dense(8)(table(words)), reverse=True))
+nested = keras.Model(words, tied(words))
+loops["tied"], loops["nested"] = flops.by_hand(tied), flops.by_hand(nested)
 counts = [counted, parts, flops.by_hand(inner), flops.by_hand(outer)[0], loops]
 """
 
@@ -203,6 +210,14 @@ def test_a_model_inside_a_model_is_counted(by_hand: list[Any]) -> None:
     inner = 2 * (6 * 5 + 5 * 4)
     assert by_hand[2] == [inner, inner * 3 - 2 * 6 * 5]
     assert by_hand[3] == inner + 2 * 4 * 3
+
+
+def test_an_embedding_that_is_also_the_projection_to_its_vocabulary_counts_once(
+    by_hand: list[Any],
+) -> None:
+    forward = 2 * 6 * (8 * 8 + 8 * 50)
+    assert by_hand[4]["tied"] == [forward, 3 * forward]
+    assert by_hand[4]["nested"][0] == forward
 
 
 @pytest.mark.parametrize(("kind", "gates"), [("lstm", 4), ("gru", 3), ("simple", 1)])

@@ -30,6 +30,10 @@ def test_the_article_s_network_has_the_title_of_the_published_runs() -> None:
         ("wide-resnet", {"k": 2, "n": 2, "kernel": 3}, "WideResNet-1M N=2 3x3"),
         ("lstm", {"units": 256}, "LSTM 1x256"),
         ("transformer", {"heads": 8}, "Transformer 2x128, 8 heads"),
+        ("transformer", {"tied": True}, "Transformer 2x128, 4 heads, tied"),
+        ("encoder", {"layers": 24}, "encoder 24x768, 12 heads"),
+        ("vit", {"patch": 32}, "ViT 12x768, 12 heads, patch 32"),
+        ("keras-application", {"network": "ConvNeXtTiny"}, "ConvNeXtTiny"),
         ("vgg5", {}, "VGG-5 width 8"),
         ("resnet8-unnormalised", {}, "ResNet-8 width 8 without normalisation"),
         ("row-lstm", {"units": 16}, "LSTM 16 over rows"),
@@ -58,7 +62,7 @@ import keras
 import numpy as np
 from runners.workloads import networks
 from runners.child.samples import datasets
-from runners.workloads import CATALOGUE, DATASETS, build
+from runners.workloads import APPLICATIONS, CATALOGUE, DATASETS, build
 """
 
 
@@ -68,7 +72,8 @@ def _told(backend: str) -> Told:
     given = (
         f"ROWS, SMALL = {BY_HAND if whole else SMALL_BY_HAND!r}, {SMALL if whole else SMALL_JAX!r}"
     )
-    names = ["built", "losses", "rules", *(["refused", "pixel", "finite"] if whole else [])]
+    once = ["refused", "pixel", "finite", "listed"] if whole else []
+    names = ["built", "losses", "rules", *once]
     last = f"print(json.dumps({{n: globals()[n] for n in {names!r}}}))"
     found: Told = answer(
         "\n".join([given, FIRST, BUILT, TRAINED, ONCE if whole else "", last]), backend
@@ -98,6 +103,7 @@ def result(request: pytest.FixtureRequest) -> Told:
 VGG = 9 * (3 * 64 + 64 * 128 + 128 * 256 + 256 * 256 + 256 * 512 + 3 * 512 * 512)
 RESNET8 = 9 * (3 * 16 + 2 * 16 * 16 + 16 * 32 + 32 * 32 + 32 * 64 + 64 * 64)
 BLOCK = 4 * (128 * 128 + 128) + (128 * 512 + 512) + (512 * 128 + 128) + 2 * (128 + 128)
+NARROW = 4 * (64 * 64 + 64) + (64 * 256 + 256) + (256 * 64 + 64) + 2 * (64 + 64)
 ROW_BLOCK = 4 * (32 * 32 + 32) + (32 * 128 + 128) + (128 * 32 + 32) + 2 * (32 + 32)
 EVERY_BY_HAND: list[tuple[str, str, dict[str, Any], int]] = [
     ("mlp", "synthetic-cifar10", {},
@@ -117,6 +123,19 @@ EVERY_BY_HAND: list[tuple[str, str, dict[str, Any], int]] = [
      8_192 * 128 + 4 * 128 * (128 + 128 + 1) + (128 * 8_192 + 8_192)),
     ("transformer", "synthetic-tokens", {},
      8_192 * 128 + 128 * 128 + 2 * BLOCK + 2 * 128 + (128 * 8_192 + 8_192)),
+    ("transformer", "synthetic-tokens", {"tied": True},
+     8_192 * 128 + 128 * 128 + 2 * BLOCK + 2 * 128),
+    ("transformer", "synthetic-gpt2-tokens", {"layers": 24, "width": 1024, "heads": 16,
+     "tied": True}, 354_823_168),  # GPT-2 medium, planner/networks/networks.csv
+    ("encoder", "synthetic-bert-tokens", {"layers": 1, "width": 64, "heads": 4},
+     30_522 * 64 + 512 * 64 + 2 * 64 + NARROW + (64 * 64 + 64) + 2 * 64),
+    ("encoder", "synthetic-bert-tokens", {}, 109_482_240),  # BERT base, likewise
+    ("vit", "synthetic-cifar10", {"layers": 1, "width": 64, "heads": 4, "patch": 8},
+     (8 * 8 * 3 * 64 + 64) + 64 + (1 + 16) * 64 + NARROW + 2 * 64 + (64 * 10 + 10)),
+    ("vit", "synthetic-imagenet", {}, 86_567_656),  # ViT-B/16, likewise
+    ("keras-application", "synthetic-imagenet", {"network": "ConvNeXtTiny"}, 28_589_128),
+    ("keras-application", "synthetic-cifar10", {"network": "MobileNetV2"},
+     3_538_984 - 1_281 * 1_000 + 1_281 * 10),  # as keras.applications documents it
     ("vgg5", "digits", {},
      (9 * 8 + 8) + (72 * 8 + 8) + (72 * 16 + 16) + (144 * 16 + 16) + (64 * 10 + 10)),
     ("resnet8-unnormalised", "digits", {},
@@ -128,7 +147,9 @@ EVERY_BY_HAND: list[tuple[str, str, dict[str, Any], int]] = [
      (8 * 32 + 32) + 8 * 32 + ROW_BLOCK + 2 * 32 + (32 * 10 + 10)),
 ]  # fmt: skip
 
-LONGEST = (("vgg11", "synthetic-cifar10"), ("resnet50", "synthetic-cifar10"))
+LONGEST = (("vgg11", "synthetic-cifar10"), ("resnet50", "synthetic-cifar10"),
+           ("transformer", "synthetic-gpt2-tokens"), ("vit", "synthetic-imagenet"),
+           ("keras-application", "synthetic-imagenet"))  # fmt: skip
 """Networks that take long to build, and whose layers others have."""
 BY_HAND = [row for row in EVERY_BY_HAND if FULL or row[:2] not in LONGEST]
 ON_JAX = ("mlp", "simple-cnn", "lstm", "transformer") if FULL else ("mlp",)
@@ -175,15 +196,18 @@ def test_samples_come_as_the_data_set_holds_them_and_logits_are_float32_under_an
 
 # -- learning ------------------------------------------------------------------------------------
 
-EVERY: dict[str, dict[str, int]] = {
+EVERY: dict[str, dict[str, Any]] = {
     "mlp": {"units": 32}, "simple-cnn": {"width": 8}, "vgg11": {"width": 4},
     "resnet8": {"width": 8}, "wide-resnet": {"k": 1, "n": 1, "kernel": 3},
     "lstm": {"units": 32}, "transformer": {"layers": 1, "width": 32},
     "vgg5": {"width": 4}, "resnet8-unnormalised": {"width": 4}, "row-lstm": {"units": 32},
     "row-transformer": {"layers": 1, "width": 32},
+    "encoder": {"layers": 1, "width": 32, "heads": 4},
+    "vit": {"layers": 1, "width": 32, "heads": 4, "patch": 8},
+    "keras-application": {"network": "MobileNet"},
 }  # fmt: skip
 DEEP = {"vgg11", "resnet8", "wide-resnet", "vgg5", "resnet8-unnormalised", "row-lstm",
-        "row-transformer", "mlp"}  # fmt: skip
+        "row-transformer", "mlp", "keras-application"}  # fmt: skip
 SMALL = EVERY if FULL else {n: o for n, o in EVERY.items() if n not in DEEP}
 """Networks of many layers or steps take longest to trace, and JAX trains the perceptron."""
 SMALL_JAX: dict[str, dict[str, int]] = {name: {} for name in ON_JAX}
@@ -233,7 +257,8 @@ def said(call, *given):
 digits, tokens = DATASETS["digits"], DATASETS["synthetic-tokens"]
 refused = [
     said(build, "vgg11", digits, {}), said(build, "resnet50", digits, {}),
-    said(build, "mlp", tokens, {}), said(build, "lstm", digits, {}),
+    said(build, "keras-application", replace(images, shape=(32, 32, 1)), {}),
+    said(build, "vit", digits, {}), said(build, "mlp", tokens, {}), said(build, "lstm", digits, {}),
     said(build, "transformer", tokens, {"width": 100, "heads": 3}),
     said(networks.optimizer, "lion", 0.1),
 ]
@@ -243,6 +268,7 @@ sample[..., 0], sample[..., 2] = 255, 7
 first = next(layer for layer in model.layers if "rescaling" in layer.name)
 shifted = keras.ops.convert_to_numpy(keras.Model(model.input, first.output)(sample))
 logits = keras.ops.convert_to_numpy(model(sample))
+listed = sorted(set(APPLICATIONS) - set(dir(keras.applications)))
 pixel, finite = shifted[0, 5, 5].tolist(), bool(np.isfinite(logits).all())
 """
 
@@ -253,6 +279,8 @@ def test_a_network_that_does_not_suit_the_samples_says_so_and_what_would(
     assert on_tensorflow["refused"] == [
         "images of digits are 8x8; this network needs at least 32x32. Choose another data set.",
         "images of digits are 8x8; this network needs at least 32x32. Choose another data set.",
+        "synthetic CIFAR-10 is grey; EfficientNetB0 needs colours. Choose another data set.",
+        "images of digits are 8x8; this network needs at least 16x16. Choose another data set.",
         "synthetic tokens holds tokens, not images. Choose an image data set.",
         "digits holds images, not tokens. Choose a token data set.",
         "width 100 is not a multiple of 3 heads. Use a multiple.",
@@ -263,3 +291,7 @@ def test_a_network_that_does_not_suit_the_samples_says_so_and_what_would(
 def test_resnet50_turns_rgb_to_bgr_and_takes_imagenet_s_mean_off(on_tensorflow: Told) -> None:
     assert on_tensorflow["pixel"] == pytest.approx([7 - 103.939, 0 - 116.779, 255 - 123.68])
     assert on_tensorflow["finite"]
+
+
+def test_every_listed_network_is_in_keras_applications(on_tensorflow: Told) -> None:
+    assert on_tensorflow["listed"] == []

@@ -1,8 +1,8 @@
 """Floating-point operations of a sample, forward and in training.
 
 Two methods check each other. The graph profiler adds up TensorFlow's statistics of every operation
-that the result needs. The hand count adds up the layers that multiply matrices, on any backend. On
-this project's networks they agree within 1 %.
+that the result needs. The hand count adds up the layers that multiply matrices, on any backend.
+They agree within 1 % where such products dominate, within 5 % on MobileNetV3 and EfficientNet-B0.
 
 Conventions: a fused multiply-add is two operations. Training is forward and backward. The
 optimiser's update is separate: a step pays it once, at any batch size. The backward pass costs a
@@ -77,8 +77,10 @@ def by_hand(model: keras.Model) -> tuple[float, float]:
     small residual network. Activations, pooling, embeddings and unknown layers count 0.
     """
     forward = train = 0.0
-    for operation, inputs_learn in _in_order(model):
-        flops = float(operations_of(operation))
+    for node, inputs_learn in _in_order(model):
+        operation = node.operation
+        tied = isinstance(operation, keras.layers.ReversibleEmbedding)
+        flops = float(_projected(node) if tied else operations_of(operation))
         forward += flops
         train += flops * (1 + _learns(operation) + inputs_learn) + normalising(operation)
         if _learns(operation) and not inputs_learn:
@@ -100,7 +102,7 @@ def normalising(layer: Any) -> int:  # noqa: ANN401 - any layer or operation of 
 
 
 def _in_order(model: keras.Model) -> Iterator[tuple[Any, bool]]:
-    """Yield each use of an operation from input to output, and whether an earlier one learns.
+    """Yield the node of each use of an operation, in order, and whether an earlier one learns.
 
     A layer has a node for each use, in other models too, as a loaded Sequential has: those of this
     model's graph count.
@@ -113,7 +115,7 @@ def _in_order(model: keras.Model) -> Iterator[tuple[Any, bool]]:
             before = any(id(tensor) in learning for tensor in node.input_tensors)
             if before or _learns(node.operation):
                 learning |= {id(tensor) for tensor in node.outputs}
-            yield node.operation, before
+            yield node, before
 
 
 def _learns(operation: Any) -> bool:  # noqa: ANN401 - any layer or operation of Keras
@@ -170,6 +172,19 @@ def _distributed(layer: Any) -> int:  # noqa: ANN401
     return 2 * int(math.prod(layer.output.shape[1:-1])) * _size(inner.kernel)
 
 
+def _tied(layer: Any) -> int:  # noqa: ANN401
+    """Return the FLOP of an embedding that is also used as the projection to its vocabulary."""
+    return sum(map(_projected, layer._inbound_nodes))  # noqa: SLF001
+
+
+def _projected(node: Any) -> int:  # noqa: ANN401 - a node of Keras's graph
+    """Return the FLOP of one use of such an embedding: looking up vectors takes none."""
+    vectors, out = node.input_tensors[0], node.outputs[0]
+    if len(vectors.shape) < len(out.shape):
+        return 0
+    return 2 * int(math.prod(vectors.shape[1:])) * int(out.shape[-1])
+
+
 def _einsum(layer: Any) -> int:  # noqa: ANN401
     """Return the FLOP of an einsum: a multiply-add per combination of letters but the batch's."""
     into, out = layer.equation.replace("...", "").split("->")
@@ -206,7 +221,8 @@ def _places(layer: Any) -> int:  # noqa: ANN401
 def _through_state(layer: Any) -> int:  # noqa: ANN401 - any layer or operation of Keras
     """Return the FLOP of the states' gradient of layers without a gradient of the input."""
     if isinstance(layer, keras.Model):
-        return sum(_through_state(inner) for inner, before in _in_order(layer) if not before)
+        inner = (node.operation for node, before in _in_order(layer) if not before)
+        return sum(map(_through_state, inner))
     return _state(layer) if isinstance(layer, _RECURRENT) and _learns(layer) else 0
 
 
@@ -252,6 +268,7 @@ _COUNTS: Final[tuple[tuple[Any, Callable[[Any], int]], ...]] = (
     ((keras.layers.SeparableConv1D, keras.layers.SeparableConv2D), _separable),
     ((*_CONVOLUTIONS, keras.layers.DepthwiseConv1D, keras.layers.DepthwiseConv2D), _convolution),
     (keras.layers.EinsumDense, _einsum),
+    (keras.layers.ReversibleEmbedding, _tied),
     (keras.layers.TimeDistributed, _distributed),
     (_RECURRENT, _recurrent),
     (keras.layers.MultiHeadAttention, _attention),
@@ -302,9 +319,11 @@ def flops_by_type(graph: Any) -> dict[str, float] | None:  # noqa: ANN401 - a tf
     for operation in _needed(graph):
         if operation.type in OPAQUE:
             return None
-        statistic = get_stats_for_node_def(graph, operation.node_def, "flops").value or 0
+        own = _OWN_STATISTICS.get(operation.type)
         totals[operation.type] += (
-            _graph_einsum(operation) if operation.type == "Einsum" else statistic
+            own(operation)
+            if own
+            else get_stats_for_node_def(graph, operation.node_def, "flops").value or 0
         )
     return {kind: float(flops) for kind, flops in totals.items() if flops}
 
@@ -315,6 +334,21 @@ def _graph_einsum(operation: Any) -> int:  # noqa: ANN401 - a tf.Operation
     sizes = dict(zip(left, operation.inputs[0].shape, strict=True))
     sizes |= dict(zip(right, operation.inputs[1].shape, strict=True))
     return 2 * math.prod(int(size) for size in sizes.values())
+
+
+def _graph_batches(operation: Any) -> int:  # noqa: ANN401 - a tf.Operation
+    """Return the FLOP of products of batches; TensorFlow's own statistic ignores a transposition.
+
+    It took the gradient of ViT-B's projections for 3.9 times what it is.
+    """
+    inner = operation.inputs[0].shape[-2 if operation.get_attr("adj_x") else -1]
+    return 2 * math.prod(int(size) for size in operation.outputs[0].shape) * int(inner)
+
+
+_OWN_STATISTICS: Final[dict[str, Callable[[Any], int]]] = {
+    "Einsum": _graph_einsum,
+    "BatchMatMulV2": _graph_batches,
+}
 
 
 def _needed(graph: Any) -> list[Any]:  # noqa: ANN401 - a tf.Graph
