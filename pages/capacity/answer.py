@@ -19,7 +19,7 @@ from planner.cost import Display
 from planner.figures import ChartSpec
 from planner.figures.frame import Theme
 from planner.report import capacity as plan
-from planner.report import capacity_page
+from planner.report import capacity_page, comparison_charts
 
 _MONEY: Final = {
     "plan": "Over the plan",
@@ -178,9 +178,9 @@ def _matters(_: Link, of: Reply) -> None:
         st.caption("Nothing about the cost of this fleet is uncertain.")
         return
     display = of.question.display
-    rows = lambda: figures.bar_rows(plan.moves(of.answer, display), display.currency)  # noqa: E731
+    bars = comparison_charts.influence_bars(of.answer.sensitivity, display)
     alt = "How far each input moves the cost of a month"
-    if _both(of, "matters", alt, plan.matters, rows):
+    if _both(of, "matters", alt, plan.matters, lambda: figures.bar_rows(bars, display.currency)):
         st.caption(
             "Each bar: one input from low (5 %, blue) to high (95 %, orange), the others in their "
             "middle. Runs vary by 20 %."
