@@ -18,8 +18,8 @@ from planner.core import Record, Text, csv_text
 from planner.cost import Display
 from planner.figures import ChartSpec
 from planner.figures.frame import Theme
-from planner.report import Letterhead, capacity_page
 from planner.report import capacity as plan
+from planner.report import capacity_page, comparison_charts
 
 _MONEY: Final = {
     "plan": "Over the plan",
@@ -62,12 +62,9 @@ def draw(link: Link, of: Reply) -> None:
 def _maker(link: Link, of: Reply) -> handout.Make:
     """Return a function that makes the report at the click, when no page is being drawn."""
     address, chart = link.url(), str(link.held("chart"))
-
-    def make(letterhead: Letterhead, made: str) -> str:
-        return capacity_page(of.answer, of.question.display, link=address, made=made,
-                             chart=chart, letterhead=letterhead)  # fmt: skip
-
-    return make
+    return lambda letterhead, made: capacity_page(
+        of.answer, of.question.display, link=address, made=made, chart=chart, letterhead=letterhead
+    )
 
 
 def _breaks(answer: CapacityAnswer) -> str:
@@ -181,9 +178,9 @@ def _matters(_: Link, of: Reply) -> None:
         st.caption("Nothing about the cost of this fleet is uncertain.")
         return
     display = of.question.display
-    rows = lambda: figures.bar_rows(plan.moves(of.answer, display), display.currency)  # noqa: E731
+    bars = comparison_charts.influence_bars(of.answer.sensitivity, display)
     alt = "How far each input moves the cost of a month"
-    if _both(of, "matters", alt, plan.matters, rows):
+    if _both(of, "matters", alt, plan.matters, lambda: figures.bar_rows(bars, display.currency)):
         st.caption(
             "Each bar: one input from low (5 %, blue) to high (95 %, orange), the others in their "
             "middle. Runs vary by 20 %."
@@ -243,8 +240,4 @@ def _origin(answer: CapacityAnswer) -> None:
         for note in answer.notes:
             st.markdown(widgets.answer_text(note))
         st.caption(Text("{compared} fleets were compared.", compared=answer.compared))
-    box = widgets.folded("Where these numbers come from", "source", "capacity.origin")
-    if box.open:
-        with box:
-            narrow.table(list(answer.sources), key="capacity.sources",
-                          alt="Prices of the machines and their sources")  # fmt: skip
+    narrow.sources(lambda: answer.sources, "capacity", "Prices of the machines and their sources")

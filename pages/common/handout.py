@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -17,7 +18,9 @@ from planner.report import (
     MOST_NAME,
     MOST_TEXT,
     SETTING,
+    AnswerReport,
     Letterhead,
+    answer_page,
     logo_uri,
     public_url,
 )
@@ -32,6 +35,13 @@ _NAMES: Final = {
 }
 _KEPT: Final = "handout"
 """Begin of the session keys: a widget's value is lost when its popover closes."""
+
+
+def of_content(address: str, content: Callable[[], AnswerReport]) -> Make:
+    """Return the report of a page's content, with its link, date and letterhead."""
+    return lambda letterhead, made: answer_page(
+        replace(content(), link=address, made=made, letterhead=letterhead)
+    )
 
 
 def draw(page: str, make: Make, data: Sequence[File] = ()) -> None:

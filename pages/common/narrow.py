@@ -140,6 +140,14 @@ def table(
         )
 
 
+def sources(rows: Callable[[], Sequence[Mapping[str, object]]], page: str, alt: str) -> None:
+    """Draw where the numbers of a page come from, in a folded box; `rows` are made when open."""
+    box = widgets.folded("Where these numbers come from", "source", f"{page}.origin")
+    if box.open:
+        with box:
+            table(rows(), key=f"{page}.sources", alt=alt)
+
+
 def beside_cards(key: str, made: Sequence[Card], of: int) -> DeltaGenerator:
     """Draw cards that only a narrow page shows; return the place of their table on a wide one.
 

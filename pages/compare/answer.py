@@ -110,21 +110,11 @@ def details(reply: Reply, comparison: Comparison, begins: datetime) -> None:
         for text in (first, *others):
             st.markdown(widgets.answer_text(text))
         if keeps:
-            st.markdown(
-                Text(
-                    ":material/event_available: {answer_text}",
-                    answer_text=widgets.answer_text(keeps),
-                )
-            )
+            st.markdown(f":material/event_available: {widgets.answer_text(keeps)}")
         if others:
             st.caption(_LIKELY)
         if bought:
-            st.markdown(
-                Text(
-                    ":material/shopping_cart: {answer_text}",
-                    answer_text=widgets.answer_text(bought),
-                )
-            )
+            st.markdown(f":material/shopping_cart: {widgets.answer_text(bought)}")
         if open_question:
             st.markdown(f":orange[:material/help:] {widgets.answer_text(open_question)}")
             st.markdown(

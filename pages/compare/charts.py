@@ -105,7 +105,7 @@ def what_matters(reply: Reply, comparison: Comparison) -> None:
         tab = widgets.chart_or_table("compare.tornado-tabs")
         with tab.place:
             if tab.name == "table":
-                bars = charts.influence_bars(influence, reply.display)
+                bars = charts.influence_bars(influence.influences, reply.display)
                 rows = figures.bar_rows(bars, reply.display.currency)
                 narrow.table(rows, "compare.tornado-rows", alt)
                 return

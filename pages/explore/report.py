@@ -15,7 +15,7 @@ from planner.answers import ExploreAnswer
 from planner.core import Record, Text
 from planner.explore import Fact
 from planner.figures.frame import LIGHT_THEME
-from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page
+from planner.report import AnswerReport, Chart, Table
 from planner.store import Store
 
 MOST_RUNS: Final = 40
@@ -34,17 +34,13 @@ def of_answer(address: str, answer: ExploreAnswer, shared: Store) -> handout.Mak
         for s in shared.sets
     }  # fmt: skip
 
-    def make(letterhead: Letterhead, made: str) -> str:
+    def content() -> AnswerReport:
         title, charts, tables = _content(answer)
-        return answer_page(
-            AnswerReport(
-                title=title, sentence=answer.sentence, notes=answer.notes, charts=charts,
-                tables=tables, sources=_sources(answer, sets), link=address, made=made,
-                letterhead=letterhead,
-            )
-        )  # fmt: skip
+        return AnswerReport(title=title, sentence=answer.sentence, notes=answer.notes,
+                            charts=charts, tables=tables,
+                            sources=_sources(answer, sets))  # fmt: skip
 
-    return make
+    return handout.of_content(address, content)
 
 
 def _content(answer: ExploreAnswer) -> tuple[str, list[Chart], list[Table]]:

@@ -32,7 +32,7 @@ from planner.epochs import (
 from planner.epochs.how_long import how_long
 from planner.figures import TimeLine
 from planner.figures.frame import LIGHT_THEME
-from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page
+from planner.report import AnswerReport, Chart, Table
 from planner.store import Store
 
 _COMPARE: Final = ROOT / "pages" / "compare" / "page.py"
@@ -93,7 +93,11 @@ def show() -> None:
                 _table(result, suspect)
     _other_epochs(result)
     _ratios(result, chosen.options, left_out)
-    _sources(result, shared)
+    narrow.sources(
+        lambda: run_sources([a.option for a in result.answers], shared.sets),
+        "how-long",
+        "Sources of every number",
+    )
 
 
 def _answer(link: Link, result: HowLong, options: list[Option], shared: Store) -> None:
@@ -109,7 +113,11 @@ def _answer(link: Link, result: HowLong, options: list[Option], shared: Store) -
         _target(link, result, shared)
         with widgets.actions():
             widgets.share(link, result.sentence, "content")
-            handout.draw("how-long", _report(link.url(), result, options, shared))
+            suspect = kept.suspects(shared).names
+            report = handout.of_content(
+                link.url(), lambda: _report(result, options, suspect, shared)
+            )
+            handout.draw("how-long", report)
             st.toggle("Include machine-to-machine variation", key=link.key("session"))
         with widgets.details():
             st.markdown(widgets.answer_text(result.sentence))
@@ -284,57 +292,29 @@ def _with_answered(options: list[Option], result: HowLong) -> list[Option]:
     return [ranked.get(o.run.run_id, o) for o in options]
 
 
-def _sources(result: HowLong, shared: Store) -> None:
-    box = widgets.folded("Where these numbers come from", "source", "how-long.origin")
-    if box.open:
-        with box:
-            narrow.table(
-                run_sources([a.option for a in result.answers], shared.sets),
-                key="how-long.sources",
-                alt="Sources of every number",
-            )
-
-
-def _report(address: str, result: HowLong, options: list[Option], shared: Store) -> handout.Make:
-    """Return a function that makes the report at the click, when no page is being drawn."""
-    suspect, sets = kept.suspects(shared).names, shared.sets
-    best = result.answers[0]
-    when = epochs_in_words(result.epochs)
-
-    def make(letterhead: Letterhead, made: str) -> str:
-        drawn = lines(result, options, suspect)
-        sources = run_sources([a.option for a in result.answers], sets)
-        chart = figures.total_time(drawn, result.epochs, LIGHT_THEME, log=True)
-        return answer_page(
-            AnswerReport(
-                title=Text(
-                    "How long for {when} of {workload}?",
-                    when=when,
-                    workload=best.option.run.workload,
-                ),
-                sentence=result.sentence,
-                notes=[result.undecided, how_sure(result)],
-                tiles=[figures.time_tile(f"{when} on {best.option.label}", best.total)],
-                charts=[Chart(title="Total time against epochs", spec=chart, alt=result.sentence)]
-                if drawn
-                else [],
-                tables=[
-                    Table(
-                        title=f"Ranked, {when}",
-                        rows=[_printed(a, result, suspect) for a in result.answers],
-                        caption=Text(
-                            "Speed is against {baseline}.", baseline=result.baseline.label
-                        ),
-                    )
-                ],
-                sources=sources,
-                link=address,
-                made=made,
-                letterhead=letterhead,
-            )
-        )
-
-    return make
+def _report(
+    result: HowLong, options: list[Option], suspect: Mapping[str, str], shared: Store
+) -> AnswerReport:
+    """Return the content of the report, made at the click, when no page is being drawn."""
+    best, when = result.answers[0], epochs_in_words(result.epochs)
+    drawn = lines(result, options, suspect)
+    chart = figures.total_time(drawn, result.epochs, LIGHT_THEME, log=True)
+    charts = [Chart(title="Total time against epochs", spec=chart, alt=result.sentence)]
+    title = Text("How long for {when} of {workload}?", when=when,
+                 workload=best.option.run.workload)  # fmt: skip
+    return AnswerReport(
+        title=title,
+        sentence=result.sentence,
+        notes=[result.undecided, how_sure(result)],
+        tiles=[figures.time_tile(f"{when} on {best.option.label}", best.total)],
+        charts=charts if drawn else [],
+        tables=[
+            Table(title=f"Ranked, {when}",
+                  rows=[_printed(a, result, suspect) for a in result.answers],
+                  caption=Text("Speed is against {baseline}.", baseline=result.baseline.label))
+        ],
+        sources=run_sources([a.option for a in result.answers], shared.sets),
+    )  # fmt: skip
 
 
 def _printed(answer: Answer, result: HowLong, suspect: Mapping[str, str]) -> Record:

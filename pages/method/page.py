@@ -16,7 +16,7 @@ from pages.method import accuracy as published
 from pages.method.accuracy import Chosen
 from planner.core import Text
 from planner.figures.frame import LIGHT_THEME
-from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page, headed
+from planner.report import AnswerReport, Chart, Table, headed
 
 SECTIONS: Final = {
     "accuracy": "Accuracy",
@@ -83,7 +83,8 @@ def _answer(link: Link, accuracy: Accuracy, chosen: Chosen, *, whole: bool) -> N
         tiles.draw(TITLE, published.tiles(accuracy))
         with widgets.actions():
             widgets.share(link, "\n".join(accuracy.sentences), "content")
-            handout.draw("method", _report(link.url(), accuracy, chosen))
+            report = handout.of_content(link.url(), lambda: _report(accuracy, chosen))
+            handout.draw("method", report)
         if whole:
             with widgets.details():
                 first, *others = accuracy.sentences
@@ -106,36 +107,23 @@ def _no_figures(why: str) -> None:
     )
 
 
-def _report(address: str, back_test: Accuracy, chosen: Chosen) -> handout.Make:
-    """Return a function that makes the report at the click, when no page is being drawn."""
-
-    def make(letterhead: Letterhead, made: str) -> str:
-        charts = []
-        if chosen.answered:
-            spec, alt = accuracy.chart(chosen, LIGHT_THEME), accuracy.alt_text(chosen)
-            charts.append(Chart(title=f"{chosen.question}: {chosen.task}", spec=spec, alt=alt))
-        return answer_page(
-            AnswerReport(
-                title="How wrong were we?",
-                sentence=back_test.sentences[0],
-                notes=back_test.sentences[1:],
-                charts=charts,
-                tables=[
-                    Table(
-                        title="Errors of every method", rows=headed(figures_of.records(chosen.rows))
-                    )
-                ],
-                sources=[
-                    {"Data set": p.title, "Origin": p.origin, "Licence": p.licence}
-                    for p in PUBLIC_DATA
-                ],
-                link=address,
-                made=made,
-                letterhead=letterhead,
-            )
-        )
-
-    return make
+def _report(back_test: Accuracy, chosen: Chosen) -> AnswerReport:
+    """Return the content of the report, made at the click, when no page is being drawn."""
+    charts = []
+    if chosen.answered:
+        spec, alt = accuracy.chart(chosen, LIGHT_THEME), accuracy.alt_text(chosen)
+        charts.append(Chart(title=f"{chosen.question}: {chosen.task}", spec=spec, alt=alt))
+    rows = headed(figures_of.records(chosen.rows))
+    return AnswerReport(
+        title="How wrong were we?",
+        sentence=back_test.sentences[0],
+        notes=back_test.sentences[1:],
+        charts=charts,
+        tables=[Table(title="Errors of every method", rows=rows)],
+        sources=[
+            {"Data set": p.title, "Origin": p.origin, "Licence": p.licence} for p in PUBLIC_DATA
+        ],
+    )
 
 
 if __name__ == "__main__":

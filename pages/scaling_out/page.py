@@ -32,7 +32,7 @@ from planner.core import (
     percent,
 )
 from planner.figures.frame import LIGHT_THEME, Theme
-from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page
+from planner.report import AnswerReport, Chart, Table
 from planner.scaling_out import Answer, UnevenAnswer, uneven_sentence
 from planner.store import Store
 
@@ -91,7 +91,7 @@ def show() -> None:
     _stated(record, drawn)
     _formulas()
     _errors()
-    _sources(record)
+    narrow.sources(lambda: record.sources, "scaling-out", "Sources of the series and of its driver")
 
 
 def _headline(link: Link, answer: Answer, record: ScalingOut, shared: Store) -> None:
@@ -99,7 +99,8 @@ def _headline(link: Link, answer: Answer, record: ScalingOut, shared: Store) -> 
         tiles.draw(answer)
         with widgets.actions():
             widgets.share(link, "\n".join(record.sentences), "content")
-            handout.draw("scaling-out", _report(link.url(), answer, record))
+            report = handout.of_content(link.url(), lambda: _report(answer, record))
+            handout.draw("scaling-out", report)
         with widgets.details():
             for text in record.sentences:
                 st.markdown(widgets.answer_text(text))
@@ -457,56 +458,37 @@ def _launched(row: RankRow) -> str:
     return f"{where}{'s' * (row.nodes > 1)}, {row.devices} devices"
 
 
-def _sources(record: ScalingOut) -> None:
-    box = widgets.folded("Where these numbers come from", "source", "scaling-out.origin")
-    if box.open:
-        with box:
-            narrow.table(list(record.sources), key="scaling-out.sources",
-                          alt="Sources of the series and of its driver")  # fmt: skip
-
-
-def _report(address: str, answer: Answer, record: ScalingOut) -> handout.Make:
-    """Return a function that makes the report at the click, when no page is being drawn."""
-
-    def make(letterhead: Letterhead, made: str) -> str:
-        steps, efficiency = (lines.by_devices(answer, efficiency=e) for e in (False, True))
-        batch = "global batches" if answer.hold == "global" else "batches per device"
-        caption = Text(
-            "Names at the line ends are {batch}. Markers are measured, lines "
-            "fitted, bands 90 % for one new measurement. Dashed grey lies beyond "
-            "the measured counts.",
-            batch=batch,
-        )
-        every = (
-            ("Step time, speed-up and efficiency", count_rows(record)),
-            ("Total, start-up and idle devices",
-             total_rows(record)),
-            ("From which batch do workers beat the driver?",
-             crossover_rows(record)),
-        )  # fmt: skip
-        return answer_page(
-            AnswerReport(
-                title="Do more devices pay?",
-                sentence=record.sentences[0],
-                notes=list(record.sentences[1:]),
-                charts=[
-                    Chart(title="Step time against devices",
-                          spec=figures.step_by_devices(steps, LIGHT_THEME),
-                          alt=record.sentences[0], caption=caption),
-                    Chart(title="Efficiency against devices",
-                          spec=figures.efficiency_by_devices(efficiency, LIGHT_THEME),
-                          alt="Efficiency of every device count against the fewest devices",
-                          caption=caption),
-                ],
-                tables=[Table(title=title, rows=rows) for title, rows in every if rows],
-                sources=list(record.sources),
-                link=address,
-                made=made,
-                letterhead=letterhead,
-            )
-        )  # fmt: skip
-
-    return make
+def _report(answer: Answer, record: ScalingOut) -> AnswerReport:
+    """Return the content of the report, made at the click, when no page is being drawn."""
+    steps, efficiency = (lines.by_devices(answer, efficiency=e) for e in (False, True))
+    batch = "global batches" if answer.hold == "global" else "batches per device"
+    caption = Text(
+        "Names at the line ends are {batch}. Markers are measured, lines "
+        "fitted, bands 90 % for one new measurement. Dashed grey lies beyond "
+        "the measured counts.",
+        batch=batch,
+    )
+    every = (
+        ("Step time, speed-up and efficiency", count_rows(record)),
+        ("Total, start-up and idle devices", total_rows(record)),
+        ("From which batch do workers beat the driver?", crossover_rows(record)),
+    )
+    return AnswerReport(
+        title="Do more devices pay?",
+        sentence=record.sentences[0],
+        notes=list(record.sentences[1:]),
+        charts=[
+            Chart(title="Step time against devices",
+                  spec=figures.step_by_devices(steps, LIGHT_THEME),
+                  alt=record.sentences[0], caption=caption),
+            Chart(title="Efficiency against devices",
+                  spec=figures.efficiency_by_devices(efficiency, LIGHT_THEME),
+                  alt="Efficiency of every device count against the fewest devices",
+                  caption=caption),
+        ],
+        tables=[Table(title=title, rows=rows) for title, rows in every if rows],
+        sources=list(record.sources),
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

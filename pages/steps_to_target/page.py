@@ -22,7 +22,7 @@ from pages.steps_to_target import (
 from pages.steps_to_target.lines import View
 from planner.core import Record, Text, csv_text
 from planner.figures.frame import LIGHT_THEME
-from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page
+from planner.report import AnswerReport, Chart, Table
 from planner.store import Store
 from planner.time_to_target import (
     efficiency_sentence,
@@ -100,7 +100,9 @@ def _answer(link: Link, view: View, texts: list[str], shared: Store) -> None:
         tiles.draw(view, texts[0])
         with widgets.actions():
             widgets.share(link, "\n".join(texts), "content")
-            handout.draw("steps-to-target", _report(link.url(), view, shared, texts))
+            sources = rows.sources(view, shared)
+            report = handout.of_content(link.url(), lambda: _report(view, sources, texts))
+            handout.draw("steps-to-target", report)
         with widgets.details():
             for text in texts:
                 st.markdown(widgets.answer_text(text))
@@ -264,14 +266,11 @@ def _tables(view: View, shared: Store) -> None:
         _every_batch(view)
     if view.is_reference:
         reference_choice.every_list(view.goal.trained)
-    box = widgets.folded("Where these numbers come from", "source", "steps-to-target.origin")
-    if box.open:
-        with box:
-            narrow.table(
-                rows.sources(view, shared),
-                key="steps-to-target.sources",
-                alt="Sources of the trials and of the step times",
-            )
+    narrow.sources(
+        lambda: rows.sources(view, shared),
+        "steps-to-target",
+        "Sources of the trials and of the step times",
+    )
 
 
 def _fit_table(view: View) -> None:
@@ -318,26 +317,16 @@ def _fits(view: View) -> list[Record]:
     return tables.fit_rows(view.comparison, view.goal, view.timings, view.times.placed)
 
 
-def _report(address: str, view: View, shared: Store, texts: list[str]) -> handout.Make:
-    """Return a function that makes the report at the click, when no page is being drawn."""
-    sources = rows.sources(view, shared)
-
-    def make(letterhead: Letterhead, made: str) -> str:
-        return answer_page(
-            AnswerReport(
-                title=Text("Steps to {target} against batch size", target=view.goal.target),
-                sentence=texts[0],
-                notes=[*texts[1:], *_remarks(view)],
-                charts=_printed_charts(view, texts[0]),
-                tables=_printed_tables(view),
-                sources=sources,
-                link=address,
-                made=made,
-                letterhead=letterhead,
-            )
-        )
-
-    return make
+def _report(view: View, sources: list[Record], texts: list[str]) -> AnswerReport:
+    """Return the content of the report, made at the click, when no page is being drawn."""
+    return AnswerReport(
+        title=Text("Steps to {target} against batch size", target=view.goal.target),
+        sentence=texts[0],
+        notes=[*texts[1:], *_remarks(view)],
+        charts=_printed_charts(view, texts[0]),
+        tables=_printed_tables(view),
+        sources=sources,
+    )
 
 
 def _printed_charts(view: View, alt: str) -> list[Chart]:

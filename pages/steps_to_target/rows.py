@@ -3,6 +3,7 @@
 import numpy as np
 
 from pages.steps_to_target.lines import View
+from planner.answers import source_cells
 from planner.core import Record, Refusal, between, in_one_unit, paragraph, percent, with_ends
 from planner.runs import TrialSet
 from planner.store import Store
@@ -147,35 +148,14 @@ def _per_cent(value: str | float | bool | None) -> str:  # noqa: FBT001 - a cell
 
 def set_sources(of: TrialSet, shared: Store) -> list[Record]:
     """Return the source of the trials."""
-    result_set = {(s.folder, s.slug): s for s in shared.sets}.get((of.folder, of.set_folder))
-    return [
-        {
-            "What": "steps to target",
-            "Result set": result_set.title if result_set else of.result_set,
-            "Folder": of.folder,
-            "Basis": of.basis,
-            "Source": (result_set.citation or result_set.source) if result_set else of.source,
-            "Licence": of.licence,
-        }
-    ]
+    return [{"What": "steps to target", **source_cells(of, shared.sets)}]
 
 
 def sources(view: View, shared: Store) -> list[Record]:
     """Return the sources of the steps to target and of the step times."""
-    sets, rows = {(s.folder, s.slug): s for s in shared.sets}, list(view.sources)
-    for run in {r.result_set: r for c in view.times.curves.values() for r in c.runs}.values():
-        result_set = sets.get((run.folder, run.set_folder))
-        rows.append(
-            {
-                "What": "step times",
-                "Result set": result_set.title if result_set else run.result_set,
-                "Folder": run.folder,
-                "Basis": run.basis,
-                "Source": (result_set.citation or result_set.source) if result_set else run.source,
-                "Licence": run.licence,
-            }
-        )
-    return rows
+    timed = {r.result_set: r for c in view.times.curves.values() for r in c.runs}
+    steps = [{"What": "step times", **source_cells(run, shared.sets)} for run in timed.values()]
+    return [*view.sources, *steps]
 
 
 def way(row: Record) -> dict[str, object]:

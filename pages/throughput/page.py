@@ -16,7 +16,7 @@ from planner.answers import batch_rows, curve_sources
 from planner.answers.parameters import BATCH
 from planner.core import Record, Text, csv_text, paragraph, plain
 from planner.figures.frame import LIGHT_THEME
-from planner.report import AnswerReport, Chart, Letterhead, Table, answer_page
+from planner.report import AnswerReport, Chart, Table
 from planner.runs import form_rows
 from planner.store import Store
 from planner.throughput import SystemCurve, TimedSteps, curves
@@ -79,7 +79,9 @@ def show() -> None:
     _at_batches(link, chosen, batches, wrong)
     factor.draw(link, shared, effects, workload)
     _forms(chosen, shared)
-    _sources(chosen, shared)
+    narrow.sources(
+        lambda: curve_sources(chosen, shared.sets), "throughput", "Sources of every curve"
+    )
 
 
 def _notes(steps: TimedSteps) -> None:
@@ -100,7 +102,8 @@ def _answer(link: Link, answer: Answered) -> None:
         tiles.draw(answer.once("tiles", lambda: tiles.of(chosen)))
         with widgets.actions():
             widgets.share(link, "\n".join(sentences), "content")
-            handout.draw("throughput", _report(link.url(), answer))
+            report = handout.of_content(link.url(), lambda: _report(answer))
+            handout.draw("throughput", report)
         with widgets.details():
             for text in sentences:
                 st.markdown(widgets.answer_text(text))
@@ -167,17 +170,6 @@ def _table(chosen: list[SystemCurve], drawn: Sequence[figures.ThroughputLine]) -
             key="throughput.points",
             width="content",
         )
-
-
-def _sources(chosen: list[SystemCurve], shared: Store) -> None:
-    box = widgets.folded("Where these numbers come from", "source", "throughput.origin")
-    if box.open:
-        with box:
-            narrow.table(
-                curve_sources(chosen, shared.sets),
-                key="throughput.sources",
-                alt="Sources of every curve",
-            )
 
 
 def _points(chosen: list[SystemCurve]) -> None:
@@ -298,44 +290,30 @@ def _left_out(row: Record) -> dict[str, object]:
     return {"Left out": row["left_out"]} if row["left_out"] else {}
 
 
-def _report(address: str, answer: Answered) -> handout.Make:
-    """Return a function that makes the report at the click, when no page is being drawn."""
+def _report(answer: Answered) -> AnswerReport:
+    """Return the content of the report, made at the click, when no page is being drawn."""
     sentences, drawn, chosen = answer.sentences, answer.lines, answer.chosen
-    sets = answer.shared.sets
-
-    def make(letterhead: Letterhead, made: str) -> str:
-        sources = curve_sources(chosen, sets)
-        points = curves.point_rows(chosen)
-        memory = any(row["peak_memory_gb"] is not None for row in points)
-        charts = [
+    points = curves.point_rows(chosen)
+    memory = any(row["peak_memory_gb"] is not None for row in points)
+    return AnswerReport(
+        title=Text("Throughput of {workload}", workload=chosen[0].runs[0].workload),
+        sentence=sentences[0],
+        notes=sentences[1:],
+        charts=[
             Chart(title="Samples per second against batch size",
                   spec=figures.throughput(drawn, LIGHT_THEME, log=True), alt=sentences[0]),
             Chart(title="How far each step time lies from its fit",
                   spec=figures.residuals(drawn, LIGHT_THEME),
                   alt="Relative difference between measured and fitted step times"),
-        ]  # fmt: skip
-        return answer_page(
-            AnswerReport(
-                title=Text("Throughput of {workload}", workload=chosen[0].runs[0].workload),
-                sentence=sentences[0],
-                notes=sentences[1:],
-                charts=charts,
-                tables=[
-                    Table(
-                        title="v0, t and the batches that reach 50 % and 90 % of v0",
-                        rows=[_shown(row) for row in curves.curve_rows(chosen)],
-                        caption="In brackets: 90 % intervals.",
-                    ),
-                    Table(title="Measured points", rows=[_point(r, memory=memory) for r in points]),
-                ],
-                sources=sources,
-                link=address,
-                made=made,
-                letterhead=letterhead,
-            )
-        )
-
-    return make
+        ],
+        tables=[
+            Table(title="v0, t and the batches that reach 50 % and 90 % of v0",
+                  rows=[_shown(row) for row in curves.curve_rows(chosen)],
+                  caption="In brackets: 90 % intervals."),
+            Table(title="Measured points", rows=[_point(r, memory=memory) for r in points]),
+        ],
+        sources=curve_sources(chosen, answer.shared.sets),
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pages.common import tiles
 from planner import figures
 from planner.core import Record, Refusal, Text, plain
-from planner.throughput import SystemCurve, crossover_line, curve_sentence
+from planner.throughput import SystemCurve, crossover_line, curve_sentence, limit_of
 
 Chosen = Sequence[SystemCurve]
 
@@ -28,17 +28,13 @@ def draw(glance: Glance) -> None:
 
 def of(chosen: Chosen) -> Glance:
     """Return the fastest curve: its limit, the batch that reaches 90 % of it, its overhead."""
-    good = sorted((c for c in chosen if not isinstance(c.curve, Refusal)), key=_speed, reverse=True)
+    good = sorted((c for c in chosen if not isinstance(c.curve, Refusal)), key=limit_of,
+                  reverse=True)  # fmt: skip
     if not good:
         return Glance(title="No answer", tiles=[], badge="", line=curve_sentence(chosen[0]))
     best = good[0]
     badge = Text("fastest of {good} curves", good=len(good)) if len(good) > 1 else _points(best)
     return Glance(title=best.label, tiles=_tiles(best), badge=badge, line=_line(good))
-
-
-def _speed(curve: SystemCurve) -> float:
-    law = curve.curve
-    return 0.0 if isinstance(law, Refusal) else float(law.asymptotic_throughput.value)
 
 
 def _points(curve: SystemCurve) -> str:

@@ -72,6 +72,7 @@ from planner.answers._tables import (
     half_width,
     ratio_rows,
     run_sources,
+    source_cells,
     total_in_words,
 )
 from planner.answers.comparison import facts, question, saved

@@ -23,13 +23,12 @@ from planner.answers.runs import suspects_of
 from planner.catalog import Catalog
 from planner.core import (
     Cell,
-    Estimate,
     Floats,
     Problem,
     QueryTexts,
-    Refusal,
     Text,
     cell,
+    estimate_cells,
     listed_words,
     looked_up,
     not_found,
@@ -589,22 +588,13 @@ def _curves(fits: Fits) -> list[ExploreCurve]:
             most_devices=int(fit.largest) if scaling else None,
             batch=fit.held,
             per_device=fit.per_device if scaling else None,
-            **_with_ends("asymptotic_throughput", fit.asymptotic_throughput),
-            **_with_ends("overhead_s", fit.overhead_s),
-            **_with_ends("min_steps", fit.min_steps),
-            **_with_ends("critical_batch_size", fit.critical_batch_size),
+            **estimate_cells("asymptotic_throughput", fit.asymptotic_throughput),
+            **estimate_cells("overhead_s", fit.overhead_s),
+            **estimate_cells("min_steps", fit.min_steps),
+            **estimate_cells("critical_batch_size", fit.critical_batch_size),
         )
         for fit in fits.curves
     ]
-
-
-def _with_ends(name: str, estimate: Estimate | Refusal | None) -> dict[str, Any]:
-    ends = (
-        (cell(estimate.value), cell(estimate.low), cell(estimate.high))
-        if isinstance(estimate, Estimate)
-        else (None,) * 3
-    )
-    return dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))
 
 
 def _cells(table: Pivot) -> list[ExploreCell]:

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from planner.answers import parameters
 from planner.answers._asking import NO_RUN, looked_up_slug
+from planner.answers._tables import source_cells
 from planner.answers.comparison import epoch_size_of
 from planner.answers.records import (
     CrossoverRow,
@@ -330,7 +331,7 @@ def scaling_out(result: ScalingOutAnswer, sets: Sequence[ResultSet]) -> ScalingO
         crossovers=rows_of(CrossoverRow, [_crossover_row(c) for c in answer.crossings]),
         uneven=rows_of(UnevenRow, [_uneven_row(u) for u in answer.uneven]),
         profiled=rows_of(ProfiledRow, [_profiled_row(p) for p in result.profiled]),
-        stated=rows_of(RankRow, [_rank_row(r) for r in result.stated]),
+        stated=tuple(RankRow(**case._asdict()) for case in result.stated),
         split=None if result.split is None else split_out(result.split),
         sources=tuple(scaling_sources(answer, sets)),
     )
@@ -338,20 +339,9 @@ def scaling_out(result: ScalingOutAnswer, sets: Sequence[ResultSet]) -> ScalingO
 
 def scaling_sources(answer: Answer, sets: Sequence[ResultSet]) -> list[Record]:
     """Return the sources of the series and its driver, one row per result set."""
-    titles = {(s.folder, s.slug): s for s in sets}
-    rows: dict[tuple[str, str], Record] = {}
-    for series in (answer.series, *([answer.driver] if answer.driver else [])):
-        for run in series.runs:
-            result_set = titles.get((run.folder, run.set_folder))
-            rows[series.label, run.result_set] = {
-                "Series": series.label,
-                "Result set": result_set.title if result_set else run.result_set,
-                "Folder": run.folder,
-                "Basis": run.basis,
-                "Source": (result_set.citation or result_set.source) if result_set else run.source,
-                "Licence": run.licence,
-            }
-    return list(rows.values())
+    every = (answer.series, *([answer.driver] if answer.driver else []))
+    runs = {(series.label, run.result_set): run for series in every for run in series.runs}
+    return [{"Series": label, **source_cells(run, sets)} for (label, _), run in runs.items()]
 
 
 def _scaling_row(row: CountAnswer) -> Record:
@@ -424,19 +414,6 @@ def _profiled_row(shares: "ProfiledShares") -> Record:
         "input_share": cell(shares.input),
         "host_share": cell(shares.host),
         "runs": shares.runs,
-    }
-
-
-def _rank_row(case: queries.RankedCase) -> Record:
-    return {
-        "launch": case.launch,
-        "nodes": case.nodes,
-        "devices": case.devices,
-        "batch": case.batch,
-        "rank": case.rank,
-        "first": case.first,
-        "last": case.last,
-        "result_set": case.result_set,
     }
 
 
@@ -527,55 +504,42 @@ def split_answered(
     """Return the cuts of the requested network; None with a problem added where there is none."""
     network = network_named(values["network"])
     accelerator = accelerator_named(catalog, values["accelerator"])
+
+    def refuse(parameter: str, message: str) -> None:
+        problems.append(Problem(parameter=parameter, message=message))
+
     for name, named in (("network", network), ("accelerator", accelerator)):
         if isinstance(named, Refusal):
-            message: str = paragraph(named.reason, named.measure_next)
-            problems.append(Problem(parameter=name, message=message))
+            refuse(name, paragraph(named.reason, named.measure_next))
     if isinstance(network, Refusal) or isinstance(accelerator, Refusal):
         return None
     job = _job(network, values["precision"])
     if job is None:
-        message = Text(
-            "{network} is no transformer of tokens. Choose a language model.", network=network.name
-        )
-        problems.append(Problem(parameter="network", message=message))
+        refuse("network", Text("{network} is no transformer of tokens. Choose a language model.",
+                               network=network.name))  # fmt: skip
         return None
     if network.family == "moe":
-        message = Text(
-            "{network} is a mixture of experts; cuts are those of dense "
-            "transformers. Choose a dense language model.",
-            network=network.name,
-        )
-        problems.append(Problem(parameter="network", message=message))
+        refuse("network", Text("{network} is a mixture of experts; cuts are those of dense "
+                               "transformers. Choose a dense language model.",
+                               network=network.name))  # fmt: skip
         return None
     batch, micro = values["network_batch"], values["micro_batch"]
     count = values["count"]
     if not batched_cuts(count, batch=batch, micro_batch=micro, layers=network.layers):
-        message = Text(
-            "No cut of {count:,} devices has a micro-batch of {micro} for each copy "
-            "in a step of {batch}. Enter a larger batch, or another count.",
-            count=count,
-            micro=plain(micro, 4),
-            batch=plain(batch, 7),
-        )
-        name = "micro_batch" if micro > batch else "count"
-        problems.append(Problem(parameter=name, message=message))
+        refuse(
+            "micro_batch" if micro > batch else "count",
+            Text("No cut of {count:,} devices has a micro-batch of {micro} for each copy "
+                 "in a step of {batch}. Enter a larger batch, or another count.",
+                 count=count, micro=plain(micro, 4), batch=plain(batch, 7)),
+        )  # fmt: skip
         return None
     options = tuple(
         splits(job, accelerator, count, batch=batch, micro_batch=micro, layers=network.layers)
     )
     if not options:
-        message = Text(
-            "{accelerator} has no stated memory or peak for {precision}.",
-            accelerator=accelerator.name,
-            precision=job.precision,
-        )
-        problems.append(
-            Problem(
-                parameter="accelerator",
-                message=Text("{message} Choose another one.", message=message),
-            )
-        )
+        refuse("accelerator", Text("{accelerator} has no stated memory or peak for {precision}. "
+                                   "Choose another one.", accelerator=accelerator.name,
+                                   precision=job.precision))  # fmt: skip
         return None
     return SplitAnswer(
         job=job,

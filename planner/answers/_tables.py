@@ -38,8 +38,9 @@ from planner.epochs import (
     total_time,
     without_start,
 )
+from planner.runs import Run, TrialSet
 from planner.store.sealed.result_set import ResultSet
-from planner.throughput import SystemCurve, crossover_sentence, curve_sentence
+from planner.throughput import SystemCurve, crossover_sentence, curve_sentence, limit_of
 
 
 def answer_rows(result: HowLong, suspect: Mapping[str, str] | None = None) -> list[Record]:
@@ -299,7 +300,7 @@ def answer_sentences(chosen: Sequence[SystemCurve]) -> list[str]:
     """Return a sentence per curve, fastest first, then crossovers of the first pairs."""
     good = [c for c in chosen if not isinstance(c.curve, Refusal)]
     bad = [c for c in chosen if isinstance(c.curve, Refusal)]
-    good.sort(key=_speed, reverse=True)
+    good.sort(key=limit_of, reverse=True)
     texts = [curve_sentence(c) for c in [*good, *bad[:MOST_REFUSED]]]
     if (left := len(bad) - MOST_REFUSED) > 0:
         more = Text("{left} more curves are", left=left) if left > 1 else "One more curve is"
@@ -311,34 +312,28 @@ def answer_sentences(chosen: Sequence[SystemCurve]) -> list[str]:
         if a.runs[0].system != b.runs[0].system
         and a.runs[0].pattern == b.runs[0].pattern
         and a.runs[0].workload == b.runs[0].workload
-        and _speed(a) > _speed(b)
+        and limit_of(a) > limit_of(b)
     ]
     return texts + [crossover_sentence(a, b) for a, b in pairs[:2]]
 
 
-def curve_sources(chosen: Sequence[SystemCurve], sets: Iterable[ResultSet]) -> list[Record]:
+def curve_sources(chosen: Sequence[SystemCurve], sets: Sequence[ResultSet]) -> list[Record]:
     """Return the sources of each curve's points, one row per result set."""
-    titles = {(s.folder, s.slug): s for s in sets}
-    rows: dict[tuple[str, str], Record] = {}
-    for curve in chosen:
-        for run in curve.runs:
-            result_set = titles.get((run.folder, run.set_folder))
-            rows[(curve.label, run.result_set)] = {
-                "Curve": curve.label,
-                "Result set": result_set.title if result_set else run.result_set,
-                "Folder": run.folder,
-                "Basis": run.basis,
-                "Source": (result_set.citation or result_set.source) if result_set else run.source,
-                "Licence": run.licence,
-                "Note": run.note,
-            }
-    return list(rows.values())
+    runs = {(curve.label, run.result_set): run for curve in chosen for run in curve.runs}
+    return [{"Curve": label, **source_cells(run, sets), "Note": run.note}
+            for (label, _), run in runs.items()]  # fmt: skip
 
 
-def _speed(curve: SystemCurve) -> float:
-    return (
-        0.0 if isinstance(curve.curve, Refusal) else float(curve.curve.asymptotic_throughput.value)
-    )
+def source_cells(of: Run | TrialSet, sets: Sequence[ResultSet]) -> Record:
+    """Return where a run or a set of trials comes from; its own words where its set is unknown."""
+    known = next((s for s in sets if (s.folder, s.slug) == (of.folder, of.set_folder)), None)
+    return {
+        "Result set": known.title if known else of.result_set,
+        "Folder": of.folder,
+        "Basis": of.basis,
+        "Source": (known.citation or known.source) if known else of.source,
+        "Licence": of.licence,
+    }
 
 
 def batch_rows(chosen: Sequence[SystemCurve], batches: Sequence[float]) -> list[Record]:

@@ -181,7 +181,7 @@ class AnswerReport:
 
     title: str
     sentence: str
-    made: str
+    made: str = ""
     link: str = ""
     notes: Sequence[str] = ()
     tiles: Sequence[Tile] = ()

@@ -22,6 +22,7 @@ from planner.cost import Display, shown
 from planner.figures import ChartSpec, Tile
 from planner.figures.frame import LIGHT_THEME, Theme
 from planner.report._answer import AnswerReport, Chart, Table, answer_page
+from planner.report._charts import influence_bars
 from planner.report._page import NO_LETTERHEAD, Letterhead
 
 
@@ -332,19 +333,10 @@ def by_use(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec:
                                break_even=where)  # fmt: skip
 
 
-def moves(answer: CapacityAnswer, display: Display) -> list[figures.Bar]:
-    """Return the cost of a month with each input at its low and its high end."""
-    factor = shown(1.0, display)
-    return [
-        figures.Bar(label=i.name, low=i.low * factor, high=i.high * factor)
-        for i in answer.sensitivity
-    ]
-
-
 def matters(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec:
     """Return how far each input moves the cost of a month."""
     factor = shown(1.0, display)
-    bars = moves(answer, display)
+    bars = influence_bars(answer.sensitivity, display)
     least = answer.sensitivity[-1] if answer.sensitivity else None
     base = 0.0 if least is None else 0.5 * (least.low + least.high) * factor
     return figures.tornado(

@@ -12,7 +12,7 @@ from planner import figures
 from planner.compare import RentOrBuy, Tornado, cost_bound, misses_limits, monthly_cost
 from planner.compare.evaluation import Comparison, Row
 from planner.core import Estimate, Text
-from planner.cost import HOURS_PER_MONTH, Display, shown
+from planner.cost import HOURS_PER_MONTH, Display, Influence, shown
 from planner.figures import ChartSpec
 from planner.figures.frame import Theme
 from planner.job import WAY_WORDS, Candidate
@@ -235,13 +235,10 @@ def use_caption(pair: RentOrBuy | None, rows: Sequence[Row], *, by_use: bool) ->
 # -- what matters ----------------------------------------------------------------------------------
 
 
-def influence_bars(influence: Tornado, display: Display) -> list[figures.Bar]:
-    """Return the influences in the currency of `display`."""
+def influence_bars(influences: Sequence[Influence], display: Display) -> list[figures.Bar]:
+    """Return the answer at both ends of each input, in the currency of `display`."""
     factor = shown(1.0, display)
-    return [
-        figures.Bar(label=i.name, low=i.low * factor, high=i.high * factor)
-        for i in influence.influences
-    ]
+    return [figures.Bar(label=i.name, low=i.low * factor, high=i.high * factor) for i in influences]
 
 
 def matters(influence: Tornado, display: Display, theme: Theme) -> ChartSpec:
@@ -252,5 +249,5 @@ def matters(influence: Tornado, display: Display, theme: Theme) -> ChartSpec:
         else Text("cost of a run ({currency})", currency=display.currency)
     )
     base = influence.base * shown(1.0, display)
-    bars = influence_bars(influence, display)
+    bars = influence_bars(influence.influences, display)
     return figures.tornado(bars, base, axis, theme, compared=influence.compared)

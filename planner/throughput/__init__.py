@@ -15,6 +15,7 @@ from planner.throughput.curves import (
     curve_sentence,
     curves_of,
     interval_text,
+    limit_of,
     pattern_labels,
     point_rows,
     rounded_cell,

@@ -182,7 +182,7 @@ def crossover_sentence(a: SystemCurve, b: SystemCurve) -> str:
         return text
     if isinstance(crossing, Refusal):
         return paragraph(crossing.reason, crossing.measure_next)
-    fast, slow = sorted((a, b), key=_limit, reverse=True)
+    fast, slow = sorted((a, b), key=limit_of, reverse=True)
     crossing = rounded_estimate(crossing)
     text = Text(
         "{fast} is faster than {slow} above batch {crossing}",
@@ -207,7 +207,7 @@ def crossover_line(a: SystemCurve, b: SystemCurve) -> str:
         return text
     if isinstance(crossing, Refusal):
         return ""
-    fast, slow = sorted((a, b), key=_limit, reverse=True)
+    fast, slow = sorted((a, b), key=limit_of, reverse=True)
     ends = crossing.ends
     value, _, _ = rounded_ends(*ends)
     if "extrapolated" in (a.curve.basis(ends[0]), b.curve.basis(ends[0])):
@@ -256,7 +256,8 @@ def _mean_step_s(curve: SystemCurve, batch: float) -> float:
     return float(curve.step_s[curve.batch == batch].mean())
 
 
-def _limit(curve: SystemCurve) -> float:
+def limit_of(curve: SystemCurve) -> float:
+    """Return the asymptotic throughput of a curve [samples/s]; 0 where it is refused."""
     law = curve.curve
     return 0.0 if isinstance(law, Refusal) else float(law.asymptotic_throughput.value)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from planner.core import HOUR_S, Record, Text, cell, in_words
+from planner.core import HOUR_S, Record, Text, cell, estimate_cells, in_words
 from planner.job import StatedTime, stated_interval
 from planner.time_to_target.sentences import Goal
 
@@ -50,9 +50,7 @@ def stated_rows(times: Sequence[StatedTime]) -> list[Record]:
                 "nodes": time.hardware.nodes,
                 "runs": len(time.seconds),
                 "global_batch_size": None if time.batch is None else int(time.batch),
-                "time_to_target_s": cell(whole.value),
-                "time_to_target_s_low": cell(whole.low),
-                "time_to_target_s_high": cell(whole.high),
+                **estimate_cells("time_to_target_s", whole),
                 "fastest_s": cell(time.seconds[0]),
                 "slowest_s": cell(time.seconds[-1]),
                 "device_hours": _device_hours(time),
