@@ -57,7 +57,12 @@ STALE: Final = "digits-stale-gradients-2-core-amd-epyc"
 ON_H100: Final = "one-gpu-nvidia-h100"
 LIMITS: Final = "one-gpu-limits-nvidia-h100"
 ON_H200: Final = "one-gpu-nvidia-h200"
-ON_GPU: Final = {ON_H100: "NVIDIA H100 80GB HBM3", ON_H200: "NVIDIA H200"}
+NETWORKS: Final = "one-gpu-networks-nvidia-h200"
+ON_GPU: Final = {
+    ON_H100: "NVIDIA H100 80GB HBM3",
+    ON_H200: "NVIDIA H200",
+    NETWORKS: "NVIDIA H200",
+}
 """Names of the cards by set; the sets of GPUs are not among SETS."""
 ON_XEON: Final = {STRATEGIES, TO_FIVE_PER_CENT, SPLIT, ON_RAY}
 TRIALS: Final = {TARGET, TO_FIVE_PER_CENT, STALE}
