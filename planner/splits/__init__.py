@@ -12,6 +12,9 @@ from planner.splits._splits import (
     batched_cuts,
     cut_of,
     cuts_of,
+    data_bytes,
     split_sentences,
     splits,
+    state_on_device,
+    tensor_bytes,
 )

@@ -159,15 +159,14 @@ def cut_of(
     """
     sample, peak = activations_on(job), peak_of(accelerator, job.precision)
     have = usable_bytes(Hardware(label=accelerator.name, accelerator=accelerator))
-    flops, tokens, wide = job.train_flops_per_sample, job.tokens_per_sample, job.layers_width
+    flops = job.train_flops_per_sample
     if sample is None or peak is None or have is None or flops is None or job.params is None:
         return Refusal(
             reason="Its memory or its operations are unknown on this accelerator.",
             measure_next="Choose a named language model and an accelerator with its memory.",
         )
-    state = whole_state(job)
     shards = cut.shards
-    held = (state.weights + state.gradients) / shards + state.optimizer / (shards * cut.data)
+    held = sum(state_on_device(job, cut))
     micro = max(round(batch / (cut.data * micro_batch)), 1)
     at_once = micro_batch * min(cut.pipeline, micro) / shards
     recomputes = job.recompute or held + at_once * sample.kept > have
@@ -175,13 +174,9 @@ def cut_of(
     work = flops * (RECOMPUTED_WORK if recomputes else 1.0)
     link = (accelerator.link_bytes_per_s or 2.0 * PCIE) / 2.0 if accelerator.linked else PCIE
     products_s = micro_batch * work / shards / (efficiency * peak)
-    each = 2.0 * (cut.tensor - 1) / cut.tensor
-    value_bytes = FULL_BYTES if job.precision in FULL else HALF_BYTES
-    moved = micro_batch * (tokens or 1.0) * value_bytes * (wide or 0.0) / cut.pipeline
-    tensor_s = ALL_REDUCES * each * moved / link
+    tensor_s = tensor_bytes(job, cut, micro_batch) / link
     across = link if shards * cut.data <= PER_NODE else node_link
-    copies = 2.0 * (cut.data - 1) / cut.data
-    data_s = copies * value_bytes * job.params / shards / across
+    data_s = data_bytes(job, cut) / across
     turns = micro + cut.pipeline - 1
     step_s = turns * (products_s + tensor_s) + data_s
     return Split(
@@ -197,6 +192,32 @@ def cut_of(
         step_s=step_s,
         samples_per_s=micro * cut.data * micro_batch / step_s,
     )
+
+
+def state_on_device(job: Job, cut: Cut) -> tuple[float, float]:
+    """Return weights and optimiser state of a device, and its gradients [bytes]."""
+    state, shards = whole_state(job), cut.shards
+    return state.weights / shards + state.optimizer / (shards * cut.data), state.gradients / shards
+
+
+def tensor_bytes(job: Job, cut: Cut, samples: float) -> float:
+    """Return what a device sends to those of its layers for a micro-batch of `samples` [bytes]."""
+    moved = samples * (job.tokens_per_sample or 1.0) * _value_bytes(job) * (job.layers_width or 0.0)
+    return ALL_REDUCES * _ring(cut.tensor) * moved / cut.pipeline
+
+
+def data_bytes(job: Job, cut: Cut) -> float:
+    """Return what a device sends to the other copies in a step: its gradients [bytes]."""
+    return _ring(cut.data) * _value_bytes(job) * (job.params or 0.0) / cut.shards
+
+
+def _ring(devices: int) -> float:
+    """Return what a device of a ring sends of an all-reduce, over the size of its result."""
+    return 2.0 * (devices - 1) / devices
+
+
+def _value_bytes(job: Job) -> float:
+    return FULL_BYTES if job.precision in FULL else HALF_BYTES
 
 
 def splits(

@@ -68,6 +68,8 @@ def measure(case: Case, request: Mapping[str, Any], writer: EventWriter) -> None
     check_divided(case, model)
     writer.send("built", columns=made.columns,
                 extra={"dataset_sha256": data.sha256, **made.extra, **_gradients(case, model),
+                       **({"vocabulary": data.dataset.classes}
+                          if data.dataset.task == "tokens" else {}),
                        **({"png_folder_s": written_s} if images else {})})  # fmt: skip
     spawned_at_s = float(request.get("spawned_at_s") or BEGAN_S)
     before_s = made.training_s + written_s + (startup_s or 0.0) + link_s
@@ -80,7 +82,7 @@ def measure(case: Case, request: Mapping[str, Any], writer: EventWriter) -> None
     summary = {"first_step_s": paced["first_step_s"], **quantiles(paced["step_seconds"])}
     writer.send("trained", columns={**summary, "peak_memory_bytes": peak,
                                     "peak_memory_method": method, **paced.get("columns", {})},
-                extra=paced.get("extra", {}))  # fmt: skip
+                extra={**paced.get("extra", {}), **_compiled(case)})  # fmt: skip
     if paced["diverged"]:
         writer.send("failed", status="nan", reason="the loss is no longer a number")
         return
@@ -102,6 +104,15 @@ def _links(case: Case) -> tuple[dict[str, Any], float]:
     began_s = time.perf_counter()
     facts = {**links.measured(case), **place.network()}
     return facts, time.perf_counter() - began_s
+
+
+def _compiled(case: Case) -> dict[str, Any]:
+    """Return what the compiled step of several devices on JAX sends and holds."""
+    if case.backend != "jax" or case.strategy == "none" or case.mode != "training":
+        return {}
+    from runners.child.engines import compiled
+
+    return compiled.facts(case.devices)
 
 
 def _gradients(case: Case, model: Any) -> dict[str, int]:  # noqa: ANN401

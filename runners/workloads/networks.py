@@ -355,11 +355,38 @@ def block(x: keras.KerasTensor, width: int, heads: int, *, causal: bool) -> kera
     Attention is to all places, or with `causal` to earlier ones.
     """
     normed = keras.layers.LayerNormalization()(x)
-    attention = keras.layers.MultiHeadAttention(heads, width // heads)
+    split = isinstance(keras.distribution.distribution(), keras.distribution.ModelParallel)
+    attend = JointAttention if split else keras.layers.MultiHeadAttention
+    attention = attend(heads, width // heads)
     x = keras.layers.Add()([x, attention(normed, normed, use_causal_mask=causal)])
     normed = keras.layers.LayerNormalization()(x)
     hidden = keras.layers.Dense(4 * width, activation="gelu")(normed)
     return keras.layers.Add()([x, keras.layers.Dense(width)(hidden)])
+
+
+@keras.saving.register_keras_serializable("epochwise")
+class JointAttention(keras.layers.MultiHeadAttention):  # type: ignore[misc] # Keras has no types
+    """Self-attention with one product for queries, keys and values: the same weights and numbers.
+
+    Where heads are divided over devices, the gradient of the input is one sum over devices, as in
+    Megatron. XLA makes three sums of the three products of Keras.
+    """
+
+    def call(
+        self,
+        query: Any,  # noqa: ANN401 - tensors of any backend
+        value: Any,  # noqa: ANN401, ARG002 - the same
+        key: Any = None,  # noqa: ANN401, ARG002 - the same
+        *,
+        use_causal_mask: bool = False,
+    ) -> Any:  # noqa: ANN401
+        """Return the output, (batch, length, width) like the input."""
+        parts = (self._query_dense, self._key_dense, self._value_dense)
+        kernel = keras.ops.stack([part.kernel for part in parts], axis=1)
+        bias = keras.ops.stack([part.bias for part in parts])[:, None, None]
+        joint = keras.ops.einsum("btw,wchd->cbthd", query, kernel) + bias
+        mask = self._compute_attention_mask(query, query, use_causal_mask=use_causal_mask)
+        return self._output_dense(self._compute_attention(*joint, mask)[0])
 
 
 @keras.saving.register_keras_serializable("epochwise")

@@ -200,10 +200,32 @@ def test_replicas_workers_and_shards_on_jax_have_the_losses_of_one_device(on_jax
     assert rows["tensor"]["system_name"].startswith("shard on a ")
 
 
+def test_a_split_transformer_sends_four_all_reduces_a_layer_and_two_at_its_ends(
+    on_jax: Bench,
+) -> None:
+    layers, width = 1, 16
+    whole = replace(
+        JAX_CASE, workload="transformer", dataset="synthetic-tokens", batch=4, train_samples=8,
+        options=(("heads", 2), ("layers", layers), ("width", width)), optimizer="adam",
+    )  # fmt: skip
+    one = measure(whole, on_jax, "strategies")
+    two = measure(replace(whole, strategy="tensor", devices=2), on_jax, "strategies")
+    assert (one["status"], two["status"]) == ("ok", "ok"), two.get("status_reason")
+    assert _losses(two) == pytest.approx(_losses(one), abs=1e-4)
+    extra = json.loads(two["extra"])
+    hidden = 4 * 4 * 128 * width  # bytes of batch x tokens x width
+    # The loss and the accuracy need a few numbers of each token from all words.
+    small = 4 * 4 * 128 * (4 + 2)
+    assert extra["step_sent_bytes"] == (4 * layers + 2) * hidden + small
+    assert 0.5 < extra["step_argument_bytes"] / (12 * two["params"]) < 0.52
+    assert extra["vocabulary"] == 8_192
+    assert "step_sent_bytes" not in json.loads(one["extra"])
+
+
 def test_a_network_without_a_matrix_for_so_many_shards_says_so(on_jax: Bench) -> None:
     row = measure(replace(JAX_CASE, strategy="tensor", devices=3), on_jax, "strategies")
     assert row["status"] == "crashed"
-    assert "can be divided by 3 devices: their last dimensions are 10, 16" in row["status_reason"]
+    assert "can be divided by 3 devices: their shapes are 16x10, 16x16" in row["status_reason"]
 
 
 def test_what_was_never_tried_on_its_hardware_is_marked() -> None:

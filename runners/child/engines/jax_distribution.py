@@ -3,7 +3,7 @@
 `mirrored` is DataParallel over the first devices: XLA splits each batch and adds the gradients.
 `multi-worker mirrored` is the same over the devices of all processes, whose addresses are in
 TF_CONFIG; every worker reads its own part of each batch. `tensor` is ModelParallel: each weight
-matrix is divided by its last dimension, so that a device holds a part of every layer.
+matrix is divided as by Megatron (`divided_axis`), so that a device holds a part of every layer.
 
 On TensorFlow keras.distribution divides nothing, without a word, so it is used on JAX only.
 """
@@ -57,11 +57,13 @@ def prepare(case: Case, place_on_host: int) -> float | None:
 
 def check_divided(case: Case, model: Any) -> None:  # noqa: ANN401 - a keras.Model
     """Raise ValueError where `tensor` divides no matrix of a network."""
-    sizes = [v.shape[-1] for v in model.trainable_variables if len(v.shape) > 1]
-    if case.strategy == "tensor" and not any(size % case.devices == 0 for size in sizes):
+    weights = [(v.path, tuple(v.shape)) for v in model.trainable_variables if len(v.shape) > 1]
+    parts = [divided_axis(path, shape, case.devices) for path, shape in weights]
+    if case.strategy == "tensor" and all(axis is None for axis in parts):
+        sizes = ", ".join("x".join(map(str, shape)) for shape in sorted({s for _, s in weights}))
         raise ValueError(
             f"no weight matrix of {model.name} can be divided by {case.devices} devices: their "
-            f"last dimensions are {', '.join(map(str, sorted(set(sizes))))}."
+            f"shapes are {sizes}. Set devices to a divisor of them."
         )
 
 
@@ -91,20 +93,50 @@ def _join(case: Case, place_on_host: int) -> float:
 
 
 def _tensor(devices: list[str]) -> Any:  # noqa: ANN401 - a keras.distribution.Distribution
-    """Return the distribution that divides each weight matrix by its last dimension."""
+    """Return the distribution that divides each weight matrix along `divided_axis`."""
     import keras
 
     names = ("batch", "model")
     mesh = keras.distribution.DeviceMesh((1, len(devices)), names, devices)
+    axes_of: dict[str, int | None] = {}
 
     class Divided(keras.distribution.ModelParallel):  # type: ignore[misc] # Keras has no types
-        """ModelParallel that looks at a weight's shape, where Keras looks at its name."""
+        """ModelParallel that looks at the shape of a weight, where Keras looks at its name."""
 
         def get_variable_layout(self, variable: Any) -> Any:  # noqa: ANN401 - Keras's records
+            if getattr(variable, "_layout", None) is not None:  # of an optimiser: its weight's
+                return variable._layout  # noqa: SLF001 - as in Keras
             shape = tuple(variable.shape)
-            divided = len(shape) > 1 and shape[-1] % len(devices) == 0
-            axes = [*[None] * (len(shape) - 1), names[1]] if divided else [None] * len(shape)
+            layer, _, name = variable.path.rpartition("/")
+            if name == "bias":  # divided as the outputs of its layer are; it comes after the matrix
+                axis = axes_of.get(layer)
+                axis = axis if axis is not None and -axis <= len(shape) else None
+            else:
+                axis = axes_of[layer] = divided_axis(variable.path, shape, len(devices))
+            axes: list[str | None] = [None] * len(shape)
+            if axis is not None:
+                axes[axis] = names[1]
             return keras.distribution.TensorLayout(axes, mesh)
 
     layouts = keras.distribution.LayoutMap(mesh)
     return Divided(layout_map=layouts, batch_dim_name=names[0], auto_shard_dataset=False)
+
+
+def divided_axis(path: str, shape: tuple[int, ...], devices: int) -> int | None:
+    """Return the axis (negative) along which a weight is divided, None where each device has all.
+
+    As Megatron (Shoeybi et al. 2019, section 3): attention by its heads; a matrix that widens by
+    its outputs, one that narrows by its inputs, an embedding by its entries. So a pair of dense
+    layers needs one sum over devices. Where the devices do not divide that axis, another is taken.
+    """
+    if not path.endswith(("kernel", "embeddings")):
+        return None
+    layer = path.split("/")[-2:][0]
+    preferred = [-1, -2] if len(shape) > 1 else []
+    if len(shape) == 3 and layer in {"query", "key", "value"}:
+        preferred = [-2]
+    elif len(shape) == 3 and layer == "attention_output":
+        preferred = [-3]
+    elif len(shape) == 2 and shape[0] > shape[1]:
+        preferred = [-2, -1]
+    return next((a for a in preferred if shape[a] % devices == 0), None)

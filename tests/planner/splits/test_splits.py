@@ -10,7 +10,18 @@ from planner.answers._scaling_out import split_answered, split_out
 from planner.catalog import Accelerator, accelerator_named
 from planner.core import Problem, Refusal
 from planner.job import Job
-from planner.splits import Cut, Split, advice, cut_of, cuts_of, split_sentences, splits
+from planner.splits import (
+    Cut,
+    Split,
+    advice,
+    cut_of,
+    cuts_of,
+    data_bytes,
+    split_sentences,
+    splits,
+    state_on_device,
+    tensor_bytes,
+)
 from planner.store.catalog import read_catalog
 from tests.shipped import ROOT
 
@@ -136,6 +147,18 @@ def test_a_question_without_cuts_says_why(
     assert split_answered(CATALOG, {**VALUES, **change}, problems) is None
     assert [p.parameter for p in problems] == [parameter]
     assert words in problems[0].message
+
+
+def test_bytes_of_a_device_by_hand() -> None:
+    """4 devices share a layer, 2 stages have 40 of 80 layers each, 2 copies share the batch."""
+    cut = Cut(tensor=4, pipeline=2, data=2)
+    assert tensor_bytes(JOB, cut, 3.0) == pytest.approx(4 * 1.5 * 3 * 8192 * 2 * 40 * 8192)
+    assert data_bytes(JOB, cut) == pytest.approx(2 * 70e9 / 8)
+    held, gradients = state_on_device(JOB, cut)
+    assert held == pytest.approx(2 * 70e9 / 8 + 12 * 70e9 / 16)
+    assert gradients == pytest.approx(2 * 70e9 / 8)
+    whole = Cut(tensor=1, pipeline=1, data=1)
+    assert (tensor_bytes(JOB, whole, 3.0), data_bytes(JOB, whole)) == (0.0, 0.0)
 
 
 def test_float32_moves_twice_the_bytes() -> None:
