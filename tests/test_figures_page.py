@@ -57,7 +57,7 @@ def test_every_number_in_the_prose_of_the_readme_has_its_source() -> None:
         "7 or 8 batch sizes": "data/results",
         "NVIDIA's H100 and H200 with Keras on JAX": "data/results",
         "article 002's WideResNet-103M,": "data/results",
-        "GPT-2's layers, ResNet-50": "data/results",
+        "GPT-2's layers, ResNet-50, a small CNN, ViT-B/16": "data/results",
         "over 12 to 36 months": "planner/answers/parameters.py",
         f"{len(networks())} named networks": "planner/networks",
         "8,567 runs of 1,328 workloads": "tests/test_readme.py",
