@@ -62,8 +62,13 @@ def traffic(text: str, devices: int) -> tuple[float, dict[str, int]]:
         devices: of a ring; every operation is over all of them.
     """
     part = (devices - 1) / devices
-    factors = {"all-reduce": 2.0 * part, "all-gather": part, "all-to-all": part,
-               "reduce-scatter": devices - 1.0, "collective-permute": float(devices > 1)}  # fmt: skip
+    factors = {
+        "all-reduce": 2.0 * part,
+        "all-gather": part,
+        "all-to-all": part,
+        "reduce-scatter": devices - 1.0,
+        "collective-permute": float(devices > 1),
+    }
     sent, counts = 0.0, Counter[str]()
     for match in _COLLECTIVE.finditer(text):
         arrays = list(_bytes_of(match["result"]))
