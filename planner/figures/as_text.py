@@ -121,7 +121,15 @@ def _series(traces: Iterable[dict[str, Any]]) -> dict[str, list[_Raw]]:
 
 
 def _points(trace: dict[str, Any]) -> list[_Raw]:
-    raw = zip(trace["x"], trace["y"], bars_of(trace, "error_x"), bars_of(trace, "error_y"),
+    x, y = trace["x"], trace["y"]
+    if all(isinstance(v, np.ndarray) and v.dtype.kind == "f" for v in (x, y)) and not (
+        trace.get("error_x") or trace.get("error_y")
+    ):  # thousands of points at once
+        good = np.isfinite(x) & np.isfinite(y)
+        return [
+            (*point, None, None) for point in zip(x[good].tolist(), y[good].tolist(), strict=True)
+        ]
+    raw = zip(x, y, bars_of(trace, "error_x"), bars_of(trace, "error_y"),
               strict=False)  # fmt: skip
     return [point for point in raw if not (_missing(point[0]) or _missing(point[1]))]
 
