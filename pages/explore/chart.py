@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -60,7 +61,34 @@ def go_to_opened() -> None:
         st.switch_page(_RESULTS, query_params={"run": run})
 
 
-def draw(link: Link, shared: Store, answer: state.Reply) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """The chart of an answer with its text, its marked runs, their table and where they open."""
+
+    chart: tuple[figures.ChartSpec, figures.Markup]
+    marked: Indices
+    shown: pa.Table
+    doors: Sequence[doors.Door]
+
+
+def made(link: Link, shared: Store, answer: state.Reply) -> Drawn | None:
+    """Make the chart and what is below it; None without a point."""
+    points, runs = answer.answer.points, answer.answer.runs
+    if points is None or not points.n:
+        return None
+    marked = np.flatnonzero(points.brushed | (not points.question.brush)).astype(np.int64)
+    rows, listed = points.rows[marked], marked[:MOST_LISTED]
+    return Drawn(
+        chart=state.chart(answer, _first_marks(link, answer)),
+        marked=marked,
+        shown=state.once(
+            "table", answer, lambda: columns_of(runs, points.rows[listed], points, listed)
+        ),
+        doors=state.once("doors", answer, lambda: doors.doors_of(shared, _few(runs, rows))),
+    )
+
+
+def draw(link: Link, answer: state.Reply, drawn: Drawn | None) -> None:
     """Draw the chart, its notes, the marked runs and where they open."""
     points = answer.answer.points
     if points is None:
@@ -68,9 +96,9 @@ def draw(link: Link, shared: Store, answer: state.Reply) -> None:
     with st.container(border=True):
         widgets.heading(f"{widgets.answer_text(answer.answer.sentence)}")
         _symbols(link, points)
-        if points.n:
+        if drawn is not None:
             widgets.marked_chart(
-                state.chart(answer, _first_marks(link, answer)),
+                drawn.chart,
                 KEY,
                 answer.answer.sentence,
                 lambda: _marked(link, answer.answer.runs, points),
@@ -79,13 +107,13 @@ def draw(link: Link, shared: Store, answer: state.Reply) -> None:
         for note in answer.answer.notes:
             st.caption(as_text(note))
         _fitted(answer)
-        if points.n:
+        if drawn is not None:
             st.caption(
                 "Click a point to open its run. Mark an area with the box or the lasso above the "
                 "chart to list its runs."
             )
-    if points.n:
-        _table(link, shared, answer, points)
+    if drawn is not None:
+        _table(link, answer, points, drawn)
 
 
 def _fitted(answer: state.Reply) -> None:
@@ -235,10 +263,9 @@ def _place(points: Points, point: Mapping[str, Any]) -> int | None:
     return int(place) if isinstance(place, int | float) and 0 <= place < points.n else None
 
 
-def _table(link: Link, shared: Store, answer: state.Reply, points: Points) -> None:
+def _table(link: Link, answer: state.Reply, points: Points, drawn: Drawn) -> None:
     """Draw the marked runs, or all of the chart; ticked ones can be compared."""
-    marked = np.flatnonzero(points.brushed | (not points.question.brush)).astype(np.int64)
-    rows = points.rows[marked]
+    marked, rows = drawn.marked, points.rows[drawn.marked]
     counted = "1 run" if marked.size == 1 else f"{marked.size:,} runs"
     head = (
         f"{counted} marked"
@@ -253,14 +280,12 @@ def _table(link: Link, shared: Store, answer: state.Reply, points: Points) -> No
             widgets.heading(f"{head}", width="content")
             with st.container(horizontal=True, width="content", vertical_alignment="center"):
                 _nearer(link, points)
-                opens = lambda: doors.doors_of(shared, _few(runs, rows))  # noqa: E731
-                doors.draw(link, state.once("doors", answer, opens))
+                doors.draw(link, drawn.doors)
         if not rows.size:
             st.caption("No run is in the marked area. Mark another one, or double-click to clear.")
             return
         listed = rows[:MOST_LISTED]
-        columns = lambda: columns_of(runs, listed, points, marked[:MOST_LISTED])  # noqa: E731
-        shown, config = state.once("table", answer, columns), column_config()
+        shown, config = drawn.shown, column_config()
         alt = Text("{head}: system, numbers of the axes, source", head=head)
         first = listed[: narrow.first_cards("explore.cards", listed.size)]
         ids = runs["run_id"].take(pa.array(first, pa.int64())).to_pylist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import streamlit as st
@@ -42,10 +43,14 @@ def show() -> None:
     link = Link("explore")
     shared = store()
     chart.go_to_opened()
-    st.title("Explore")
     if not link.initial and link.key("view") not in st.session_state:
         link.adopt(fields.preset(shared, fields.FIRST))
     view = link.choice("view", VIEWS, CHART)
+    others = {name for names in _OWN.values() for name in names}
+    link.keep(*sorted(others - set(_OWN[view])))
+    asks = view in (CHART, PIVOT, SIDE) and bool(len(state.runs_of(shared)))
+    made = _made(link, shared, view) if asks else None
+    st.title("Explore")
     st.segmented_control(
         "View",
         list(VIEWS),
@@ -55,39 +60,61 @@ def show() -> None:
         format_func=VIEWS.__getitem__,
         label_visibility="collapsed",
     )
-    others = {name for names in _OWN.values() for name in names}
-    link.keep(*sorted(others - set(_OWN[view])))
     if view == "sql":
         sql.show(link, shared)
     elif view == "saved":
         views.show(link, shared)
+    elif made is not None:
+        _answered(link, shared, view, made)
     else:
-        _answered(link, shared, view)
-
-
-def _answered(link: Link, shared: Store, view: str) -> None:
-    """Draw a view that asks about the runs."""
-    if not len(state.runs_of(shared)):
         link.keep(*_OWN[view])
         link.write()
         link.warn()
         widgets.no_run("explore")
-        return
-    values = None if view == SIDE else narrow.question(link.page)
-    if values is None:
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Made:
+    """The answer of a view, its filters with the chosen names, and its chart if it has one."""
+
+    answer: state.Reply
+    tables: dict[str, dict[str, str]]
+    chosen: dict[str, list[str]]
+    chart: chart.Drawn | None
+
+
+def _made(link: Link, shared: Store, view: str) -> _Made:
+    """Read the question and make what the page shows, before it draws anything.
+
+    A browser paints a page anew for each part that comes: so all parts come together.
+    """
+    tables: dict[str, dict[str, str]] = {}
+    if view == SIDE:
         side.declare(link)
     else:
+        (fields if view == CHART else pivot).declare(link)
+        tables = run_filters.options(link, shared)
+    chosen = {name: link.choices(name, tables[name], []) for name in TITLES if tables}
+    answer = state.reply(shared, _question(link, view))
+    drawn = chart.made(link, shared, answer) if view == CHART else None
+    return _Made(answer=answer, tables=tables, chosen=chosen, chart=drawn)
+
+
+def _answered(link: Link, shared: Store, view: str, made: _Made) -> None:
+    """Draw a view that asks about the runs."""
+    values = None if view == SIDE else narrow.question(link.page)
+    if values is not None:
         with values.inputs:
-            _fields(link, shared, view)
+            _fields(link, shared, view, made)
     link.write()
     link.warn()
-    answer = state.reply(shared, _question(link, view))
+    answer = made.answer
     if values is not None:
         values.summary(_summary(answer.answer))
     for problem in answer.answer.problems:
         st.warning(as_text(str(problem)), icon=":material/error:")
     if view == CHART:
-        chart.draw(link, shared, answer)
+        chart.draw(link, answer, made.chart)
     elif view == PIVOT:
         pivot.draw(answer)
     else:
@@ -103,26 +130,21 @@ def _answered(link: Link, shared: Store, view: str) -> None:
                     fields.columns(shared)
 
 
-def _fields(link: Link, shared: Store, view: str) -> None:
+def _fields(link: Link, shared: Store, view: str, made: _Made) -> None:
     """Draw the fields of the chart or of the pivot table, and the filters of both."""
     if view == CHART:
-        fields.declare(link)
         link.pin(*fields.MEASURED)
-    else:
-        pivot.declare(link)
     with st.container(border=True):
         if view == CHART:
             fields.presets(link, shared)
             fields.draw(link, shared)
         else:
             pivot.draw_fields(link, shared)
-    _filters(link, shared)
+    _filters(link, made.tables, made.chosen)
 
 
-def _filters(link: Link, shared: Store) -> None:
+def _filters(link: Link, tables: dict[str, dict[str, str]], chosen: dict[str, list[str]]) -> None:
     """Draw the filters: workload and accelerator in sight, all others in a box."""
-    tables = run_filters.options(link, shared)
-    chosen = {name: link.choices(name, tables[name], []) for name in TITLES}
     active = sum(bool(chosen[name]) for name in TITLES if name not in _IN_SIGHT)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         for name in _IN_SIGHT:
