@@ -13,6 +13,11 @@
     scatter        step of workers with random waits: E[max(T_1 ... T_n)], from equal waits
     server link    updates/s of workers across a limited link from their server, from no limit
     stale          updates to a target with gradients s updates old: Smin (1 + Bcrit/b + s)
+    tensor traffic what a device sends in a step to the others of its layers, beside the operations
+                   that were compiled; gradient traffic the same of copies of the network
+    state          weights and optimiser state on a device, beside what the compiled step takes in;
+                   with gradients, beside the part of its memory that does not grow with the batch
+    activations    of a sample on a device, beside the growth of that memory with the batch
 
 The models of best count, idle devices and total do not see the runs at the batch of their case,
 at any count.
@@ -35,6 +40,8 @@ import numpy as np
 
 from planner.convergence import best_learning_rates, fit_convergence, steps_of
 from planner.core import Estimate
+from planner.job import Job
+from planner.networks import activations_of
 from planner.runs import Placement, Run, TrialSet
 from planner.scaling import (
     Workers,
@@ -57,6 +64,7 @@ from planner.scaling_out import (
     series_of,
 )
 from planner.scaling_out import slow_answer as with_slow_worker
+from planner.splits import Cut, data_bytes, state_on_device, tensor_bytes
 from planner.store import Folder, Store, queries
 
 STOPPED: Final = re.compile(r", one stopped (\d+(?:\.\d+)?) % of the time$")
@@ -68,12 +76,16 @@ SERVED: Final = re.compile(
     r", the parameter server behind (?:an unlimited link|a link of ([\d.]+) ([GM])bit/s)$"
 )
 STALE: Final = re.compile(r" gradients (\d+) updates? old$")
+TRANSFORMER: Final = re.compile(r"Transformer (\d+)x(\d+), \d+ heads$")
+TOKENS: Final = re.compile(r"(\d+) tokens$")
 UNITS: Final = {"G": 1e9, "M": 1e6}
 _Timed = tuple[str, Run, int]
 """The name of a system, a run of it, and its number of devices."""
 KINDS: Final = ("crossover", "slow worker, synchronous", "slow worker, asynchronous", "staleness",
                 "pipeline", "best count", "idle devices", "total", "link", "scatter of steps",
-                "server link", "stale gradients", "pipeline on shared cores")  # fmt: skip
+                "server link", "stale gradients", "pipeline on shared cores", "tensor traffic",
+                "gradient traffic", "state of a device", "state and gradients",
+                "activations")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +136,8 @@ def what_if_checks(folder: Path) -> list[Check]:
     linked = [c for runs in timed for c in _links(store, runs)]
     waiting = [c for runs in timed for c in _waiting(runs)]
     served = [c for runs in timed for c in _served(store, runs)]
-    return uneven + cut + linked + waiting + served + list(_stale(store))
+    divided = [c for runs in timed for c in _divided(store, runs)]
+    return uneven + cut + linked + waiting + served + list(_stale(store)) + divided
 
 
 def _of_workload(store: Store, workload: str) -> Iterator[Check]:
@@ -426,6 +439,80 @@ def _pipelines(store: Store, workload: str) -> Iterator[Check]:
                     predicted=median(steps[1]) * (m + stages - 1) / (m * stages),
                     measured=median(steps[m]),
                 )
+
+
+def _divided(store: Store, timed: Iterable[_Timed]) -> Iterator[Check]:
+    """Yield bytes of a device in a step of divided and copied Transformers, by the compiled step.
+
+    Copies here keep the whole optimiser state each, where the model divides it (ZeRO stage 1), so
+    memory is checked of divided networks only. What grows with the batch are activations.
+    """
+    held: dict[tuple[str, int], dict[float, float]] = defaultdict(dict)
+    jobs: dict[str, tuple[Job, float]] = {}
+    for columns, stated, devices in _compiled(store, timed):
+        model, batch = str(columns["model"]), float(columns["global_batch_size"])
+        job, activations = jobs.setdefault(model, _transformer(columns, stated["vocabulary"]))
+        case = f"{model}, batch {batch:g}, {devices} devices"
+        sent = stated["step_sent_bytes"]
+        if columns["strategy"] != "tensor":
+            yield _bytes(KINDS[14], case, data_bytes(job, Cut(tensor=1, pipeline=1, data=devices)),
+                         sent)  # fmt: skip
+            continue
+        cut, taken = Cut(tensor=devices, pipeline=1, data=1), stated["step_argument_bytes"]
+        if devices > 1:
+            yield _bytes(KINDS[13], case, tensor_bytes(job, cut, batch), sent)
+        yield _bytes(KINDS[15], case, state_on_device(job, cut)[0], taken)
+        held[model, devices][batch] = taken + stated["step_temporary_bytes"]
+    for (model, devices), by_batch in held.items():
+        (few, least), (many, most) = min(by_batch.items()), max(by_batch.items())
+        if many > few:
+            (job, activations), sample = jobs[model], (most - least) / (many - few)
+            state = sum(state_on_device(job, Cut(tensor=devices, pipeline=1, data=1)))
+            case = f"{model}, {devices} devices"
+            yield _bytes(KINDS[16], case, state, least - few * sample)
+            yield _bytes(KINDS[17], case, activations / devices, sample)
+
+
+def _bytes(kind: str, case: str, predicted: float, measured: float) -> Check:
+    return Check(
+        kind=kind, case=case, unit="MB", predicted=predicted / 1e6, measured=measured / 1e6
+    )
+
+
+def _compiled(
+    store: Store, timed: Iterable[_Timed]
+) -> list[tuple[dict[str, Any], dict[str, Any], int]]:
+    """Return columns, other facts and devices of the runs that state what a step sends."""
+    runs = [(facts(store, run), _stated(store, run), devices) for _, run, devices in timed]
+    return sorted(
+        (run for run in runs if "step_sent_bytes" in run[1]),
+        key=lambda run: (run[0]["strategy"], run[0]["model"], run[2], run[0]["global_batch_size"]),
+    )
+
+
+def _transformer(columns: Mapping[str, Any], vocabulary: float) -> tuple[Job, float]:
+    """Return the job of a run of a Transformer and the activations of a sample [bytes].
+
+    Its name has layers and width.
+    """
+    size, tokens = TRANSFORMER.match(columns["model"]), TOKENS.match(columns["input_shape"])
+    if size is None or tokens is None:
+        raise ValueError(f"{columns['model']} of {columns['input_shape']} is no known Transformer.")
+    job = Job(
+        workload=columns["model"],
+        precision=columns["precision"],
+        samples_per_epoch=None,
+        params=float(columns["params"]),
+        tokens_per_sample=float(tokens[1]),
+        family="dense",
+        layers_width=float(size[1]) * float(size[2]),
+        optimizer=columns["optimizer"],
+    )
+    sample = activations_of(
+        job.family, train_flops_per_sample=None, tokens=job.tokens_per_sample,
+        layers_width=job.layers_width, vocabulary=vocabulary, half=False,
+    )  # fmt: skip
+    return job, sample.kept if sample else 0.0
 
 
 def _stated(store: Store, run: Run) -> dict[str, Any]:

@@ -53,6 +53,7 @@ OF_LINKS: Final = {LINKS, SERVER}
 ON_RAY: Final = "quick-two-ray-nodes-2-core-xeon"
 UNEVEN: Final = "uneven-workers-2-core-amd-epyc"
 WAITING: Final = "waiting-stages-2-core-amd-epyc"
+TENSOR: Final = "tensor-parallel-2-core-amd-epyc"
 STALE: Final = "digits-stale-gradients-2-core-amd-epyc"
 ON_H100: Final = "one-gpu-nvidia-h100"
 LIMITS: Final = "one-gpu-limits-nvidia-h100"
@@ -109,6 +110,7 @@ def test_all_sets_are_there() -> None:
         TARGET,
         UNEVEN,
         WAITING,
+        TENSOR,
         STALE,
         *OF_LINKS,
     }
@@ -135,6 +137,21 @@ def test_stages_that_wait_have_the_bubble_of_the_formula() -> None:
         filled = (micro_batches + stages - 1) / (micro_batches * stages)
         predicted_s = steps[stages, 16] * filled  # a call of a stage adds its overhead
         assert 0.97 * predicted_s < step_s < 1.1 * predicted_s
+
+
+def test_a_divided_network_holds_its_part_and_sends_more_than_a_copy_of_it() -> None:
+    rows = [r for r in _good(TENSOR) if r["model"].startswith("Transformer 4x256")]
+    assert len(rows) == 8
+    facts = {(r["strategy"], r["accelerators_per_node"], r["global_batch_size"]):
+             json.loads(r["extra"]) for r in rows}  # fmt: skip
+    for batch in (4, 16):
+        whole, *parts = [facts["tensor", n, batch]["step_argument_bytes"] for n in (1, 2, 4)]
+        assert parts == pytest.approx([whole / 2, whole / 4], rel=0.02)
+        assert facts["tensor", 1, batch]["step_sent_bytes"] == 0
+    for n in (2, 4):
+        assert facts["mirrored", n, 16]["step_collectives"].keys() == {"all-reduce"}
+        sent = [facts[s, n, 16]["step_sent_bytes"] for s in ("tensor", "mirrored")]
+        assert sent[0] > 1.2 * sent[1]
 
 
 def test_micro_batches_fill_the_bubble_of_two_stages() -> None:
