@@ -10,6 +10,7 @@ Python runs one thread at a time, and drawing a page yields at each of its sixty
 pages are drawn at once, each message of each page waits for the twenty-nine others.
 """
 
+import hashlib
 import os
 import threading
 import time
@@ -35,13 +36,14 @@ from planner.answers import (
 from planner.answers.runs import priors_of, suspects_of, with_priors
 from planner.catalog import Catalog
 from planner.convergence import goal_text, set_labels, targets_of, usual_target
+from planner.core import Record
 from planner.core.slugs import slugs
 from planner.effects import FactorEffect, effects_of
 from planner.epochs import EpochSize, Option, offered
 from planner.epochs import usual_options as usual_of
-from planner.epochs.epoch_size import epoch_size
+from planner.epochs.epoch_size import epoch_size, needs_field
 from planner.job import shares
-from planner.runs import Placement, Run, Trials, TrialSet
+from planner.runs import Placement, Run, Trials, TrialSet, form_rows
 from planner.store import Store, folders_from_environment, queries
 from planner.store.disk.access import EVERYONE, OWNER, Access, Viewer
 from planner.store.kept import Kept
@@ -102,8 +104,12 @@ def _about(query: Callable[[Store, str], Answer]) -> Callable[[Store, str], Answ
 patterns: Final = _about(queries.patterns)
 longest: Final = _about(queries.longest)
 stated_samples: Final = _about(queries.stated_samples)
-forms: Final = _about(queries.forms)
 timed_systems: Final = _about(queries.timed_systems)
+
+
+def forms(shared: Store, workload: str) -> list[Record]:
+    """Return `planner.runs.form_rows` of a workload's forms, cached until its runs change."""
+    return _of(shared, workload, "forms", lambda: form_rows(queries.forms(shared, workload)))
 
 
 def recent_sets(shared: Store, most: int) -> list[queries.RecentSet]:
@@ -201,16 +207,15 @@ def runs_with_priors(
     shared: Store, workload: str, pattern: str, without: frozenset[str]
 ) -> list[Run]:
     """Return `runs_of`, with priors of the scatter of epochs from other runs."""
-    runs = runs_of(shared, workload, pattern)
-    priors = _priors(shared, runs, without)
-    question = ("runs with priors", pattern, priors)
-    return _of(shared, workload, question, lambda: with_priors(shared, runs, without))
+    question = ("runs with priors", pattern, priors(shared, workload, pattern, without))
+    runs = partial(runs_of, shared, workload, pattern)
+    return _of(shared, workload, question, lambda: with_priors(shared, runs(), without))
 
 
 def options(shared: Store, workload: str, pattern: str, without: frozenset[str]) -> list[Option]:
     """Return `planner.epochs.how_long.offered` of `runs_with_priors`, cached as those are."""
     runs = runs_with_priors(shared, workload, pattern, without)
-    question = ("options", pattern, _priors(shared, runs_of(shared, workload, pattern), without))
+    question = ("options", pattern, priors(shared, workload, pattern, without))
     seconds = partial(epochs_of, shared, workload)
     return _of(shared, workload, question, lambda: offered(runs, seconds))
 
@@ -224,15 +229,29 @@ def usual_options(
     return _of(shared, workload, question, lambda: (usual_of(options, size), options))[0]
 
 
-def priors(shared: Store, workload: str, pattern: str) -> Hashable:
+def size_of(
+    shared: Store, workload: str, pattern: str, entered: float | None
+) -> tuple[EpochSize, bool]:
+    """Return the epoch size of the options, and whether to show its field, cached as those are."""
+
+    def query() -> tuple[EpochSize, bool]:
+        runs = [o.run for o in options(shared, workload, pattern, frozenset())]
+        size = epoch_size(runs, entered, stated_samples(shared, workload))
+        return size, needs_field(runs, size)
+
+    return _of(shared, workload, ("size", pattern, entered), query)
+
+
+def priors(
+    shared: Store, workload: str, pattern: str, without: frozenset[str] = frozenset()
+) -> Hashable:
     """Return a key of what other workloads' runs contribute to answers about these runs."""
-    return _priors(shared, runs_of(shared, workload, pattern), frozenset())
 
+    def query() -> bytes:
+        given = priors_of(shared, runs_of(shared, workload, pattern), without)
+        return hashlib.sha256(repr(given).encode()).digest()  # a long tuple is hashed at each use
 
-def _priors(shared: Store, runs: list[Run], without: frozenset[str]) -> Hashable:
-    ids = tuple(run.run_id for run in runs)
-    question = ("priors", ids, without)
-    return shared.once(question, lambda: tuple(priors_of(shared, runs, without)))
+    return shared.once(("priors", workload, pattern, without), query)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -470,7 +489,8 @@ def effects(
 ) -> dict[str, tuple[FactorEffect, ...]]:
     """Return the effect of each factor in a workload, from runs that are not in `without`."""
     rows = _of(shared, workload, "factors", lambda: queries.factor_rows(shared, workload))
-    gone = frozenset(r["run_id"] for r in rows) & without
+    ids = _of(shared, workload, "factor ids", lambda: frozenset(r["run_id"] for r in rows))
+    gone = ids & without
 
     def query() -> dict[str, tuple[FactorEffect, ...]]:
         return effects_of([r for r in rows if r["run_id"] not in gone], workload)

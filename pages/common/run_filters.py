@@ -37,7 +37,8 @@ def options(link: Link, shared: Store) -> dict[str, dict[str, str]]:
     tables = dict(facet_names(shared))
     flags = kept.suspects(shared).flags
     requested = {text for text in link.initial.get(SUSPECT, []) if text}
-    named = [n for n in NAMES if slug(n) in requested or n in _names(flags.values())]
+    given = shared.once("names of flags", lambda: _names(flags.values()))
+    named = [n for n in NAMES if slug(n) in requested or n in given]
     tables[SUSPECT] = slugs([ANY, NONE, *named]) if flags or requested else {}
     return tables
 

@@ -16,6 +16,8 @@ from planner.store import Store
 
 FEW: Final = 20
 """Most workloads that are listed without a choice of kind."""
+MANY: Final = 2_000
+"""From this count on, the shown kind is chosen first: each draw sends all options."""
 ALL: Final = "All"
 
 
@@ -76,11 +78,14 @@ class Offer:
         )
 
     def _kind(self) -> str:
-        """Return the chosen kind; `ALL` where the shown workload is of another kind."""
+        """Return the chosen kind; the usual one where the shown workload is of another kind."""
         key, shown = self.link.key("kind"), str(self.link.held("workload"))
+        usual = self.kinds.get(shown, ALL) if len(self.labels) >= MANY else ALL
         kind = str(st.session_state.get(key, ALL))
-        if kind not in (ALL, self.kinds.get(shown, kind)):
-            st.session_state[key] = kind = ALL
+        if kind not in (ALL, self.kinds.get(shown, kind)) or (
+            usual != ALL and key not in st.session_state
+        ):
+            st.session_state[key] = kind = usual
         return kind
 
     def _first_of_kind(self, changed: Callable[[], None] | None) -> None:

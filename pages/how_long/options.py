@@ -17,11 +17,9 @@ from planner.epochs import (
     QUICK,
     EpochSize,
     Option,
-    needs_field,
     usual_options,
     with_epochs,
 )
-from planner.epochs.epoch_size import epoch_size
 from planner.store import Store
 
 __all__ = ["MOST_CHOSEN", "MOST_LINES", "Chosen", "draw", "usual_options"]
@@ -63,7 +61,8 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Chosen | None:
             key=link.key("pattern"),
         )
     options = _options(shared, (workloads[workload], patterns[pattern]), left_out)
-    size, shown = _size(link, shared, workloads[workload], options)
+    entered = link.whole("samples_per_epoch", 1, int(MOST_SAMPLES))
+    size, shown = kept.size_of(shared, workloads[workload], patterns[pattern], entered)
     widths = [5, 5, 9, 8] if shown else [5, 14, 8]
     first, *middle, second, third = st.columns(widths, vertical_alignment="bottom")
     with first:
@@ -111,16 +110,6 @@ def _epochs(link: Link) -> int:
     step = 10 ** max(0, math.ceil(math.log10(max(epochs, 2))) - 1)  # 900, 1000, 2000: by decade
     st.number_input("Epochs", 1, MOST_EPOCHS, epochs, step, format="%d", key=link.key("epochs"))
     return epochs
-
-
-def _size(
-    link: Link, shared: Store, workload: str, options: list[Option]
-) -> tuple[EpochSize, bool]:
-    """Return the epoch size, and whether to show its field: runs differ from it, or entered."""
-    entered = link.whole("samples_per_epoch", 1, int(MOST_SAMPLES))
-    runs = [o.run for o in options]
-    size = epoch_size(runs, entered, kept.stated_samples(shared, workload))
-    return size, needs_field(runs, size)
 
 
 def _size_field(link: Link, size: EpochSize) -> None:

@@ -17,7 +17,6 @@ from planner.answers.parameters import BATCH
 from planner.core import Record, Text, csv_text, paragraph, plain
 from planner.figures.frame import LIGHT_THEME
 from planner.report import AnswerReport, Chart, Table
-from planner.runs import form_rows
 from planner.store import Store
 from planner.throughput import SystemCurve, TimedSteps, curves
 
@@ -246,7 +245,7 @@ def _shown_at(row: Record) -> dict[str, object]:
 
 def _forms(chosen: list[SystemCurve], shared: Store) -> None:
     """Draw speed and accuracy of quantised, pruned and distilled forms of the network."""
-    rows = form_rows(kept.forms(shared, chosen[0].runs[0].workload))
+    rows = kept.forms(shared, chosen[0].runs[0].workload)
     if not rows:
         return
     with st.container(border=True):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.common import kept
+from pages.common import kept, workload_choice
 from planner.core.slugs import slugs
 from planner.store import Store, queries
 from tests.faults.outcomes import FULL
@@ -48,6 +48,18 @@ def test_a_kind_narrows_the_workloads_and_shows_its_first(many: Store, page: str
     assert str(box.value).startswith("whisper")
     sound(shown.selectbox(key=f"{page}.kind").set_value("All").run())
     assert shown.selectbox(key=f"{page}.workload").value == box.value
+
+
+def test_of_very_many_workloads_the_kind_of_the_shown_one_is_chosen_first(
+    many: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workload_choice, "MANY", 1_000)
+    shown = show("throughput", workload=LLAMA)
+    assert shown.selectbox(key="throughput.kind").value == "Language model"
+    assert shown.selectbox(key="throughput.workload").value == LLAMA
+    assert len(shown.selectbox(key="throughput.workload").options) < published.WORKLOADS
+    sound(shown.selectbox(key="throughput.kind").set_value("All").run())
+    assert len(sound(shown.run()).selectbox(key="throughput.workload").options) > 1_000
 
 
 def test_what_is_chosen_stays_where_it_is_of_the_kind(many: Store) -> None:

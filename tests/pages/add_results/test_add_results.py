@@ -104,6 +104,24 @@ def test_unknown_columns_are_mapped_in_fields(mine: Path) -> None:
     assert "2 new runs" in texts(shown)
 
 
+def test_an_expression_for_a_log_is_tried_until_it_reads_the_steps(mine: Path) -> None:
+    log = "".join(f"step {i} loss {5 - i / 10:.1f} took {100 + i} ms\n" for i in range(1, 12))
+    shown = dropped(log, "train.log")
+    box = next(b for b in shown.selectbox if b.label == "Format")
+    shown = sound(box.set_value("step-log").run())
+    facts = {"model": "GPT", "system_name": "H100", "global_batch_size": "32", "unit": "ms"}
+    keys = {str(t.key).rsplit(".", 1)[-1]: t for t in shown.text_input}
+    for name, value in facts.items():
+        keys[name].set_value(value)
+    next(b for b in shown.selectbox if str(b.key).endswith("device_kind")).set_value("gpu")
+    tried = ("(", "took (?P<step_s>[0-9.]+) s", "took (?P<step_s>[0-9.]+) ms")
+    for pattern, words in zip(tried, ("Correct it", "nothing is taken", "1 new run"), strict=True):
+        next(t for t in shown.text_input if str(t.key).endswith("pattern")).set_value(pattern)
+        shown = sound(shown.run())
+        said = "\n".join([texts(shown), *(str(t.value.to_dict()) for t in shown.dataframe)])
+        assert words in said, pattern
+
+
 def test_runs_that_are_there_are_recognised(mine: Path) -> None:
     added(mine)
     shown = dropped(GOOD + "ViT-B,H100,gpu,1024,0.5,3600\n")
