@@ -69,6 +69,7 @@ class Drawn:
     marked: Indices
     shown: pa.Table
     doors: Sequence[doors.Door]
+    left_out: str
 
 
 def made(link: Link, shared: Store, answer: state.Reply) -> Drawn | None:
@@ -78,13 +79,16 @@ def made(link: Link, shared: Store, answer: state.Reply) -> Drawn | None:
         return None
     marked = np.flatnonzero(points.brushed | (not points.question.brush)).astype(np.int64)
     rows, listed = points.rows[marked], marked[:MOST_LISTED]
+    opens = lambda: doors.doors_of(shared, _few(runs, rows))  # noqa: E731
+    pages, left_out = state.once("doors", answer, opens)
     return Drawn(
         chart=state.chart(answer, _first_marks(link, answer)),
         marked=marked,
         shown=state.once(
             "table", answer, lambda: columns_of(runs, points.rows[listed], points, listed)
         ),
-        doors=state.once("doors", answer, lambda: doors.doors_of(shared, _few(runs, rows))),
+        doors=pages,
+        left_out=left_out,
     )
 
 
@@ -109,7 +113,7 @@ def draw(link: Link, answer: state.Reply, drawn: Drawn | None) -> None:
         _fitted(answer)
         if drawn is not None:
             st.caption(
-                "Click a point to open its run. Mark an area with the box or the lasso above the "
+                "Click a point to open its run. Mark an area with the box or the lasso beside the "
                 "chart to list its runs."
             )
     if drawn is not None:
@@ -281,6 +285,8 @@ def _table(link: Link, answer: state.Reply, points: Points, drawn: Drawn) -> Non
             with st.container(horizontal=True, width="content", vertical_alignment="center"):
                 _nearer(link, points)
                 doors.draw(link, drawn.doors)
+        if drawn.left_out:
+            st.caption(as_text(drawn.left_out))
         if not rows.size:
             st.caption("No run is in the marked area. Mark another one, or double-click to clear.")
             return

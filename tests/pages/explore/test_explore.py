@@ -14,9 +14,9 @@ from pages.explore.page import VIEWS
 from planner.answers import facet_names
 from planner.core import slug as slug_of
 from planner.store import Store, queries
-from tests.pages.conftest import show, texts, unfold
+from tests.pages.conftest import figure, show, texts, unfold
 from tests.pages.scaling_out.test_own_runs import run
-from tests.store.build import a_set
+from tests.store.build import EPOCHS, a_set, row
 
 
 @pytest.mark.parametrize("view", list(VIEWS))
@@ -41,6 +41,24 @@ def test_a_marked_area_of_the_link_lists_its_runs() -> None:
     assert "runs on the chart" in texts(everything)
     marked = show("explore", x="global_batch_size", y="samples_per_s", brush="0,0,100,1e9")
     assert "runs marked" in texts(marked)
+
+
+def test_marked_runs_of_several_workloads_say_which_one_a_page_opens_with() -> None:
+    asked = {"x": "global_batch_size", "y": "samples_per_s"}
+    several = texts(show("explore", **asked))
+    assert "Pages about one workload open with " in several
+    assert "Results opens with the first 60." in several
+    one = texts(show("explore", **asked, workload="wideresnet-103m-cifar-100-adam-float32"))
+    assert "Pages about one workload" not in one
+    assert "Results opens with" not in one
+
+
+def test_runs_with_a_speed_alone_open_on_how_long_too(alone: Path) -> None:
+    """How long? has a field for the samples of an epoch, which the runs do not state."""
+    a_set(alone, [run(1, b) for b in (64, 256, 1024)])
+    shown = show("explore", x="global_batch_size", y="samples_per_s")
+    opened = [str(link.proto.page) for link in shown.get("page_link")]
+    assert opened == ["throughput", "how-long", "compare", "results"]
 
 
 def test_on_a_telephone_listed_runs_are_cards_that_open_them(store: Store) -> None:
@@ -150,6 +168,15 @@ def test_pictures_side_by_side_name_what_no_run_states(store: Store) -> None:
     shown = show("explore", view="side", run=list(itertools.islice(timed, 2)))
     assert len(shown.get("plotly_chart")) == 1
     assert "None of these runs has single step times stored." in texts(shown)
+
+
+def test_the_legend_of_pairs_names_their_systems(alone: Path) -> None:
+    """Their own names begin with the workload, so that a legend would cut what differs."""
+    systems = ("NVIDIA H100 80GB HBM3", "NVIDIA H200")
+    a_set(alone, [row(system_name=s, epochs=EPOCHS, epochs_measured=2) for s in systems])
+    shown = show("explore", view="side", pair=[f"resnet-50|{slug_of(s)}" for s in systems])
+    names = [trace["name"] for trace in figure(shown)["data"]]
+    assert names == ["A · NVIDIA H100 80GB HBM3", "B · NVIDIA H200"]
 
 
 def test_a_seventh_pair_is_named_as_too_many(store: Store) -> None:
