@@ -15,7 +15,7 @@ from planner.answers import parameters
 from planner.answers.capacity_jobs import Line, line_of, line_text
 from planner.capacity import MOST_MACHINES, MOST_STOCKS
 from planner.catalog import Accelerator
-from planner.core import Parameter, Text, sentence_case
+from planner.core import Parameter, Text, sentence_case, several
 from planner.core.parameters import limits
 
 _BY_NAME: Final[Mapping[str, Parameter]] = {p.name: p for p in parameters.CAPACITY}
@@ -131,11 +131,11 @@ def _editor(link: Link, texts: Sequence[str], *, find: bool) -> None:
 def _title(lines: Sequence[Line], *, find: bool) -> str:
     if not lines:
         return "Machines: chosen from the catalogue" if find else "Machines: none yet"
-    several = f"{len(lines)} line{'' if len(lines) == 1 else 's'}"
+    lines_text = several(len(lines), "line")
     return (
-        f"Machines: {several}"
-        if not find
-        else Text("Machines: {several}, each up to its count", several=several)
+        Text("Machines: {lines}, each up to its count", lines=lines_text)
+        if find
+        else Text("Machines: {lines}", lines=lines_text)
     )
 
 

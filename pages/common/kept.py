@@ -36,7 +36,7 @@ from planner.answers import (
 from planner.answers.runs import priors_of, suspects_of, with_priors
 from planner.catalog import Catalog
 from planner.convergence import goal_text, set_labels, targets_of, usual_target
-from planner.core import Record
+from planner.core import Record, several
 from planner.core.slugs import slugs
 from planner.effects import FactorEffect, effects_of
 from planner.epochs import EpochSize, Option, offered
@@ -142,7 +142,7 @@ def workload_labels(shared: Store, names: Mapping[str, str]) -> dict[str, str]:
 def _label(name: str, about: KnownWorkload | None) -> str:
     if about is None:
         return name
-    runs = f"{about.runs:,} run{'' if about.runs == 1 else 's'}"
+    runs = several(about.runs, "run")
     cards = f", {about.accelerators:,} accelerators" if about.accelerators > 1 else ""
     return f"{name} ({runs}{cards})"
 

@@ -9,7 +9,7 @@ import streamlit as st
 from pages.common import kept, widgets
 from pages.common.kept import ROOT
 from pages.common.link import Link, Parameters, as_text, page_link, slugs
-from planner.core import Text, sentence_case
+from planner.core import Text, plural, sentence_case
 from planner.runs import Run
 from planner.store import Store
 from planner.suspects import LEFT_OUT
@@ -75,12 +75,12 @@ def _counted(shared: Store, suspect: list[Run]) -> str:
     suspects = kept.suspects(shared)
     names = Counter(flag.name for run in suspect for flag in suspects.flags[run.run_id])
     counts = ", ".join(f"{name} ({n:,})" for name, n in names.most_common())
-    many = (
-        "1 run here is"
-        if len(suspect) == 1
-        else Text("{suspect:,} runs here are", suspect=len(suspect))
+    return plural(
+        len(suspect),
+        "{count} run here is suspect: {flags}.",
+        "{count:,} runs here are suspect: {flags}.",
+        flags=counts,
     )
-    return Text("{many} suspect: {counts}.", many=many, counts=counts)
 
 
 def _switched(may: int, suspect: int) -> str:

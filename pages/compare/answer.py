@@ -29,7 +29,7 @@ from planner.compare import (
 )
 from planner.compare.evaluation import Comparison, Row
 from planner.compare.undecided import undecided
-from planner.core import Estimate, Refusal, Text, csv_text, paragraph, plain
+from planner.core import Estimate, Refusal, Text, csv_text, paragraph, plain, plural
 from planner.epochs import INFERENCE
 from planner.report import compare_page
 from planner.store import Store
@@ -159,11 +159,11 @@ def _memory_notes(comparison: Comparison, sentence: str) -> None:
         st.markdown(f":orange[:material/memory:] {widgets.answer_text(text)}")
     left = len(rows) - _MOST_MEMORY_NOTES
     if left > 0:
-        count_text = "One more does" if left == 1 else Text("{left} more do", left=left)
         st.caption(
-            Text(
-                "{count_text} not fit as described. The table shows what to do.",
-                count_text=count_text,
+            plural(
+                left,
+                "One more does not fit as described. The table shows what to do.",
+                "{count} more do not fit as described. The table shows what to do.",
             )
         )
 

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import streamlit as st
@@ -31,7 +31,16 @@ from planner.catalog import (
     table_of,
 )
 from planner.catalog.live_offers import live_offers
-from planner.core import Record, Refusal, Text, message_of, paragraph, sentence_case
+from planner.core import (
+    Record,
+    Refusal,
+    Text,
+    message_of,
+    paragraph,
+    plural,
+    sentence_case,
+    several,
+)
 from planner.job import Candidate
 from planner.store import catalog as rows_on_disk
 
@@ -165,7 +174,9 @@ def _add(rows: Catalog, problems: Sequence[str] = ()) -> None:
         except OSError as error:
             wrong = [message_of(error)]
         else:
-            st.session_state[_DONE] = f"{count:,} {'row is' if count == 1 else 'rows are'} saved."
+            st.session_state[_DONE] = plural(
+                count, "{count:,} row is saved.", "{count:,} rows are saved."
+            )
             st.session_state[_REPLACED] = before
     st.session_state[_WRONG] = wrong
 
@@ -207,9 +218,9 @@ def import_file(catalog: Catalog) -> None:
     st.caption(
         Text(
             "{named} of {table}, {others}.",
-            named=_counted(records, "valid row"),
+            named=several(len(records), "valid row"),
             table=table,
-            others=_counted(problems, "problem"),
+            others=several(len(problems), "problem"),
         )
     )
     if records:
@@ -218,17 +229,20 @@ def import_file(catalog: Catalog) -> None:
             alt="Valid rows of the file",
         )  # fmt: skip
     before = replaced(catalog, new_rows)
-    rows = "row" if len(before) == 1 else "rows"
     _draw_replaced(
         before,
-        Text("Replaces {before:,} existing {rows}, before -> after", before=len(before), rows=rows),
+        plural(
+            len(before),
+            "Replaces {count:,} existing row, before -> after",
+            "Replaces {count:,} existing rows, before -> after",
+        ),
     )
     for problem in problems[:20]:
         st.caption(as_text(str(problem)))
     if len(problems) > 20:
         st.caption(Text("and {problems:,} more problems.", problems=len(problems) - 20))
     st.button(
-        f"Add {_counted(records, 'row')}",
+        f"Add {several(len(records), 'row')}",
         key="compare.rows.import", disabled=not records, icon=":material/add:",
         on_click=lambda: _add(new_rows),
     )  # fmt: skip
@@ -307,12 +321,9 @@ def _remove() -> None:
         st.session_state[_WRONG] = [message_of(error)]
         return
     st.session_state["compare.rows.gone"] = []
-    st.session_state[_DONE] = f"{count:,} {'row is' if count == 1 else 'rows are'} removed."
-
-
-def _counted(items: Sized, what: str) -> str:
-    """Return a count in words: '1 valid row', '2 valid rows'."""
-    return f"{len(items):,} {what}{'' if len(items) == 1 else 's'}"
+    st.session_state[_DONE] = plural(
+        count, "{count:,} row is removed.", "{count:,} rows are removed."
+    )
 
 
 _BOX: Final = "compare.catalog"
@@ -456,7 +467,7 @@ def _offers(live: LiveOffers, chosen: Sequence[Candidate]) -> None:
     """Draw live offers of the compared accelerators; all where none is compared."""
     compared = {c.hardware.accelerator.id for c in chosen if c.hardware.accelerator}
     kept = [o for o in live.offers if not compared or o.accelerator in compared]
-    every = _several(len(live.offers))
+    every = several(len(live.offers), "offer")
     st.caption(
         Text("{every}, {kept:,} of the accelerators compared here.", every=every, kept=len(kept))
     )
@@ -465,7 +476,7 @@ def _offers(live: LiveOffers, chosen: Sequence[Candidate]) -> None:
         key="compare.live.table", alt="Live offers of the accelerators that are compared",
     )  # fmt: skip
     st.button(
-        f"Save {_several(len(kept))}", key="compare.live.keep", disabled=not kept,
+        f"Save {several(len(kept), 'offer')}", key="compare.live.keep", disabled=not kept,
         icon=":material/save:", on_click=lambda: add_offers(kept),
     )  # fmt: skip
     for line in live.left_out[:_MOST_LINES]:
@@ -476,20 +487,8 @@ def _offers(live: LiveOffers, chosen: Sequence[Candidate]) -> None:
 
 def _left_out(more: int) -> str:
     """Return why offers are left out, and what to do."""
-    others = (
-        Text("{more:,} more reasons. ", more=more)
-        if more > 1
-        else "1 more reason. "
-        if more == 1
-        else ""
+    return paragraph(
+        plural(more, "{count:,} more reason.", "{count:,} more reasons.") if more > 0 else "",
+        "Only offers that match one accelerator of the catalogue can be compared. To compare "
+        "another, add it under Accelerator or its price under Price.",
     )
-    return Text(
-        "{others}Only offers that match one accelerator of the catalogue can be "
-        "compared. To compare another, add it under Accelerator or its price under "
-        "Price.",
-        others=others,
-    )
-
-
-def _several(count: int) -> str:
-    return f"{count:,} offer{'' if count == 1 else 's'}"

@@ -30,7 +30,7 @@ from planner.answers.comparison import (
 )
 from planner.catalog import Accelerator, accelerator_named
 from planner.compare.evaluation import Comparison
-from planner.core import Refusal, Text, number_of, number_text, percent, sentence_case
+from planner.core import Refusal, Text, number_of, number_text, percent, sentence_case, several
 from planner.core.parameters import limits
 from planner.job import efficiency_with_step, question_of, usual_batch
 from planner.mfu import benchmark_factor, generation_name, generation_of, quantiles
@@ -554,10 +554,9 @@ def _reached(shares: Sequence[float]) -> str:
 
 
 def _counted(number: int, family: str, where: str) -> str:
-    runs = "1 published run" if number == 1 else Text("{number:,} published runs", number=number)
     return Text(
         "{runs} of {kinds}, {where}, with all weights or adapters trained.",
-        runs=runs,
+        runs=several(number, "published run"),
         kinds=_KINDS[family],
         where=where,
     )

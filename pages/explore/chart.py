@@ -18,7 +18,7 @@ from pages.explore import doors, fields, state
 from planner import figures
 from planner.answers import explored, plain
 from planner.answers.parameters import MOST_CORNERS
-from planner.core import Estimate, Refusal, Text, csv_text, rounded, with_range
+from planner.core import Estimate, Refusal, Text, csv_text, rounded, several, with_range
 from planner.core import plain as plain_number
 from planner.explore import (
     CATEGORIES,
@@ -270,11 +270,11 @@ def _place(points: Points, point: Mapping[str, Any]) -> int | None:
 def _table(link: Link, answer: state.Reply, points: Points, drawn: Drawn) -> None:
     """Draw the marked runs, or all of the chart; ticked ones can be compared."""
     marked, rows = drawn.marked, points.rows[drawn.marked]
-    counted = "1 run" if marked.size == 1 else f"{marked.size:,} runs"
+    counted = several(marked.size, "run")
     head = (
-        f"{counted} marked"
+        Text("{runs} marked", runs=counted)
         if points.question.brush
-        else Text("{counted} on the chart", counted=counted)
+        else Text("{runs} on the chart", runs=counted)
     )
     runs = answer.answer.runs
     with st.container(border=True):

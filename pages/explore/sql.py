@@ -15,7 +15,7 @@ from pages.common.link import Link, as_text
 from pages.explore.state import SYSTEMS
 from planner import figures
 from planner.answers import RUN_COLUMNS, SqlAnswer, parameters, sql_answered, sql_records
-from planner.core import Text, csv_text, sentence_case
+from planner.core import Text, csv_text, sentence_case, several
 from planner.figures import MOST_MARKS, MOST_SERIES, Series
 from planner.store import Store
 from planner.store.select import LONGEST, MOST_ROWS, SECONDS
@@ -150,7 +150,6 @@ def _result(link: Link, answer: SqlAnswer, form: str, axes: dict[str, str]) -> N
     rows = answer.rows
     if rows is None:
         return
-    count = f"{rows.table.num_rows:,} row{'' if rows.table.num_rows == 1 else 's'}"
     with st.container(border=True):
         with st.container(
             horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
@@ -160,7 +159,7 @@ def _result(link: Link, answer: SqlAnswer, form: str, axes: dict[str, str]) -> N
                 format_func=_FORMS.__getitem__, label_visibility="collapsed",
             )  # fmt: skip
             with st.container(horizontal=True, width="content", vertical_alignment="center"):
-                widgets.heading(f"{count}", width="content")
+                widgets.heading(several(rows.table.num_rows, "row"), width="content")
                 widgets.share(link, answer.statement, "content")
                 widgets.download(
                     "CSV", lambda: csv_text(sql_records(answer)), "epochwise-query.csv",

@@ -11,7 +11,7 @@ from pages.common.kept import store
 from pages.common.link import Link, Parameters, as_text, page_link
 from planner import figures
 from planner.answers import PRESETS, Preset, PresetAnswer, parameters, preset_answer
-from planner.core import Text, cut
+from planner.core import Text, cut, several
 from planner.cost import amount_text
 from planner.store import Store
 from planner.store.queries import RecentSet
@@ -151,7 +151,7 @@ def _about(result_set: RecentSet) -> str:
     first = cut(result_set.accelerators[0], _NAME) if result_set.accelerators else ""
     more = result_set.accelerator_count - 1
     where = Text("{first} and {more:,} more", first=first, more=more) if more > 0 else first
-    runs = f"{result_set.runs:,} run{'' if result_set.runs == 1 else 's'}"
+    runs = several(result_set.runs, "run")
     return " · ".join(
         filter(None, (result_set.basis, runs, where, f"{result_set.newest:%-d %b %Y}"))
     )

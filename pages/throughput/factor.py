@@ -9,7 +9,7 @@ import streamlit as st
 from pages.common import kept, narrow, widgets
 from pages.common.link import Link, as_text
 from planner import figures
-from planner.core import Cell, Record, Text, csv_text, sentence_case, with_range
+from planner.core import Cell, Record, Text, csv_text, sentence_case, several, with_range
 from planner.effects import BROUGHT, FactorEffect, effect_rows
 from planner.store import Store
 
@@ -90,7 +90,7 @@ def _dots(rows: Sequence[Record]) -> list[figures.Dot]:
         name = "per_epoch" if row["per_image"] is None else "per_image"
         value, low, high = (_number(row[f"{name}{end}"]) for end in ("", "_low", "_high"))
         batch = "" if row["batch"] is None else f"batch {row['batch']:,}"
-        pairs = f"{row['pairs']} pair{'' if row['pairs'] == 1 else 's'}"
+        pairs = several(int(_number(row["pairs"])), "pair")
         label = "all batches" if row["pooled"] and not batch else batch or "batch unknown"
         made.append(
             figures.Dot(

@@ -84,6 +84,7 @@ from planner.core import (
     not_found,
     paragraph,
     parameter_of,
+    plural,
     query_of,
     read,
     shown,
@@ -266,14 +267,13 @@ def target_note(store: Store, workload: str, result: HowLong) -> str:
     rows = [r for r in queries.target_times(store, of) if r["target_value"] == of.target]
     if not rows:
         return ""
-    words = goal_text(queries.trials(store, of), of.target)
-    several = (
-        "1 run states its" if len(rows) == 1 else Text("{rows:,} runs state their", rows=len(rows))
-    )
-    return Text(
-        "{several} time to {words}. Compare ranks hardware by it, with the target as goal.",
-        several=several,
-        words=words,
+    return plural(
+        len(rows),
+        "{count} run states its time to {words}. Compare ranks hardware by it, with the target as "
+        "goal.",
+        "{count:,} runs state their time to {words}. Compare ranks hardware by it, with the target "
+        "as goal.",
+        words=goal_text(queries.trials(store, of), of.target),
     )
 
 

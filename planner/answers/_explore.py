@@ -36,6 +36,7 @@ from planner.core import (
     plural,
     query_of,
     read,
+    several,
 )
 from planner.core.slugs import slugs
 from planner.explore import (
@@ -289,7 +290,7 @@ def _area(name: str, text: str, problems: list[Problem]) -> tuple[float, ...]:
 
 
 def _sentence(points: Points) -> str:
-    runs = _runs_words(points.n)
+    runs = several(points.n, "run")
     y, x = points.y_title, points.x_title
     if not points.groups:
         return Text("{y} against {x}: {runs}.", y=y, x=x, runs=runs)
@@ -297,20 +298,15 @@ def _sentence(points: Points) -> str:
     return Text("{y} by {x}: {runs} in {groups}.", y=y, x=x, runs=runs, groups=groups)
 
 
-def _runs_words(count: int) -> Text:
-    return plural(count, "{count} run", "{count:,} runs")
-
-
 def _notes(points: Points, fits: Fits | None, empty: str) -> tuple[str, ...]:
     notes = [empty] if empty else []
     if points.without and not empty:
-        lack = "lacks" if points.without == 1 else "lack"
         notes.append(
-            Text(
-                "{without:,} of {filtered:,} filtered runs {lack} a value for an axis.",
-                without=points.without,
+            plural(
+                points.without,
+                "{count} of {filtered:,} filtered runs lacks a value for an axis.",
+                "{count:,} of {filtered:,} filtered runs lack a value for an axis.",
                 filtered=points.filtered,
-                lack=lack,
             )
         )
     if points.beyond:
@@ -346,18 +342,24 @@ def _fit_notes(fits: Fits) -> list[str]:
     if fits.curves:
         notes.append(_LINES[fits.law])
     if fits.few:
-        cases = "1 case has" if fits.few == 1 else Text("{few:,} cases have", few=fits.few)
+        what = "device counts" if fits.law == "scaling" else "batch sizes"
         notes.append(
-            Text("{cases} fewer than 3 device counts, so no curve.", cases=cases)
-            if fits.law == "scaling"
-            else Text("{cases} fewer than 3 batch sizes, so no curve.", cases=cases)
+            plural(
+                fits.few,
+                "{count} case has fewer than 3 {what}, so no curve.",
+                "{count:,} cases have fewer than 3 {what}, so no curve.",
+                what=what,
+            )
         )
     if fits.refused:
-        cases = (
-            "1 fit is" if fits.refused == 1 else Text("{refused:,} fits are", refused=fits.refused)
+        notes.append(
+            plural(
+                fits.refused,
+                "{count} fit is refused; the page {page} shows why.",
+                "{count:,} fits are refused; the page {page} shows why.",
+                page=_PAGES[fits.law],
+            )
         )
-        page = _PAGES[fits.law]
-        notes.append(Text("{cases} refused; the page {page} shows why.", cases=cases, page=page))
     if fits.beyond:
         notes.append(
             Text("{beyond:,} further curves are not drawn. Filter to see them.", beyond=fits.beyond)
@@ -423,7 +425,9 @@ def _pivot_words(pivot: PivotAnswer) -> tuple[str, tuple[str, ...]]:
         notes.append(Text("No filtered run states {title}.", title=pivot.measure.title))
     if table.left_out:
         notes.append(Text("{left_out:,} runs state no {by}.", left_out=table.left_out, by=by))
-    said = Text("{title} by {by}: {runs}.", title=pivot.title, by=by, runs=_runs_words(table.runs))
+    said = Text(
+        "{title} by {by}: {runs}.", title=pivot.title, by=by, runs=several(table.runs, "run")
+    )
     return said, tuple(notes)
 
 

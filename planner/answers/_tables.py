@@ -18,6 +18,7 @@ from planner.core import (
     interval,
     or_refusal,
     percent,
+    plural,
 )
 from planner.epochs import (
     MEASURE_AGAIN,
@@ -303,8 +304,13 @@ def answer_sentences(chosen: Sequence[SystemCurve]) -> list[str]:
     good.sort(key=limit_of, reverse=True)
     texts = [curve_sentence(c) for c in [*good, *bad[:MOST_REFUSED]]]
     if (left := len(bad) - MOST_REFUSED) > 0:
-        more = Text("{left} more curves are", left=left) if left > 1 else "One more curve is"
-        texts.append(Text("{more} refused; the table states the reasons.", more=more))
+        texts.append(
+            plural(
+                left,
+                "One more curve is refused; the table states the reasons.",
+                "{count} more curves are refused; the table states the reasons.",
+            )
+        )
     pairs = [
         (a, b)
         for a in good

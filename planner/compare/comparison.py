@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from planner.compare._assumptions import Assumptions, Electricity
-from planner.core import Estimate, Floats, Refusal, Text, listed_words, plain, plural
+from planner.core import Estimate, Floats, Refusal, Text, listed_words, plain, plural, several
 from planner.cost import DOLLARS, Display, price
 from planner.epochs import basis_in_words
-from planner.job import Candidate, Goal, Job, Known, Order, Timed, runs_words
+from planner.job import Candidate, Goal, Job, Known, Order, Timed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,14 +200,9 @@ def basis_words(row: Row, goal: Goal) -> str:
 def _stated_words(row: Row) -> str:
     """Return the basis of a stated time: 'published, median of 8 runs', 'scaled from 1 run'."""
     runs = row.timed.stated_runs
-    several = f"{runs:,} run{'' if runs == 1 else 's'}"
     if row.timed.scaling is not None:
-        return Text("scaled from {runs_words}", runs_words=runs_words(runs))
-    return (
-        f"published, {several}"
-        if runs == 1
-        else Text("published, median of {several}", several=several)
-    )
+        return Text("scaled from {runs}", runs=several(runs, "published run"))
+    return plural(runs, "published, {count} run", "published, median of {count:,} runs")
 
 
 def session_note(comparison: Comparison) -> str:

@@ -21,7 +21,7 @@ import numpy as np
 
 from planner.compare.comparison import limits_phrase, machines, runs_a_month
 from planner.compare.evaluation import Comparison, Drawn, Row
-from planner.core import HOUR_S, Estimate, Floats, Refusal, Text, paragraph, percent
+from planner.core import HOUR_S, Estimate, Floats, Refusal, Text, paragraph, percent, plural
 from planner.cost import (
     DOLLARS,
     HOURS_PER_MONTH,
@@ -207,7 +207,7 @@ def runs_at(row: Row, utilisation: float) -> float:
 
 def ownership_sentences(pair: RentOrBuy, totals: Ownership, display: Display) -> tuple[str, ...]:
     """Return the totals in words: renting, buying, and how likely buying is cheaper."""
-    span = f"{totals.years:g} year{'' if totals.years == 1.0 else 's'}"
+    span = plural(totals.years, "{count:g} year", "{count:g} years")
     rent, buy = (money_with_interval(e, display) for e in (totals.rent, totals.buy))
     use = f"{float(f'{100.0 * totals.utilisation:.2g}'):g} %"
     return (

@@ -21,13 +21,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from planner.core._estimate import Estimate
-from planner.core._text import Text
+from planner.core._text import Text, plural
 
 if TYPE_CHECKING:
     from planner.core.points import Floats
@@ -180,9 +180,32 @@ def counted(count: int) -> str:
     return f"{count:,}" if abs(count) >= GROUPED_FROM else str(count)
 
 
-def several(count: int, what: str) -> str:
+Thing = Literal[
+    "card", "device", "epoch", "line", "measured case", "offer", "pair", "problem", "published run",
+    "result set", "row", "run", "trial", "valid row", "workload",
+]  # fmt: skip
+_SEVERAL: Final[Mapping[Thing, Callable[[int], Text]]] = {
+    "card": lambda n: plural(n, "{count:,} card", "{count:,} cards"),
+    "device": lambda n: plural(n, "{count:,} device", "{count:,} devices"),
+    "epoch": lambda n: plural(n, "{count:,} epoch", "{count:,} epochs"),
+    "line": lambda n: plural(n, "{count:,} line", "{count:,} lines"),
+    "measured case": lambda n: plural(n, "{count:,} measured case", "{count:,} measured cases"),
+    "offer": lambda n: plural(n, "{count:,} offer", "{count:,} offers"),
+    "pair": lambda n: plural(n, "{count:,} pair", "{count:,} pairs"),
+    "problem": lambda n: plural(n, "{count:,} problem", "{count:,} problems"),
+    "published run": lambda n: plural(n, "{count:,} published run", "{count:,} published runs"),
+    "result set": lambda n: plural(n, "{count:,} result set", "{count:,} result sets"),
+    "row": lambda n: plural(n, "{count:,} row", "{count:,} rows"),
+    "run": lambda n: plural(n, "{count:,} run", "{count:,} runs"),
+    "trial": lambda n: plural(n, "{count:,} trial", "{count:,} trials"),
+    "valid row": lambda n: plural(n, "{count:,} valid row", "{count:,} valid rows"),
+    "workload": lambda n: plural(n, "{count:,} workload", "{count:,} workloads"),
+}
+
+
+def several(count: int, what: Thing) -> Text:
     """Return a count of things: '1 run', '1,200 runs'."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+    return _SEVERAL[what](count)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,8 @@ from planner.core import (
     or_too_long,
     percent,
     plain,
+    plural,
+    several,
     with_ends,
 )
 from planner.epochs._ratios import MEASURE_AGAIN, apart, speed_up
@@ -210,18 +212,14 @@ def start_left_out(labels: Sequence[str]) -> str:
     """Return that a ranking starts with epoch 1, since these options state no start-up time."""
     if not labels:
         return ""
-    more = (
-        Text(" and {labels} more", labels=len(labels) - MOST_NAMED)
-        if len(labels) > MOST_NAMED
-        else ""
-    )
-    verb = "does" if len(labels) == 1 else "do"
     named = ", ".join(labels[:MOST_NAMED])
-    return Text(
-        "Start-up time is left out for all options: {named}{more} {verb} not state it.",
+    if (more := len(labels) - MOST_NAMED) > 0:
+        named = Text("{named} and {more} more", named=named, more=more)
+    return plural(
+        len(labels),
+        "Start-up time is left out for all options: {named} does not state it.",
+        "Start-up time is left out for all options: {named} do not state it.",
         named=named,
-        more=more,
-        verb=verb,
     )
 
 
@@ -542,8 +540,9 @@ def _rounded_total(total: Estimate) -> tuple[str, str, str]:
 
 def _without(count: int) -> str:
     """Return the count of excluded runs in words, after a blank."""
-    many = "1 suspect run is" if count == 1 else Text("{count} suspect runs are", count=count)
-    return Text(" {many} left out.", many=many) if count else ""
+    if not count:
+        return ""
+    return plural(count, " {count} suspect run is left out.", " {count} suspect runs are left out.")
 
 
 def chart_epochs(epochs: int) -> Floats:
@@ -634,11 +633,11 @@ def _at_batch(run: Run) -> str:
 
 def epochs_in_words(epochs: int) -> str:
     """Return `1 epoch` or `2,000 epochs` for headings; the sentence to paste has 2000."""
-    return "1 epoch" if epochs == 1 else f"{epochs:,} epochs"
+    return several(epochs, "epoch")
 
 
 def _epochs(epochs: int) -> str:
-    return "1 epoch" if epochs == 1 else f"{counted(epochs)} epochs"
+    return plural(epochs, "{count} epoch", "{epochs} epochs", epochs=counted(epochs))
 
 
 def basis_in_words(option: Option, epochs: int) -> str:

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike
 
-from planner.core import Floats, Text, bad_seconds, in_words, speak_once
+from planner.core import Floats, Text, bad_seconds, in_words, plural, speak_once
 
 CHANGE: Final = 0.20
 """Smaller changes are scatter or drift, covered by the interval [share]."""
@@ -193,10 +193,11 @@ def _sentence(times: Floats, segments: tuple[Segment, ...], hiccups: tuple[int, 
         mean_s=in_words(segments[0].mean_s),
     )
     if times.size - 1 < 2 * SHORTEST:
-        lead = Text(
-            "It takes {shortest} later epochs to see a change; {count} known.",
+        lead = plural(
+            times.size - 1,
+            "It takes {shortest} later epochs to see a change; {count} is known.",
+            "It takes {shortest} later epochs to see a change; {count} are known.",
             shortest=2 * SHORTEST,
-            count=_count(times.size - 1),
         )
     return f"{lead}{_aside(times, hiccups)}"
 
@@ -214,10 +215,6 @@ def _changes(segments: tuple[Segment, ...]) -> str:
     if len(parts) > SHOWN:
         parts = [*parts[: SHOWN - 1], Text("then others"), parts[-1]]
     return Text("Epoch times change during the run: {parts}.", parts=", ".join(parts))
-
-
-def _count(epochs: int) -> str:
-    return "1 is" if epochs == 1 else f"{epochs} are"
 
 
 def _aside(times: Floats, hiccups: tuple[int, ...]) -> str:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from planner.catalog import Catalog
-from planner.core import LEVEL, Estimate, Text, percent_of, plural, t_quantile
+from planner.core import LEVEL, Estimate, Text, percent_of, several, t_quantile
 from planner.fits import log_half_widths, widened
 from planner.job._placing import placed
 from planner.job._records import Hardware, Scaling
@@ -170,11 +170,6 @@ def _distance(there: Hardware, hardware: Hardware) -> tuple[bool, bool, bool, fl
     )
 
 
-def runs_words(count: int) -> str:
-    """Return a count of published runs in words: '1 published run', '8 published runs'."""
-    return plural(count, "{count:,} published run", "{count:,} published runs")
-
-
 def hardware_words(hardware: Hardware) -> str:
     """Return accelerators with their count: '8 x B200 SXM 180GB'."""
     card = hardware.accelerator
@@ -191,7 +186,7 @@ def _source(cell: StatedTime) -> str:
         )
     return Text(
         "Median time to the target of {runs_words} on {where}.",
-        runs_words=runs_words(runs),
+        runs_words=several(runs, "published run"),
         where=where,
     )
 

@@ -431,7 +431,7 @@ def lines_in_words(lines: Iterable[int]) -> str:
         else:
             runs.append([line])
     named = ", ".join(" to ".join(map(str, run)) for run in runs)
-    return f"line{'s' if len(runs) > 1 or len(runs[0]) > 1 else ''} {named}"
+    return plural(sum(map(len, runs)), "line {lines}", "lines {lines}", lines=named)
 
 
 def _text(row: PublishedRow) -> str:

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from planner.core import Basis, Estimate, Floats, Refusal, Text, paragraph, plain, t_quantile
+from planner.core import (
+    Basis,
+    Estimate,
+    Floats,
+    Refusal,
+    Text,
+    paragraph,
+    plain,
+    plural,
+    t_quantile,
+)
 from planner.fits import BASES, TWICE, Limited, answered_range, estimate_of
 from planner.fits import KAPPA as KAPPA_BATCH
 from planner.scaling._terms import DOF, LINKS, WHERE, LargestCount, Places, Terms, check_places
@@ -319,17 +329,17 @@ def _link_reasons(curve: ScalingCurve, link: int, at: Places) -> list[str]:
 
 def law_reasons(published: LargestCount) -> list[str]:
     """Return the reasons of an answer by the published scaling law."""
-    several = "s" if published.devices > 1 else ""
     step_s = published.step_s[-1:]
     zero, unit = np.zeros(1), np.ones(1)
     loss = -np.expm1(published.law.log_factor(step_s, unit, zero))[0]
     fewer = -np.expm1(published.law.log_factor(step_s, zero, unit))[0]
     return [
-        Text(
-            "Published scaling law, starting from the run on {devices:g} "
-            "device{several}: these runs do not determine it.",
-            devices=published.devices,
-            several=several,
+        plural(
+            published.devices,
+            "Published scaling law, starting from the run on {count:g} device: these runs do not "
+            "determine it.",
+            "Published scaling law, starting from the run on {count:g} devices: these runs do not "
+            "determine it.",
         ),
         Text(
             "In published runs each device loses {loss:.1f} % when the device count "

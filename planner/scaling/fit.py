@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from planner.core import LEVEL, Estimate, Floats, Refusal, Text, plain, plural
+from planner.core import LEVEL, Estimate, Floats, Refusal, Text, plain, plural, several
 from planner.scaling._terms import (
     LINKS,
     Growing,
@@ -280,8 +280,9 @@ def _warnings(terms: Terms) -> tuple[str, ...]:
 
 def _refuse_scatter(scatter: float, worst: Places) -> Refusal:
     batch, devices, nodes = (float(v[0]) for v in (worst.batch, worst.devices, worst.nodes))
-    several = f"{devices:g} device{'s' if devices > 1 else ''}"
-    over = Text(" over {nodes:g} nodes", nodes=nodes) if nodes > 1 else ""
+    place = several(int(devices), "device")
+    if nodes > 1:
+        place = Text("{devices} over {nodes:g} nodes", devices=place, nodes=nodes)
     return Refusal(
         reason=Text(
             "The runs scatter {scatter:.0f} % around this form; 15 public workloads "
@@ -290,17 +291,15 @@ def _refuse_scatter(scatter: float, worst: Places) -> Refusal:
             scatter=100 * scatter,
         ),
         measure_next=Text(
-            "Measure batch {batch} per device on {several}{over} again in a fresh "
+            "Measure batch {batch} per device on {place} again in a fresh "
             "process; it fits worst. If it repeats, fit the differing runs separately.",
             batch=plain(batch),
-            several=several,
-            over=over,
+            place=place,
         ),
     )
 
 
 def _refuse_one_count(count: int) -> Refusal:
-    alone = " and a single one" if count > 1 else ""
     return Refusal(
         reason=plural(
             count,
@@ -308,8 +307,9 @@ def _refuse_one_count(count: int) -> Refusal:
             "Every run had {count} devices, which shows no scaling.",
         ),
         measure_next=Text(
-            "Measure the same batch per device on {count} devices{alone}.",
+            "Measure the same batch per device on {count} devices and a single one.",
             count=2 * count,
-            alone=alone,
-        ),
+        )
+        if count > 1
+        else "Measure the same batch per device on 2 devices.",
     )

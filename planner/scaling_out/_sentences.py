@@ -2,7 +2,17 @@
 
 from typing import Final
 
-from planner.core import Estimate, Refusal, Text, in_words, interval, percent, plain, plural
+from planner.core import (
+    Estimate,
+    Refusal,
+    Text,
+    in_words,
+    interval,
+    percent,
+    plain,
+    plural,
+    several,
+)
 from planner.scaling_out._answer import Answer, CountAnswer, Crossing, UnevenAnswer, outside
 from planner.throughput import interval_text, rounded_estimate, size
 
@@ -79,11 +89,11 @@ def _headline(answer: Answer) -> str:
             measure_next=missing.measure_next,
         )
     if best.devices == base:
-        return Text(
-            "No: {where}, {devices} {are} fastest.{slower}{host}",
+        return plural(
+            base,
+            "No: {where}, {count} device is fastest.{slower}{host}",
+            "No: {where}, {count:,} devices are fastest.{slower}{host}",
             where=where,
-            devices=devices(base),
-            are=_are(base),
             slower=_slower(answer),
             host=host,
         )
@@ -183,10 +193,11 @@ def crossing_sentence(crossing: Crossing) -> str:
     if isinstance(crossing.batch, Refusal):
         return f"{devices(crossing.devices)} against {other}: {crossing.batch.reason}"
     batch = rounded_estimate(crossing.batch)
-    return Text(
-        "{devices} {are} faster than {other} from global batch {batch} on{interval_text}.{runs}",
-        devices=devices(crossing.devices),
-        are=_are(crossing.devices),
+    return plural(
+        crossing.devices,
+        "{count} device is faster than {other} from global batch {batch} on{interval_text}.{runs}",
+        "{count:,} devices are faster than {other} from global batch {batch} on"
+        "{interval_text}.{runs}",
         other=other,
         batch=size(batch.value),
         interval_text=interval_text(batch, size),
@@ -411,8 +422,4 @@ def batch_text(batch: float) -> str:
 
 def devices(count: int) -> str:
     """Return a device count in words."""
-    return "1 device" if count == 1 else f"{count:,} devices"
-
-
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
+    return several(count, "device")

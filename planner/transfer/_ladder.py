@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.core import LEVEL, Estimate, Refusal, Text, percent
+from planner.core import LEVEL, Estimate, Refusal, Text, percent, several
 from planner.transfer._records import (
     BASIS_OF,
     SPECS,
@@ -105,7 +105,7 @@ def of_measurement(card: str, runs: int, half_width: float) -> tuple[str, ...]:
     return (
         Text(
             "{runs} on {card}; another session or another card of this kind may differ by {off}.",
-            runs=counted(runs, "run"),
+            runs=several(runs, "run"),
             card=card,
             off=percent(off),
         ),
@@ -195,7 +195,7 @@ def of_interval(answer: Answer, level: float) -> str:
     learnt = answer.calibration
     n, groups = learnt.residuals, _groups(learnt)
     if not learnt.checked:
-        cases = f"only {counted(n, 'measured case')} ({groups})" if n else "no measured cases"
+        cases = f"only {several(n, 'measured case')} ({groups})" if n else "no measured cases"
         return Text(
             "The error of this method cannot be measured: there are {cases}, and an "
             "interval at {level} needs {least}, of at least {groups} workloads and "
@@ -207,7 +207,7 @@ def of_interval(answer: Answer, level: float) -> str:
         )
     tried = Text(
         "Tested on {number} ({groups}), each left out in turn,",
-        number=counted(n, "measured case"),
+        number=several(n, "measured case"),
         groups=groups,
     )
     held = rank_of(level, n)
@@ -226,7 +226,7 @@ def of_interval(answer: Answer, level: float) -> str:
 
 
 def _groups(learnt: Calibration) -> str:
-    return f"{counted(learnt.workloads, 'workload')}, {counted(learnt.cards, 'card')}"
+    return f"{several(learnt.workloads, 'workload')}, {several(learnt.cards, 'card')}"
 
 
 def of_next_runs(library: Library, runs: Sequence[NextRun]) -> tuple[str, ...]:
@@ -277,11 +277,6 @@ def refusal(cell: Cell, evidence: Evidence, rung: Rung | None) -> Refusal:
             card=card,
         ),
     )
-
-
-def counted(n: int, noun: str) -> str:
-    """Return a number with its noun in singular or plural."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def listing(names: Sequence[str], last: str = ", ") -> str:

@@ -12,9 +12,9 @@ from typing import Final, Literal
 
 from planner.compare import THERE, basis_words, chance_to_meet, may_fit
 from planner.compare.evaluation import Comparison, Row
-from planner.core import Basis, Estimate, Record, Refusal, Text, cell, estimate_cells, hms
+from planner.core import Basis, Estimate, Record, Refusal, Text, cell, estimate_cells, hms, several
 from planner.cost import DOLLARS, Display, likely, shown
-from planner.job import OWN_ENTRY, Candidate, Job, gigabytes, runs_words
+from planner.job import OWN_ENTRY, Candidate, Job, gigabytes
 
 
 def option_rows(
@@ -152,11 +152,11 @@ def _source(row: Row) -> Record:
 
 def _time_from(row: Row) -> str:
     if (runs := row.timed.stated_runs) and not isinstance(row.time, Refusal):
-        where = "" if row.timed.scaling is None else " on another count"
-        return Text(
-            "times to the target stated by {runs_words}{where}",
-            runs_words=runs_words(runs),
-            where=where,
+        counted = several(runs, "published run")
+        return (
+            Text("times to the target stated by {runs}", runs=counted)
+            if row.timed.scaling is None
+            else Text("times to the target stated by {runs} on another count", runs=counted)
         )
     if row.candidate.run is not None:
         basis = row.candidate.run.run.basis
