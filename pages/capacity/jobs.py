@@ -11,6 +11,7 @@ import streamlit as st
 from pages.capacity import state
 from pages.common import kept, narrow, widgets
 from pages.common.link import Link, Parameters, as_text
+from pages.visitor.sending import accept_files
 from planner.answers import parameters
 from planner.answers.capacity_jobs import (
     RowProblem,
@@ -99,6 +100,7 @@ def _buttons(link: Link, names: Sequence[str], texts: Sequence[str]) -> None:
     box = widgets.popover("CSV", "upload_file", "capacity.csv-box")
     if box.open:
         with box:
+            accept_files()
             st.file_uploader(
                 "A table of jobs (CSV)", type=["csv", "tsv", "txt"], key=_FILE,
                 on_change=lambda: _load(link), max_upload_size=1,

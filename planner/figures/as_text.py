@@ -15,8 +15,8 @@ import numpy as np
 
 from planner import core
 from planner.core import Record, Text, in_one_unit, plain
+from planner.figures._tiles import Markup
 from planner.figures.frame import SECONDS, ChartSpec
-from planner.figures.tiles import Markup
 
 MOST_ROWS: Final = 30
 """Most rows of a table that are read."""

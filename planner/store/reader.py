@@ -1,9 +1,9 @@
 """Serve verified runs, list refused files, and notice new files at each rerun.
 
 The DuckDB instance has the summary columns, may open only the result folders and is then locked. It
-is in memory, or beyond `MOST_IN_MEMORY` runs in a file (`planner.store.runs_file`). Every query has
-its own cursor: a connection shared by threads mixed up rows. Nested columns are read from the run's
-file.
+is in memory, or beyond `MOST_IN_MEMORY` runs in a file (`planner.store._runs_file`). Every query
+has its own cursor: a connection shared by threads mixed up rows. Nested columns are read from the
+run's file.
 """
 
 import errno
@@ -25,7 +25,9 @@ import pyarrow as pa
 from planner.core import MAX_REASON, MAX_TEXT, Text
 from planner.networks import kind_of
 from planner.runs import ARROW_SCHEMA, SCHEMA_VERSION, SUMMARY
-from planner.store import runs_file, sql, totals
+from planner.store import _runs_file as runs_file
+from planner.store import _totals as totals
+from planner.store import sql
 from planner.store.disk.access import ACCESS, OWNER, Access, Viewer
 from planner.store.disk.folders import Folder, as_utf8
 from planner.store.kept import Kept, has_room, memory_limit_bytes
@@ -232,7 +234,7 @@ class Store:
 
     def hides(self, slug: str) -> bool:
         """Return whether this viewer may not see a set of that slug, which exists."""
-        return slug in self.hidden and all(s.slug != slug for s in self.sets)
+        return slug in self.hidden
 
     @property
     def generation(self) -> int:

@@ -24,7 +24,7 @@ from runners.sweep.measure import Bench, Hooks, measure
 from runners.sweep.rows import planned
 from tests.faults.outcomes import FULL
 from tests.fork_server import JAX
-from tests.runners.networks import python
+from tests.runners.networks import answer, python
 from tests.runners.stubs import HANG_S, new_mark
 
 MARK: Final = "TF_EPOCHWISE_TEST"
@@ -220,6 +220,27 @@ def test_a_split_transformer_sends_four_all_reduces_a_layer_and_two_at_its_ends(
     assert 0.5 < extra["step_argument_bytes"] / (12 * two["params"]) < 0.52
     assert extra["vocabulary"] == 8_192
     assert "step_sent_bytes" not in json.loads(one["extra"])
+
+
+COMPILED: Final = """
+import jax, keras, numpy
+from runners.child.engines import jax_distribution
+from runners.plan.cases import Case
+jax_distribution.prepare(Case(sweep="s", workload="mlp", dataset="digits", train_samples=16,
+                              validation_samples=0, batch=8, epochs=3, strategy={strategy!r},
+                              backend="jax", devices=1), 0)
+net = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
+net.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
+net.fit(numpy.zeros((16, 4)), numpy.zeros(16), batch_size=8, epochs=3, verbose=0)
+names = [e.hlo_modules()[0].name for e in jax.devices()[0].client.live_executables()]
+print(sum("train_step" in name for name in names))
+"""
+
+
+@pytest.mark.parametrize("strategy", ["mirrored", "tensor"])
+def test_a_step_of_one_device_is_compiled_once(strategy: str) -> None:
+    """With a distribution over one device it was compiled in epochs 1 and 2, which was timed."""
+    assert answer(COMPILED.format(strategy=strategy), "jax") == 1
 
 
 def test_a_network_without_a_matrix_for_so_many_shards_says_so(on_jax: Bench) -> None:

@@ -47,6 +47,8 @@ def prepare(case: Case, place_on_host: int) -> float | None:
             f"the case is for {case.devices} {case.device.upper()} devices, but JAX sees "
             f"{len(visible)}. Plan the sweep for fewer."
         )
+    if case.devices == 1:  # with a distribution Keras would compile the step again in epoch 2
+        return startup_s
     several = startup_s is not None
     devices = visible if several else visible[: case.devices]
     made = _tensor(devices) if case.strategy == "tensor" else keras.distribution.DataParallel(
