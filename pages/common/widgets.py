@@ -32,7 +32,7 @@ from planner.store.kept import Kept
 
 Width = Literal["stretch", "content"]
 Made = TypeVar("Made")
-_MADE: Final = Kept(256)
+_MADE: Final = Kept(96)
 
 
 def made_of(whole: object, what: Hashable, make: Callable[[], Made]) -> Made:
