@@ -19,6 +19,7 @@ from api.push import Inbox
 from api.routes import Rules, routes
 from pages.common.kept import store
 from pages.visitor.identity import is_blocked, viewer_of
+from pages.visitor.sending import accepts_files, is_sent_by_pages
 from planner.store import folders_from_environment
 from planner.store.catalog import own_folder
 from planner.store.disk.audit import audit_folder
@@ -30,6 +31,8 @@ DOORS = Doors(
     hosts=lambda: config.get_option("server.allowedHosts"),
     host_allowed=is_host_allowed,
     origins=lambda: config.get_option("server.corsAllowedOrigins"),
+    message=is_sent_by_pages,
+    files=accepts_files,
 )
 SCRIPTS = scripts_of(Path(st.__file__).parent / "static" / "index.html")
 FOLDERS = folders_from_environment(ROOT, os.environ)

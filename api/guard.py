@@ -5,6 +5,8 @@
   every address.
 - A socket, and every request that changes something, must come from a page of this server or from
   a program. Another port of the same machine is another server.
+- Of Streamlit's own addresses, those are open that its pages use. A session may send files while
+  its page has a field for them; messages that no page sends are dropped.
 - Headers forbid browsers to load anything from elsewhere, to show a page inside another one, and
   to guess file types.
 """
@@ -31,8 +33,16 @@ from planner.core import Text
 
 _LOG: Final = logging.getLogger("epochwise.api")
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
-HEALTH: Final = "/_stcore/health"
+_CORE: Final = "/_stcore/"
+HEALTH: Final = f"{_CORE}health"
 """The health check: it only answers ok, under any name."""
+_USED: Final = frozenset({"health", "host-config", "stream", "upload_file"})
+"""Of Streamlit's addresses: what pages use. Others report on the server or run the script."""
+CLOSED: Final = "This address is closed."
+NO_FIELD: Final = (
+    "No page of this session has a field for files, or the session has sent too many. Reload the "
+    "page and try again."
+)
 WRONG_HOST: Final = (
     "This server does not accept that host name. Open it as localhost, or add the name to "
     "server.allowedHosts."
@@ -58,12 +68,15 @@ class Doors:
     """The allowed clients.
 
     `hosts` are the names that the operator lists; `host_allowed` checks a Host header against
-    them. `origins` are addresses of other pages that may use the server.
+    them. `origins` are addresses of other pages that may use the server. `message` is true of
+    messages that pages send, `files` of sessions that may send a file.
     """
 
     hosts: Callable[[], Sequence[str]] = tuple
     host_allowed: Callable[[str | None], bool] = lambda _: True
     origins: Callable[[], Sequence[str]] = tuple
+    message: Callable[[bytes], bool] = lambda _: True
+    files: Callable[[str], bool] = lambda _: True
 
 
 class Guard:
@@ -82,7 +95,7 @@ class Guard:
         headers = Headers(scope=scope)
         why = refusal(scope, headers, self.doors)
         if scope["type"] == "websocket":
-            await (_shut(receive, send) if why else self.app(scope, receive, send))
+            await (_shut(receive, send) if why else self.app(scope, self._heard(receive), send))
             return
         added = headers_of(self.policy, headers.get("host", ""))
 
@@ -92,6 +105,20 @@ class Guard:
             await send(message)
 
         await (_refused(scope, why) if why else self.app)(scope, receive, with_headers)
+
+    def _heard(self, receive: Receive) -> Receive:
+        """Return what receives messages of a socket but those that no page sends."""
+
+        async def heard() -> Message:
+            while True:
+                message = await receive()
+                if message["type"] != "websocket.receive":
+                    return message
+                data = message.get("bytes")
+                if data is not None and self.doors.message(data):
+                    return message
+
+        return heard
 
 
 def failed(request: Request, error: Exception) -> Response:
@@ -125,6 +152,16 @@ def refusal(scope: Scope, headers: Headers, doors: Doors) -> str:
     own = is_own(origin, host, scope.get("scheme"))
     if changes and not own and not _listed(origin, doors.origins()):
         return WRONG_ORIGIN
+    return _core_refusal(scope, doors)
+
+
+def _core_refusal(scope: Scope, doors: Doors) -> str:
+    """Return why one of Streamlit's own addresses is closed; "" where it is open."""
+    name, _, rest = scope.get("path", "").partition(_CORE)[2].partition("/")
+    if name and name not in _USED:
+        return CLOSED
+    if name == "upload_file" and scope.get("method") == "PUT":
+        return "" if doors.files(rest.partition("/")[0]) else NO_FIELD
     return ""
 
 

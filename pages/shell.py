@@ -12,7 +12,7 @@ import streamlit as st
 from pages.common import kept, markup, narrow, widgets
 from pages.common.addresses import navigation
 from pages.common.kept import LATE_S, TURNS, at_one_moment, store
-from pages.visitor import identity
+from pages.visitor import identity, sending
 from planner.core import Text, several
 from planner.figures import style_sheet
 from planner.store import LimitError
@@ -49,7 +49,8 @@ markup.draw(narrow.STYLE)
 try:
     late_s = 0.0 if page.url_path == WRITING else LATE_S
     with TURNS.turn(late_s) as requested_s, at_one_moment(requested_s):
-        page.run()
+        with sending.drawing():
+            page.run()
         identity.draw_account()
         _footer()
 except LimitError as error:

@@ -204,14 +204,7 @@ def _arrows() -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {_package(name, modules): set() for name in modules}
     for name, path in modules.items():
         own = _package(name, modules)
-        for node in nodes(path):
-            named: list[str] = []
-            if isinstance(node, ast.Import):
-                named = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                inner = [f"{node.module}.{alias.name}" for alias in node.names]
-                named = [i if i in modules else node.module for i in inner]
-            found[own] |= {_package(n, modules) for n in named if n in modules} - {own}
+        found[own] |= {_package(n, modules) for n in _modules_of(path, modules)} - {own}
     return {name: frozenset(to) for name, to in found.items()}
 
 
@@ -251,6 +244,43 @@ def test_a_module_with_an_underscore_is_imported_by_its_own_package_alone() -> N
         }
 
     assert _offending((path for _, path in ALL), strangers) == {}
+
+
+def _modules_of(path: Path, modules: dict[str, Path]) -> set[str]:
+    """The modules of the product that a file imports, wherever in the file, types included."""
+    named: set[str] = set()
+    for node in nodes(path):
+        if isinstance(node, ast.Import):
+            named |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            named |= {node.module} if inner - modules.keys() else set()
+            named |= inner
+    return named & modules.keys()
+
+
+def test_modules_import_one_another_in_no_circle() -> None:
+    modules = _packages()
+    left = {name: _modules_of(path, modules) - {name} for name, path in modules.items()}
+    while free := {name for name, to in left.items() if not to}:
+        left = {name: to - free for name, to in left.items() if name not in free}
+    assert left == {}
+
+
+def test_a_module_that_only_its_package_imports_has_an_underscore() -> None:
+    modules = _packages()
+    used = {
+        name
+        for path in modules.values()
+        for name in _modules_of(path, modules)
+        if modules[name].parent != path.parent
+    }
+    public = {
+        name
+        for name, path in modules.items()
+        if name.startswith("planner.") and not path.stem.startswith("_")
+    }
+    assert public - used == set()
 
 
 def test_no_folder_holds_more_modules_than_one_can_look_through() -> None:

@@ -63,7 +63,7 @@ ROOMS_WITHOUT: Final = {"store", "figures", "report", "commands", "backtest"}
 on data."""
 NO_JUDGEMENT: Final[dict[str, str]] = {
     "a unit": """
-        explore.columns:MILLION
+        explore._columns:MILLION
         answers._scaling_out:GIGABIT scaling_out._answer:BYTES splits._splits:HALF_BYTES
         splits._splits:FULL_BYTES
         compare.rent_or_buy:MONTHS cost._own:WATTS_PER_KILOWATT
@@ -85,15 +85,15 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         answers.parameters:MOST_BATCHES_SHOWN answers.parameters:MOST_COUNTS
         scaling_out._answer:MOST_BATCHES scaling_out._answer:USUAL_BATCH
         splits._splits:USUAL_BATCH
-        time_to_target.families:MOST_FAMILIES
+        time_to_target._families:MOST_FAMILIES
         answers.parameters:MOST_CORNERS answers.parameters:MOST_RUNS_SHOWN
-        explore.formulas:LONGEST explore.formulas:MOST_BRACKETS explore.formulas:MOST_PARTS
-        explore.formulas:LARGEST_EXPONENT explore.formulas:LARGEST explore.pivot:MOST_ROWS
-        explore.pivot:MOST_COLUMNS explore.laws:MOST_CURVES explore.laws:LEAST_PLACES
-        explore.points:MOST_POINTS explore.points:MOST_DRAWN explore.points:CELLS
-        explore.points:MOST_COLOURS explore.points:MOST_SYMBOLS
-        explore.points:MOST_PANELS explore.points:MOST_GROUPS explore.side_by_side:LEAST
-        explore.side_by_side:MOST
+        explore._formulas:LONGEST explore._formulas:MOST_BRACKETS explore._formulas:MOST_PARTS
+        explore._formulas:LARGEST_EXPONENT explore._formulas:LARGEST explore._pivot:MOST_ROWS
+        explore._pivot:MOST_COLUMNS explore._laws:MOST_CURVES explore._laws:LEAST_PLACES
+        explore._points:MOST_POINTS explore._points:MOST_DRAWN explore._points:CELLS
+        explore._points:MOST_COLOURS explore._points:MOST_SYMBOLS
+        explore._points:MOST_PANELS explore._points:MOST_GROUPS explore._side_by_side:LEAST
+        explore._side_by_side:MOST
         answers.parameters:MOST_LISTED answers.parameters:LISTED catalog._combine:MAX_TEXT
         answers.comparison.question:MOST_OPTIONS
         compare._shortlist:BEGIN_WITH compare._shortlist:HOPELESS compare._shortlist:SERVER
@@ -149,8 +149,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         published._rows:_SHOWN published._rows:CLOSE core.slugs:_NAMES
         published._runs:LONGEST_STEP_S published.configurations:LEAST_BERT_SAMPLES
         job._job:_SAME
-        capacity.records:MOST_JOBS capacity.records:MOST_STOCKS capacity.records:MOST_MACHINES
-        capacity.records:MOST_ACCELERATORS answers._capacity:MOST_HARDWARE
+        capacity._records:MOST_JOBS capacity._records:MOST_STOCKS capacity._records:MOST_MACHINES
+        capacity._records:MOST_ACCELERATORS answers._capacity:MOST_HARDWARE
         answers._capacity:SERVER answers._capacity:MOST_SERVERS
         answers.capacity_jobs:MOST_BYTES answers.capacity_jobs:USUAL_RUNS
         capacity._search:MOST_ROUNDS capacity._search:MOST_ENLARGED
@@ -162,7 +162,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         networks._table:_NAMES compare._assumptions:_KEPT core.slugs:_LISTS""",
     "how it is told or drawn": """
         answers.runs._suspect_runs:APART
-        explore.laws:_GRID explore.laws:_BEYOND explore.points:SPREAD explore.side_by_side:DIGITS
+        explore._laws:_GRID explore._laws:_BEYOND explore._points:SPREAD
+        explore._side_by_side:DIGITS
         core.slugs:DIGITS core.slugs:LONGEST_FILE core.slugs:MOST_NAMED core.points:SHOWN
         core._numbers:_SIGNS
         core._durations:IN_DAYS_S
@@ -207,7 +208,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         fits._nonnegative:ROUNDING fits._nonnegative:VISIBLE fits._nonnegative:DUST
         fits._nonnegative:STEPS scaling.fit:_EXACT
         time_to_target.goodput:_NOT_STATED
-        scaling.uneven:POINTS scaling.uneven:TAIL scaling_out._answer:_GRID
+        scaling._uneven:POINTS scaling._uneven:TAIL scaling_out._answer:_GRID
         scaling._terms:_LEAST_S scaling._terms:_MOST_S scaling._terms:LINK_TERMS""",
     "printed by a source": """
         splits._splits:ALL_REDUCES splits._splits:RECOMPUTED_WORK splits._splits:PCIE
@@ -224,8 +225,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         published._named_workloads:LORA_PER_PARAMETER published._named_workloads:ATTENTION
         published._runs:DIGITS published._runs:GB""",
     "limits of a login, described in docs/decisions/0061": """
-        people.roles:LOGIN_HOURS people.roles:_MOST_HOURS people.roles:_HOUR_S
-        people.roles:_SKEW_S people.roles:_MOST_GROUPS people.roles:_MOST_LETTERS""",
+        people._roles:LOGIN_HOURS people._roles:_MOST_HOURS people._roles:_HOUR_S
+        people._roles:_SKEW_S people._roles:_MOST_GROUPS people._roles:_MOST_LETTERS""",
     "another name of answers.TWICE": "throughput.fit:FAR",
 }
 """Why a number stands in no table of constants, and which do not."""

@@ -66,7 +66,8 @@ LONG_FILES: Final = (
 SLOW_FOLDERS: Final = ("browser", "pages")
 SLOW_FILES: Final = (
     "api/test_guard.py", "api/test_openapi.py", "api/test_routes.py", "api/test_start_left_out.py",
-    "backtest/test_backtest_memory.py", "backtest/test_check_cluster.py", "data/test_measured.py",
+    "api/test_streamlit.py", "backtest/test_backtest_memory.py", "backtest/test_check_cluster.py",
+    "data/test_measured.py",
     "data/test_shipped.py", "golden/test_golden.py", "planner/answers/runs/test_scatter.py",
     "planner/answers/test_asking.py", "planner/answers/test_comparing.py",
     "planner/answers/test_stated_targets.py", "planner/apart/test_walls.py",

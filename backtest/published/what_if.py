@@ -222,7 +222,7 @@ MODELS: Final = tuple(shipped_rows(__package__, "models.csv"))
 _HEAD: Final = """# What-if models of Scaling out: how wrong are they?
 
 Made by `python -m planner backtest --what-if` from the shipped results and published tables. The
-formulas and sources are in `planner/scaling/uneven.py`, `planner/scaling/crossover.py`,
+formulas and sources are in `planner/scaling/_uneven.py`, `planner/scaling/crossover.py`,
 `planner/scaling_out/_answer.py` and `planner/splits/_splits.py`.
 """
 _NOTES: Final = "\n" + shipped_text(__package__, "what_if.txt")

@@ -8,6 +8,7 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.common.link import as_text
+from pages.visitor.sending import accept_files
 from planner.core import Text
 from planner.importers import (
     MOST_BYTES,
@@ -97,6 +98,7 @@ def begin_again() -> None:
 def draw() -> AddedFiles | None:
     """Draw the files and what they do not say; None without a file."""
     with st.container(border=True):
+        accept_files()
         files = st.file_uploader(
             "Files",
             accept_multiple_files=True,

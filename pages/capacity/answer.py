@@ -99,7 +99,7 @@ def _chart(of: Reply, name: str, alt: str, make: _Make) -> None:
 
 def _spec(of: Reply, name: str, make: _Make) -> ChartSpec:
     theme = widgets.theme()
-    return state.chart(of, (name, theme.text),
+    return state.drawn(of, (name, theme.text),
                        lambda: make(of.answer, of.question.display, theme))  # fmt: skip
 
 

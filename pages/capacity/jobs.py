@@ -11,6 +11,7 @@ import streamlit as st
 from pages.capacity import state
 from pages.common import kept, narrow, widgets
 from pages.common.link import Link, Parameters, as_text
+from pages.visitor.sending import accept_files
 from planner.answers import parameters
 from planner.answers.capacity_jobs import (
     RowProblem,
@@ -99,6 +100,7 @@ def _buttons(link: Link, names: Sequence[str], texts: Sequence[str]) -> None:
     box = widgets.popover("CSV", "upload_file", "capacity.csv-box")
     if box.open:
         with box:
+            accept_files()
             st.file_uploader(
                 "A table of jobs (CSV)", type=["csv", "tsv", "txt"], key=_FILE,
                 on_change=lambda: _load(link), max_upload_size=1,
@@ -188,6 +190,7 @@ def _editor(link: Link, texts: Sequence[str]) -> None:
         number = 0 if begun is None else begun["number"] + 1
         begun = memory["jobs"] = {
             "number": number, "rows": [_cells(t) for t in texts], "texts": list(texts),
+            "first": tuple(texts),
         }  # fmt: skip
     rows: list[dict[str, str]] = begun["rows"]
     used = {name for row in rows for name in row}
@@ -204,19 +207,20 @@ def _editor(link: Link, texts: Sequence[str]) -> None:
         begun["texts"] = now
         link.put("jobs", now)
 
-    if "frame" not in begun:  # the editor converts an Arrow table anew each time
+    def made() -> tuple[Any, dict[str, Any], pa.Table]:
         cells = {n: _column(n, [row.get(n, "") for row in rows]) for n in columns}
-        begun["frame"] = pa.table(cells).to_pandas()
+        text = widgets.columns_of(
+            [{_TITLES.get(n, n): row.get(n) for n in columns} for row in rows]
+        )
+        frame = pa.table(cells).to_pandas()  # the editor converts an Arrow table anew each time
+        return frame, {n: _config(n, rows) for n in columns}, text
+
+    frame, config, text = kept.drawn(kept.store(), "jobs", begun["first"], made)
     st.data_editor(
-        begun["frame"],
-        key=key, on_change=edited, num_rows="dynamic", hide_index=True, row_height=34,
-        placeholder="", column_config={n: _config(n, rows) for n in columns},
-        alt=_ALT,
+        frame, key=key, on_change=edited, num_rows="dynamic", hide_index=True, row_height=34,
+        placeholder="", column_config=config, alt=_ALT,
     )  # fmt: skip
-    widgets.as_text_table(
-        widgets.columns_of([{_TITLES.get(n, n): row.get(n) for n in columns} for row in rows]),
-        _ALT, {},
-    )  # fmt: skip
+    widgets.as_text_table(text, _ALT, {})
 
 
 def _cells(text: str) -> dict[str, str]:

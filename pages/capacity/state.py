@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import streamlit as st
 
@@ -28,8 +28,9 @@ from planner.report import capacity as charts
 from planner.store import Store
 from planner.store.kept import MISSING, Kept
 
+Made = TypeVar("Made")
 _ANSWERS: Final = Kept(24)
-_CHARTS: Final = Kept(96)
+_DRAWN: Final = Kept(96)
 _WORK: Final = ThreadPoolExecutor(1, thread_name_prefix="capacity")
 """One at a time: a fleet that is found keeps one core busy."""
 _AHEAD: Final = ThreadPoolExecutor(1, thread_name_prefix="capacity-ahead")
@@ -168,10 +169,9 @@ def _kept(
     return answer
 
 
-def chart(of: Reply, name: Hashable, draw: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return a chart of an answer, drawn once."""
-    spec: dict[str, Any] = _CHARTS.once((of.key, name), draw)
-    return spec
+def drawn(of: Reply, name: Hashable, draw: Callable[[], Made]) -> Made:
+    """Return a chart, rows or cards of an answer, drawn once."""
+    return _DRAWN.once((of.key, name), draw)
 
 
 def session() -> dict[str, Any]:
@@ -182,7 +182,7 @@ def session() -> dict[str, Any]:
 
 def clear() -> None:
     """Forget all answers; for tests."""
-    for kept in (_ANSWERS, _CHARTS, _PREPARED):
+    for kept in (_ANSWERS, _DRAWN, _PREPARED):
         kept.clear()
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.capacity.state import Reply
+from pages.capacity.state import Reply, drawn
 from pages.common import narrow, widgets
 from planner.capacity import CapacityAnswer, CostLines
 from planner.core import Text
@@ -32,9 +32,11 @@ def draw(of: Reply) -> None:
                 lines(answer.costs, display, "capacity.cost-lines",
                       "This fleet, renting only and buying only")  # fmt: skip
             else:
-                narrow.table(tables.fleet_rows(answer, display), "capacity.stocks",
-                             "Machines of the fleet with cost and utilisation",
-                             machine_cards(answer, display))  # fmt: skip
+                narrow.table(
+                    drawn(of, "fleet", lambda: tuple(tables.fleet_rows(answer, display))),
+                    "capacity.stocks", "Machines of the fleet with cost and utilisation",
+                    drawn(of, "machines", lambda: tuple(machine_cards(answer, display))),
+                )  # fmt: skip
 
 
 def months(of: Reply) -> None:

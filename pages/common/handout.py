@@ -12,6 +12,7 @@ import streamlit as st
 from pages.common import widgets
 from pages.common.link import as_text, is_local, plain
 from pages.common.widgets import File
+from pages.visitor.sending import accept_files
 from planner.core import Text, message_of
 from planner.report import (
     MOST_LOGO_BYTES,
@@ -102,6 +103,7 @@ def _fields(page: str) -> None:
 
 def _logo(page: str) -> None:
     key = f"{page}.report.logo"
+    accept_files()
     upload = st.file_uploader(
         "Logo (PNG, JPEG or SVG)", type=["png", "jpg", "jpeg", "svg"], key=key,
         on_change=_pictured, args=(key,), max_upload_size=MOST_LOGO_BYTES // 2**20,

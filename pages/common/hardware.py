@@ -19,7 +19,7 @@ SHIPPED: Final = ROOT / "data" / "catalog"
 
 def folder() -> Path:
     """Return the folder of this machine's own catalogue rows."""
-    return own_folder(ROOT, os.environ)
+    return kept.once_a_run("own catalogue", lambda: own_folder(ROOT, os.environ))
 
 
 def catalog() -> CatalogRead:

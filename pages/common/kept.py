@@ -167,6 +167,16 @@ def trained_workloads(shared: Store) -> dict[str, int]:
     return shared.once("trained", query)
 
 
+def trained_names(shared: Store) -> dict[str, str]:
+    """Return the trained ones of `workload_names`, in its order."""
+
+    def query() -> dict[str, str]:
+        trained = trained_workloads(shared)
+        return {s: name for s, name in workload_names(shared).items() if name in trained}
+
+    return shared.once("trained names", query)
+
+
 def usual_trained(shared: Store) -> str:
     """Return the slug of the default trained workload; "" where none is trained."""
     first = next(iter(trained_workloads(shared)), None)
@@ -570,6 +580,8 @@ def still_shown() -> Callable[[], bool]:
     drawn = shared.once(
         "slugs", lambda: frozenset(s.slug for s in shared.sets if s.folder != "shipped")
     )
+    if not drawn:  # a shipped set is for everyone
+        return lambda: True
     viewer = once_a_run("session", identity.session)
     return lambda: drawn.isdisjoint(store(viewer).hidden)
 

@@ -1,6 +1,7 @@
 """The one module that writes HTML to a page; `planner.figures` makes it and escapes every text."""
 
 import base64
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -8,6 +9,17 @@ from typing import Final
 import streamlit as st
 
 from planner.figures import Markup
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """HTML to send as it is: of a plain text Streamlit looks for indents in each rerun."""
+
+    piece: Markup
+
+    def _repr_html_(self) -> Markup:
+        return self.piece
+
 
 _ICON: Final = Path(__file__).parent.parent / "icon.png"
 
@@ -20,4 +32,4 @@ def icon() -> str:
 
 def draw(piece: Markup) -> None:
     """Draw a piece of HTML, or a style sheet, which takes no room."""
-    st.html(piece)
+    st.html(_Whole(piece))

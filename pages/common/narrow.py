@@ -132,8 +132,11 @@ def table(
     Without `made` cards they are `cards_of` the first rows, and a button shows more of them.
     """
     if made is None:
-        first = rows[: first_cards(key, len(rows))]
-        made = cards_of(widgets.titled(first, column_config or {}, column_order))
+        first, config = first_cards(key, len(rows)), column_config or {}
+        made = widgets.made_of(
+            rows, (first, *config, *(column_order or ())),
+            lambda: tuple(cards_of(widgets.titled(rows[:first], config, column_order))),
+        )  # fmt: skip
     with beside_cards(key, made, len(rows)):
         widgets.table(
             rows, key, alt, column_config=column_config, column_order=column_order, **more
@@ -220,7 +223,8 @@ def draw_cards(key: str, made: Sequence[Card], of: int) -> None:
         of: how many rows the table has.
     """
     with st.container(key=f"narrow-{key.replace('.', '-')}"):
-        markup.draw(cards(made, widgets.theme()))
+        theme = widgets.theme()
+        markup.draw(widgets.made_of(made, theme.text, lambda: cards(made, theme)))
         if of > len(made):
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.caption(

@@ -11,7 +11,7 @@
         line="Too close to call with 8 x B200 and 8 x H100.",
     )
 
-`planner.figures.tiles` makes the tiles; reports use the same piece. The long sentence of an answer
+`planner.figures._tiles` makes the tiles; reports use the same piece. The long sentence of an answer
 is for *Share*, reports and screen readers (`alt` of the chart).
 """
 

@@ -1,8 +1,8 @@
 """Elements that several pages draw: chart, table, share button, downloads, empty state."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import pyarrow as pa
 import streamlit as st
@@ -31,7 +31,19 @@ from planner.store import queries
 from planner.store.kept import Kept
 
 Width = Literal["stretch", "content"]
-_CHART_TEXTS: Final = Kept(64)
+Made = TypeVar("Made")
+_MADE: Final = Kept(256)
+
+
+def made_of(whole: object, what: Hashable, make: Callable[[], Made]) -> Made:
+    """Return what is made of a chart, an Arrow table or a tuple, once for all reruns.
+
+    Only where the page keeps it: then it is one object in all of them. The value holds it, so that
+    its id stays its own. A list may change, so that what is made of it is made anew.
+    """
+    if isinstance(whole, list):
+        return make()
+    return _MADE.once((id(whole), what), lambda: (whole, make()))[1]
 
 
 def heading(text: str, width: Width = "stretch") -> None:
@@ -42,9 +54,7 @@ def heading(text: str, width: Width = "stretch") -> None:
 def chart(spec: ChartSpec, key: str, alt: str) -> None:
     """Draw a chart in its own colours; screen readers get `alt` and its points as a table."""
     st.plotly_chart(UncheckedFigure(spec), theme=None, key=key, config=CONFIG, alt=alt)
-    # A kept figure is one object in all reruns; the value holds it, so that its id stays its own.
-    _, text = _CHART_TEXTS.once((id(spec), alt), lambda: (spec, chart_text(spec, alt)))
-    markup.draw(text)
+    markup.draw(made_of(spec, alt, lambda: chart_text(spec, alt)))
 
 
 def marked_chart(
@@ -81,7 +91,7 @@ def table(
 
     The columns are Arrow arrays: Streamlit converts rows through pandas, which is slower.
     """
-    columns = columns_of(rows)
+    columns = made_of(rows, "columns", lambda: columns_of(rows))
     st.dataframe(
         columns,
         hide_index=True,
@@ -108,9 +118,13 @@ def as_text_table(
         for name in column_order or columns.column_names
         if name in columns.column_names and column_config.get(name, name) is not None
     ]
-    rows = columns.select([name for name, _, _ in shown]).slice(0, MOST_ROWS).to_pylist()
-    cells = [[cell_text(row[name], form) for name, _, form in shown] for row in rows]
-    markup.draw(table_text(alt, [label for _, label, _ in shown], cells, columns.num_rows))
+
+    def made() -> Markup:
+        rows = columns.select([name for name, _, _ in shown]).slice(0, MOST_ROWS).to_pylist()
+        cells = [[cell_text(row[name], form) for name, _, form in shown] for row in rows]
+        return table_text(alt, [label for _, label, _ in shown], cells, columns.num_rows)
+
+    markup.draw(made_of(columns, (alt, *shown), made))
 
 
 def titled(

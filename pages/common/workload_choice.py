@@ -38,7 +38,11 @@ class Offer:
     def options(self) -> list[str]:
         """Return the slugs of the chosen kind."""
         kind = self._kind() if self.is_by_kind else ALL
-        return [s for s in self.labels if kind in (ALL, self.kinds.get(s, kind))]
+        return (
+            [s for s in self.labels if kind == self.kinds.get(s, kind)]
+            if kind != ALL
+            else [*self.labels]
+        )
 
     def alike(self, workload: str, also: Collection[str] = ()) -> list[str]:
         """Return the slugs of a workload's kind, and those of `also`; all where they are few."""

@@ -12,6 +12,7 @@ from pages.common.link import as_text
 from pages.compare import state
 from pages.compare.state import Reply
 from pages.visitor.permission import Action, allow, permission
+from pages.visitor.sending import accept_files
 from planner.catalog import (
     LIMITS,
     TABLE_NAMES,
@@ -179,6 +180,7 @@ def add_offers(offers: Sequence[Offer]) -> None:
 
 def import_file(catalog: Catalog) -> None:
     """Draw the import of a CSV of hardware, prices or electricity: rows, problems, button."""
+    accept_files()
     upload = st.file_uploader(
         "CSV with the columns of docs/catalog.md", type="csv", key="compare.rows.file",
         max_upload_size=max(LIMITS["file"].value // 1_000_000, 1),

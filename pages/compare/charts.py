@@ -37,17 +37,16 @@ def hold(link: Link, opened: str) -> None:
 def time_and_cost(reply: Reply, comparison: Comparison, alt: str) -> None:
     """Draw cost against time, with intervals, best trade-offs and limits."""
     theme = widgets.theme()
-    with st.container():
-        figure = state.drawn(
-            reply,
-            "time and cost",
-            theme,
-            lambda: charts.time_cost(comparison, reply.display, theme),
-        )
-        if figure is None:
-            st.caption(_NO_MARKS)
-        else:
-            widgets.chart(figure, "compare.time_cost", alt)
+    figure = state.drawn(
+        reply,
+        "time and cost",
+        theme,
+        lambda: charts.time_cost(comparison, reply.display, theme),
+    )
+    if figure is None:
+        st.caption(_NO_MARKS)
+    else:
+        widgets.chart(figure, "compare.time_cost", alt)
 
 
 # -- rent or buy -----------------------------------------------------------------------------------

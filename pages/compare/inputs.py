@@ -84,7 +84,10 @@ def in_words(by: datetime, begins: datetime, *, year: bool = True) -> str:
 def draw_deadline(link: Link, begins: datetime) -> None:
     """Draw a popover that sets or removes the date."""
     by = date_in_link(link)
-    with st.popover(_label(link, by, begins), icon=":material/event:", key="compare.by.box"):
+    box = widgets.popover(_label(link, by, begins), "event", "compare.by.box")
+    if not box.open:
+        return
+    with box:
         st.date_input("Day", value=None, min_value=begins.date(), key=_DAY)
         st.time_input("Time", value=time(9, 0), step=900, key=_TIME)
         st.caption(
@@ -172,11 +175,12 @@ def draw(link: Link, shared: Store, begins: datetime) -> Places:
 
     The link holds the choices. Declare currency and tax first: the budget is in them.
     """
-    trained, timed = kept.trained_workloads(shared), kept.workload_names(shared)
-    measured = {s: name for s, name in timed.items() if name in trained}
-    meant = looked_up(_requested(link), timed)  # inference-only workloads are offered, and refused
-    also = {meant: timed[meant]} if isinstance(meant, str) and meant not in measured else {}
-    names = {**measured, **also, DESCRIBED: "Described by hand"}
+    names = {**kept.trained_names(shared), DESCRIBED: "Described by hand"}
+    if (requested := _requested(link)) not in names:
+        timed = kept.workload_names(shared)
+        meant = looked_up(requested, timed)  # inference-only workloads are offered, and refused
+        if isinstance(meant, str) and meant not in names:
+            names = {**kept.trained_names(shared), meant: timed[meant], DESCRIBED: names[DESCRIBED]}
     workload = link.choice("workload", names, kept.usual_trained(shared))
     if not workload:  # nothing is measured; the link states it all the same
         st.session_state[link.key("workload")] = workload = DESCRIBED

@@ -32,7 +32,7 @@ def draw(link: Link, reply: Reply, comparison: Comparison) -> None:
     with st.container(border=True):
         widgets.heading("Renting and owning over years")
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            _use(link, pair)
+            _use(link, reply, pair)
             _years(link)
         said = state.drawn(reply, "ownership", "", lambda: _sentences(pair, reply))
         if not said:
@@ -55,9 +55,10 @@ def _sentences(pair: RentOrBuy, reply: Reply) -> tuple[str, ...]:
     return () if totals is None else ownership_sentences(pair, totals, reply.display)
 
 
-def _use(link: Link, pair: RentOrBuy) -> None:
+def _use(link: Link, reply: Reply, pair: RentOrBuy) -> None:
     """Draw the utilisation of the bought machine: another form of the runs a month."""
-    now = 100.0 * utilisation_at(pair.buy, float(link.held("runs_per_month")))
+    runs = float(link.held("runs_per_month"))
+    now = 100.0 * state.drawn(reply, "use", runs, lambda: utilisation_at(pair.buy, runs))
     held = st.session_state.get(_USE)
     if held is None or abs(held - now) > 0.005 * max(now, 1.0):
         st.session_state[_USE] = min(float(f"{now:.2g}"), _MOST_USE)

@@ -15,7 +15,7 @@ from pages.common.link import (
     as_text,
     plain,
 )
-from pages.compare.state import Reply, today
+from pages.compare.state import Reply, drawn, today
 from pages.visitor.permission import Action, allow, permission
 from planner.answers import saved
 from planner.answers.comparison import ALWAYS, STATED, Saved, changes, made_text, snapshot_of
@@ -115,7 +115,9 @@ def question(link: Link) -> Parameters:
 def state(link: Link, reply: Reply) -> None:
     """Write the question into the link to share, with a fingerprint of its runs and prices."""
     comparison, job = reply.answered.comparison, reply.facts.job
-    made = made_text(comparison, job, today()) if comparison is not None else ""
+    day, made = today(), ""
+    if comparison is not None:
+        made = drawn(reply, "made", day, lambda: made_text(comparison, job, day))
     rate = {}
     if reply.display.source:  # the bundled rate changes with its package, the link must not
         rate = {

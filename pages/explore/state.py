@@ -217,6 +217,7 @@ def _hover(runs: pa.Table, points: Points) -> dict[int, str]:
                      "published_on")
     )  # fmt: skip
     shown = [(escape(m.axis), m.shown) for m in (points.shade, points.size) if m is not None]
+    names = {name: escape(cut(name, MOST_TEXT)) for name in {*systems, *workloads}}
     lines = {}
     for i, place in enumerate(points.drawn.tolist()):
         batch = "" if batches[i] is None else f" · batch {batches[i]:,}"
@@ -225,9 +226,7 @@ def _hover(runs: pa.Table, points: Points) -> dict[int, str]:
         flag = f"<br>suspect: {escape(suspects[i])}" if suspects[i] else ""
         flag += f"<br>{escape(standings[i])}: not checked" if standings[i] else ""
         lines[place] = (
-            f"<b>{escape(cut(systems[i], MOST_TEXT))}</b>{batch}"
-            f"<br>{escape(cut(workloads[i], MOST_TEXT))}"
-            f"{facts}{published}{flag}"
+            f"<b>{names[systems[i]]}</b>{batch}<br>{names[workloads[i]]}{facts}{published}{flag}"
         )
     return lines
 

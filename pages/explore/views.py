@@ -11,6 +11,7 @@ from pages.common import saving, widgets
 from pages.common.addresses import ADDRESSES
 from pages.common.link import Link, as_text, plain
 from pages.visitor.permission import Action, permission
+from pages.visitor.sending import accept_files
 from planner.core import Text, paragraph
 from planner.store import Store
 from planner.store.disk import views
@@ -181,6 +182,7 @@ def _load(link: Link) -> None:
         return
     with box:
         turn = int(st.session_state.get("explore.views.turn", 0))
+        accept_files()
         file = st.file_uploader(
             "A file of saved views (JSON)", type="json", key=f"explore.views.file.{turn}",
             max_upload_size=1,

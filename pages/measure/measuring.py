@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.common.kept import ROOT
+from pages.common.kept import ROOT, store
 from pages.visitor.permission import Action, allow
 from planner.core import Text
 from planner.store import Store, folders_from_environment
@@ -99,21 +99,48 @@ class Limits:
 NO_LIMITS: Final = Limits()
 
 
-def plan(spec: str, generation: int, price_per_hour: float | None = None) -> Plan:
-    """Return the plan of `spec`, without measured runs; `generation` is that of the store."""
-    question = ("plan", spec, "--json", "--results", str(results()))
-    return _plan(_cached_answer(COMMAND, (*question, *_priced(price_per_hour)), generation))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a plan depends on; its price is that of an hour of this machine."""
+
+    spec: str
+    price_per_hour: float | None
+    without: tuple[str, ...]
+    """Options that leave out the sets that the visitor may not see."""
+    data: tuple[int, int]
+    """Serial number and generation of the visitor's store."""
+
+    def words(self, *further: str) -> tuple[str, ...]:
+        """Return the arguments of the runners."""
+        priced = Limits(price_per_hour=self.price_per_hour).options()
+        named = ("plan", self.spec, "--json", *further, "--results", str(results()))
+        return (*named, *self.without, *priced)
 
 
-def probe(spec: str, price_per_hour: float | None = None) -> Plan:
-    """Return the plan of `spec` from two timed steps per network; takes seconds to minutes."""
-    require(spec)
-    question = ("plan", spec, "--json", "--probe", "--results", str(results()))
-    return _plan(_answer([*COMMAND, *question, *_priced(price_per_hour)], _PROBE_S))
+def question_of(spec: str, shared: Store, price_per_hour: float | None) -> Question:
+    """Return the question of the plan of `spec` for the viewer of the store."""
+    return Question(
+        spec=spec,
+        price_per_hour=price_per_hour,
+        without=_without(shared),
+        data=(shared.serial, shared.generation),
+    )
 
 
-def _priced(price_per_hour: float | None) -> tuple[str, ...]:
-    return Limits(price_per_hour=price_per_hour).options()
+def plan(question: Question) -> Plan:
+    """Return the plan, without measured runs."""
+    return _plan(_cached_answer(COMMAND, question.words(), question.data))
+
+
+def probe(question: Question) -> Plan:
+    """Return the plan from two timed steps per network; takes seconds to minutes."""
+    require(question.spec)
+    return _plan(_answer([*COMMAND, *question.words("--probe")], _PROBE_S))
+
+
+def _without(shared: Store) -> tuple[str, ...]:
+    """Return the options that leave out the sets that the viewer of the store may not see."""
+    return tuple(word for slug in sorted(shared.hidden) for word in ("--without", slug))
 
 
 def results() -> Path:
@@ -134,7 +161,14 @@ def statuses() -> list[tuple[SweepStatus, Condition]]:
 
 def shown(shared: Store) -> list[tuple[SweepStatus, Condition]]:
     """Return `statuses` without sweeps into sets that the viewer of the store may not see."""
-    return [s for s in statuses() if not shared.hides(s[0].result_set)]
+    seen, everything = [], statuses()
+    for status, of in everything:
+        if shared.hides(status.result_set):
+            continue
+        # A waiting sweep's message says how far the one before it is.
+        quiet = of == "waiting" and any(shared.hides(s.result_set) for s, _ in everything)
+        seen.append((replace(status, message=None) if quiet else status, of))
+    return seen
 
 
 def is_active(of: Condition) -> bool:
@@ -156,10 +190,10 @@ def start(planned: Plan, limits: Limits = NO_LIMITS) -> str:
     require(planned.name)
     if planned.name not in {s.name for s in shipped()}:
         raise NotDoneError(Text("No sweep is called {planned}.", planned=planned.name))
-    _not_twice(planned.name, results())
+    _not_twice(planned.result_set, results())
     ticket = sweeps.new_ticket(planned.name)
     status = _waiting(ticket, planned)
-    _launch(status, ("run", planned.name, "--yes", *limits.options()))
+    _launch(status, ("run", planned.name, "--yes", *limits.options(), *_without(store())))
     return ticket
 
 
@@ -174,8 +208,8 @@ def resume(ticket: str, limits: Limits = NO_LIMITS) -> None:
                 installation=status.installation,
             )
         )
-    _not_twice(status.sweep, Path(status.folder))
-    _launch(status, ("resume", _spec_of(status), "--yes", *limits.options()))
+    _not_twice(status.result_set, Path(status.folder))
+    _launch(status, ("resume", _spec_of(status), "--yes", *limits.options(), *_without(store())))
 
 
 def repeat(ticket: str) -> str:
@@ -189,7 +223,7 @@ def repeat(ticket: str) -> str:
         folder=str(results()), installation=str(ROOT), phase="waiting", finished=0, failed=0,
         nodes=(), started_at=None,
     )  # fmt: skip
-    confirmed = () if old.command == "converge" else ("--yes",)
+    confirmed = () if old.command == "converge" else ("--yes", *_without(store()))
     named = (_spec_of(old), "--name", again.result_set, *confirmed)
     _launch(again, (old.command, *named, *_settings(old.options)))
     return again.ticket
@@ -267,14 +301,15 @@ def forget(ticket: str) -> None:
 
 
 def _status(ticket: str) -> SweepStatus:
-    if status := sweeps.read_status(state(), ticket):
+    status = sweeps.read_status(state(), ticket)
+    if status and not store().hides(status.result_set):
         return status
     raise NotDoneError("This sweep is no longer on this machine.")
 
 
-def _not_twice(sweep: str, folder: Path) -> None:
-    """Raise NotDoneError if the sweep is active: two processes would measure the same runs."""
-    busy = [s for s, c in statuses() if is_active(c) and s.sweep == sweep]
+def _not_twice(result_set: str, folder: Path) -> None:
+    """Raise NotDoneError if its sweep is active: two processes would measure the same runs."""
+    busy = [s for s, c in statuses() if is_active(c) and s.result_set == result_set]
     if any(Path(s.folder) == folder for s in busy):
         raise NotDoneError("This sweep is already running or waiting.")
 
@@ -312,7 +347,11 @@ def _launch(status: SweepStatus, what: Sequence[str]) -> None:
 
 
 @st.cache_data(ttl=600, max_entries=64, show_spinner="Working out the plan")
-def _cached_answer(command: Sequence[str], question: Sequence[str], generation: int = 0) -> Any:  # noqa: ANN401, ARG001 - any JSON; the generation is a part of the cache key
+def _cached_answer(
+    command: Sequence[str],
+    question: Sequence[str],
+    data: tuple[int, ...] = (),  # noqa: ARG001 - a part of the cache key
+) -> Any:  # noqa: ANN401 - any JSON
     return _answer([*command, *question], _ANSWER_S)
 
 

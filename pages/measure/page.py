@@ -42,7 +42,7 @@ def show() -> None:
         if ended:
             sweep_card.draw_ended(link, *ended, allowed=may.allowed, alone=not busy)
         elif may.allowed and not busy:
-            plan_card.draw(link, names, store().generation, busy)
+            plan_card.draw(link, names, store(), busy)
     if may.allowed and busy:
         _another(link, names, busy)
     _earlier(link, sweeps, may)
@@ -77,7 +77,7 @@ def _another(
     box = widgets.folded("Plan another sweep", "add", "measure.another")
     if box.open:
         with box:
-            plan_card.draw(link, names, store().generation, busy)
+            plan_card.draw(link, names, store(), busy)
 
 
 # -- following ---------------------------------------------------------------------------------

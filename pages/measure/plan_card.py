@@ -8,8 +8,9 @@ import streamlit as st
 from pages.common import narrow, widgets
 from pages.common.link import Link, as_text
 from pages.measure import limits, measuring
-from pages.measure.measuring import NotDoneError, Plan
+from pages.measure.measuring import NotDoneError, Plan, Question
 from planner.core import Text, about, in_one_unit, interval, plain, several
+from planner.store import Store
 from planner.store.disk.sweeps import SweepStatus
 
 USUAL: Final = "quick"
@@ -32,7 +33,7 @@ def choose(link: Link) -> dict[str, str] | NotDoneError:
 def draw(
     link: Link,
     names: dict[str, str] | NotDoneError,
-    generation: int,
+    shared: Store,
     busy: Mapping[str, SweepStatus],
 ) -> None:
     """Draw the choice of a sweep, its plan and the start button.
@@ -45,14 +46,13 @@ def draw(
     with st.container(border=True, key="measure.plan"):
         st.selectbox("Sweep", list(names), format_func=names.__getitem__, key=link.key("sweep"))
         name = str(st.session_state[link.key("sweep")])
-        price = limits.of(link).price_per_hour
-        key = (name, generation, price)
+        question = measuring.question_of(name, shared, limits.of(link).price_per_hour)
         try:
-            planned = _probed(key) or measuring.plan(*key)
+            planned = _probed(question) or measuring.plan(question)
         except NotDoneError as why:
             _failed("This sweep could not be planned.", why)
             return
-        _plan(link, planned, generation, busy)
+        _plan(link, planned, question, busy)
 
 
 def _failed(what: str, why: NotDoneError) -> None:
@@ -62,7 +62,7 @@ def _failed(what: str, why: NotDoneError) -> None:
         st.button("Try again", key="measure.again", icon=":material/refresh:")
 
 
-def _plan(link: Link, planned: Plan, generation: int, busy: Mapping[str, SweepStatus]) -> None:
+def _plan(link: Link, planned: Plan, question: Question, busy: Mapping[str, SweepStatus]) -> None:
     if planned.problems:
         widgets.heading("This sweep cannot be measured here.")
         st.markdown("\n".join(f"- {as_text(p)}" for p in planned.problems))
@@ -75,7 +75,7 @@ def _plan(link: Link, planned: Plan, generation: int, busy: Mapping[str, SweepSt
         limits.draw(link, planned.currency or "USD")
     else:
         limits.hold(link)
-    _buttons(link, planned, generation, busy)
+    _buttons(link, planned, question, busy)
     _runs(planned)
 
 
@@ -205,7 +205,9 @@ def _cost(planned: Plan) -> str:
 # -- buttons -----------------------------------------------------------------------------------
 
 
-def _buttons(link: Link, planned: Plan, generation: int, busy: Mapping[str, SweepStatus]) -> None:
+def _buttons(
+    link: Link, planned: Plan, question: Question, busy: Mapping[str, SweepStatus]
+) -> None:
     priced = limits.of(link)
     unpriced = priced.cost is not None and priced.price_per_hour is None and not planned.priced
     with widgets.actions():
@@ -220,7 +222,7 @@ def _buttons(link: Link, planned: Plan, generation: int, busy: Mapping[str, Swee
         )  # fmt: skip
         widgets.share(link, plan_sentence(planned), "content")
     if probe:
-        _probe(planned.name, generation, priced.price_per_hour)
+        _probe(question)
     if unpriced:
         st.caption("A cost limit needs the machine's price.")
     elif busy:
@@ -237,21 +239,21 @@ def _start(link: Link, planned: Plan) -> None:
     st.toast("Started. It continues when you close this page.", icon=":material/check:")
 
 
-def _probe(name: str, generation: int, price: float | None) -> None:
+def _probe(question: Question) -> None:
     try:
         with st.spinner("Timing two steps of each network: seconds to minutes", show_time=True):
-            probed = measuring.probe(name, price)
+            probed = measuring.probe(question)
     except NotDoneError as why:
         st.toast(as_text(Text("Not timed. {why}", why=why)), icon=":material/block:")
         return
-    st.session_state[_PROBED] = ((name, generation, price), probed)
+    st.session_state[_PROBED] = (question, probed)
     st.rerun()
 
 
-def _probed(key: tuple[str, int, float | None]) -> Plan | None:
-    """Return this session's probed plan of a sweep; None after new results or another price."""
-    probed: tuple[tuple[str, int, float | None], Plan] | None = st.session_state.get(_PROBED)
-    return probed[1] if probed and probed[0] == key else None
+def _probed(question: Question) -> Plan | None:
+    """Return this session's probed plan; None after new results, or for another question."""
+    probed: tuple[Question, Plan] | None = st.session_state.get(_PROBED)
+    return probed[1] if probed and probed[0] == question else None
 
 
 def _runs(planned: Plan) -> None:

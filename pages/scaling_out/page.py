@@ -84,7 +84,7 @@ def show() -> None:
     _counts(link, chosen, result.answer, record, drawn)
     _shares(result.answer, record, drawn)
     _crossovers(result.answer, record, drawn)
-    _totals(link, record)
+    _totals(link, record, drawn)
     _uneven(link, result.answer, record, drawn)
     _images(link, result)
     _split(link, record, drawn)
@@ -261,11 +261,11 @@ def _by_batch(answer: Answer, theme: Theme) -> figures.ChartSpec | None:
     return figures.step_by_batch(drawn, theme, mark) if drawn else None
 
 
-def _totals(link: Link, record: ScalingOut) -> None:
+def _totals(link: Link, record: ScalingOut, drawn: Drawn) -> None:
     with st.container(border=True):
         box = choice.headed(link, "Total, start-up and idle devices", "totals", *choice.OF_TOTALS)
         choice.totals(link, box)
-        rows = total_rows(record)
+        rows = drawn.once("totals", lambda: tuple(total_rows(record)))
         if not rows:
             st.caption("Enter the samples per epoch: the runs state none.")
             return

@@ -4,7 +4,12 @@
 reaches loopback from anywhere. Anything that cannot be checked counts as no.
 """
 
+import errno
+import os
+import socket
+import stat
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 import psutil
@@ -17,6 +22,9 @@ _FORWARDED: Final = (
     "X-Forwarded-Server", "X-Real-Ip",
 )  # fmt: skip
 Headers = Mapping[str, str]
+_HANDLES: Final = Path("/proc/self/fd")
+"""The open files of this process, on Linux."""
+_INTERNET: Final = (socket.AF_INET, socket.AF_INET6)
 
 
 def is_local(headers: Headers) -> bool:
@@ -50,10 +58,30 @@ def by_request(headers: Headers) -> str:
 def listening() -> list[str] | None:
     """Return the addresses this process listens on; None where the system does not show them."""
     try:
+        if _HANDLES.is_dir():  # psutil reads the connections of the whole machine, for 5 ms
+            every = [_listens(int(handle.name)) for handle in _HANDLES.iterdir()]
+            return [address for address in every if address]
         sockets = psutil.Process().net_connections(kind="tcp")
     except (psutil.Error, OSError):
         return None
     return [s.laddr.ip for s in sockets if s.status == psutil.CONN_LISTEN]
+
+
+def _listens(handle: int) -> str:
+    """Return the address that an open file of this process listens on; "" if on none."""
+    try:
+        if not stat.S_ISSOCK(os.fstat(handle).st_mode):
+            return ""
+        own = socket.socket(fileno=os.dup(handle))
+    except OSError as error:
+        if error.errno == errno.EBADF:  # closed meanwhile
+            return ""
+        raise
+    with own:
+        is_tcp = own.family in _INTERNET and own.type == socket.SOCK_STREAM
+        if is_tcp and own.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+            return str(own.getsockname()[0])
+    return ""
 
 
 def _is_listed(headers: Headers) -> bool:

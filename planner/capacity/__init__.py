@@ -1,12 +1,12 @@
 """A month of jobs on a fleet of machines: cost, waiting times, and the cheapest fleet in time.
 
-`records` has question and answer. `_queue` simulates runs that arrive, wait and work, `_months` the
-months of a plan, `_spend` their cost; `_answer` puts the answer together.
+`_records` has question and answer. `_queue` simulates runs that arrive, wait and work, `_months`
+the months of a plan, `_spend` their cost; `_answer` puts the answer together.
 """
 
 from planner.capacity._answer import plan
 from planner.capacity._months import Case, RunTime
-from planner.capacity.records import (
+from planner.capacity._records import (
     COMMON,
     MOST_ACCELERATORS,
     MOST_JOBS,

@@ -19,21 +19,7 @@ from planner.capacity._lines import (
 )
 from planner.capacity._months import Case, Simulated, simulate
 from planner.capacity._queue import NONE, Ints
-from planner.capacity._search import (
-    COMPARING,
-    ChosenFleet,
-    alternative,
-    cheapest,
-    compared_in,
-    few,
-    first_guess,
-    late_shares,
-    merged,
-    purchases,
-)
-from planner.capacity._spend import Spend, spend
-from planner.capacity._what_if import breaks_first, influences, measure_next, model_of
-from planner.capacity.records import (
+from planner.capacity._records import (
     STANDING,
     CapacityAnswer,
     FirstAnswer,
@@ -49,6 +35,20 @@ from planner.capacity.records import (
     Waiting,
     silent,
 )
+from planner.capacity._search import (
+    COMPARING,
+    ChosenFleet,
+    alternative,
+    cheapest,
+    compared_in,
+    few,
+    first_guess,
+    late_shares,
+    merged,
+    purchases,
+)
+from planner.capacity._spend import Spend, spend
+from planner.capacity._what_if import breaks_first, influences, measure_next, model_of
 from planner.core import (
     HOUR_S,
     Estimate,

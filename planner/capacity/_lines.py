@@ -15,6 +15,16 @@ from typing import Final, Literal
 import numpy as np
 
 from planner.capacity._months import Case, Simulated, simulate
+from planner.capacity._records import (
+    STANDING,
+    CostLine,
+    CostLines,
+    Horizon,
+    HourCurve,
+    Line,
+    Machine,
+    RentOrBuyByUse,
+)
 from planner.capacity._search import FEW_RUNS, ChosenFleet
 from planner.capacity._spend import (
     MONTHS_PER_YEAR,
@@ -24,16 +34,6 @@ from planner.capacity._spend import (
     months_paid,
     spend,
     value_left,
-)
-from planner.capacity.records import (
-    STANDING,
-    CostLine,
-    CostLines,
-    Horizon,
-    HourCurve,
-    Line,
-    Machine,
-    RentOrBuyByUse,
 )
 from planner.core import HOUR_S, Estimate, Floats, Refusal, Text, percent
 from planner.cost import (

@@ -30,7 +30,7 @@ from planner.capacity._queue import (
     arrivals,
     serve,
 )
-from planner.capacity.records import STANDING, Job, Machine, Stock
+from planner.capacity._records import STANDING, Job, Machine, Stock
 from planner.core import HOUR_S, Estimate, Floats, Refusal
 from planner.cost import (
     HOURS_PER_MONTH,

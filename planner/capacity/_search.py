@@ -35,8 +35,7 @@ import numpy as np
 
 from planner.capacity._months import ENDLESS_USD, Case, Simulated, part_of, simulate, simulate_all
 from planner.capacity._queue import Flags
-from planner.capacity._spend import MONTHS_PER_YEAR, monthly_capital, months_paid, spend
-from planner.capacity.records import (
+from planner.capacity._records import (
     STANDING,
     Fleet,
     Horizon,
@@ -47,6 +46,7 @@ from planner.capacity.records import (
     Term,
     silent,
 )
+from planner.capacity._spend import MONTHS_PER_YEAR, monthly_capital, months_paid, spend
 from planner.core import Floats, Text
 from planner.cost import HOURS_PER_MONTH, capex, idle_energy_per_hour, likely, money
 

@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 
 from planner.capacity._months import Simulated
-from planner.capacity.records import STANDING, Machine, Stock
+from planner.capacity._records import STANDING, Machine, Stock
 from planner.core import HOUR_S, Floats, Text
 from planner.cost import (
     HOURS_PER_MONTH,

@@ -14,9 +14,9 @@ from typing import Final
 import numpy as np
 
 from planner.capacity._months import Case, Simulated, simulate_all
+from planner.capacity._records import STANDING, Breaks, Horizon, Machine, NextMeasurement, Stock
 from planner.capacity._search import Compared, held_cost, late_in_full, merged
 from planner.capacity._spend import MONTHS_PER_YEAR, monthly_capital
-from planner.capacity.records import STANDING, Breaks, Horizon, Machine, NextMeasurement, Stock
 from planner.core import Estimate, Floats, Text, paragraph, percent, plain
 from planner.cost import (
     DOLLARS,

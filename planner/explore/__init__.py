@@ -5,7 +5,7 @@ points of a chart, `fits_of` the product's law through them, `pivot_of` a pivot 
 what two to six runs differ in. `formula_of` checks formulas over columns.
 """
 
-from planner.explore.columns import (
+from planner.explore._columns import (
     CATEGORIES,
     NUMBERS,
     Category,
@@ -15,10 +15,10 @@ from planner.explore.columns import (
     titled,
     with_derived,
 )
-from planner.explore.formulas import FUNCTIONS, FormulaError, formula_of
-from planner.explore.laws import Fits, Law, fits_of, law_of
-from planner.explore.pivot import COUNT, STATISTIC_WORDS, STATISTICS, Pivot, pivot_of
-from planner.explore.points import (
+from planner.explore._formulas import FUNCTIONS, FormulaError, formula_of
+from planner.explore._laws import Fits, Law, fits_of, law_of
+from planner.explore._pivot import COUNT, STATISTIC_WORDS, STATISTICS, Pivot, pivot_of
+from planner.explore._points import (
     GROUPED,
     MARKS,
     NOT_STATED,
@@ -37,8 +37,8 @@ from planner.explore.points import (
     stated_counts,
     usual_workload,
 )
-from planner.explore.presets import PRESETS, without_values
-from planner.explore.side_by_side import (
+from planner.explore._presets import PRESETS, without_values
+from planner.explore._side_by_side import (
     LEAST,
     MOST,
     RUN,

@@ -4,8 +4,7 @@ Observed points are markers, fits are lines, bands have the line's colour, and p
 measurements are dashed and grey. Labels are at the line ends, pushed apart where lines meet.
 """
 
-from planner.figures.as_text import cell_text, chart_rows, chart_text, table_text
-from planner.figures.capacity import (
+from planner.figures._capacity import (
     HourLine,
     MoneyLine,
     WaitRow,
@@ -14,7 +13,7 @@ from planner.figures.capacity import (
     waiting_times,
     work_by_month,
 )
-from planner.figures.compare import (
+from planner.figures._compare import (
     BASIS_SYMBOLS,
     Bar,
     Bounds,
@@ -27,7 +26,7 @@ from planner.figures.compare import (
     time_cost,
     tornado,
 )
-from planner.figures.curves import (
+from planner.figures._curves import (
     Points,
     ThroughputLine,
     TimeLine,
@@ -36,7 +35,7 @@ from planner.figures.curves import (
     throughput,
     total_time,
 )
-from planner.figures.explore import (
+from planner.figures._explore import (
     EXPLORE_CONFIG,
     MOST_MARKS,
     MOST_SERIES,
@@ -54,16 +53,7 @@ from planner.figures.explore import (
     steps_distribution,
     symbol_names,
 )
-from planner.figures.frame import (
-    CONFIG,
-    LEAST_HEIGHT,
-    ChartSpec,
-    UncheckedFigure,
-    escape,
-    option_slots,
-    system_slots,
-)
-from planner.figures.method import (
+from planner.figures._method import (
     Dot,
     Scale,
     Share,
@@ -72,7 +62,7 @@ from planner.figures.method import (
     interval_of_epochs,
     unlike_neighbours,
 )
-from planner.figures.scaling_out import (
+from planner.figures._scaling_out import (
     CountLine,
     Cuts,
     Place,
@@ -86,7 +76,7 @@ from planner.figures.scaling_out import (
     step_by_devices,
     uneven,
 )
-from planner.figures.steps_to_target import (
+from planner.figures._steps_to_target import (
     Borders,
     StatedLine,
     StepsLine,
@@ -95,8 +85,8 @@ from planner.figures.steps_to_target import (
     steps_to_target,
     time_to_target,
 )
-from planner.figures.still import svg
-from planner.figures.tiles import (
+from planner.figures._still import svg
+from planner.figures._tiles import (
     Card,
     Markup,
     Range,
@@ -108,4 +98,14 @@ from planner.figures.tiles import (
     share_tile,
     style_sheet,
     time_tile,
+)
+from planner.figures.as_text import cell_text, chart_rows, chart_text, table_text
+from planner.figures.frame import (
+    CONFIG,
+    LEAST_HEIGHT,
+    ChartSpec,
+    UncheckedFigure,
+    escape,
+    option_slots,
+    system_slots,
 )

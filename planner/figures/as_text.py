@@ -15,8 +15,8 @@ import numpy as np
 
 from planner import core
 from planner.core import Record, Text, in_one_unit, plain
+from planner.figures._tiles import Markup
 from planner.figures.frame import SECONDS, ChartSpec
-from planner.figures.tiles import Markup
 
 MOST_ROWS: Final = 30
 """Most rows of a table that are read."""
@@ -121,7 +121,15 @@ def _series(traces: Iterable[dict[str, Any]]) -> dict[str, list[_Raw]]:
 
 
 def _points(trace: dict[str, Any]) -> list[_Raw]:
-    raw = zip(trace["x"], trace["y"], bars_of(trace, "error_x"), bars_of(trace, "error_y"),
+    x, y = trace["x"], trace["y"]
+    if all(isinstance(v, np.ndarray) and v.dtype.kind == "f" for v in (x, y)) and not (
+        trace.get("error_x") or trace.get("error_y")
+    ):  # thousands of points at once
+        good = np.isfinite(x) & np.isfinite(y)
+        return [
+            (*point, None, None) for point in zip(x[good].tolist(), y[good].tolist(), strict=True)
+        ]
+    raw = zip(x, y, bars_of(trace, "error_x"), bars_of(trace, "error_y"),
               strict=False)  # fmt: skip
     return [point for point in raw if not (_missing(point[0]) or _missing(point[1]))]
 

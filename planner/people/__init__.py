@@ -1,6 +1,6 @@
 """Who a visitor is and what they may change: roles and groups from the claims of a login."""
 
-from planner.people.roles import (
+from planner.people._roles import (
     ADMIN,
     ANONYMOUS,
     CONTRIBUTOR,

@@ -1,11 +1,12 @@
 """Step times on several devices: strong and weak scaling, and the limit of the link.
 
-`fit` fits the step time over batch, devices and nodes; `answers` predicts from it. `_terms` are the
-terms of the form, and a law where runs do not determine one. `_runs` makes curves from runs.
-`own` weighs the common law with the line of one device count.
-`crossover` is the batch from which more devices are faster, `uneven` the law of unequal workers.
+`fit` fits the step time over batch, devices and nodes; `answers` predicts with the curve. `_terms`
+are the terms of the form, and a law where runs do not determine one. `_runs` makes curves from
+runs. `_own` weighs the common law with the line of one device count.
+`crossover` is the batch from which more devices are faster, `_uneven` the law of unequal workers.
 """
 
+from planner.scaling._own import WEIGHED, has_own_line, weighed
 from planner.scaling._runs import (
     SPLIT,
     CountCurve,
@@ -17,11 +18,7 @@ from planner.scaling._runs import (
     scaling_through,
 )
 from planner.scaling._terms import DOF, Places, growth
-from planner.scaling.answers import GROWTH_SD, KAPPA, SpeedUp, assumed_share, places_of
-from planner.scaling.crossover import StepParts, crossover, step_parts
-from planner.scaling.fit import FADING, ScalingCurve, fit_scaling
-from planner.scaling.own import WEIGHED, has_own_line, weighed
-from planner.scaling.uneven import (
+from planner.scaling._uneven import (
     Asynchronous,
     Workers,
     asynchronous,
@@ -35,3 +32,13 @@ from planner.scaling.uneven import (
     update_ratio,
     workers,
 )
+from planner.scaling.answers import (
+    GROWTH_SD,
+    KAPPA,
+    ScalingCurve,
+    SpeedUp,
+    assumed_share,
+    places_of,
+)
+from planner.scaling.crossover import StepParts, crossover, step_parts
+from planner.scaling.fit import FADING, fit_scaling

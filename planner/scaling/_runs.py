@@ -26,8 +26,8 @@ from planner.core import Basis, Estimate, Floats, Refusal, Text, message_of, or_
 from planner.fits import TWICE, StepTimeCurve
 from planner.runs import Placement, Run
 from planner.scaling._terms import DOF, MOST, Places
-from planner.scaling.answers import KAPPA, TANGLED, octaves, places_of
-from planner.scaling.fit import ScalingCurve, fit_scaling
+from planner.scaling.answers import KAPPA, TANGLED, ScalingCurve, octaves, places_of
+from planner.scaling.fit import fit_scaling
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -2,7 +2,7 @@
 
 Step times over the global batch at a device count come from the scaling curve of all runs, the
 common law (`planner.scaling.fit`). Where a count has a line through its own batches, both are
-weighed (`planner.scaling.own`). Where only parameters of a throughput law were published at each
+weighed (`planner.scaling._own`). Where only parameters of a throughput law were published at each
 count, as in article 000, its own law answers, at these counts only.
 """
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 
 from planner.core import Text, printable
+from planner.store._verify import contradictions_between, verify_folder
 from planner.store.disk.folders import Folder, folders_from_environment
 from planner.store.disk.mirrors import named, results_folder
 from planner.store.export import export_duckdb
@@ -15,7 +16,6 @@ from planner.store.reader import Refused, Store
 from planner.store.sealed.accept import fetch
 from planner.store.sealed.commit import CommitError, sweep_temporaries
 from planner.store.sealed.compact import compact_set
-from planner.store.verify import contradictions_between, verify_folder
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SHIPPED = ROOT / "data" / "results"

@@ -1,9 +1,9 @@
 """Serve verified runs, list refused files, and notice new files at each rerun.
 
 The DuckDB instance has the summary columns, may open only the result folders and is then locked. It
-is in memory, or beyond `MOST_IN_MEMORY` runs in a file (`planner.store.runs_file`). Every query has
-its own cursor: a connection shared by threads mixed up rows. Nested columns are read from the run's
-file.
+is in memory, or beyond `MOST_IN_MEMORY` runs in a file (`planner.store._runs_file`). Every query
+has its own cursor: a connection shared by threads mixed up rows. Nested columns are read from the
+run's file.
 """
 
 import errno
@@ -25,7 +25,9 @@ import pyarrow as pa
 from planner.core import MAX_REASON, MAX_TEXT, Text
 from planner.networks import kind_of
 from planner.runs import ARROW_SCHEMA, SCHEMA_VERSION, SUMMARY
-from planner.store import runs_file, sql, totals
+from planner.store import _runs_file as runs_file
+from planner.store import _totals as totals
+from planner.store import sql
 from planner.store.disk.access import ACCESS, OWNER, Access, Viewer
 from planner.store.disk.folders import Folder, as_utf8
 from planner.store.kept import Kept, has_room, memory_limit_bytes
@@ -186,6 +188,7 @@ class Store:
         self._is_loaded = False
         self._one_by_one = False
         self._own = threading.local()
+        self._idle: list[_Moment] = []
         self._poison: dict[tuple[str, accept.Stamp], str] = {}
         self._refused: dict[str, Refused] = {}
         self._partly: tuple[Refused, ...] = ()
@@ -231,7 +234,7 @@ class Store:
 
     def hides(self, slug: str) -> bool:
         """Return whether this viewer may not see a set of that slug, which exists."""
-        return slug in self.hidden and all(s.slug != slug for s in self.sets)
+        return slug in self.hidden
 
     @property
     def generation(self) -> int:
@@ -376,7 +379,8 @@ class Store:
         began_s = time.monotonic()
         for _ in range(_TRIES):
             try:
-                self._base.execute(sql.ALIVE)  # a query may have hit a bad file since
+                if not self._idle:  # a query may have hit a bad file since
+                    self._base.execute(sql.ALIVE)
                 self._take_in()
                 self._looked_s = began_s
                 break
@@ -397,7 +401,7 @@ class Store:
         try:
             yield self._moment.cursor
         except duckdb.Error:  # ends the transaction: later queries see the present state
-            self._end()
+            self._end(failed=True)
             raise
 
     @property
@@ -503,23 +507,37 @@ class Store:
     def _begin(self) -> None:
         self._end()
         with self._state:
-            cursor = self._serving.cursor()
-            cursor.begin()
-            cursor.execute(sql.MOMENT).fetchall()
-            self._own.moment = _Moment(
-                cursor=cursor,
-                generation=self._generation,
-                sets=self._sets,
-                refused=self._all_refused(),
-                versions=self._versions,
-                models=self._models,
-            )
+            self._own.moment = self._idle.pop() if self._idle else self._new_moment()
 
-    def _end(self) -> None:
+    def _new_moment(self) -> _Moment:
+        cursor = self._serving.cursor()
+        cursor.begin()
+        cursor.execute(sql.MOMENT).fetchall()
+        return _Moment(
+            cursor=cursor,
+            generation=self._generation,
+            sets=self._sets,
+            refused=self._all_refused(),
+            versions=self._versions,
+            models=self._models,
+        )
+
+    def _end(self, *, failed: bool = False) -> None:
+        """End this thread's moment; a later page takes it over while nothing has changed."""
         moment = self._moment
         self._own.moment = None
-        if moment is not None:
-            moment.cursor.close()
+        if moment is None:
+            return
+        with self._state:
+            if not failed and moment.generation == self._generation:
+                self._idle.append(moment)
+                return
+        moment.cursor.close()
+
+    def _close_idle(self) -> None:
+        """Close the moments that no page holds: the state changes."""
+        while self._idle:
+            self._idle.pop().cursor.close()
 
     # -- taking in ---------------------------------------------------------------------------
 
@@ -680,12 +698,12 @@ class Store:
         for _ in range(_TRIES):
             now = accept.listing(self.folders, self._known, self._audience)
             before = self._known or {}
+            titled = self._audience.restricted == self._titled
+            if now == before and not self._again and titled and not self._is_new:
+                return
             gone = {p for p in before if now.get(p) != before[p]}
             again = self._again | (self._waiting if gone or self._again else set())
             new = [p for p, stamp in now.items() if before.get(p) != stamp or p in again]
-            titled = self._audience.restricted == self._titled
-            if not new and not gone and titled and not self._is_new:
-                return
             try:
                 if not self._change(new, gone | again, now, looked_at):
                     continue
@@ -737,6 +755,7 @@ class Store:
                 query, parameters = _touching(going)
                 touched |= set(self._base.execute(query, parameters).fetchall())
                 with self._state:
+                    self._close_idle()
                     self._swap(set(going), part, now, touched if last else None)
                     self._settle(part.refused, part.loaded | part.refused.keys(), now, going)
                     self._loaded |= part.loaded
@@ -754,6 +773,7 @@ class Store:
                     return False
                 self._waiting |= left - part.refused.keys()
                 with self._state:
+                    self._close_idle()
                     self._settle(part.refused, left, now, gone)
                     self._grow(touched, now, sets)
                 return True

@@ -263,7 +263,7 @@ FACETS_OF_ALL: Final = """
     SELECT facet, option, sum(runs)::BIGINT FROM facet_counts
     WHERE $workload IS NULL OR list_contains($workload, workload) OR facet = 'workload'
     GROUP BY facet, option, place ORDER BY facet, place, option"""
-"""As `FACET` for every facet under a filter by workload at most, from `planner.store.totals`."""
+"""As `FACET` for every facet under a filter by workload at most, from `planner.store._totals`."""
 COUNT: Final = f"SELECT count(*) FROM runs WHERE {_where()}"
 WORK: Final = f"""
     SELECT accelerator_model_name,

@@ -218,6 +218,8 @@ def _options(name: str, sub: argparse.ArgumentParser) -> None:
         add("--probe", action="store_true", help="time two steps of runs without an estimate")
     if name in {"plan", "run", "resume"}:
         add("--price-per-hour", type=_above_zero, help="of this machine, in the sweep's currency")
+        add("--without", action="append", default=[], metavar="SET",
+            help="result set that forecasts leave out and the sweep adds nothing to")  # fmt: skip
     if name in {"plan", "run", "resume", "status"}:
         _launch_options(sub)
     if name in {"run", "resume", "max-batch", "converge"}:

@@ -3,10 +3,10 @@
 Two workers train in two network namespaces of this machine (Linux, root). Each has one end of a
 veth pair; `tc` limits both ends with a token bucket (tbf). The namespaces are deleted at the end,
 also after an error. The prediction adds the transfer of the
-gradients and the link's latency to the step over the unlimited link (`planner.scaling.uneven`).
+gradients and the link's latency to the step over the unlimited link (`planner.scaling._uneven`).
 
 With `--server` 1, 2 and 4 asynchronous workers are in one namespace and their parameter server in
-the other one. The prediction is that of `planner.scaling.uneven`: a worker takes the weights and
+the other one. The prediction is that of `planner.scaling._uneven`: a worker takes the weights and
 sends its gradients, and the link of the server limits all workers together.
 """
 

@@ -5,6 +5,7 @@ every case. The settings chosen at the start are stored with the sweep's status.
 """
 
 import argparse
+import itertools
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -58,6 +59,8 @@ class Context:
     launcher: Launcher = field(default_factory=Launcher)
     retry_failed: bool = False
     """Whether failed runs are measured again."""
+    without: frozenset[str] = frozenset()
+    """Result sets that forecasts leave out."""
 
     @property
     def system_name(self) -> str:
@@ -107,13 +110,14 @@ def read_context(args: argparse.Namespace, cluster: Host | None = None) -> Conte
     results = results_folder(args)
     place = facts["system_name"] if cluster is None else CLUSTER
     limit = getattr(args, "memory_limit", None)
+    without = frozenset(getattr(args, "without", ()))
     return Context(
         spec=read,
         host=host,
         pythons=interpreters,
         expanded=expanded,
         results=results,
-        folder=results / slug(args.name or f"{read.name} {place}"),
+        folder=results / (slug(args.name) if args.name else _free(f"{read.name} {place}", without)),
         state=state_folder(environ),
         facts=facts,
         environ=environ,
@@ -121,7 +125,14 @@ def read_context(args: argparse.Namespace, cluster: Host | None = None) -> Conte
         licence=getattr(args, "licence", None) or OWNERS,  # plan has no such option
         launcher=launcher,
         retry_failed=getattr(args, "retry_failed", False),
+        without=without,
     )
+
+
+def _free(usual: str, without: frozenset[str]) -> str:
+    """Return the usual name of a result set, with a number where that set is left out."""
+    names = itertools.chain([usual], (f"{usual} {n}" for n in itertools.count(2)))
+    return next(name for text in names if (name := slug(text)) not in without)
 
 
 def _tried(read: Callable[[], _T], errors: list[SpecError]) -> _T | None:
@@ -227,14 +238,16 @@ def measurer(context: Context, *, timeout_s: float | None = None) -> Measure:
 def own_rows(context: Context) -> list[Row]:
     """Return the summaries of all runs in this user's folders and in the results folder.
 
-    Shipped results are left out: a machine of the same name elsewhere is not this machine.
+    Shipped results are left out: a machine of the same name elsewhere is not this machine. So are
+    the sets of `context.without`.
     """
     own = [f for f in folders_from_environment(ROOT, context.environ) if f.kind != "shipped"]
     places = [*(f.path for f in own), context.results]
     for place in places:
         fetch(place)
     folders = {p for place in dict.fromkeys(places) if place.is_dir() for p in place.iterdir()}
-    return [row for folder in sorted(folders) if folder.is_dir() for row in summaries(folder)]
+    kept = sorted(p for p in folders if p.is_dir() and p.name not in context.without)
+    return [row for folder in kept for row in summaries(folder)]
 
 
 @cache

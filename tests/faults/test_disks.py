@@ -14,10 +14,10 @@ import pytest
 
 from planner.runs import run_id
 from planner.store import CommitError, commit_runs
+from planner.store._verify import verify_folder
 from planner.store.export import export_duckdb
 from planner.store.sealed import commit as commit_module
 from planner.store.sealed.compact import compact_set
-from planner.store.verify import verify_folder
 from tests.faults.campaign import read_only, small_disk, temporaries, torn
 from tests.faults.full import FullAt
 from tests.faults.outcomes import FULL, Outcome, finish

@@ -20,8 +20,8 @@ from typing import Final
 import psutil
 import pytest
 
+from planner.store._verify import verify_folder
 from planner.store.summaries import summaries
-from planner.store.verify import verify_folder
 from runners.process.supervise import ROOT
 from tests.faults.campaign import temporaries, torn
 from tests.faults.outcomes import FULL, Outcome, drawn, finish

@@ -17,9 +17,9 @@ import pytest
 
 from planner.runs import run_id
 from planner.store import Store, commit_runs
+from planner.store._verify import verify_folder
 from planner.store.sealed.commit import CommitError
 from planner.store.sealed.compact import compact_set
-from planner.store.verify import verify_folder
 from tests.api.served import app, ask
 from tests.faults.campaign import Child
 from tests.faults.mutants import good_runs, shown_of, single_file

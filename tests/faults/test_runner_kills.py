@@ -18,9 +18,9 @@ import psutil
 import pytest
 
 from planner.runs import Row
+from planner.store._verify import verify_folder
 from planner.store.disk.sweeps import read_statuses
 from planner.store.summaries import summaries
-from planner.store.verify import verify_folder
 from runners.process.supervise import ROOT
 from runners.sweep.sweep import case_id_of
 from tests.faults.campaign import DRAW, moments, temporaries, torn

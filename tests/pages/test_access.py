@@ -15,18 +15,21 @@ from pages.add_results import sets
 from pages.common import saving
 from pages.compare import catalog, saved
 from pages.measure import measuring
+from pages.measure.measuring import NotDoneError
 from pages.visitor import identity, permission
 from pages.visitor.permission import NEEDED, Action
 from planner.people import ADMIN, RANK, Person
 from planner.store import Store
 from planner.store.disk import layers, views
-from planner.store.disk.access import EVERYONE, OWNER
+from planner.store.disk.access import EVERYONE, OWNER, Viewer
 from planner.store.disk.audit import Entry, audit_folder, entries
 from planner.store.disk.secrets import SHARES
 from planner.store.disk.views import View
 from tests.faults.outcomes import FULL
 from tests.pages.conftest import show
+from tests.store.build import folder
 from tests.store.restricted import SLUG, TEAM, build, leaks
+from tests.store.sweeping import result
 from tests.titles import PAGES
 
 NOW = time.time()
@@ -231,14 +234,22 @@ def test_the_owner_of_a_machine_without_a_provider_sees_and_changes_all(
     assert not identity._is_owner(local)
 
 
-def test_a_sweep_into_a_hidden_set_is_not_listed(alone: Path) -> None:
+@pytest.mark.parametrize("viewer", [OWNER, EVERYONE])
+def test_a_sweep_into_a_hidden_set_is_neither_listed_nor_stopped(
+    alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, viewer: Viewer
+) -> None:
+    monkeypatch.setenv("EPOCHWISE_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("EPOCHWISE_MEASURE", "on")
     build(alone)
-    from tests.store.build import folder
-
-    for viewer, hidden in ((OWNER, False), (None, True)):
-        store = Store([folder(alone)], viewer=viewer) if viewer else Store(
-            [folder(alone)], viewer=EVERYONE
-        )  # fmt: skip
-        store.refresh()
-        assert store.hides(SLUG) is hidden
-        assert not store.hides("open-set")
+    seen = Store([folder(alone)], viewer=viewer)
+    seen.refresh()
+    assert seen.hides(SLUG) is (viewer is EVERYONE)
+    assert not seen.hides("open-set")
+    behind = "waits for 'private' (1 of 4 runs done)"
+    result(tmp_path / "state", ticket="private", result_set=SLUG)
+    result(tmp_path / "state", ticket="open", phase="waiting", message=behind)
+    listed = {s.ticket: s.message for s, _ in measuring.shown(seen)}
+    assert listed == {"open": None} if viewer is EVERYONE else {"open": behind, "private": None}
+    monkeypatch.setattr(measuring, "store", lambda: seen)
+    with pytest.raises(NotDoneError, match="no longer" if viewer is EVERYONE else "running"):
+        measuring.forget("private")

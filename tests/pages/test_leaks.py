@@ -7,7 +7,10 @@ views. The same visits as an administrator find the set in each kind, so that th
 from __future__ import annotations
 
 import io
+import json
 import re
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,9 +23,9 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
 
-from pages.visitor import permission
+from pages.visitor import identity, permission
 from planner.store import commit_runs
-from planner.store.disk import layers, views
+from planner.store.disk import layers, sweeps, views
 from planner.store.disk.access import Access, set_access
 from planner.store.disk.secrets import SHARES
 from planner.store.disk.views import View
@@ -240,6 +243,35 @@ def test_what_was_drawn_before_a_right_was_lost_is_neither_downloaded_nor_saved(
     assert [still() for still in saved] == [True]
     set_access(sets / "results" / SLUG, Access(groups=frozenset({"another-team"})))
     assert [still() for still in saved] == [False]
+
+
+@pytest.mark.parametrize("owner", [True, False])
+def test_a_plan_is_made_from_the_sets_that_the_visitor_sees(
+    alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, owner: bool
+) -> None:
+    """`EPOCHWISE_MEASURE=on` lets every visitor plan a sweep whose own set may be private."""
+    monkeypatch.setenv("EPOCHWISE_MEASURE", "on")
+    monkeypatch.setenv("EPOCHWISE_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr(identity, "_is_owner", lambda _: owner)
+    command = ("-m", "runners", "plan", "quick", "--json", "--results", str(alone))
+    done = subprocess.run([sys.executable, *command], check=True, capture_output=True)
+    empty = json.loads(done.stdout)
+    place = alone / empty["result_set"]
+    set_access(place, Access())
+    commit_runs(
+        place, [row(result_set=place.name, system_name=empty["system"], total_s=36_000.0,
+                    repeat=n, extra=json.dumps({"case_id": run["case_id"]}))
+                for n, run in enumerate(empty["runs"][1:])],
+    )  # fmt: skip
+    shown = show("measure", sweep="quick")
+    said = everything(shown)
+    assert f"{empty['title']}: " in said
+    assert [mark in said for mark in ("11 of 12 are measured", "about 10 h")] == [owner, owner]
+    launched: list[list[str]] = []
+    monkeypatch.setattr(sweeps, "launch", lambda *words: launched.append(words[2]))
+    shown.button(key="measure.start").click().run()
+    [words] = launched
+    assert words[words.index("--yes") + 1] == ("--results" if owner else "--without")
 
 
 def _kept_for_later(clicks: dict[str, Callable[[], bytes]]) -> Callable[..., bool]:

@@ -181,7 +181,10 @@ WRITES: Final[Mapping[str, Write]] = {
     "add rows of the catalogue": Write(Action.CATALOG, _add_rows),
     "remove rows of the catalogue": Write(Action.CATALOG, _remove_rows, _with_a_row),
     "start a sweep": Write(Action.MEASURE, lambda _: measuring.start(PLAN)),
-    "time a sweep's steps": Write(Action.MEASURE, lambda _: measuring.probe("quick")),
+    "time a sweep's steps": Write(
+        Action.MEASURE,
+        lambda _: measuring.probe(measuring.question_of("quick", store(), None)),
+    ),
     "repeat a sweep": Write(Action.MEASURE, lambda _: measuring.repeat("quick-1"), _with_a_sweep),
     "resume a sweep": Write(Action.MEASURE, lambda _: measuring.resume("quick-1"), _with_a_sweep),
     "stop a sweep": Write(Action.MEASURE, lambda _: measuring.stop("quick-1"), _with_a_sweep),

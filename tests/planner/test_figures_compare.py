@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from planner import figures
 from planner.core import Basis
-from planner.figures.compare import Box, Cross, places
+from planner.figures._compare import Box, Cross, places
 from planner.figures.frame import DARK_THEME, LIGHT_THEME, Theme
 from tests.planner import charts
 
@@ -142,7 +142,7 @@ def _cross(x: float, y: float, *reach: float) -> Cross:
 
 @given(st.lists(_SPOT, max_size=12))
 def test_no_name_lies_on_a_bar_a_marker_or_another_name(spots: list[tuple[float, ...]]) -> None:
-    from planner.figures import compare
+    from planner.figures import _compare as compare
 
     crosses = [_cross(*spot) for spot in spots]
     names = [f"Rent {n} x Card" for n in range(len(spots))]

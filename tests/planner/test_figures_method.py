@@ -10,13 +10,13 @@ import plotly.graph_objects as go
 import pytest
 
 from planner import figures
+from planner.figures._method import number
 from planner.figures.frame import (
     DARK_THEME,
     LIGHT_THEME,
     Theme,
     rgba,
 )
-from planner.figures.method import number
 from tests.planner import charts
 
 OURS = figures.Dot(label="ours: <b>", slot=0, value=3.7, low=3.7, high=14.8, strong=True,

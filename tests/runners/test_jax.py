@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from planner.store import Store
+from planner.store._verify import verify_folder
 from planner.store.summaries import summaries
-from planner.store.verify import verify_folder
 from runners.process.supervise import ROOT
 from tests.faults.outcomes import FULL
 from tests.fork_server import JAX

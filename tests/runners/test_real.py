@@ -12,8 +12,8 @@ from typing import Any, Final
 import pyarrow.parquet as pq
 import pytest
 
+from planner.store._verify import verify_folder
 from planner.store.summaries import summaries
-from planner.store.verify import verify_folder
 from runners.process.supervise import ROOT
 from tests.faults.outcomes import FULL
 from tests.runners.stubs import HANG_S

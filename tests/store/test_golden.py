@@ -14,9 +14,9 @@ import pytest
 
 from planner.runs import COLUMNS, NESTED, SCHEMA_VERSION, run_id, table_from_rows
 from planner.store import queries
+from planner.store._verify import verify_folder
 from planner.store.sealed.compact import compact_set
 from planner.store.sealed.seal import blank_seal, check_seal
-from planner.store.verify import verify_folder
 from tests.store.build import (
     a_set,
     blank_hash,

@@ -17,11 +17,11 @@ import pytest
 from planner.core import limits
 from planner.runs import table_from_rows
 from planner.store import commit_runs, queries, sql
+from planner.store._verify import verify_folder
 from planner.store.sealed.accept import accepted
 from planner.store.sealed.compact import compact_set
 from planner.store.sealed.seal import SealError, seal_bytes
 from planner.store.summaries import summaries
-from planner.store.verify import verify_folder
 from tests.faults.campaign import FULL
 from tests.store.build import (
     EPOCHS,

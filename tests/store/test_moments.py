@@ -6,6 +6,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import duckdb
+import pytest
+
 from planner.answers.runs import suspects_of
 from planner.store import Store, commit_runs, queries
 from planner.store.sealed.compact import compact_set
@@ -33,6 +36,27 @@ def test_runs_that_come_and_go_while_a_page_is_drawn_are_not_in_it(tmp_path: Pat
         assert queries.workloads(store) == {"ResNet-50": 3}
         assert (store.generation, store.version("ResNet-50"), store.sets) == began
     assert queries.workloads(store) == {"ResNet-50": 1, "VGG": 1}
+
+
+def test_a_page_takes_over_the_moment_of_the_last_one_while_no_run_changes(tmp_path: Path) -> None:
+    place = a_set(tmp_path, [row()])
+    store = _store(tmp_path)
+
+    def page() -> tuple[object, int]:
+        with store.at_one_moment(), store.cursor() as cursor:
+            return cursor, queries.totals(store).runs
+
+    first = page()
+    assert page() == first
+    commit_runs(place, [row(repeat=9)])
+    second = page()
+    assert second[0] is not first[0]
+    assert (first[1], second[1]) == (1, 2)
+    with pytest.raises(duckdb.Error), store.at_one_moment():
+        store.rows("SELECT no_such_column FROM runs")
+    third = page()
+    assert third[0] is not second[0]
+    assert third[1] == 2
 
 
 def test_an_answer_is_kept_under_the_runs_that_it_is_about(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ import pytest
 from planner.runs import run_id, table_from_rows
 from planner.runs._schema import STATUSES
 from planner.store import Store, commit_runs, queries, sql
+from planner.store.disk.folders import Folder
+from planner.store.sealed import accept
 from planner.store.sealed.compact import compact_set
 from tests.faults.outcomes import FULL
 from tests.store.build import (
@@ -44,6 +46,33 @@ def test_a_new_file_is_seen_at_the_next_refresh(tmp_path: Path) -> None:
     assert len(ids(store)) == 1
     store.refresh()
     assert ids(store) == sorted([run_id(row()), run_id(row(seed=1))])
+
+
+def test_a_shipped_set_is_listed_again_only_once_a_file_comes_or_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its files are looked at each time, also those changed in place."""
+    monkeypatch.setattr(accept, "_TICK_NS", 0)
+    place = a_set(tmp_path, rows(2))
+    time.sleep(0.02)  # a disk's clock ticks
+    store = Store([Folder(path=tmp_path, label="shipped", kind="shipped")])
+    store.refresh()
+    listed, real = [], os.scandir
+
+    def noted(path: str) -> object:
+        listed.append(path)
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", noted)
+    store.refresh()
+    assert listed == [str(tmp_path)]
+    commit_runs(place, [row(seed=1)])
+    store.refresh()
+    assert len(ids(store)) == 3
+    path = place / f"{run_id(row(repeat=0))}.parquet"
+    path.write_bytes(path.read_bytes()[:-9])
+    store.refresh()
+    assert len(ids(store)) == 2
 
 
 def test_a_removed_file_disappears_at_the_next_refresh(tmp_path: Path) -> None:

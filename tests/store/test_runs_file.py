@@ -17,7 +17,8 @@ import pytest
 
 from planner.answers.runs import suspects_of, with_priors
 from planner.epochs.epoch_size import epoch_size
-from planner.store import LimitError, Store, queries, reader, runs_file, sql
+from planner.store import LimitError, Store, queries, reader, sql
+from planner.store import _runs_file as runs_file
 from planner.store.disk.access import EVERYONE, Access, set_access
 from planner.store.export import export_duckdb
 from planner.store.sealed import accept

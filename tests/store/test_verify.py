@@ -11,8 +11,8 @@ import pytest
 
 from planner.runs import ARROW_SCHEMA, run_id, table_from_rows
 from planner.runs._records import complete
+from planner.store._verify import verify_folder
 from planner.store.sealed.seal import blank_seal, seal_bytes
-from planner.store.verify import verify_folder
 from tests.store.build import (
     EPOCHS,
     a_set,

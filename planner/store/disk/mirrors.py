@@ -21,6 +21,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -308,11 +309,13 @@ _MAKING: Final = threading.Lock()
 
 def mirror_of(path: Path) -> Mirror | None:
     """Return the mirror that a file or folder belongs to; None for an ordinary folder."""
-    for place in (path, *path.parents):
+    for place, mark in _places(path):
         if mirror := _MIRRORS.get(place):
             return mirror
+        if not os.path.exists(mark):  # noqa: PTH110 - asked a dozen times in each rerun
+            continue
         try:
-            body = json.loads((place / MARK).read_text(encoding="utf-8"))
+            body = json.loads(Path(mark).read_text(encoding="utf-8"))
             address = Address(
                 **{name: str(body[name]) for name in ("bucket", "prefix", "endpoint")}
             )
@@ -323,6 +326,12 @@ def mirror_of(path: Path) -> Mirror | None:
         with _MAKING:
             return _MIRRORS.setdefault(place, Mirror(place, address))
     return None
+
+
+@lru_cache(maxsize=4096)
+def _places(path: Path) -> tuple[tuple[Path, str], ...]:
+    """Return a path and its parents, each with what would mark it as copies of a bucket."""
+    return tuple((place, str(place / MARK)) for place in (path, *path.parents))
 
 
 def results_folder(text: str | Path) -> Path:

@@ -166,8 +166,7 @@ def _rows_problem(metadata: pq.FileMetaData, rows: int) -> str | None:
 _TRIES = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """What tells one version of a file from another without opening it."""
 
     size: int
@@ -195,10 +194,14 @@ class Audience:
     restricted: dict[str, Access] = field(default_factory=dict)
     """Restricted sets by folder: those shown to this viewer and those not, without ended embargoes.
     """
+    shipped: dict[str, tuple[int, list[os.DirEntry[str]]]] = field(default_factory=dict)
+    """Entries of shipped sets, with the time at which one last came or went [ns]."""
     _access_of: dict[str, tuple[Stamp, Access]] = field(default_factory=dict)
 
     def access(self, sets: Mapping[str, Listing]) -> Access | None:
         """Return who sees the sets of a name, by folder; None if everyone does. Notes it."""
+        if self.restricted.keys().isdisjoint(sets) and not any(sets.values()):
+            return None
         each = (self._access(place, inside) for place, inside in sets.items())
         access = strictest(each, self.now_s())
         if access is not None:
@@ -310,15 +313,16 @@ def _list_once(folders: tuple[Folder, ...], audience: Audience) -> Listing:
     for folder in folders:
         for entry in _entries(str(folder.path), listed):
             if _is_parquet(entry.name) or _is_linked_folder(entry):
-                listed |= _stamp(entry)
+                _note(entry, listed)
             elif entry.is_dir() and not entry.name.startswith("."):
-                key = folder.kind == "shipped", entry.name
-                named.setdefault(key, {})[entry.path] = _set_in(entry.path)
+                key = (shipped := folder.kind == "shipped"), entry.name
+                kept = audience.shipped if shipped else None
+                named.setdefault(key, {})[entry.path] = _set_in(entry.path, kept)
     for sets in named.values():
         access = audience.access({place: of.inside for place, of in sets.items()})
         if access is None or audience.sees(sets, access):
             for of in sets.values():
-                listed |= _files(of)
+                _note_files(of, listed)
     audience.forget({place for sets in named.values() for place in sets})
     return listed
 
@@ -330,23 +334,42 @@ class _Set(NamedTuple):
     inside: Listing
 
 
-def _set_in(place: str) -> _Set:
+_TICK_NS: Final = 5_000_000_000
+"""Time after a change in which a disk may give another one the same time."""
+
+
+def _set_in(place: str, kept: dict[str, tuple[int, list[os.DirEntry[str]]]] | None) -> _Set:
+    """The entries of a set; with `kept` they are listed again only once one has come or gone."""
     inside: Listing = {}
-    entries = _entries(place, inside)
+    changed = 0 if kept is None else _changed_ns(place)
+    if kept is not None and kept.get(place, (0,))[0] == changed != 0:
+        entries = kept[place][1]
+    else:
+        is_settled = time.time_ns() - changed > _TICK_NS
+        entries = _entries(place, inside)
+        if kept is not None and changed and is_settled and not inside:
+            kept[place] = changed, entries
     for entry in entries:
         if entry.name == ACCESS:
-            inside |= _stamp(entry)
+            _note(entry, inside)
     return _Set(entries, inside)
 
 
-def _files(of: _Set) -> Listing:
-    """The files of one set; of a withdrawn one no runs."""
-    listed = dict(of.inside)
+def _note_files(of: _Set, listed: Listing) -> None:
+    """Add the files of one set; of a withdrawn one no runs."""
+    listed |= of.inside
     withdrawn = any(entry.name == WITHDRAWN for entry in of.entries)
     for entry in of.entries:
         if entry.name in _ABOUT or (_is_parquet(entry.name) and not withdrawn):
-            listed |= _stamp(entry)
-    return listed
+            _note(entry, listed)
+
+
+def _changed_ns(folder: str) -> int:
+    """When an entry of a folder last came or went, or its rights changed [ns]; 0 where unknown."""
+    try:
+        return os.stat(folder).st_ctime_ns  # noqa: PTH116 - faster
+    except OSError:
+        return 0
 
 
 def _is_linked_folder(entry: os.DirEntry[str]) -> bool:
@@ -373,15 +396,16 @@ def _is_parquet(name: str) -> bool:
     return name.lower().endswith(SUFFIX) and name[0] != "."
 
 
-def _stamp(entry: os.DirEntry[str]) -> Listing:
-    """The entry's stamp by its path; nothing where it is gone, so that it counts as missing."""
+def _note(entry: os.DirEntry[str], listed: Listing) -> None:
+    """Add the entry's stamp by its path; nothing where it is gone, so that it counts as missing."""
     try:
-        s = entry.stat(follow_symlinks=False)
+        s = os.lstat(entry.path)  # the entry's own stamp is of its first listing
     except FileNotFoundError:
-        return {}
+        return
     except OSError:
-        return {entry.path: Stamp(0, 0, 0, 0)}
-    return {entry.path: Stamp(s.st_size, s.st_mtime_ns, s.st_ino, s.st_mode)}
+        listed[entry.path] = Stamp(0, 0, 0, 0)
+        return
+    listed[entry.path] = Stamp(s.st_size, s.st_mtime_ns, s.st_ino, s.st_mode)
 
 
 def stamp_of(path: str) -> Stamp | None:

@@ -16,6 +16,7 @@ from tests.pages.conftest import show, sound, texts, unfold
 BY = "2026-11-27T09:00+09:00"
 MEASURED = {"workload": ["wideresnet-103m-cifar-100-adam-float32"], "options": ["buy-1x-rtx-5090"]}
 LINK: dict[str, str | list[str]] = {**MEASURED, "by": BY}
+BOX = "compare.by.box"
 BEGINS = datetime(2026, 11, 22, 9, 0, tzinfo=ZoneInfo("Asia/Tokyo"))
 
 
@@ -30,7 +31,7 @@ def _clock(monkeypatch: pytest.MonkeyPatch, days: int) -> None:
 
 def test_a_date_that_is_chosen_stands_in_the_link_with_its_zone() -> None:
     shown = show("compare", workload=WORKLOAD, options=["buy-1x-rtx-5090"], deadline="72")
-    shown.date_input(key="compare.by.day").set_value(date(2026, 11, 27))
+    unfold(shown, BOX).date_input(key="compare.by.day").set_value(date(2026, 11, 27))
     shown.button(key="compare.by.set").click()
     sound(shown.run())
     assert address_of(shown)["by"] == [BY]
@@ -70,7 +71,7 @@ def test_hours_that_are_typed_take_the_place_of_the_date_and_a_button_drops_it()
     sound(shown.run())
     assert address_of(shown) == {**MEASURED, "deadline": ["48"]}
     dropped = show("compare", **LINK)
-    dropped.button(key="compare.by.drop").click()
+    unfold(dropped, BOX).button(key="compare.by.drop").click()
     assert "by" not in address_of(sound(dropped.run()))
 
 
@@ -92,7 +93,7 @@ def test_a_deadline_that_is_none_is_named_and_the_last_one_no_longer_counts(type
 def test_a_date_that_is_none_is_reported() -> None:
     shown = show("compare", workload=WORKLOAD, options=["buy-1x-rtx-5090"], by="friday")
     assert "is not a time with its zone. Write 2026-11-27T09:00+09:00" in texts(shown)
-    shown.button(key="compare.by.drop").click()
+    unfold(shown, BOX).button(key="compare.by.drop").click()
     assert "by" not in address_of(sound(shown.run()))
 
 

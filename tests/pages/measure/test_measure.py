@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.common.kept import ROOT
+from pages.common.kept import ROOT, store
 from pages.measure import measuring, sweep_card
 from pages.measure.measuring import NotDoneError
 from pages.visitor import address, permission
@@ -563,7 +563,10 @@ def test_switched_off_nothing_is_asked_started_stopped_or_forgotten(
     monkeypatch.setenv(permission.SETTING, "off")
     shown.button(key="measure.start").click().run()
     assert "Not started" in sound(shown).toast[0].value
-    for what in (measuring.stop, measuring.resume, measuring.forget, measuring.probe):
+    probe = measuring.question_of("small", store(), None)
+    with pytest.raises(NotDoneError, match="switches it off"):
+        measuring.probe(probe)
+    for what in (measuring.stop, measuring.resume, measuring.forget):
         with pytest.raises(NotDoneError, match="switches it off"):
             what(ended.ticket)
     assert sweeps.read_statuses(sweeping) == [ended]

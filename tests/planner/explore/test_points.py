@@ -191,7 +191,7 @@ ALL = Question(x="global_batch_size", y="samples_per_s", colour="software", log_
 @pytest.fixture
 def few_markers(monkeypatch: pytest.MonkeyPatch) -> None:
     """A chart of at most `MOST` markers."""
-    monkeypatch.setattr("planner.explore.points.MOST_DRAWN", MOST)
+    monkeypatch.setattr("planner.explore._points.MOST_DRAWN", MOST)
 
 
 @pytest.mark.usefixtures("few_markers")

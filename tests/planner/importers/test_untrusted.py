@@ -14,6 +14,7 @@ import zipfile
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -40,13 +41,13 @@ def parquet(table: pa.Table, **how: Any) -> bytes:  # noqa: ANN401 - options of 
     return sink.getvalue()
 
 
-def many_rows() -> bytes:
-    column = pa.DictionaryArray.from_arrays(pa.array([0] * 1_000_000, pa.int32()), ["a"])
-    tables = [pa.table({"model": column})] * 100
+def many_rows(at_once: int = 1_000_000, **how: Any) -> bytes:  # noqa: ANN401 - of pyarrow
+    indices = pa.array(np.zeros(at_once, np.int8))
+    table = pa.table({"model": pa.DictionaryArray.from_arrays(indices, ["a"])})
     sink = io.BytesIO()
-    with pq.ParquetWriter(sink, tables[0].schema, compression="zstd") as writer:
-        for table in tables:
-            writer.write_table(table, row_group_size=1_000_000)
+    with pq.ParquetWriter(sink, table.schema, compression="zstd", **how) as writer:
+        for _ in range(100_000_000 // at_once):
+            writer.write_table(table, row_group_size=at_once)
     return sink.getvalue()
 
 
@@ -74,6 +75,11 @@ def _one_event(summary: bytes) -> bytes:
 
 BOMBS: dict[str, tuple[str, str, Callable[[], bytes]]] = {
     "1e8 rows": ("template", "a.parquet", many_rows),
+    "1e8 rows in 10 pages": (
+        "template",
+        "a.parquet",
+        lambda: many_rows(10_000_000, max_rows_per_page=10**9, store_schema=False),
+    ),
     "5 TB of texts": ("template", "a.parquet", long_texts),
     "gzip 1000:1": ("template", "a.parquet", gzip_1000),
     "deep JSON": ("keras-history", "a.json", lambda: b"[" * 2_000_000 + b"]" * 2_000_000),

@@ -18,9 +18,9 @@ from typing import Any, Final
 import pytest
 
 from planner.runs import Row
+from planner.store._verify import verify_folder
 from planner.store.disk.sweeps import STATE, read_statuses
 from planner.store.summaries import summaries
-from planner.store.verify import verify_folder
 from runners.cluster.connection import Cluster, connected
 from runners.cluster.dispatch import Listener, NoNodeError, Roster
 from runners.commands import cli

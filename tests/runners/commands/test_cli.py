@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from planner.runs import Row
+from planner.store._verify import verify_folder
 from planner.store.disk.sweeps import kept_spec, read_statuses
 from planner.store.summaries import summaries
-from planner.store.verify import verify_folder
 from runners.commands import cli, sweeps
 from runners.plan.cases import Case
 from runners.process.supervise import ROOT

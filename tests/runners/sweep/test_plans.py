@@ -11,6 +11,7 @@ from planner.runs import Row
 from planner.store.sealed.commit import commit_runs
 from runners.plan.expand import Expanded, Host
 from runners.plan.spec import Cost, Spec
+from runners.sweep import context as context_module
 from runners.sweep import plans
 from runners.sweep.context import Context
 from runners.sweep.plans import plan, two_steps
@@ -107,6 +108,16 @@ def stopped(tmp: Path, cost: Cost | None = None) -> Context:
                     spec=replace(known.spec, cost=cost or known.spec.cost))  # fmt: skip
     commit_runs(known.folder, [measured(mlp[0], watts=100.0)])
     return known
+
+
+def test_a_set_that_a_plan_leaves_out_predicts_nothing(tmp_path: Path) -> None:
+    known = stopped(tmp_path)
+    other = replace(known, folder=known.results / "mine-2")
+    assert [p.expected is None for p in plan(other).planned] == [False, False, True]
+    private = replace(other, without=frozenset({"mine"}))
+    assert [p.expected for p in plan(private).planned] == [None, None, None]
+    assert context_module._free("mine", frozenset()) == "mine"
+    assert context_module._free("Mine", frozenset({"mine", "mine-2"})) == "mine-3"
 
 
 def test_a_stopped_sweep_predicts_its_other_networks_from_its_own_runs(tmp_path: Path) -> None:

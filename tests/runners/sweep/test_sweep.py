@@ -14,11 +14,11 @@ import pytest
 
 from planner.runs import Row
 from planner.store import CommitError
+from planner.store._verify import verify_folder
 from planner.store.disk.files import write_whole
 from planner.store.disk.sweeps import SweepStatus, read_status, read_statuses
 from planner.store.sealed.compact import compact_set
 from planner.store.summaries import summaries
-from planner.store.verify import verify_folder
 from runners.plan.cases import Case
 from runners.process.supervise import Stopped
 from runners.sweep import sweep

@@ -16,9 +16,9 @@ import pytest
 from planner.core import limits
 from planner.runs import ARROW_SCHEMA, Row, run_id, table_from_rows
 from planner.store import CommitError, commit_runs, queries
+from planner.store._verify import verify_folder
 from planner.store.sealed.commit import compact_name
 from planner.store.sealed.compact import Compaction, compact_set
-from planner.store.verify import verify_folder
 from tests.faults.outcomes import FULL
 from tests.store.build import (
     EPOCHS,

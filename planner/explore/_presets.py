@@ -8,8 +8,8 @@ from typing import Final
 import pyarrow as pa
 
 from planner.core import Text, joined
-from planner.explore.columns import CATEGORIES, NUMBERS
-from planner.explore.points import Question
+from planner.explore._columns import CATEGORIES, NUMBERS
+from planner.explore._points import Question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """The points of a chart: two numbers of each run, with colour, symbol, size and facet.
 
-`points_of` reads them from a table of runs (`planner.explore.columns.with_derived`). On a grouped x
-axis every category has a place, and points are spread around it by the digits of their run's id,
+`points_of` reads them from a table of runs (`planner.explore._columns.with_derived`). On a grouped
+x axis every category has a place, and points are spread around it by the digits of their run's id,
 so that a picture is the same every time.
 """
 
@@ -14,8 +14,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from planner.core import Floats, Problem, Text, message_of
-from planner.explore.columns import CATEGORIES, NUMBERS, Category, category_of, numbers_of, titled
-from planner.explore.formulas import FormulaError, formula_of
+from planner.explore._columns import CATEGORIES, NUMBERS, Category, category_of, numbers_of, titled
+from planner.explore._formulas import FormulaError, formula_of
 
 Marks = Literal["points", "lines", "box", "strip"]
 MARKS: Final[tuple[Marks, ...]] = ("points", "lines", "box", "strip")

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from planner.core import Cell, Floats, Text, plain
-from planner.explore.columns import CATEGORIES, NUMBERS, numbers_of
-from planner.explore.points import chosen_runs
+from planner.explore._columns import CATEGORIES, NUMBERS, numbers_of
+from planner.explore._points import chosen_runs
 
 LEAST: Final = 2
 MOST: Final = 6

@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 
 from planner.core import Floats
-from planner.explore.columns import Category
-from planner.explore.points import Indices, Mask, limited
+from planner.explore._columns import Category
+from planner.explore._points import Indices, Mask, limited
 
 MOST_ROWS: Final = 40
 MOST_COLUMNS: Final = 20

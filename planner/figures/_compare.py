@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from planner.core import Floats, Record, Text, between, plain, with_ends
-from planner.figures.curves import time_unit
+from planner.figures._curves import time_unit
 from planner.figures.frame import (
     BAND,
     HEIGHT,

@@ -14,9 +14,9 @@ from typing import Any, Final
 import numpy as np
 
 from planner.core import percent, plain
+from planner.figures._tiles import Markup
 from planner.figures.as_text import bars_of, words_of
 from planner.figures.frame import ChartSpec, log_ticks
-from planner.figures.tiles import Markup
 
 WIDTH: Final = 760.0
 _LETTER: Final = 6.3

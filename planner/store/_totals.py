@@ -1,6 +1,6 @@
 """Totals of all runs by workload, network or result set: what pages ask before any filter.
 
-In memory each is a view, computed at each question. In a summary file (`planner.store.runs_file`)
+In memory each is a view, computed at each question. In a summary file (`planner.store._runs_file`)
 each is a table, of which a refresh renews the rows of the workloads, networks and result sets that
 it touched: at ten million runs a view needs seconds. Both have the same text, so the same rows.
 """

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 
 from planner.convergence import best_learning_rates, fit_convergence
 from planner.core import Estimate, Floats, Refusal, Text, or_refusal, plain
-from planner.explore.columns import numbers_of
-from planner.explore.points import (
+from planner.explore._columns import numbers_of
+from planner.explore._points import (
     DEVICES,
     TARGET_CASE,
     TO_TARGET,

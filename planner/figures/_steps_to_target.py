@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from planner.core import LEAST_DIGITS, Floats, Text, in_one_unit, plain, plural, rounded
-from planner.figures.curves import time_unit
+from planner.figures._curves import time_unit
 from planner.figures.frame import (
     LEAST_HEIGHT,
     ChartSpec,

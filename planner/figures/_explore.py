@@ -270,7 +270,7 @@ def _looks(cloud: Cloud, part: Indices) -> dict[str, Any]:
     looks: dict[str, Any] = {
         "type": "scatter",
         "customdata": part,
-        "text": np.array([cloud.hover[i] for i in part]),
+        "text": [cloud.hover[i] for i in part.tolist()],  # an array of texts is slow to encode
         "hovertemplate": f"%{{text}}{numbers}<extra></extra>",
         "unselected": {"marker": {"opacity": 0.25}},
     }
