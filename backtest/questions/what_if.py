@@ -448,10 +448,12 @@ def _divided(store: Store, timed: Iterable[_Timed]) -> Iterator[Check]:
     memory is checked of divided networks only. What grows with the batch are activations.
     """
     held: dict[tuple[str, int], dict[float, float]] = defaultdict(dict)
-    jobs: dict[str, tuple[Job, float]] = {}
+    jobs: dict[str, tuple[Job, int, float]] = {}
     for columns, stated, devices in _compiled(store, timed):
         model, batch = str(columns["model"]), float(columns["global_batch_size"])
-        job, activations = jobs.setdefault(model, _transformer(columns, stated["vocabulary"]))
+        job, layers, activations = jobs.setdefault(
+            model, _transformer(columns, stated["vocabulary"])
+        )
         case = f"{model}, batch {batch:g}, {devices} devices"
         sent = stated["step_sent_bytes"]
         if columns["strategy"] != "tensor":
@@ -460,13 +462,13 @@ def _divided(store: Store, timed: Iterable[_Timed]) -> Iterator[Check]:
             continue
         cut, taken = Cut(tensor=devices, pipeline=1, data=1), stated["step_argument_bytes"]
         if devices > 1:
-            yield _bytes(KINDS[13], case, tensor_bytes(job, cut, batch), sent)
+            yield _bytes(KINDS[13], case, tensor_bytes(job, cut, batch, layers), sent)
         yield _bytes(KINDS[15], case, state_on_device(job, cut)[0], taken)
         held[model, devices][batch] = taken + stated["step_temporary_bytes"]
     for (model, devices), by_batch in held.items():
         (few, least), (many, most) = min(by_batch.items()), max(by_batch.items())
         if many > few:
-            (job, activations), sample = jobs[model], (most - least) / (many - few)
+            (job, _, activations), sample = jobs[model], (most - least) / (many - few)
             state = sum(state_on_device(job, Cut(tensor=devices, pipeline=1, data=1)))
             case = f"{model}, {devices} devices"
             yield _bytes(KINDS[16], case, state, least - few * sample)
@@ -490,8 +492,8 @@ def _compiled(
     )
 
 
-def _transformer(columns: Mapping[str, Any], vocabulary: float) -> tuple[Job, float]:
-    """Return the job of a run of a Transformer and the activations of a sample [bytes].
+def _transformer(columns: Mapping[str, Any], vocabulary: float) -> tuple[Job, int, float]:
+    """Return the job of a run of a Transformer, its layers and a sample's activations [bytes].
 
     Its name has layers and width.
     """
@@ -512,7 +514,7 @@ def _transformer(columns: Mapping[str, Any], vocabulary: float) -> tuple[Job, fl
         job.family, train_flops_per_sample=None, tokens=job.tokens_per_sample,
         layers_width=job.layers_width, vocabulary=vocabulary, half=False,
     )  # fmt: skip
-    return job, sample.kept if sample else 0.0
+    return job, int(size[1]), sample.kept if sample else 0.0
 
 
 def _stated(store: Store, run: Run) -> dict[str, Any]:

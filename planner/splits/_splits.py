@@ -6,15 +6,17 @@ t devices share every layer (tensor), p stages share the layers (pipeline), d co
     state on a device [bytes]        (weights + gradients)/(t p) + optimiser state/(t p d)
     activations on a device          b x activations of a sample x min(p, m)/(t p)
     bubble, share of a step          (p - 1)/(m + p - 1)
-    tensor, a micro-batch [s]        4 x 2(t - 1)/t x b s v L d/p/link        4 all-reduces a layer
+    tensor, a micro-batch [s]        (4 L/p + e) x 2(t - 1)/t x b s v d/link  4 all-reduces a layer
     data, a step [s]                 2(d - 1)/d x v params/(t p)/link         one all-reduce
     micro-batch on a stage [s]       b FLOPs/(t p)/(efficiency x peak) + tensor
     step [s]                         (m + p - 1) x micro-batch + data
 
-with s tokens a sample, L d layers x width and v bytes a value (4 of float32, else 2). The optimiser
-state is sharded over the copies (ZeRO stage 1), as usual with Megatron; the first stage holds the
-activations of min(p, m) micro-batches (one forward, one backward). Recomputed activations add a
-third of the operations. Tensor parallelism stays within a machine.
+with s tokens a sample, L layers of width d and v bytes a value (4 of float32, else 2). At the ends
+are e more all-reduces, of the embedding and of the logits: 2 on one stage, 1 on each of the outer
+stages, 0 where only L d is known. The optimiser state is sharded over the copies (ZeRO stage 1), as
+usual with Megatron; the first stage holds the activations of min(p, m) micro-batches (one forward,
+one backward). Recomputed activations add a third of the operations. Tensor parallelism stays within
+a machine.
 
 Sources: Huang et al. 2019 (GPipe), section 2.3, and Narayanan et al. 2021, section 2.2 (bubble, one
 forward one backward); Shoeybi et al. 2019, section 3 (four all-reduces a layer); Rajbhandari et al.
@@ -45,6 +47,8 @@ from planner.job import (
 
 ALL_REDUCES: Final = 4.0
 """Of a transformer layer and micro-batch: two forward, two backward (Shoeybi et al. 2019)."""
+ENDS: Final = 2.0
+"""The same at the ends of a network: one of its embedding, one of its logits."""
 HALF_BYTES: Final = 2.0
 """Bytes of a value on a link; float8 is a format of products and travels in 16 bits."""
 FULL_BYTES: Final = 4.0
@@ -142,6 +146,7 @@ def cut_of(
     micro_batch: float = 1.0,
     node_link: float = NODE_LINK,
     efficiency: float = SPLIT_EFFICIENCY,
+    layers: int | None = None,
 ) -> Split | Refusal:
     """Return the memory and the step of a job under a cut.
 
@@ -153,6 +158,7 @@ def cut_of(
         micro_batch: samples of a micro-batch, at least 1.
         node_link: bytes/s of one accelerator to other machines, each direction.
         efficiency: share of the peak that the products reach.
+        layers: of the network; None where they are unknown.
 
     Returns:
         The split, or a `Refusal` where memory, peak, operations or activations are unknown.
@@ -174,7 +180,7 @@ def cut_of(
     work = flops * (RECOMPUTED_WORK if recomputes else 1.0)
     link = (accelerator.link_bytes_per_s or 2.0 * PCIE) / 2.0 if accelerator.linked else PCIE
     products_s = micro_batch * work / shards / (efficiency * peak)
-    tensor_s = tensor_bytes(job, cut, micro_batch) / link
+    tensor_s = tensor_bytes(job, cut, micro_batch, layers) / link
     across = link if shards * cut.data <= PER_NODE else node_link
     data_s = data_bytes(job, cut) / across
     turns = micro + cut.pipeline - 1
@@ -200,10 +206,15 @@ def state_on_device(job: Job, cut: Cut) -> tuple[float, float]:
     return state.weights / shards + state.optimizer / (shards * cut.data), state.gradients / shards
 
 
-def tensor_bytes(job: Job, cut: Cut, samples: float) -> float:
-    """Return what a device sends to those of its layers for a micro-batch of `samples` [bytes]."""
+def tensor_bytes(job: Job, cut: Cut, samples: float, layers: int | None = None) -> float:
+    """Return what a device sends to those of its layers for a micro-batch of `samples` [bytes].
+
+    Of several stages, those with an end of the network send most; without `layers` the ends are
+    left out.
+    """
+    ends = (ENDS if cut.pipeline == 1 else ENDS / 2.0) * cut.pipeline / layers if layers else 0.0
     moved = samples * (job.tokens_per_sample or 1.0) * _value_bytes(job) * (job.layers_width or 0.0)
-    return ALL_REDUCES * _ring(cut.tensor) * moved / cut.pipeline
+    return (ALL_REDUCES + ends) * _ring(cut.tensor) * moved / cut.pipeline
 
 
 def data_bytes(job: Job, cut: Cut) -> float:
@@ -235,12 +246,14 @@ def splits(
 
     Among cuts with as many shards the fastest is first. Arguments as `cut_of`.
     """
+    cuts = batched_cuts(count, batch=batch, micro_batch=micro_batch, node=node, layers=layers)
     every = [
-        cut_of(job, accelerator, cut, batch=batch, micro_batch=micro_batch, node_link=node_link)
-        for cut in batched_cuts(
-            count, batch=batch, micro_batch=micro_batch, node=node, layers=layers
+        cut_of(
+            job, accelerator, cut, batch=batch, micro_batch=micro_batch, node_link=node_link,
+            layers=layers,
         )
-    ]
+        for cut in cuts
+    ]  # fmt: skip
     valid = [s for s in every if isinstance(s, Split)]
     return sorted(valid, key=lambda s: (s.cut.shards, -s.samples_per_s))
 

@@ -152,7 +152,11 @@ def test_a_question_without_cuts_says_why(
 def test_bytes_of_a_device_by_hand() -> None:
     """4 devices share a layer, 2 stages have 40 of 80 layers each, 2 copies share the batch."""
     cut = Cut(tensor=4, pipeline=2, data=2)
-    assert tensor_bytes(JOB, cut, 3.0) == pytest.approx(4 * 1.5 * 3 * 8192 * 2 * 40 * 8192)
+    hidden = 1.5 * 3 * 8192 * 2 * 8192  # of an all-reduce
+    assert tensor_bytes(JOB, cut, 3.0) == pytest.approx(4 * 40 * hidden)
+    assert tensor_bytes(JOB, cut, 3.0, 80) == pytest.approx((4 * 40 + 1) * hidden)
+    one = replace(cut, pipeline=1)
+    assert tensor_bytes(JOB, one, 3.0, 80) == pytest.approx((4 * 80 + 2) * hidden)
     assert data_bytes(JOB, cut) == pytest.approx(2 * 70e9 / 8)
     held, gradients = state_on_device(JOB, cut)
     assert held == pytest.approx(2 * 70e9 / 8 + 12 * 70e9 / 16)
