@@ -44,6 +44,8 @@ PUBLISHED_AT: Final = datetime(2026, 11, 22, tzinfo=UTC)
 LATER: Final[Mapping[str, datetime]] = {
     "language-frameworks": datetime(2026, 11, 27, tzinfo=UTC),
     "vision-frameworks": datetime(2026, 11, 27, tzinfo=UTC),
+    "language-projects": datetime(2026, 11, 28, tzinfo=UTC),
+    "vision-projects": datetime(2026, 11, 28, tzinfo=UTC),
 }
 """Sets whose table was read later, and its date."""
 
@@ -268,6 +270,7 @@ LIBRARY: Final[Mapping[str, str]] = {
     "flax-and-t5x": "flax_t5x",
     "language-frameworks": "language_frameworks",
     "language-model-repositories": "llm_misc",
+    "language-projects": "language_projects",
     "llm-foundry": "llm_foundry",
     "maxtext": "maxtext",
     "megatron-bridge": "megatron_bridge",
@@ -283,6 +286,7 @@ LIBRARY: Final[Mapping[str, str]] = {
     "small-benchmarks": "small_benches",
     "timm": "timm_train_bench",
     "vision-frameworks": "vision_frameworks",
+    "vision-projects": "vision_projects",
     "whole-jobs": "whole_jobs",
 }
 """Result sets of the library of published measurements, and the table of each."""
