@@ -3,18 +3,19 @@
 import math
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 import streamlit as st
 
 from pages.common import kept, widgets, workload_choice
 from pages.common.link import Link, slugs
+from planner.answers.parameters import HOW_LONG
+from planner.core.parameters import bounds
 from planner.epochs import (
-    EPOCHS,
     MOST_CHOSEN,
-    MOST_EPOCHS,
     MOST_LINES,
-    MOST_SAMPLES,
     QUICK,
+    SAMPLES_PER_EPOCH,
     EpochSize,
     Option,
     needs_field,
@@ -24,6 +25,7 @@ from planner.epochs import (
 from planner.epochs.epoch_size import epoch_size
 from planner.store import Store
 
+_EPOCHS: Final = next(p for p in HOW_LONG if p.name == "epochs")
 __all__ = ["MOST_CHOSEN", "MOST_LINES", "Chosen", "draw", "usual_options"]
 
 
@@ -107,9 +109,9 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Chosen | None:
 
 
 def _epochs(link: Link) -> int:
-    epochs = link.number("epochs", 1, MOST_EPOCHS, EPOCHS)
+    epochs = link.number(_EPOCHS)
     step = 10 ** max(0, math.ceil(math.log10(max(epochs, 2))) - 1)  # 900, 1000, 2000: by decade
-    st.number_input("Epochs", 1, MOST_EPOCHS, epochs, step, format="%d", key=link.key("epochs"))
+    st.number_input("Epochs", *bounds(_EPOCHS), epochs, step, format="%d", key=link.key("epochs"))
     return epochs
 
 
@@ -117,7 +119,7 @@ def _size(
     link: Link, shared: Store, workload: str, options: list[Option]
 ) -> tuple[EpochSize, bool]:
     """Return the epoch size, and whether to show its field: runs differ from it, or entered."""
-    entered = link.whole("samples_per_epoch", 1, int(MOST_SAMPLES))
+    entered = link.whole(SAMPLES_PER_EPOCH)
     runs = [o.run for o in options]
     size = epoch_size(runs, entered, kept.stated_samples(shared, workload))
     return size, needs_field(runs, size)
@@ -125,7 +127,7 @@ def _size(
 
 def _size_field(link: Link, size: EpochSize) -> None:
     st.number_input(
-        "Samples per epoch", 1, int(MOST_SAMPLES), value=None, step=1000, format="%d",
+        "Samples per epoch", *bounds(SAMPLES_PER_EPOCH), value=None, step=1000, format="%d",
         placeholder=_placeholder(size), key=link.key("samples_per_epoch"),
         help="Training samples of one epoch",
     )  # fmt: skip
