@@ -29,7 +29,9 @@ PIECES: Final = 81
 SENTENCES: Final = frozenset(
     {"reason", "measure_next", "sentence", "message", "way_out", "fix", "note"}
 )
-"""Names of fields with sentences."""
+"""Names of fields and variables with sentences."""
+TEXTS: Final = frozenset({"text", "words", "why", "remarks"})
+"""Names of variables that may hold one: no words are searched in them."""
 CUTS: Final = frozenset(
     [
         "replace",
@@ -57,6 +59,10 @@ READS: Final = {
     "pages/results/page.py": "folders' paths in reasons become labels, so that visitors see none",
     "planner/published": "notes of published tables are data",
     "planner/importers": "notes of other programs' files are data",
+    "planner/job/_job.py": "names of networks are data",
+    "planner/store/reader.py": "errors of DuckDB",
+    "planner/store/select/_child.py": "errors of DuckDB",
+    "planner/suspects/_checks.py": "the reason is a column of the published run",
 }
 """Where a field of such a name may be cut, and why."""
 
@@ -104,17 +110,22 @@ def cuts(path: Path) -> Iterator[int]:
         elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
             of = node.value
         elif isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
-            text = isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
-            of = node.comparators[0] if text else None
-        if isinstance(of, ast.Attribute) and of.attr in SENTENCES:
+            left, of = node.left, node.comparators[0]
+            if not (isinstance(left, ast.Constant) and isinstance(left.value, str)):
+                of = of if isinstance(left, ast.Attribute) and left.attr in SENTENCES else None
+            elif re.search("[a-z]{3}", left.value) and getattr(of, "id", "") in TEXTS:
+                yield left.lineno
+        if of is not None and getattr(of, "attr", getattr(of, "id", "")) in SENTENCES:
             yield of.lineno
 
 
 def test_a_cut_sentence_is_found(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(
-        'a.reason.rstrip(".")\n"x" in a.sentence\na.message[1:]\na.reason\n', encoding="utf-8"
+        'a.reason.rstrip(".")\n"x" in a.sentence\na.message[1:]\na.reason\n'
+        '", converted" in words\na.fix in note\nmessage.split()\n"|" in text\n',
+        encoding="utf-8",
     )
-    assert list(cuts(tmp_path / "a.py")) == [1, 2, 3]
+    assert list(cuts(tmp_path / "a.py")) == [1, 2, 3, 5, 6, 7]
 
 
 def test_no_code_cuts_searches_or_inflects_a_sentence() -> None:

@@ -26,7 +26,7 @@ from planner.catalog import PRECISIONS, Accelerator, Catalog
 from planner.compare import better, compare
 from planner.compare.comparison import Limits, Question
 from planner.compare.evaluation import DECIDED
-from planner.core import HOUR_S, Estimate, Refusal
+from planner.core import HOUR_S, Estimate, Refusal, cell
 from planner.fits import log_half_widths
 from planner.job import (
     PER_NODE,
@@ -162,7 +162,7 @@ def pairs_scored(pairs: Sequence[Pair]) -> PairScore:
 
 
 def _per_cent(share: float) -> float | None:
-    return float(f"{100.0 * share:.4g}") if math.isfinite(share) else None
+    return cell(100.0 * share, 4)
 
 
 LANGUAGE: Final = frozenset({"dense", "lora", "moe"})

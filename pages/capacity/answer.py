@@ -33,7 +33,7 @@ _Make = Callable[[CapacityAnswer, Display, Theme], ChartSpec]
 
 def sentence(answer: CapacityAnswer) -> str:
     """Return the answer to paste: the fleet, its cost, and what qualifies it."""
-    breaks = "" if answer.breaks is None else _breaks(answer)
+    breaks = "" if answer.breaks is None else answer.breaks.words
     return "\n".join(line for line in (answer.sentence, *answer.chips, breaks) if line)
 
 
@@ -47,7 +47,8 @@ def draw(link: Link, of: Reply) -> None:
             late = widgets.answer_text(answer.late)
             st.markdown(f":orange[:material/warning:] {late}")
         elif answer.breaks is not None:
-            st.markdown(f":orange[:material/trending_up:] {widgets.answer_text(_breaks(answer))}")
+            breaks = widgets.answer_text(answer.breaks.words)
+            st.markdown(f":orange[:material/trending_up:] {breaks}")
         with widgets.actions():
             widgets.share(link, sentence(answer), "content")
             handout.draw("capacity", _maker(link, of), _files(of))
@@ -65,14 +66,6 @@ def _maker(link: Link, of: Reply) -> handout.Make:
     return lambda letterhead, made: capacity_page(
         of.answer, of.question.display, link=address, made=made, chart=chart, letterhead=letterhead
     )
-
-
-def _breaks(answer: CapacityAnswer) -> str:
-    of = answer.breaks
-    if of is None:
-        return ""
-    job = f"{of.job}: " if of.job else ""
-    return f"{job}{of.sentence} {of.fix}".strip()
 
 
 def _files(of: Reply) -> list[widgets.File]:

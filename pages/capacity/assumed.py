@@ -66,6 +66,6 @@ def draw(link: Link) -> None:
 def _declare(link: Link) -> None:
     """Declare all values; an empty field is the default."""
     for name in (*_ASSUMED, *_OF_PLAN):
-        link.decimal(name, *limits(_BY_NAME[name]), None)
+        link.decimal(_BY_NAME[name])
     money.declare(link)
-    link.decimal("tax", *limits(_BY_NAME["tax"]), None)
+    link.decimal(_BY_NAME["tax"])

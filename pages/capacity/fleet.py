@@ -68,11 +68,10 @@ def declare(link: Link, *names: str) -> None:
 def _value(link: Link, name: str) -> float | int | None:
     """Declare a number and return it; an empty field with a default returns to that."""
     parameter = _BY_NAME[name]
-    low, high = limits(parameter)
     default: Any = parameter.default
     if parameter.kind == "whole" and default is not None:
-        return link.number(name, int(low), int(high), int(default))
-    value = link.decimal(name, low, high, default)
+        return link.number(parameter)
+    value = link.decimal(parameter, default)
     if value is None and default is not None:
         st.session_state[link.key(name)] = value = default
     return value

@@ -265,22 +265,28 @@ class Link:
                 )
             )
 
-    def number(self, name: str, low: int, high: int, default: int) -> int:
-        """Return the initial value of a whole number between `low` and `high`."""
+    def number(self, parameter: Parameter, default: int | None = None) -> int:
+        """Return the initial value of a whole number; without `default` that of the table."""
+        value = self._declared(parameter, parameter.default if default is None else default)
+        return int(value)
+
+    def whole(self, parameter: Parameter) -> int | None:
+        """Return the initial value of a whole number; None is an empty field."""
+        value = self._declared(parameter, None)
+        return None if value is None else int(value)
+
+    def decimal(self, parameter: Parameter, default: float | None = None) -> float | None:
+        """Return the initial value of a number; None is an empty field."""
+        value = self._declared(parameter, default)
+        return None if value is None else float(value)
+
+    def _declared(self, parameter: Parameter, default: object) -> Any:  # noqa: ANN401 - of its kind
+        """Return the initial value of a field, within the limits of its parameter."""
+        name = parameter.name
         self._defaults[name] = default
         self._twice(name)
-        parameter = Parameter(name=name, words="", kind="whole", least=low, most=high)
         self._begin(name, self._read(parameter), default)
-        return int(st.session_state[self.key(name)])
-
-    def whole(self, name: str, low: int, high: int) -> int | None:
-        """Return the initial value of a whole number; None is an empty field."""
-        self._defaults[name] = None
-        self._twice(name)
-        parameter = Parameter(name=name, words="", kind="whole", least=low, most=high, short=True)
-        self._begin(name, self._read(parameter), None)
-        value = st.session_state[self.key(name)]
-        return None if value is None else int(value)
+        return st.session_state[self.key(name)]
 
     def amount(self, parameter: Parameter) -> None:
         """Set the initial text of a field for a number as a person writes it: 7B, or 36 h.
@@ -294,20 +300,6 @@ class Link:
         unit = "" if parameter.short else f" {parameter.unit}"
         write = number_text if parameter.short else text_of
         self._begin(name, [f"{write(value)}{unit}" for value in self._read(parameter)], "")
-
-    def decimal(
-        self, name: str, low: float, high: float, default: float | None, *, short: bool = False
-    ) -> float | None:
-        """Return the initial value of a number from `low` to `high`; None is an empty field.
-
-        A `short` number may be written in the link as 4k or 1.5M.
-        """
-        self._defaults[name] = default
-        self._twice(name)
-        parameter = Parameter(name=name, words="", kind="number", least=low, most=high, short=short)
-        self._begin(name, self._read(parameter), default)
-        value = st.session_state[self.key(name)]
-        return None if value is None else float(value)
 
     def words(self, name: str, default: str, most: int = 80) -> str:
         """Return the initial value of a text field: one line of at most `most` characters."""

@@ -29,7 +29,7 @@ def declare(link: Link) -> None:
     link.translate("country", code)
     link.choice("country", ["", *(t.id for t in catalog.tariffs)], "")
     link.words("currency", "USD", 3)
-    link.decimal("rate", *limits(_BY_NAME["rate"]), None)
+    link.decimal(_BY_NAME["rate"])
     link.day("rate_as_of")
 
 

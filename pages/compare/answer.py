@@ -123,7 +123,7 @@ def details(reply: Reply, comparison: Comparison, begins: datetime) -> None:
                     answer_text=widgets.answer_text(measure),
                 )
             )
-        _memory_notes(comparison, first)
+        _memory_notes(comparison)
         _small_print(comparison)
 
 
@@ -150,12 +150,14 @@ def until(reply: Reply, comparison: Comparison, begins: datetime) -> str:
     return "" if by is None else in_words(by, begins)
 
 
-def _memory_notes(comparison: Comparison, sentence: str) -> None:
+def _memory_notes(comparison: Comparison) -> None:
+    first = comparison.rows[0].time
+    stated = first.reason if isinstance(first, Refusal) else ""
     rows = [r for r in comparison.rows if not r.timed.fit.as_described]
     for row in rows[:_MOST_MEMORY_NOTES]:
         fit = row.timed.fit
-        why = "" if fit.sentence in sentence else fit.sentence
-        text = f"{row.candidate.label}: {f'{why} {fit.way_out}'.strip()}"
+        room = paragraph("" if fit.sentence == stated else fit.sentence, fit.way_out)
+        text = Text("{option}: {room}", option=row.candidate.label, room=room)
         st.markdown(f":orange[:material/memory:] {widgets.answer_text(text)}")
     left = len(rows) - _MOST_MEMORY_NOTES
     if left > 0:
@@ -215,7 +217,7 @@ def how_sure(comparison: Comparison) -> None:
                 labels = [f"**{as_text(label)}**" for some in fits.values() for label in some]
                 st.markdown(f"{', '.join(labels)} · {as_text(basis)}")
                 if len(fits) == 1:
-                    st.caption(widgets.answer_text(f"{text} {next(iter(fits))}".strip()))
+                    st.caption(widgets.answer_text(paragraph(text, *fits)))
                     continue
                 st.caption(widgets.answer_text(text))
                 lines = (f"{', '.join(some)}: {fit}" for fit, some in fits.items() if fit)
@@ -245,8 +247,9 @@ def explained(
         else:
             basis, text = "no answer", paragraph(time.reason, time.measure_next)
         fit = row.timed.fit.sentence
+        stated = isinstance(time, Refusal) and time.reason == fit
         of_text = groups.setdefault((basis, text), {})
-        of_text.setdefault("" if fit in text else fit, []).append(row.candidate.label)
+        of_text.setdefault("" if stated else fit, []).append(row.candidate.label)
     return groups
 
 

@@ -127,14 +127,13 @@ def declare(link: Link) -> bool:
     for name in AMOUNTS:
         link.amount(_BY_MFU_NAME[name])
     for name in _SIZES:
-        link.whole(name, *map(int, limits(_BY_MFU_NAME[name])))
+        link.whole(_BY_MFU_NAME[name])
     for name in ("image_px", "batch", _MFU_NAME, "step_s", "step_batch"):
-        _declare_number(link, name)
+        link.decimal(_BY_MFU_NAME[name])
     link.choice("training", list(TRAININGS), "full")
     link.translate("step_accelerator", _card_id)
     link.choice("step_accelerator", list(_accelerator_names()), "")
-    least, most = map(int, limits(_BY_MFU_NAME["step_count"]))
-    link.number("step_count", least, most, 1)
+    link.number(_BY_MFU_NAME["step_count"], 1)
     link.flag("recompute", default=False)
     link.flag(_BENCHMARK, default=False)
     return bool(link.held("total_tokens"))
@@ -429,11 +428,6 @@ def _amount(link: Link, column: DeltaGenerator, name: str, label: str, placehold
     column.text_input(
         label, key=link.key(name), placeholder=placeholder, max_chars=30, help=_help(name)
     )
-
-
-def _declare_number(link: Link, name: str) -> None:
-    parameter = _BY_MFU_NAME[name]
-    link.decimal(name, *limits(parameter), None, short=parameter.short)
 
 
 def _number(link: Link, column: DeltaGenerator, name: str, label: str, placeholder: str) -> None:

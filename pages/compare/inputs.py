@@ -34,9 +34,9 @@ from planner.catalog import Tariff, tariff_of
 from planner.compare import ASSUMPTION_TEXTS, Assumptions
 from planner.convergence import target_text
 from planner.core import HOUR_S, Estimate, Text, looked_up, parsed, sentence_case
-from planner.core.parameters import limits
+from planner.core.parameters import bounds, limits
 from planner.cost import Display, shown
-from planner.epochs import MOST_EPOCHS, MOST_SAMPLES
+from planner.epochs import SAMPLES_PER_EPOCH
 from planner.job import Order
 from planner.runs import TrialSet
 from planner.store import Store
@@ -348,22 +348,22 @@ def _goal(link: Link, shared: Store, of: TrialSet) -> None:
 
 
 def _epoch_size(link: Link, shared: Store, workload: str) -> None:
-    entered = link.whole("samples_per_epoch", 1, int(MOST_SAMPLES))
+    entered = link.whole(SAMPLES_PER_EPOCH)
     pattern = str(st.session_state.get(link.key("pattern"), ""))
     job_facts, _ = state.facts(shared, {"workload": [workload], "pattern": [pattern]})
     if entered is None and (job_facts is None or job_facts.job.samples_per_epoch is not None):
         return
     st.number_input(
-        "Samples per epoch", 1, int(MOST_SAMPLES), value=None, step=1000, format="%d",
+        "Samples per epoch", *bounds(SAMPLES_PER_EPOCH), value=None, step=1000, format="%d",
         placeholder="not stated", key=link.key("samples_per_epoch"),
         help="Training samples of one epoch",
     )  # fmt: skip
 
 
 def _epochs(link: Link, column: DeltaGenerator) -> None:
-    link.number("epochs", 1, MOST_EPOCHS, usual_epochs(str(link.held("workload"))))
+    link.number(BY_NAME["epochs"], usual_epochs(str(link.held("workload"))))
     column.number_input(
-        "Epochs", 1, MOST_EPOCHS, link.held("epochs"), step=100, format="%d",
+        "Epochs", *bounds(BY_NAME["epochs"]), link.held("epochs"), step=100, format="%d",
         key=link.key("epochs"),
     )  # fmt: skip
 
@@ -397,10 +397,9 @@ def _more(link: Link, places: Places, *, incomplete: bool, batch: bool) -> None:
     """
     by_hand = link.held("workload") == DESCRIBED
     if batch:
-        link.decimal("batch", *limits(BY_NAME["batch"]), None, short=True)
-    runs = ASSUMPTION_TEXTS["runs_per_month"]
-    required(link, "runs_per_month", runs.least, runs.most, Assumptions().runs_per_month)
-    link.decimal("cost_limit", *limits(BY_NAME["cost_limit"]), None)
+        link.decimal(BY_NAME["batch"])
+    required(link, "runs_per_month", Assumptions().runs_per_month)
+    link.decimal(BY_NAME["cost_limit"])
     if incomplete:
         st.session_state[MORE] = True
     is_open = places.actions.toggle("More fields", key=MORE)
@@ -420,8 +419,9 @@ def _more(link: Link, places: Places, *, incomplete: bool, batch: bool) -> None:
                 help="A measured batch size; empty: the fastest on each system",
             )  # fmt: skip
         next(row).number_input(
-            "Runs a month", runs.least, runs.most, link.held("runs_per_month"), step=1.0,
-            format="%g", key=link.key("runs_per_month"), help="Runs of this kind a month",
+            "Runs a month", *limits(BY_NAME["runs_per_month"]), link.held("runs_per_month"),
+            step=1.0, format="%g", key=link.key("runs_per_month"),
+            help="Runs of this kind a month",
         )  # fmt: skip
         with next(row):
             _money(link, "cost_limit", "Cost per run at most", _COST_LIMIT)
@@ -452,7 +452,7 @@ def _in_hours(link: Link) -> None:
 
 def _money(link: Link, name: str, title: str, words: str) -> None:
     """Draw a money limit in the currency and tax shown; the link holds it as entered."""
-    link.decimal(name, *limits(BY_NAME[name]), None)
+    link.decimal(BY_NAME[name])
     display = shown_in(link)
     st.session_state[_SHOWN] = display
     tax = f"{100.0 * display.tax_share:g} % tax" if display.tax_share else "no tax"
@@ -487,9 +487,9 @@ def shown_in(link: Link) -> Display:
     return compare_parameters(parameters)[0].display
 
 
-def required(link: Link, name: str, low: float, high: float, default: float) -> float:
+def required(link: Link, name: str, default: float) -> float:
     """Return the value of a number field; an empty field returns to its default."""
-    value = link.decimal(name, low, high, default)
+    value = link.decimal(BY_NAME[name], default)
     if value is None:
         st.session_state[link.key(name)] = value = default
     return value
@@ -514,13 +514,13 @@ def declare(link: Link) -> None:
     """Declare the initial values of all fields, whether the box is open or not."""
     usual = Assumptions()
     for field in fields(Assumptions):
-        assumption, default = ASSUMPTION_TEXTS[field.name], getattr(usual, field.name)
+        default = getattr(usual, field.name)
         if default is None or field.name == TARIFF:  # empty: the country's or the default
-            link.decimal(field.name, assumption.least, assumption.most, None)
+            link.decimal(BY_NAME[field.name])
         elif field.name != "runs_per_month":
-            required(link, field.name, assumption.least, assumption.most, default)
+            required(link, field.name, default)
     money.declare(link)
-    required(link, "tax", *limits(BY_NAME["tax"]), 0.0)
+    required(link, "tax", 0.0)
 
 
 def draw_assumptions(link: Link) -> None:

@@ -14,7 +14,7 @@ from pages.explore import fields, state
 from planner import figures
 from planner.answers import PivotAnswer
 from planner.answers.parameters import NONE_CHOSEN
-from planner.core import Record, csv_text, plain
+from planner.core import Record, cell, csv_text, plain
 from planner.explore import CATEGORIES, COUNT, STATISTIC_WORDS, STATISTICS
 from planner.store import Store
 
@@ -112,4 +112,4 @@ def _cells(names: tuple[str, ...], values: np.ndarray) -> dict[str, float | None
 
 
 def _number(value: float) -> float | None:
-    return float(f"{value:.6g}") if np.isfinite(value) else None
+    return cell(value)

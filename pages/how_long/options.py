@@ -3,18 +3,19 @@
 import math
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 import streamlit as st
 
 from pages.common import kept, widgets, workload_choice
 from pages.common.link import Link, slugs
+from planner.answers.parameters import HOW_LONG
+from planner.core.parameters import bounds
 from planner.epochs import (
-    EPOCHS,
     MOST_CHOSEN,
-    MOST_EPOCHS,
     MOST_LINES,
-    MOST_SAMPLES,
     QUICK,
+    SAMPLES_PER_EPOCH,
     EpochSize,
     Option,
     usual_options,
@@ -22,6 +23,7 @@ from planner.epochs import (
 )
 from planner.store import Store
 
+_EPOCHS: Final = next(p for p in HOW_LONG if p.name == "epochs")
 __all__ = ["MOST_CHOSEN", "MOST_LINES", "Chosen", "draw", "usual_options"]
 
 
@@ -61,7 +63,7 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Chosen | None:
             key=link.key("pattern"),
         )
     options = _options(shared, (workloads[workload], patterns[pattern]), left_out)
-    entered = link.whole("samples_per_epoch", 1, int(MOST_SAMPLES))
+    entered = link.whole(SAMPLES_PER_EPOCH)
     size, shown = kept.size_of(shared, workloads[workload], patterns[pattern], entered)
     widths = [5, 5, 9, 8] if shown else [5, 14, 8]
     first, *middle, second, third = st.columns(widths, vertical_alignment="bottom")
@@ -106,15 +108,15 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Chosen | None:
 
 
 def _epochs(link: Link) -> int:
-    epochs = link.number("epochs", 1, MOST_EPOCHS, EPOCHS)
+    epochs = link.number(_EPOCHS)
     step = 10 ** max(0, math.ceil(math.log10(max(epochs, 2))) - 1)  # 900, 1000, 2000: by decade
-    st.number_input("Epochs", 1, MOST_EPOCHS, epochs, step, format="%d", key=link.key("epochs"))
+    st.number_input("Epochs", *bounds(_EPOCHS), epochs, step, format="%d", key=link.key("epochs"))
     return epochs
 
 
 def _size_field(link: Link, size: EpochSize) -> None:
     st.number_input(
-        "Samples per epoch", 1, int(MOST_SAMPLES), value=None, step=1000, format="%d",
+        "Samples per epoch", *bounds(SAMPLES_PER_EPOCH), value=None, step=1000, format="%d",
         placeholder=_placeholder(size), key=link.key("samples_per_epoch"),
         help="Training samples of one epoch",
     )  # fmt: skip

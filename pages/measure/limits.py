@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.common.link import Link
 from pages.measure.measuring import Limits
-from planner.core import Text
+from planner.core import Parameter, Text
 
 _NAMES: Final = ("max_hours", "max_cost", "price_per_hour", "watts")
 _MOST: Final = 1e6
@@ -16,7 +16,7 @@ _LEAST: Final = 1e-3
 def declare(link: Link) -> None:
     """Read the limits of the link."""
     for name in _NAMES:
-        link.decimal(name, _LEAST, _MOST, None)
+        link.decimal(Parameter(name=name, words="", kind="number", least=_LEAST, most=_MOST))
 
 
 def hold(link: Link) -> None:

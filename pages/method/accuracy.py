@@ -36,7 +36,7 @@ from pages.common import narrow, widgets
 from pages.common.kept import ROOT
 from pages.common.link import Link, slugs
 from planner import figures
-from planner.core import Text, csv_text, message_of, sentence_case
+from planner.core import Text, cell, csv_text, message_of, sentence_case
 from planner.figures.frame import Theme, slots
 
 LEAST: Final = 0.1
@@ -294,22 +294,18 @@ def _cells(row: Row, accuracy: Accuracy, *, several: bool) -> dict[str, str | fl
     return {
         **(data_set if several else {}),
         "Method": row.method,
-        "Regret (%)" if regret else "Median error (%)": _number(row.median_error),
-        **({} if regret else {"Mean (%)": _number(row.mean_error),
-                              "90th percentile (%)": _number(row.p90_error),
-                              "Coverage (%)": _number(row.coverage),
-                              "Width (%)": _number(row.median_width)}),
+        "Regret (%)" if regret else "Median error (%)": cell(100 * row.median_error, 3),
+        **({} if regret else {"Mean (%)": cell(100 * row.mean_error, 3),
+                              "90th percentile (%)": cell(100 * row.p90_error, 3),
+                              "Coverage (%)": cell(100 * row.coverage, 3),
+                              "Width (%)": cell(100 * row.median_width, 3)}),
         "Points": row.points,
         "Curves": row.curves,
-        "Answered (%)": _number(row.answered),
+        "Answered (%)": cell(100 * row.answered, 3),
         "Questions": row.asked,
         **_seconds(row, accuracy),
         **data_set,
     }  # fmt: skip
-
-
-def _number(share: float) -> float | None:
-    return float(f"{100 * share:.3g}") if math.isfinite(share) else None
 
 
 def _seconds(row: Row, accuracy: Accuracy) -> dict[str, float | None]:
@@ -317,7 +313,7 @@ def _seconds(row: Row, accuracy: Accuracy) -> dict[str, float | None]:
     if not accuracy.timings or figures_of.is_regret(row):
         return {}
     seconds = seconds_of(accuracy.timings, row, [MEAN])
-    return {"Seconds": None if seconds is None else float(f"{seconds:.2g}")}
+    return {"Seconds": cell(seconds, 2)}
 
 
 # -- targets and results -----------------------------------------------------------------------
@@ -459,10 +455,10 @@ def _job(job: dict[str, Any]) -> dict[str, Any]:
     return {
         "Job": job["name"],
         "Accelerators": f"{job['devices']:,} x {job['accelerator']}",
-        "Published (device-hours)": float(f"{job['published_device_hours']:.3g}"),
-        "Our estimate": _rounded(job["value"]),
-        "Low": _rounded(job["low"]),
-        "High": _rounded(job["high"]),
+        "Published (device-hours)": cell(job["published_device_hours"], 3),
+        "Our estimate": cell(job["value"], 3),
+        "Low": cell(job["low"], 3),
+        "High": cell(job["high"], 3),
         "Inside": "yes" if job["low"] is not None and _inside(job) else "no",
         "Source": f"https://{job['place'].split(' ')[0]}",
     }
@@ -472,20 +468,16 @@ def _inside(job: dict[str, Any]) -> bool:
     return bool(job["low"] <= job["published_device_hours"] <= job["high"])
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.3g}")
-
-
 def _tasks(tasks: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     return [
         {
             "Question": title,
             "Questions": tasks[task]["asked"],
             "Answered": tasks[task]["answered"],
-            "Median error (%)": _rounded(tasks[task]["median"]),
-            "Mean error (%)": _rounded(tasks[task]["mean"]),
-            "Coverage (%)": _rounded(tasks[task]["held"]),
-            "Width (%)": _rounded(tasks[task]["width"]),
+            "Median error (%)": cell(tasks[task]["median"], 3),
+            "Mean error (%)": cell(tasks[task]["mean"], 3),
+            "Coverage (%)": cell(tasks[task]["held"], 3),
+            "Width (%)": cell(tasks[task]["width"], 3),
         }
         for task, title in TITLES.items()
         if task in tasks and task != "pairs" and tasks[task]["asked"]
@@ -497,10 +489,10 @@ def _unseen(figures: dict[str, Any]) -> list[dict[str, Any]]:
         {
             "Hidden": title_of(task),
             "Rows": score.asked,
-            "Median error (%)": _rounded(score.median),
-            "Mean error (%)": _rounded(score.mean),
-            "Coverage (%)": _rounded(score.held),
-            "Width (%)": _rounded(score.width),
+            "Median error (%)": cell(score.median, 3),
+            "Mean error (%)": cell(score.mean, 3),
+            "Coverage (%)": cell(score.held, 3),
+            "Width (%)": cell(score.width, 3),
         }
         for task, score in unseen_tasks(scores_in(figures)).items()
     ]

@@ -339,7 +339,7 @@ def best_picture(values: Values, look: Theme) -> Picture:
         high=high, smallest=SMALLEST, largest=values["largest"], best_batch=float(best.value),
         least_s=float(least.value),
     )  # fmt: skip
-    clipped = [r for r in best.reasons if "optimum" in r or "Time to target falls" in r]
+    clipped = float(best.value) in {SMALLEST, values["largest"]}
     return Picture(
         figure=figures.time_to_target([line], look),
         sentences=(
@@ -351,7 +351,7 @@ def best_picture(values: Values, look: Theme) -> Picture:
                 high=float(best.high),
                 least=in_words(float(least.value)),
             ),
-            *clipped[:1],
+            *(best.reasons[:1] if clipped else ()),
         ),
         caption="Made-up step times and samples to target that lie on their laws. Half or twice "
         "the best batch costs at most an eighth more time.",

@@ -12,7 +12,7 @@ from pages.common import hardware, kept, narrow, widgets
 from pages.common import tiles as answer_tiles
 from pages.common.link import Link, as_text
 from planner import figures
-from planner.core import Estimate, Record, Text, in_one_unit, in_words, percent, plain
+from planner.core import Estimate, Record, Text, cell, in_one_unit, in_words, percent, plain
 from planner.epochs import in_samples, timed_samples
 from planner.job import utilization
 from planner.runs import BY_NAME, Run
@@ -131,7 +131,7 @@ def _epochs(shared: Store, run: Run) -> None:
     times += [("mean of later ones", run.later_epoch_mean_s)] if run.later_epoch_mean_s else []
     narrow.chart_and_table(
         figure, "results.epochs", run_sentence(run),
-        lambda: [{"Epoch": n, "Time (s)": float(f"{s:.6g}")} for n, s in times],
+        lambda: [{"Epoch": n, "Time (s)": cell(s)} for n, s in times],
     )  # fmt: skip
     if not rows:
         st.caption(

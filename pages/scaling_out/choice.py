@@ -13,8 +13,8 @@ from pages.common.link import Link
 from planner.answers import NO_DRIVER, scaling_out_workloads
 from planner.answers.parameters import HOLDS, SCALING_OUT
 from planner.core import Parameter
-from planner.core.parameters import limits
-from planner.epochs import MOST_EPOCHS, MOST_SAMPLES
+from planner.core.parameters import bounds, limits
+from planner.epochs import SAMPLES_PER_EPOCH
 from planner.networks import networks
 from planner.store import Store
 
@@ -86,17 +86,17 @@ def _numbers(link: Link) -> list[str]:
     for name in ("batch", "devices"):
         wrong += link.numbers(BY_NAME[name])[1]
     link.choice("hold", ["", *HOLDS], "")
-    link.number("epochs", 1, MOST_EPOCHS, 10)
-    link.whole("samples_per_epoch", 1, int(MOST_SAMPLES))
+    link.number(BY_NAME["epochs"])
+    link.whole(SAMPLES_PER_EPOCH)
     link.amount(BY_NAME["deadline"])
     for name in DECIMALS:
-        link.decimal(name, *limits(BY_NAME[name]), None, short=BY_NAME[name].short)
+        link.decimal(BY_NAME[name])
     for name in ("slow", "spread", "image_px"):
-        link.decimal(name, *limits(BY_NAME[name]), _default(BY_NAME[name]))
-    link.number("servers", 1, 10_000, 1)
+        link.decimal(BY_NAME[name], _default(BY_NAME[name]))
+    link.number(BY_NAME["servers"])
     for name in ("network_batch", "micro_batch"):
-        link.decimal(name, *limits(BY_NAME[name]), _default(BY_NAME[name]))
-    link.number("count", 1, 100_000, 64)
+        link.decimal(BY_NAME[name], _default(BY_NAME[name]))
+    link.number(BY_NAME["count"])
     link.choice("network", language_models(), str(BY_NAME["network"].default))
     link.choice("accelerator", accelerators(), str(BY_NAME["accelerator"].default))
     link.choice("precision", BY_NAME["precision"].choices, str(BY_NAME["precision"].default))
@@ -193,10 +193,10 @@ def batches(link: Link, wrong: Sequence[str]) -> None:
 def totals(link: Link, box: PopoverContainer | None) -> None:
     """Draw epochs, deadline and budget, and in the box start-up and price."""
     places = iter(st.columns(4, vertical_alignment="bottom"))
-    next(places).number_input("Epochs", 1, MOST_EPOCHS, link.held("epochs"), step=10, format="%d",
-                              key=link.key("epochs"))  # fmt: skip
-    next(places).number_input("Samples per epoch", 1, int(MOST_SAMPLES), value=None, step=1000,
-                              format="%d", placeholder="as stated",
+    next(places).number_input("Epochs", *bounds(BY_NAME["epochs"]), link.held("epochs"), step=10,
+                              format="%d", key=link.key("epochs"))  # fmt: skip
+    next(places).number_input("Samples per epoch", *bounds(SAMPLES_PER_EPOCH), value=None,
+                              step=1000, format="%d", placeholder="as stated",
                               key=link.key("samples_per_epoch"))  # fmt: skip
     next(places).text_input("Deadline", placeholder="none", key=link.key("deadline"), max_chars=30,
                             help="From start to end: 36 h, 3 days or 2 weeks")  # fmt: skip

@@ -9,7 +9,8 @@ import streamlit as st
 from pages.common import kept, widgets, workload_choice
 from pages.common.link import Link, slugs
 from planner.core import Text, looked_up
-from planner.epochs import MOST_SAMPLES
+from planner.core.parameters import bounds
+from planner.epochs import SAMPLES_PER_EPOCH
 from planner.runs import Run
 from planner.store import Store
 from planner.throughput import SystemCurve, TimedSteps, with_step_times
@@ -46,7 +47,7 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Choice | None:
     with second:
         patterns = _patterns(link, shared, workload)
     widgets.cut_short(kept.longest(shared, workload))
-    entered = link.whole("samples_per_epoch", 1, int(MOST_SAMPLES))
+    entered = link.whole(SAMPLES_PER_EPOCH)
     timed_systems = kept.curve_systems(shared, workload, entered)
     systems = _systems(link, timed_systems.names, timed_systems.usual)
     runs = [r for p in patterns for r in kept.runs_of(shared, workload, p) if r.system in systems]
@@ -57,7 +58,7 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Choice | None:
     chosen = kept.fitted_curves(shared, [*timed, *_beside(link, shared, others, boxes)], left_out)
     if entered is not None or (steps and steps.needs_samples):
         st.number_input(
-            "Samples per epoch", 1, int(MOST_SAMPLES), value=None, step=1000, format="%d",
+            "Samples per epoch", *bounds(SAMPLES_PER_EPOCH), value=None, step=1000, format="%d",
             placeholder="not stated", key=link.key("samples_per_epoch"),
             help="Training samples of one epoch",
         )  # fmt: skip

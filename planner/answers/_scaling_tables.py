@@ -10,7 +10,7 @@ from planner.answers.records import (
     SplitRow,
     UnevenRow,
 )
-from planner.core import Record, paragraph, percent, plain, with_range
+from planner.core import Record, cell, paragraph, percent, plain, with_range
 
 
 def count_rows(record: ScalingOut) -> list[Record]:
@@ -52,7 +52,7 @@ def _count(row: ScalingRow) -> Record:
         "Step (s)": "refused"
         if refused
         else _interval(row.step_s, row.step_s_low, row.step_s_high),
-        "Samples/s": _short(row.samples_per_s),
+        "Samples/s": cell(row.samples_per_s, 3),
         "Speed-up": _interval(row.speed_up, row.speed_up_low, row.speed_up_high),
         "Efficiency": None if row.efficiency is None else percent(float(row.efficiency)),
         "Basis": row.basis or paragraph(row.refused, row.measure_next),
@@ -74,14 +74,14 @@ def _total(row: ScalingRow) -> Record:
     return {
         "Devices": row.devices,
         "Global batch": row.global_batch_size,
-        "Start-up (s)": _short(row.startup_s),
+        "Start-up (s)": cell(row.startup_s, 3),
         "Total (s)": _interval(row.total_s, row.total_s_low, row.total_s_high),
-        "Device-hours": _short(row.device_hours),
+        "Device-hours": cell(row.device_hours, 3),
         "Idle device-hours": _interval(
             row.idle_device_hours, row.idle_device_hours_low, row.idle_device_hours_high
         ),
-        "Cost (USD)": _short(row.cost_usd),
-        "Idle (USD)": _short(row.idle_usd),
+        "Cost (USD)": cell(row.cost_usd, 3),
+        "Idle (USD)": cell(row.idle_usd, 3),
     }
 
 
@@ -136,8 +136,3 @@ def _interval(value: float | None, low: float | None, high: float | None) -> str
         return None
     ends = (math.nan, math.nan) if low is None or high is None else (low, high)
     return with_range(value, *ends)
-
-
-def _short(value: float | None) -> float | None:
-    """Return a number with the digits that an estimate allows."""
-    return None if value is None else float(f"{value:.3g}")

@@ -12,6 +12,7 @@ from planner.core import (
     Text,
     ahead_between,
     ahead_of,
+    cell,
     clock,
     estimate_cells,
     hms,
@@ -149,7 +150,7 @@ def _clock(epochs: Sequence[int], cells: Iterable[Estimate | Refusal]) -> dict[s
 def _significant(value: float | Floats) -> float | None:
     """Return a ratio with five digits; None if infinite."""
     number = float(value)
-    return float(f"{number:.5g}") if math.isfinite(number) else None
+    return cell(number, 5)
 
 
 def _milliseconds(seconds: float | Floats) -> float | None:

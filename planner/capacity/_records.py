@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
 
-from planner.core import Estimate, Problem, Refusal, Text, speak_once
+from planner.core import Estimate, Problem, Refusal, Text, paragraph, speak_once
 from planner.cost import Influence, Owned, Rental
 
 Term = Literal["owned", "bought", "reserved", "on demand", "spot"]
@@ -320,6 +320,12 @@ class Breaks:
     job: str
     factor: float | None
     fix: str
+
+    @property
+    def words(self) -> str:
+        """The job, what breaks, and what keeps the deadlines there."""
+        named = Text("{job}: {sentence}", job=self.job, sentence=self.sentence)
+        return paragraph(named if self.job else self.sentence, self.fix)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -97,8 +97,7 @@ def _sentences(answer: CapacityAnswer) -> list[str]:
     sentences = [part.sentence for part in (answer.costs, answer.side_by_side, answer.rent_or_buy)
             if part is not None]  # fmt: skip
     if answer.breaks is not None:
-        job = f"{answer.breaks.job}: " if answer.breaks.job else ""
-        sentences.append(f"{job}{answer.breaks.sentence} {answer.breaks.fix}".strip())
+        sentences.append(answer.breaks.words)
     if answer.measure_next is not None:
         sentences.append(answer.measure_next.sentence)
     return [*sentences, *answer.notes]

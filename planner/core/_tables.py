@@ -26,10 +26,10 @@ _QUOTED: Final = ";\t"
 """Separators of other countries and programs: a cell with one is quoted, so that it stays whole."""
 
 
-def cell(value: float | Floats | None) -> float | None:
-    """Return a number as tables keep it, to six digits; None where it is not finite."""
+def cell(value: float | Floats | None, digits: int = 6) -> float | None:
+    """Return a number as tables keep it, to its first digits; None where it is not finite."""
     number = math.nan if value is None else float(value)
-    return float(f"{number:.6g}") if math.isfinite(number) else None
+    return float(f"{number:.{digits}g}") if math.isfinite(number) else None
 
 
 def cell_text(cell: object, digits: int = 6) -> str:

@@ -158,6 +158,12 @@ def limits(parameter: Parameter) -> tuple[float, float]:
     return parameter.least, parameter.most
 
 
+def bounds(parameter: Parameter) -> tuple[int, int]:
+    """Return the limits of a whole number."""
+    least, most = limits(parameter)
+    return int(least), int(most)
+
+
 def query_of(
     table: Sequence[Parameter], values: Mapping[str, Any], stated: Collection[str] = ()
 ) -> str:

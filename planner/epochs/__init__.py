@@ -44,6 +44,7 @@ from planner.epochs.how_long import (
     epochs_in_words,
     first_projected,
     from_epoch_1,
+    is_converted,
     is_rough,
     later_epoch_time,
     of_several_kinds,

@@ -640,6 +640,11 @@ def _epochs(epochs: int) -> str:
     return plural(epochs, "{count} epoch", "{epochs} epochs", epochs=counted(epochs))
 
 
+def is_converted(option: Option) -> bool:
+    """Return whether the timed epochs of a run have another size than those of the question."""
+    return not is_speed_only(option.run) and timed_ratio(option) != 1.0
+
+
 def basis_in_words(option: Option, epochs: int) -> str:
     """Return the basis of the total: measured or published, converted, projected."""
     run = option.run
@@ -648,7 +653,7 @@ def basis_in_words(option: Option, epochs: int) -> str:
     ratio = timed_ratio(option)
     count = f"{run.epochs_measured} epochs" if run.epochs_measured else "epochs not counted"
     projected = run.epochs_measured is not None and epochs * ratio > run.epochs_measured
-    more = f"{', converted' if ratio != 1.0 else ''}{', projected' if projected else ''}"
+    more = f"{', converted' if is_converted(option) else ''}{', projected' if projected else ''}"
     start = "" if run.start_known else ", start-up time not included"
     return f"{run.basis}, {count}{more}{start}"
 

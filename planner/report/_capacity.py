@@ -383,11 +383,9 @@ def capacity_page(
         chart: view of the cost on the page of summary, as in the link; others are in the appendix.
         letterhead: who hands it out, and to whom.
     """
-    breaks = answer.breaks
     notes = [*answer.chips]
-    if breaks is not None:
-        job = f"{breaks.job}: " if breaks.job else ""
-        notes.append(f"{job}{breaks.sentence} {breaks.fix}".strip())
+    if answer.breaks is not None:
+        notes.append(answer.breaks.words)
     if answer.measure_next is not None:
         notes.append(answer.measure_next.sentence)
     notes += answer.notes

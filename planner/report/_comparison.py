@@ -49,6 +49,7 @@ from planner.core import (
     with_ends,
 )
 from planner.cost import DOLLARS, Display, amount_text, money, money_about, money_ends, shown
+from planner.epochs import is_converted
 from planner.figures import card, number_tile, share_tile, time_tile
 from planner.figures.frame import LIGHT_THEME
 from planner.report import _charts
@@ -480,7 +481,7 @@ def _meant(row: Row, comparison: Comparison) -> tuple[str, str]:
     if run is None or words == row.time.basis:
         return words, BASES[row.time.basis]
     basis: Basis = "published" if run.run.basis == "published" else "measured"
-    return words, f"{BASES[basis]}; {CHANGED}" if ", converted" in words else BASES[basis]
+    return words, f"{BASES[basis]}; {CHANGED}" if is_converted(run) else BASES[basis]
 
 
 def sources(comparison: Comparison) -> str:
@@ -539,8 +540,7 @@ def _details(number: int, row: Row, display: Display) -> str:
     ]
     line = " · ".join(escaped(f) for f in facts if f)
     fit, remarks = row.timed.fit, _to_know(row)
-    way = "" if fit.way_out and fit.way_out in remarks else fit.way_out
-    room = paragraph(fit.sentence, way)
+    room = paragraph(fit.sentence, "" if fit.way_out == remarks else fit.way_out)
     return (
         f'<div class="option"><b>{number}. {escaped(row.candidate.label)}</b><br>{line}'
         f"<small>{escaped(room)} {escaped(remarks)}</small></div>"

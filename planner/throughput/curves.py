@@ -18,6 +18,7 @@ from planner.core import (
     Record,
     Refusal,
     Text,
+    cell,
     estimate_cells,
     message_of,
     or_refusal,
@@ -444,7 +445,7 @@ def _row(curve: SystemCurve) -> Record:
 def memory_gb(run: Run) -> float | None:
     """Return the largest memory in use on one device [GB]; None where the run does not state it."""
     used = run.device_memory_bytes
-    return None if used is None else float(f"{used / GIGA:.4g}")
+    return None if used is None else cell(used / GIGA, 4)
 
 
 def _points(curve: SystemCurve) -> list[Record]:
@@ -495,18 +496,14 @@ class TimedSteps:
 
     `note` states the size of an epoch if step times follow from it, else it is empty. `missing`
     says why systems have no point, one sentence per reason. `refused` is the reason if no run has
-    one.
+    one. `needs_samples` if the samples per epoch would give step times that are missing.
     """
 
     runs: tuple[Run, ...]
     note: str = ""
     missing: tuple[str, ...] = ()
     refused: Refusal | None = None
-
-    @property
-    def needs_samples(self) -> bool:
-        """Whether the samples per epoch would give step times that are missing."""
-        return any(NO_SAMPLES.reason in text for text in self.missing)
+    needs_samples: bool = False
 
 
 def with_step_times(runs: Sequence[Run], size: EpochSize) -> TimedSteps:
@@ -541,6 +538,7 @@ def with_step_times(runs: Sequence[Run], size: EpochSize) -> TimedSteps:
             for refusal, systems in lacking.items()
         ),
         refused=None if has else next(iter(lacking), NO_GOOD_RUN),
+        needs_samples=NO_SAMPLES in lacking,
     )
 
 

@@ -144,6 +144,14 @@ class Case:
     @property
     def words(self) -> str:
         """Description of the case in progress reports."""
+        return self._words(f"batch {self.batch}")
+
+    @property
+    def words_at_any_batch(self) -> str:
+        """Description of the case and others that differ in the batch size alone."""
+        return self._words("")
+
+    def _words(self, batch: str) -> str:
         network = [self.workload, *(f"{k}={v}" for k, v in self.options), self.variant or ""]
         mode = "inference" if self.mode == "inference" else ""
         precision = "" if self.precision == "float32" else self.precision
@@ -152,7 +160,7 @@ class Case:
         optimizer = self.optimizer if self.mode == "training" else ""
         data = "" if self.dataset == CATALOGUE[self.workload].dataset else f"on {self.dataset}"
         how = [data, mode, optimizer, precision, self.backend, self.engine, jit, *self._input_words,
-               f"batch {self.batch}", self.accelerator or "",
+               batch, self.accelerator or "",
                f"repeat {self.repeat + 1}" if self.repeat else "",
                f"seed {self.seed}" if self.seed else ""]  # fmt: skip
         return " ".join(t for t in network if t) + ", " + ", ".join(t for t in how if t)

@@ -251,7 +251,7 @@ def planned_groups(context: Context) -> list[Automatic]:
 
 def largest_words(group: Automatic, result: Result) -> str:
     """Return the result of a search as one line."""
-    name = replace(group.case, batch=1).words.replace(", batch 1", "")
+    name = group.case.words_at_any_batch
     if result.largest is None:
         return f"{name}: nothing fits, not even a batch of {result.fails}."
     end = f"{result.fails} does not" if result.fails else "the search ended there"

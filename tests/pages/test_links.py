@@ -35,15 +35,16 @@ def _page() -> None:
     import streamlit as st
 
     from pages.common.link import Link
+    from planner.core import Parameter
 
     link = Link("try")
     link.choice("one", ["a", "b"], "a")
     link.choices("many", ["c", "d", "e", "f"], ["c", "d"], 3)
-    link.number("number", 1, 100, 7)
+    link.number(Parameter(name="number", words="", kind="whole", least=1, most=100), 7)
     link.flag("flag", default=False)
     link.text("text", "[0-9]{3}")
-    link.decimal("share", 0.0, 1e6, 0.5)
-    link.decimal("maybe", 0.0, 10.0, None)
+    link.decimal(Parameter(name="share", words="", kind="number", least=0.0, most=1e6), 0.5)
+    link.decimal(Parameter(name="maybe", words="", kind="number", least=0.0, most=10.0))
     link.words("words", "hello", 12)
     link.day("day")
     link.texts("texts", 3)
@@ -316,13 +317,14 @@ def _interrupted() -> None:
     import streamlit as st
 
     from pages.common.link import Link
+    from planner.core import Parameter
 
     link = Link("try")
-    link.number("number", 1, 100, 7)
+    link.number(Parameter(name="number", words="", kind="whole", least=1, most=100), 7)
     st.number_input("Number", 1, 100, key=link.key("number"))
     if st.session_state.pop("cut short", False):
         st.stop()
-    link.number("later", 1, 100, 7)
+    link.number(Parameter(name="later", words="", kind="whole", least=1, most=100), 7)
     st.number_input("Later", 1, 100, key=link.key("later"))
     st.button("Adopt", on_click=lambda: link.adopt({"number": ["5"], "later": ["6"]}))
     link.write()
@@ -365,10 +367,11 @@ def _two_pages() -> None:
     import streamlit as st
 
     from pages.common.link import Link, offer
+    from planner.core import Parameter
 
     page = st.session_state.get("page", "first")
     link = Link(page)
-    link.number("epochs", 1, 100, 7)
+    link.number(Parameter(name="epochs", words="", kind="whole", least=1, most=100), 7)
     if page == "second":
         link.choice("workload", ["a", "b"], "a")
     link.write()
@@ -429,14 +432,15 @@ def _put_after_writing() -> None:
     import streamlit as st
 
     from pages.common.link import Link
+    from planner.core import Parameter
 
     link = Link("late")
-    link.number("epochs", 1, 100, 10)
+    link.number(Parameter(name="epochs", words="", kind="whole", least=1, most=100), 10)
     link.write()
     st.text(f"written {link.shared()}")
     link.put("epochs", 30)
     st.text(f"put {link.shared()} {link.parameters()}")
-    link.number("devices", 1, 8, 1)
+    link.number(Parameter(name="devices", words="", kind="whole", least=1, most=8), 1)
     st.session_state[link.key("devices")] = 4
     st.text(f"declared {link.shared()}")
 
