@@ -71,6 +71,16 @@ class Drawn:
     doors: Sequence[doors.Door]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """The answer of a view, its filters with the chosen names, and its chart if it has one."""
+
+    answer: state.Reply
+    tables: dict[str, dict[str, str]]
+    chosen: dict[str, list[str]]
+    chart: Drawn | None
+
+
 def made(link: Link, shared: Store, answer: state.Reply) -> Drawn | None:
     """Make the chart and what is below it; None without a point."""
     points, runs = answer.answer.points, answer.answer.runs

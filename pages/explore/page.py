@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import streamlit as st
@@ -73,17 +72,7 @@ def show() -> None:
         widgets.no_run("explore")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Made:
-    """The answer of a view, its filters with the chosen names, and its chart if it has one."""
-
-    answer: state.Reply
-    tables: dict[str, dict[str, str]]
-    chosen: dict[str, list[str]]
-    chart: chart.Drawn | None
-
-
-def _made(link: Link, shared: Store, view: str) -> _Made:
+def _made(link: Link, shared: Store, view: str) -> chart.Made:
     """Read the question and make what the page shows, before it draws anything.
 
     A browser paints a page anew for each part that comes: so all parts come together.
@@ -97,10 +86,10 @@ def _made(link: Link, shared: Store, view: str) -> _Made:
     chosen = {name: link.choices(name, tables[name], []) for name in TITLES if tables}
     answer = state.reply(shared, _question(link, view))
     drawn = chart.made(link, shared, answer) if view == CHART else None
-    return _Made(answer=answer, tables=tables, chosen=chosen, chart=drawn)
+    return chart.Made(answer=answer, tables=tables, chosen=chosen, chart=drawn)
 
 
-def _answered(link: Link, shared: Store, view: str, made: _Made) -> None:
+def _answered(link: Link, shared: Store, view: str, made: chart.Made) -> None:
     """Draw a view that asks about the runs."""
     values = None if view == SIDE else narrow.question(link.page)
     if values is not None:
@@ -130,7 +119,7 @@ def _answered(link: Link, shared: Store, view: str, made: _Made) -> None:
                     fields.columns(shared)
 
 
-def _fields(link: Link, shared: Store, view: str, made: _Made) -> None:
+def _fields(link: Link, shared: Store, view: str, made: chart.Made) -> None:
     """Draw the fields of the chart or of the pivot table, and the filters of both."""
     if view == CHART:
         link.pin(*fields.MEASURED)
