@@ -170,7 +170,6 @@ def test_rows_have_the_columns_of_a_local_run_and_the_terms_of_the_sweep(
     assert niceness == (0 if os.geteuid() == 0 else 15)
 
 
-@full
 def test_accelerator_types_go_where_they_belong(cluster: Cluster, tmp: Path) -> None:
     places: list[tuple[str | None, str]] = []
     listener = Listener(on_row=lambda _, case, node: places.append((case.accelerator, node)))
