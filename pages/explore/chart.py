@@ -81,7 +81,7 @@ def draw(link: Link, shared: Store, answer: state.Reply) -> None:
         _fitted(answer)
         if points.n:
             st.caption(
-                "Click a point to open its run. Mark an area with the box or the lasso above the "
+                "Click a point to open its run. Mark an area with the box or the lasso beside the "
                 "chart to list its runs."
             )
     if points.n:
@@ -254,7 +254,10 @@ def _table(link: Link, shared: Store, answer: state.Reply, points: Points) -> No
             with st.container(horizontal=True, width="content", vertical_alignment="center"):
                 _nearer(link, points)
                 opens = lambda: doors.doors_of(shared, _few(runs, rows))  # noqa: E731
-                doors.draw(link, state.once("doors", answer, opens))
+                pages, left_out = state.once("doors", answer, opens)
+                doors.draw(link, pages)
+        if left_out:
+            st.caption(as_text(left_out))
         if not rows.size:
             st.caption("No run is in the marked area. Mark another one, or double-click to clear.")
             return

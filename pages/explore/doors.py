@@ -15,6 +15,7 @@ from pages.common.kept import ROOT
 from pages.common.link import Link, Parameters, page_link, slug, slugs
 from planner.answers.parameters import MOST_RUNS_SHOWN
 from planner.catalog import Accelerator, accelerator_named
+from planner.core import Text, paragraph
 from planner.core.slugs import own_slug
 from planner.epochs import MOST_CHOSEN, MOST_LINES, offered
 from planner.explore import lowest_offer
@@ -43,27 +44,34 @@ def draw(link: Link, doors: Sequence[Door]) -> None:
         page_link(link.page, target, door.label, f":material/{door.icon}:", door.parameters)
 
 
-def doors_of(shared: Store, rows: Sequence[Mapping[str, Any]]) -> list[Door]:
-    """Return the pages that have a use for the runs.
+def doors_of(shared: Store, rows: Sequence[Mapping[str, Any]]) -> tuple[list[Door], str]:
+    """Return the pages that have a use for the runs, and what these leave out.
 
     Pages about one workload open with that of most of the runs.
     """
-    doors = []
+    doors: list[Door] = []
+    notes: list[Text] = []
     names = {name: short for short, name in kept.workload_names(shared).items()}
     usable = [row for row in rows if row["workload"] in names and row["status"] == "ok"]
     if usable:
-        workload = Counter(row["workload"] for row in usable).most_common(1)[0][0]
+        workload, n = Counter(row["workload"] for row in usable).most_common(1)[0]
         own = [row for row in usable if row["workload"] == workload]
         doors += _one_workload(shared, own, names[workload])
-    ids = list(dict.fromkeys(row["run_id"] for row in rows))[:MOST_RUNS_SHOWN]
-    return [*doors, _door("results", "Results", "table_rows", {"runs": ids})]
+        if n < len(usable):
+            notes.append(Text("Pages about one workload open with {workload}, that of most runs.",
+                              workload=workload))  # fmt: skip
+    ids = list(dict.fromkeys(row["run_id"] for row in rows))
+    if len(ids) > MOST_RUNS_SHOWN:
+        notes.append(Text("Results opens with the first {most}.", most=MOST_RUNS_SHOWN))
+    last = _door("results", "Results", "table_rows", {"runs": ids[:MOST_RUNS_SHOWN]})
+    return [*doors, last], paragraph(*notes)
 
 
 def _one_workload(shared: Store, rows: Sequence[Mapping[str, Any]], workload: str) -> list[Door]:
     doors = []
     if any(row["step_time_s"] is not None for row in rows):
         doors.append(_door("throughput", "Throughput", "show_chart", _throughput(rows, workload)))
-    if any(row["later_epoch_mean_s"] is not None for row in rows):
+    if any((row["later_epoch_mean_s"], row["step_time_s"]) != (None, None) for row in rows):
         question = _how_long(shared, rows, workload)
         doors.append(_door("how_long", "How long?", "timer", question))
     if any(row["mode"] == "training" for row in rows):

@@ -241,9 +241,7 @@ def is_click(before: tuple[int, str] | None, cell: tuple[int, str], quiet_s: flo
 def _drawn(table: pa.Table, unofficial: Collection[tuple[str, str]]) -> Drawn:
     """Return a page of the table with rounded numbers and links."""
     rows = table.num_rows
-    flags = pc.if_else(
-        pc.is_valid(table["suspect"]), pa.scalar(_MARK), pa.scalar(None, pa.string())
-    )
+    flags = pc.if_else(pc.is_valid(table["suspect"]), _MARK, _NO_MARK)
     columns: dict[str, Any] = {FLAG: flags}
     formats: dict[str, str] = {}
     for name in (*FIXED[1:], *TITLES):

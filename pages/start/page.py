@@ -22,8 +22,9 @@ SETS: Final = 5
 VIEWS: Final = 6
 """Saved views that are listed."""
 _TILE: Final = 280
+_JOB: Final = 330
 _DOOR: Final = 190
-"""Least width of a job's card, and of a question's [px]."""
+"""Least width of a list, of a job's card with both tiles in a row, and of a question [px]."""
 _TITLE: Final = 56
 _NAME: Final = 32
 """Most characters of a title and of an accelerator's name."""
@@ -87,7 +88,7 @@ def _doors(shared: Store) -> None:
 def _jobs(shared: Store) -> None:
     widgets.heading("Example jobs")
     st.caption("Ranges: 90\u00a0% intervals.")
-    with st.grid(2, min_column_width=_TILE, gap="medium"):
+    with st.grid(3, min_column_width=_JOB, gap="medium"):
         for preset in PRESETS:
             with st.container(border=True, height="stretch"):
                 _job(preset, _answered(shared, preset))

@@ -66,12 +66,13 @@ class Fact:
 
 
 def text_of_cell(cell: Cell) -> str:
-    """Return a cell as text: numbers with `DIGITS` digits, a dash where unknown."""
+    """Return a cell as text: numbers with `DIGITS` digits, counts whole, a dash where unknown."""
     if cell is None:
         return "–"
     if isinstance(cell, float):
         return plain(cell, DIGITS)
-    return str(cell)
+    is_count = isinstance(cell, int) and not isinstance(cell, bool)
+    return f"{cell:,}" if is_count else str(cell)
 
 
 def facts_of(rows: Sequence[Mapping[str, Any]]) -> tuple[Fact, ...]:
@@ -159,8 +160,7 @@ def _end(values: Floats, end: str) -> float | None:
 
 def _cell(value: object, factor: float) -> Cell:
     if isinstance(value, int | float) and np.isfinite(value):
-        whole = isinstance(value, int) or (float(value).is_integer() and abs(value) < 1e15)
-        return int(value) if factor == 1.0 and whole else float(value) * factor
+        return value if factor == 1.0 else float(value) * factor
     return None
 
 

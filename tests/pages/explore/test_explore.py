@@ -43,6 +43,24 @@ def test_a_marked_area_of_the_link_lists_its_runs() -> None:
     assert "runs marked" in texts(marked)
 
 
+def test_marked_runs_of_several_workloads_say_which_one_a_page_opens_with() -> None:
+    asked = {"x": "global_batch_size", "y": "samples_per_s"}
+    several = texts(show("explore", **asked))
+    assert "Pages about one workload open with " in several
+    assert "Results opens with the first 60." in several
+    one = texts(show("explore", **asked, workload="wideresnet-103m-cifar-100-adam-float32"))
+    assert "Pages about one workload" not in one
+    assert "Results opens with" not in one
+
+
+def test_runs_with_a_speed_alone_open_on_how_long_too(alone: Path) -> None:
+    """How long? has a field for the samples of an epoch, which the runs do not state."""
+    a_set(alone, [run(1, b) for b in (64, 256, 1024)])
+    shown = show("explore", x="global_batch_size", y="samples_per_s")
+    opened = [str(link.proto.page) for link in shown.get("page_link")]
+    assert opened == ["throughput", "how-long", "compare", "results"]
+
+
 def test_on_a_telephone_listed_runs_are_cards_that_open_them(store: Store) -> None:
     shown = show("explore", x="global_batch_size", y="samples_per_s")
     bodies = [str(h.proto.body) for h in shown.get("html")]
