@@ -67,10 +67,12 @@ def draw(link: Link, shared: Store, answer: state.Reply) -> None:
             "CSV", lambda: csv_text(fact_rows(compared.names, compared.facts)),
             "epochwise-runs.csv", key="explore.side.csv", width="content",
         )  # fmt: skip
+    systems, short = _systems_of(compared.facts, compared.names), compared.names
     if st.session_state[link.key(PAIR)]:
         st.caption("Below: the run of each pair with the highest throughput.")
+        short = systems if len({*systems}) == len(systems) else short  # the legend is narrow
     runs = next((fact.texts for fact in compared.provenance if fact.title == RUN), ())
-    _pictures(shared, runs, compared.names, _systems_of(compared.facts, compared.names))
+    _pictures(shared, runs, short, systems)
     with st.container(border=True):
         widgets.heading("Where they come from")
         rows = fact_rows(compared.names, compared.provenance)
@@ -192,11 +194,10 @@ def _pictures(
                 st.caption(as_text(Text("Without {what}: {missing}.", what=what, missing=missing)))
 
 
-def _systems_of(facts: Sequence[Fact], names: Sequence[str]) -> list[str]:
+def _systems_of(facts: Sequence[Fact], names: Sequence[str]) -> tuple[str, ...]:
     """Return the system of each run; its name where the facts have none."""
     title = CATEGORIES["system"].title
-    cells = next((fact.texts for fact in facts if fact.title == title), tuple(names))
-    return list(cells)
+    return next((fact.texts for fact in facts if fact.title == title), tuple(names))
 
 
 def _slots(names: Sequence[str], systems: Sequence[str]) -> list[int]:

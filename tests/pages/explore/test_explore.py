@@ -14,9 +14,9 @@ from pages.explore.page import VIEWS
 from planner.answers import facet_names
 from planner.core import slug as slug_of
 from planner.store import Store, queries
-from tests.pages.conftest import show, texts, unfold
+from tests.pages.conftest import figure, show, texts, unfold
 from tests.pages.scaling_out.test_own_runs import run
-from tests.store.build import a_set
+from tests.store.build import EPOCHS, a_set, row
 
 
 @pytest.mark.parametrize("view", list(VIEWS))
@@ -168,6 +168,15 @@ def test_pictures_side_by_side_name_what_no_run_states(store: Store) -> None:
     shown = show("explore", view="side", run=list(itertools.islice(timed, 2)))
     assert len(shown.get("plotly_chart")) == 1
     assert "None of these runs has single step times stored." in texts(shown)
+
+
+def test_the_legend_of_pairs_names_their_systems(alone: Path) -> None:
+    """Their own names begin with the workload, so that a legend would cut what differs."""
+    systems = ("NVIDIA H100 80GB HBM3", "NVIDIA H200")
+    a_set(alone, [row(system_name=s, epochs=EPOCHS, epochs_measured=2) for s in systems])
+    shown = show("explore", view="side", pair=[f"resnet-50|{slug_of(s)}" for s in systems])
+    names = [trace["name"] for trace in figure(shown)["data"]]
+    assert names == ["A · NVIDIA H100 80GB HBM3", "B · NVIDIA H200"]
 
 
 def test_a_seventh_pair_is_named_as_too_many(store: Store) -> None:
