@@ -177,7 +177,7 @@ def plan(
             buy_course = rough_course(case, buy)
             lines.append(line_of("Buy only", "buy only", buy_course, _problem(case, fleet, buy)))
     fast.say("Looking for what breaks first", 0.9)
-    model = model_of(simulated, _paid_hours(simulated, result.spent))
+    model = model_of(simulated, _paid_hours(simulated, result.spent), result.cost)
     by_machine = _hours_by_kind(simulated, result.spent)
     use = result.spent.utilisation
     share = horizon.utilisation if horizon.utilisation is not None else use
@@ -202,7 +202,7 @@ def plan(
             case.machines, horizon, USUAL_USE if share is None else share, display
         ),
         sensitivity=influences(model),
-        measure_next=measure_next(case, model, simulated.stocks, display),
+        measure_next=measure_next(case, model, simulated.stocks, result.cost, display),
         compared=chosen.compared,
         notes=_notes(result),
         horizon=horizon,
@@ -538,7 +538,8 @@ def _stocks(result: _Result) -> tuple[StockRow, ...]:
         rows.append(StockRow(
             machine=machine, count=stock.count if standing else int(result.used[n]),
             used=int(result.used[n]), from_month=stock.from_month,
-            cost_a_month=float(np.median(cost)), hours_a_month=float(result.spent.hours[n].mean()),
+            cost_a_month=float(np.median(cost)),
+            hours_a_month=float(np.median(result.spent.hours[n].mean(axis=0))),
             utilisation=share if standing else None,
         ))  # fmt: skip
     return tuple(rows)

@@ -253,7 +253,8 @@ class StockRow:
     """Machines of the answer.
 
     count: machines, or the most rented at the same time; `used` is the most that were busy.
-    cost_a_month: mean over the horizon, median of the scenarios as that of the fleet [USD/month].
+    cost_a_month, hours_a_month: mean over the horizon, median of the scenarios as that of the fleet
+        [USD/month, h/month].
     utilisation: busy share of its hours; None of machines rented by the hour.
     """
 
@@ -388,7 +389,7 @@ class CostLines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextMeasurement:
-    """The measurement that narrows the cost most; `after` is the cost a month without it open."""
+    """The measurement that narrows the cost most: the cost of a month before and after it."""
 
     sentence: str
     job: str

@@ -2,13 +2,15 @@
 
 The cost of a month is linear here: the shares of runs on each machine are those of the simulation,
 and stay when a time or a price changes. So the sensitivity leaves out the runs that would move to
-another machine.
+another machine. It is scaled to the simulated cost where all inputs are in their middle. A
+measurement narrows the simulated interval as it narrows that of this model, in logarithms.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -130,6 +132,7 @@ class _Model:
 
     fixed_usd: of machines without any uncertain price [USD/month].
     work_h: hours a month of each job on each stock, at usual times, shape (jobs, stocks) [h].
+    scale: of all costs.
     """
 
     work_h: Floats
@@ -139,6 +142,7 @@ class _Model:
     held: tuple[int, ...]
     months: int
     inputs: Mapping[str, Floats]
+    scale: float = 1.0
 
     def cost(self, inputs: Mapping[str, Floats]) -> Floats:
         """Return the mean cost of a month [USD], element by element."""
@@ -150,7 +154,7 @@ class _Model:
             for j, job in enumerate(self.jobs):
                 hours = hours + self.work_h[j, n] * inputs.get(_time(job), 1.0) * demand
             total = total + self._machine(n, machine, hours, inputs)
-        return np.asarray(total)
+        return np.asarray(self.scale * total)
 
     def _machine(
         self, n: int, machine: Machine, hours: Floats, inputs: Mapping[str, Floats]
@@ -179,12 +183,13 @@ def _price_of(machine: Machine) -> str:
     return Text("Price of {machine}", machine=machine.label)
 
 
-def model_of(simulated: Simulated, busy_h: Floats) -> _Model:
+def model_of(simulated: Simulated, busy_h: Floats, cost: Estimate) -> _Model:
     """Return the cost model of a simulated fleet.
 
     Args:
         simulated: with the runs of each job on each machine.
         busy_h: machine-hours of each stock, as rented or busy, shape (stocks, months, scenarios).
+        cost: of a month, as simulated [USD].
     """
     case = simulated.case
     done = simulated.by_job_and_stock(simulated.served.hours)
@@ -196,9 +201,11 @@ def model_of(simulated: Simulated, busy_h: Floats) -> _Model:
         s.count * (case.at >= s.from_month - 1).mean() for s in simulated.stocks
     ])  # fmt: skip
     held = tuple(max(case.months - s.from_month + 1, 1) for s in simulated.stocks)
-    jobs = tuple(j.name for j in case.jobs)
-    return _Model(work_h=work, jobs=jobs, machines=machines, counts=there, held=held,
-                  months=case.months, inputs=_inputs(simulated, work))  # fmt: skip
+    jobs, inputs = tuple(j.name for j in case.jobs), _inputs(simulated, work)
+    model = _Model(work_h=work, jobs=jobs, machines=machines, counts=there, held=held,
+                   months=case.months, inputs=inputs)  # fmt: skip
+    middle = float(model.cost({n: np.median(d, keepdims=True) for n, d in inputs.items()})[0])
+    return replace(model, scale=float(cost.value) / middle) if middle > 0.0 else model
 
 
 def _inputs(simulated: Simulated, work: Floats) -> dict[str, Floats]:
@@ -236,14 +243,14 @@ def influences(model: _Model) -> tuple[Influence, ...]:
 
 
 def measure_next(
-    case: Case, model: _Model, stocks: Sequence[Stock], display: Display = DOLLARS
+    case: Case, model: _Model, stocks: Sequence[Stock], cost: Estimate, display: Display = DOLLARS
 ) -> NextMeasurement | None:
     """Return the job whose time narrows the cost of a month most; None without any."""
     times = {name: d for name, d in model.inputs.items() if name != RUNS}
     if not times:
         return None
-    before = quantiles(model.cost(times))
-    best: tuple[float, Estimate, str, str] | None = None
+    before = _width(quantiles(model.cost(times)))
+    best: tuple[float, str, str] | None = None
     for j, job in enumerate(case.jobs):
         if _time(job.name) not in times or not model.work_h.size:
             continue
@@ -252,14 +259,16 @@ def measure_next(
         if not advice:
             continue
         exact = {**times, _time(job.name): np.ones(DRAWS)}
-        after = quantiles(model.cost(exact))
-        width = float(after.high) - float(after.low)
+        width = _width(quantiles(model.cost(exact)))
         if best is None or width < best[0]:
-            best = width, after, job.name, advice
-    if best is None:
+            best = width, job.name, advice
+    if best is None or not before > 0.0 or not float(cost.low) > 0.0:
         return None
-    _, after, job_name, advice = best
-    (_, low, high), (_, less, more) = (money_ends(e, display) for e in (before, after))
+    width, job_name, advice = best
+    middle, ends = float(cost.value), np.array([cost.low, cost.high])
+    narrower = middle * (ends / middle) ** min(width / before, 1.0)
+    after = Estimate(value=middle, low=float(narrower[0]), high=float(narrower[1]))
+    (_, low, high), (_, less, more) = (money_ends(e, display) for e in (cost, after))
     narrows = Text(
         "The cost of a month narrows from {low}–{high} to {less}–{more} {currency}.",
         low=low,
@@ -268,5 +277,10 @@ def measure_next(
         more=more,
         currency=display.currency,
     )
-    return NextMeasurement(sentence=paragraph(advice, narrows), job=job_name, before=before,
+    return NextMeasurement(sentence=paragraph(advice, narrows), job=job_name, before=cost,
                            after=after)  # fmt: skip
+
+
+def _width(of: Estimate) -> float:
+    """Return the natural logarithm of the ratio of an interval's ends."""
+    return math.log(float(of.high) / float(of.low)) if float(of.low) > 0.0 else math.inf

@@ -129,4 +129,8 @@ def test_the_next_measurement_is_that_of_the_time_that_leaves_the_cost_most_open
     assert answer.measure_next.job == "Open"
     assert answer.measure_next.sentence.startswith("Time a step of Open.")
     before, after = answer.measure_next.before, answer.measure_next.after
+    [cost] = [tile for tile in answer.tiles if tile.title == "Cost a month"]
+    assert (before.value, before.low, before.high) == (cost.value, cost.low, cost.high)
     assert after.high - after.low < 0.3 * (before.high - before.low)
+    open_time = next(i for i in answer.sensitivity if i.name == "Time of Open")
+    assert open_time.low < float(before.value) < open_time.high

@@ -216,6 +216,7 @@ def test_the_machines_of_a_fleet_cost_what_the_fleet_costs() -> None:
     answer = plan(replace(one, times=times), fleet, Horizon(months=12))
     [machine], [cost] = answer.stocks, [t.value for t in answer.tiles if t.title == "Cost a month"]
     assert machine.cost_a_month == pytest.approx(cost)
+    assert machine.cost_a_month == pytest.approx(20.0 * machine.hours_a_month, rel=0.02)
 
 
 def test_a_found_fleet_keeps_the_deadlines_and_costs_no_more_than_renting() -> None:
