@@ -39,10 +39,8 @@ _REACH: Final = 3.0
 """A bar reaches at least this factor to either side of the value."""
 _ROOM: Final = 0.06
 """Free share of the bar beyond its outermost mark."""
-_NEAR: Final = 0.34
-"""Ends of an interval narrower than this share of the bar are written beside it."""
-_LETTER, _APART, _NARROWEST = 6.4, 6.0, 130.0
-"""Width of a letter of an end, room between both, and the narrowest bar on a telephone [px]."""
+_LETTER, _APART = 6.4, 12.0
+"""Width of a letter of an end, and room between both [px]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,9 +252,8 @@ def _bar(tile: Tile, theme: Theme) -> str:
     """Return the range bar of a tile, or the filled bar of a share; hidden from screen readers."""
     if tile.share is not None:
         filled = min(max(tile.share, 0.0), 1.0)
-        return _track(_piece(0.0, filled, theme.accent), theme, _ends_row(
-            (0.0, "0", 0.0), (1.0, "100", -100.0), theme
-        ))  # fmt: skip
+        ends = '<span style="float:right">100</span><span>0</span>'
+        return _track(_piece(0.0, filled, theme.accent), theme, _texts_row(ends, theme))
     bar = tile.range
     if bar is None:
         return ""
@@ -265,42 +262,26 @@ def _bar(tile: Tile, theme: Theme) -> str:
     pieces = [_piece(low, high, theme.accent_band), _mark(value, theme.accent)]
     if bar.limit is not None:
         pieces.append(_mark(at(bar.limit), theme.warning, width=2, height=18))
-    ends = _ends_row(*_ends(bar, low, high), theme)
-    return _track("".join(pieces), theme, ends if bar.low_text else "")
+    ends = _interval_row(bar, low, high, theme) if bar.low_text else ""
+    return _track("".join(pieces), theme, ends)
 
 
-_End = tuple[float, str, float]
-"""A text below a bar: its place from 0 to 1, the text, and its shift [% of its width]."""
+def _interval_row(bar: Range, low: float, high: float, theme: Theme) -> str:
+    """Return both ends of an interval below its ends, moved apart and inside where room is short.
 
-
-def _ends(bar: Range, low: float, high: float) -> tuple[_End, _End]:
-    """Return both ends of an interval: below its ends, beside them, or at the ends of the bar.
-
-    It is the first of these where the texts do not overlap on a telephone.
+    The browser places them: only it knows the width of the bar.
     """
-    for gap, shifts in ((0.0, (-50.0, -50.0)), (0.02, (-100.0, 0.0))):
-        first = low - gap, bar.low_text, _kept(low - gap, shifts[0])
-        last = high + gap, bar.high_text, _kept(high + gap, shifts[1])
-        (left, before), (after, right) = _span(first), _span(last)
-        apart = after - before >= _APART and (gap or high - low >= _NEAR)
-        if apart and left >= 0.0 and right <= _NARROWEST:
-            return first, last
-    return (0.0, bar.low_text, 0.0), (1.0, bar.high_text, -100.0)
-
-
-def _span(end: _End) -> tuple[float, float]:
-    """Return both edges of a text below the narrowest bar [px]."""
-    at, text, shift = end
-    wide = _LETTER * len(text)
-    left = _NARROWEST * at + wide * shift / 100.0
-    return left, left + wide
-
-
-def _kept(at: float, shift: float) -> float:
-    """Return the shift of a text [%] that keeps it inside of the tile."""
-    if at < 0.16:
-        return 0.0
-    return -100.0 if at > 0.84 else shift
+    first, last = _LETTER * len(bar.low_text), _LETTER * len(bar.high_text)
+    least = f"{(first + last + _APART) / 2.0:.0f}px"
+    wide = " + ".join((f"{50.0 * (high - low):.1f}%", f"{(first + last) / 4.0:.0f}px"))
+    half = f"min(50%,max({least},{wide}))"
+    texts = "".join(f"<span>{escaped(text)}</span>" for text in (bar.low_text, bar.high_text))
+    return _texts_row(
+        '<div style="position:absolute;display:flex;justify-content:space-between;'
+        f"white-space:nowrap;width:calc(2 * {half});transform:translateX(-50%);"
+        f'left:clamp({half}, {50.0 * (low + high):.1f}%, 100% - {half})">{texts}</div>',
+        theme,
+    )
 
 
 def _scale(bar: Range) -> "_Scale":
@@ -350,13 +331,8 @@ def _mark(at: float, colour: str, width: int = 4, height: int = 14) -> str:
     )
 
 
-def _ends_row(low: _End, high: _End, theme: Theme) -> str:
-    """Return the texts below a bar: place from 0 to 1, text, and its shift [% of its width]."""
-    texts = "".join(
-        f'<span style="position:absolute;left:{100.0 * at:.1f}%;white-space:nowrap;'
-        f'transform:translateX({shift:g}%)">{escaped(text)}</span>'
-        for at, text, shift in (low, high)
-    )
+def _texts_row(texts: str, theme: Theme) -> str:
+    """Return the row below a bar with its texts."""
     return (
         '<div style="position:relative;height:1.2em;font-size:0.8125rem;line-height:1.2;'
         f'color:{theme.quiet}">{texts}</div>'

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from itertools import product
+from typing import Final
+
+import pytest
 
 from planner.core import Estimate, Refusal
 from planner.cost import amount_text
@@ -79,23 +82,37 @@ def test_every_mark_lies_on_its_bar(value: float, limit: float | None) -> None:
             assert 0.0 <= float(at) <= 100.0
 
 
+_ENDS: Final = re.compile(
+    r"width:calc\(2 \* min\(50%,max\(([\d.]+)px,([\d.]+)% \+ ([\d.]+)px\)\)\).*?"
+    r"left:clamp\(min\(.*?\)\), ([\d.]+)%, 100%.*?<span>(.*?)</span><span>(.*?)</span>"
+)
+"""Least half width, half the interval, half a text, its middle, and both ends of a bar."""
+
+
+@each("bar_px", [130.0, 160.0, 340.0])
 @each(
     ("value", "low", "high"),
-    [(340_000, 170_000, 700_000), (2.0, 1.0, 9.0), (5e6, 1e6, 2e7), (1.8e6, 1.3e6, 3.2e6)],
+    [(340_000, 170_000, 700_000), (2.0, 1.0, 9.0), (5e6, 1e6, 2e7), (5.5, 3.3, 9.3)],
 )
-def test_the_ends_below_a_bar_of_130_pixels_do_not_overlap_and_stay_below_it(
-    value: float, low: float, high: float
+@each("limit", [None, 50.0, 1e9])
+def test_the_ends_of_an_interval_are_below_its_ends_and_never_overlap(
+    value: float, low: float, high: float, bar_px: float, limit: float | None
 ) -> None:
-    tile = number_tile("90 % of it at batch", _estimate(value, low, high), "samples")
-    drawn = card("GPU", [tile], LIGHT_THEME)
-    ends = re.findall(r'left:([\d.]+)%;white-space:nowrap;transform:translateX\((\S+)%\)">([^<]+)',
-                      drawn)  # fmt: skip
-    spans = []
-    for at, shift, text in ends:
-        wide = 6.0 * len(text)
-        start = 1.3 * float(at) + wide * float(shift) / 100.0
-        spans.append((start, start + wide))
-    assert 0.0 <= spans[0][0] < spans[0][1] < spans[1][0] < spans[1][1] <= 130.0
+    """As the browser places them; on a wide bar, whatever the limit, below the interval itself."""
+    tile = number_tile("Cost", _estimate(value, low, high), "USD", limit=limit)
+    found = _ENDS.search(card("GPU", [tile], LIGHT_THEME))
+    assert found is not None
+    least, span, text, middle = map(float, found.groups()[:4])
+    first, last = (6.0 * len(words) for words in found.groups()[4:])
+    half = min(bar_px / 2.0, max(least, bar_px * span / 100.0 + text))
+    at = max(half, min(bar_px * middle / 100.0, bar_px - half))
+    assert at - half >= 0.0
+    assert at - half + first < at + half - last
+    assert at + half <= bar_px
+    if bar_px > 300.0 and limit is None:
+        ends = (at - half + first / 2.0, at + half - last / 2.0)
+        interval = (bar_px * (middle - span) / 100.0, bar_px * (middle + span) / 100.0)
+        assert ends == pytest.approx(interval, abs=16.0)
 
 
 def test_names_from_data_are_text() -> None:
