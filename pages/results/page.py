@@ -145,15 +145,13 @@ def _turn(at: int, rows: int, shown: int) -> None:
 
 
 def _none_left(link: Link, chosen: Chosen, total: int) -> None:
-    active = ", ".join(TITLES[f] for f, v in chosen.by_facet.items() if v)
-    why = (
-        Text("The filters on {active} leave none of {total:,} runs.", active=active, total=total)
-        if active
-        else "No result folder holds a run yet."
-    )
+    if not total:
+        widgets.no_run("results")
+        return
+    active = ", ".join(TITLES[f] for f, v in chosen.by_facet.items() if v) or "runs"
     widgets.nothing(
         "No run to show.",
-        why,
+        Text("The filters on {active} leave none of {total:,} runs.", active=active, total=total),
         "Clear all filters",
         lambda: link.forget(*TITLES, "runs"),
         key="results.clear",

@@ -272,10 +272,9 @@ def _interval_row(bar: Range, low: float, high: float, theme: Theme) -> str:
     The browser places them: only it knows the width of the bar.
     """
     first, last = _LETTER * len(bar.low_text), _LETTER * len(bar.high_text)
-    half = (
-        f"min(50%, max({(first + last + _APART) / 2.0:.0f}px, "
-        f"{50.0 * (high - low):.1f}% + {(first + last) / 4.0:.0f}px))"
-    )
+    least = f"{(first + last + _APART) / 2.0:.0f}px"
+    wide = " + ".join((f"{50.0 * (high - low):.1f}%", f"{(first + last) / 4.0:.0f}px"))
+    half = f"min(50%,max({least},{wide}))"
     texts = "".join(f"<span>{escaped(text)}</span>" for text in (bar.low_text, bar.high_text))
     return _texts_row(
         '<div style="position:absolute;display:flex;justify-content:space-between;'

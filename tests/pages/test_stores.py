@@ -72,17 +72,11 @@ def test_without_any_run_the_page_says_so_and_looks_again_on_a_button(
 
 
 @pytest.mark.usefixtures("alone")
-@pytest.mark.parametrize("address", ["how-long", "throughput", "explore"])
+@pytest.mark.parametrize("address", ["how-long", "throughput", "explore", "results"])
 def test_without_any_run_a_page_shows_where_to_get_some(address: str) -> None:
     shown = show(address)
     assert not shown.warning
     assert {"Add results", "Measure"} <= {link.proto.label for link in shown.get("page_link")}
-
-
-def test_without_any_run_the_results_page_says_so(alone: Path) -> None:
-    said = texts(show("results"))
-    assert "No run to show." in said
-    assert "No result folder holds a run yet." in said
 
 
 def test_without_any_run_every_page_opens_by_a_bare_link_and_by_one_of_nonsense(

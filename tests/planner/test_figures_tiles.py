@@ -83,7 +83,7 @@ def test_every_mark_lies_on_its_bar(value: float, limit: float | None) -> None:
 
 
 _ENDS: Final = re.compile(
-    r"width:calc\(2 \* min\(50%, max\(([\d.]+)px, ([\d.]+)% \+ ([\d.]+)px\)\)\).*?"
+    r"width:calc\(2 \* min\(50%,max\(([\d.]+)px,([\d.]+)% \+ ([\d.]+)px\)\)\).*?"
     r"left:clamp\(min\(.*?\)\), ([\d.]+)%, 100%.*?<span>(.*?)</span><span>(.*?)</span>"
 )
 """Least half width, half the interval, half a text, its middle, and both ends of a bar."""
