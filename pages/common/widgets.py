@@ -93,16 +93,21 @@ def table(
         column_config=column_config,
         column_order=column_order,
     )
-    as_text_table(columns, alt, column_config or {}, column_order)
+    markup.draw(text_of_table(columns, alt, column_config or {}, column_order))
 
 
-def as_text_table(
+def as_text_table(columns: pa.Table, alt: str, column_config: Mapping[str, Any]) -> None:
+    """Draw the first rows of a table as text, for screen readers: a table is a canvas."""
+    markup.draw(text_of_table(columns, alt, column_config))
+
+
+def text_of_table(
     columns: pa.Table,
     alt: str,
     column_config: Mapping[str, Any],
     column_order: Sequence[str] | None = None,
-) -> None:
-    """Draw the first rows of a table as text, for screen readers: a table is a canvas."""
+) -> Markup:
+    """Return what `as_text_table` draws."""
     shown = [
         (name, *_head(name, column_config.get(name, name)))
         for name in column_order or columns.column_names
@@ -110,7 +115,7 @@ def as_text_table(
     ]
     rows = columns.select([name for name, _, _ in shown]).slice(0, MOST_ROWS).to_pylist()
     cells = [[cell_text(row[name], form) for name, _, form in shown] for row in rows]
-    markup.draw(table_text(alt, [label for _, label, _ in shown], cells, columns.num_rows))
+    return table_text(alt, [label for _, label, _ in shown], cells, columns.num_rows)
 
 
 def titled(

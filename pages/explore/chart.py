@@ -10,7 +10,7 @@ import pyarrow as pa
 import streamlit as st
 from numpy.typing import NDArray
 
-from pages.common import narrow, widgets
+from pages.common import markup, narrow, widgets
 from pages.common.kept import ROOT
 from pages.common.link import Link, as_text, offer
 from pages.explore import doors, fields, state
@@ -276,7 +276,8 @@ def _table(link: Link, shared: Store, answer: state.Reply, points: Points) -> No
                 alt=alt,
                 column_config=config,
             )
-            widgets.as_text_table(shown, alt, config)
+            text = lambda: widgets.text_of_table(shown, alt, config)  # noqa: E731
+            markup.draw(state.once("table as text", answer, text))
         with st.container(
             horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
         ):

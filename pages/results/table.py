@@ -148,7 +148,8 @@ def draw(
             column_config=config,
             column_order=order,
         )
-        widgets.as_text_table(drawn.values, alt, config, order)
+        text = lambda: widgets.text_of_table(drawn.values, alt, config, order)  # noqa: E731
+        markup.draw(_DRAWN.once((key, tuple(order)), text))
 
 
 def _cards(drawn: Drawn, link: Link) -> list[figures.Card]:
