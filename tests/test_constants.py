@@ -211,7 +211,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         scaling._uneven:POINTS scaling._uneven:TAIL scaling_out._answer:_GRID
         scaling._terms:_LEAST_S scaling._terms:_MOST_S scaling._terms:LINK_TERMS""",
     "printed by a source": """
-        splits._splits:ALL_REDUCES splits._splits:ENDS splits._splits:RECOMPUTED_WORK splits._splits:PCIE
+        splits._splits:ALL_REDUCES splits._splits:ENDS splits._splits:RECOMPUTED_WORK
+        splits._splits:PCIE
         answers.comparison._parameters:RESNET_50_FLOPS
         effects._effect:VALIDATED_AT_ONCE
         effects._effect:TO_VALIDATE effects._effect:FASTER_PER_EPOCH

@@ -291,9 +291,9 @@ def _shapes(cloud: Cloud, part: Indices, colour: str | None) -> dict[str, Any]:
     shapes = np.full(part.size, MARKERS[0], dtype=object) if names is None else names.astype(object)
     shapes[suspect] = [f"{name}-open" for name in shapes[suspect]]
     if not suspect.any():
-        return {"symbol": shapes.tolist()}
+        return {"symbol": shapes.astype(str)}
     line = {"width": np.where(suspect, 2, 0)} | ({} if colour is None else {"color": colour})
-    return {"symbol": shapes.tolist(), "line": line}
+    return {"symbol": shapes.astype(str), "line": line}
 
 
 def _shades(drawing: Drawing, cloud: Cloud, inside: Indices, at: _Place, axes: CloudAxes) -> None:
