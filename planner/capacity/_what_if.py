@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+from scipy.special import ndtri
 
 from planner.capacity._months import Case, Simulated, simulate_all
 from planner.capacity._records import STANDING, Breaks, Horizon, Machine, NextMeasurement, Stock
@@ -250,6 +251,7 @@ def measure_next(
     if not times:
         return None
     before = _width(quantiles(model.cost(times)))
+    measured = np.exp(case.variation * ndtri((np.arange(DRAWS) + 0.5) / DRAWS))  # one run of it
     best: tuple[float, str, str] | None = None
     for j, job in enumerate(case.jobs):
         if _time(job.name) not in times or not model.work_h.size:
@@ -258,8 +260,8 @@ def measure_next(
         advice = case.times[job.name, main].measure_next
         if not advice:
             continue
-        exact = {**times, _time(job.name): np.ones(DRAWS)}
-        width = _width(quantiles(model.cost(exact)))
+        known = {**times, _time(job.name): measured}
+        width = _width(quantiles(model.cost(known)))
         if best is None or width < best[0]:
             best = width, job.name, advice
     if best is None or not before > 0.0 or not float(cost.low) > 0.0:

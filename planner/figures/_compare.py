@@ -15,7 +15,6 @@ from planner.figures._curves import time_unit
 from planner.figures.frame import (
     BAND,
     HEIGHT,
-    LEAST_HEIGHT,
     ChartSpec,
     Drawing,
     Entry,
@@ -424,7 +423,7 @@ def tornado(
     bars: Sequence[Bar], base: float, title: str, theme: Theme, *, compared: bool
 ) -> ChartSpec:
     """Return bars from the widest down; `compared` marks 0, where the two options cost the same."""
-    drawing = Drawing(theme, height=max(_AROUND + PITCH * max(len(bars), 1), LEAST_HEIGHT))
+    drawing = Drawing(theme, height=_AROUND + PITCH * len(bars))
     drawing.legend(Entry(words="input at its low end (5 %)", slot=0, width=9.0),
                    Entry(words="at its high end (95 %)", slot=1, width=9.0))  # fmt: skip
     top = len(bars) - 1

@@ -568,7 +568,7 @@ class Heat:
 
 def heat_table(heat: Heat, theme: Theme, *, dark: bool) -> ChartSpec:
     """Return the cells with heat colours; a scale over decades shows their logarithm."""
-    drawing = Drawing(theme, height=max(260, 30 * len(heat.rows) + 130))
+    drawing = Drawing(theme, height=30 * len(heat.rows) + 130)
     good = heat.cells[np.isfinite(heat.cells)]
     low, high = (float(good.min()), float(good.max())) if good.size else (0.0, 1.0)
     wide = low > 0 and high > 50 * low

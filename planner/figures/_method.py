@@ -203,7 +203,7 @@ def dots(rows: Sequence[Dot], scale: Scale, theme: Theme) -> ChartSpec:
     """Return the rows from top to bottom in their order and groups."""
     places = _places(rows)
     height = _AROUND + round(PITCH * (max(places, default=0.0) + 1))
-    drawing = Drawing(theme, height=max(height, LEAST_HEIGHT))
+    drawing = Drawing(theme, height=height)
     top = max(places, default=0.0)
     for row, place in zip(rows, places, strict=True):
         _row(drawing, row, top - place, scale)

@@ -167,7 +167,7 @@ class Fitted(Named, Protocol):
 HEIGHT: Final = 500
 """Height of a chart [px]."""
 LEAST_HEIGHT: Final = 420
-"""Height of a chart with few lines [px]."""
+"""Height of a chart with few lines, and least one of any [px]."""
 
 LABEL_GAP: Final = 16.0
 """Height of a line of a name [px]."""
@@ -260,7 +260,7 @@ class Drawing:
 
     def __init__(self, theme: Theme, height: int = HEIGHT) -> None:
         self.theme = theme
-        self.height = height
+        self.height = max(height, LEAST_HEIGHT)
         self.x: dict[str, Any] = {}
         self.y: dict[str, Any] = {}
         self.layout: dict[str, Any] = {}

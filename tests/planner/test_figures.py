@@ -187,6 +187,11 @@ def test_a_legend_in_one_column_begins_below_the_title_of_the_axis(
     assert layout["legend"]["y"] <= LEGEND["y"]
 
 
+@each("height", [100, LEAST_HEIGHT, 900])
+def test_no_chart_is_lower_than_420_pixels(height: int) -> None:
+    assert Drawing(LIGHT_THEME, height=height).figure()["layout"]["height"] == max(height, 420)
+
+
 def test_the_question_is_marked_with_its_number() -> None:
     figure = charts.total_time([_time_line()], 2000, LIGHT_THEME, log=True)
     assert "2,000 epochs" in [a.text for a in figure.layout.annotations]

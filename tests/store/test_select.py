@@ -142,6 +142,11 @@ def test_every_key_of_the_process_apart_has_a_sentence() -> None:
     assert all("{" not in str(refused(key, "x")) for key in keys)
 
 
+def test_an_unknown_column_is_named_with_the_way_to_the_others(worker: Worker) -> None:
+    with pytest.raises(RefusedError, match=r"no column 'accelerator'\. SELECT \* FROM"):
+        _ask(worker, "SELECT accelerator FROM runs")
+
+
 SLOW: Final = {
     "a cross join": "SELECT count(*) FROM runs a, runs b, runs c, runs d, runs e",
     "a large hash": "SELECT count(DISTINCT a.run_id || b.run_id || c.run_id) "

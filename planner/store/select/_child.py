@@ -134,6 +134,9 @@ def _unparsed(text: str, message: str) -> NotRunError:
     return NotRunError("no sql", _first_line(message).removeprefix("Parser Error: "))
 
 
+_NO_COLUMN: Final = re.compile(r'^Binder Error: Referenced column "(.+)" not found')
+
+
 def _first_line(message: str) -> str:
     return message.partition("\n")[0]
 
@@ -235,6 +238,8 @@ class Desk:
             message = _first_line(str(error))
             if "Maximum execution time" in message or "max_execution_time" in message:
                 raise NotRunError("slow") from None
+            if unknown := _NO_COLUMN.search(message):
+                raise NotRunError("column", unknown[1]) from None
             raise NotRunError("by duckdb", message) from None
         finally:
             timer.cancel()

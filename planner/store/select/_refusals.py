@@ -46,6 +46,11 @@ def refused(why: object, value: object) -> RefusedError:
         "table": Text(
             "There is no table {name!r}. The only table is {table}.", name=text, table=TABLE
         ),
+        "column": Text(
+            "There is no column {name!r}. SELECT * FROM {table} LIMIT 1 shows all.",
+            name=text,
+            table=TABLE,
+        ),
         "at": Text("AT is not allowed. Name the table only."),
         "part": Text(
             "{what} is not allowed. Use the table {table} and its columns.",
