@@ -268,6 +268,12 @@ def test_modules_import_one_another_in_no_circle() -> None:
     assert left == {}
 
 
+def test_a_front_door_says_in_ten_lines_what_it_is_for() -> None:
+    doors = [path for room, path in ALL if room == "planner" and path.stem == "__init__"]
+    lines = {path: len((ast.get_docstring(tree(path)) or "").splitlines()) for path in doors}
+    assert {str(path.relative_to(ROOT)): n for path, n in lines.items() if not 0 < n <= 10} == {}
+
+
 def test_a_module_that_only_its_package_imports_has_an_underscore() -> None:
     modules = _packages()
     used = {
