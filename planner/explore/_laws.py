@@ -170,10 +170,10 @@ def _over_devices(runs: pa.Table, points: Points) -> _Fit:
     ]
 
     def fit(group: Indices, label: str) -> FittedCase | Refusal:
-        known = group[np.isfinite(batches[group])]
-        devices, batch = points.x[known], batches[known]
-        here = [places[i] for i in known]
-        steps = _steps(points.question.y, points.y[known], batch, devices)
+        stated = group[np.isfinite(batches[group])]
+        devices, batch = points.x[stated], batches[stated]
+        here = [places[i] for i in stated]
+        steps = _steps(points.question.y, points.y[stated], batch, devices)
         scaled = (
             _NO_BATCH
             if not here
@@ -200,7 +200,7 @@ def _over_devices(runs: pa.Table, points: Points) -> _Fit:
         return FittedCase(
             label=f"{label} · {_held_words(held, per_device=per_device)}", place=int(group[0]),
             x=grid, value=value, low=low, high=high, smallest=smallest, largest=largest,
-            points=int(known.size), held=held, per_device=per_device,
+            points=int(stated.size), held=held, per_device=per_device,
             asymptotic_throughput=scaled.curve.asymptotic_throughput,
             overhead_s=scaled.curve.overhead_s,
         )  # fmt: skip
