@@ -7,6 +7,7 @@ import functools
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Final
@@ -267,6 +268,12 @@ def test_modules_import_one_another_in_no_circle() -> None:
     assert left == {}
 
 
+def test_a_front_door_says_in_ten_lines_what_it_is_for() -> None:
+    doors = [path for room, path in ALL if room == "planner" and path.stem == "__init__"]
+    lines = {path: len((ast.get_docstring(tree(path)) or "").splitlines()) for path in doors}
+    assert {str(path.relative_to(ROOT)): n for path, n in lines.items() if not 0 < n <= 10} == {}
+
+
 def test_a_module_that_only_its_package_imports_has_an_underscore() -> None:
     modules = _packages()
     used = {
@@ -281,6 +288,16 @@ def test_a_module_that_only_its_package_imports_has_an_underscore() -> None:
         if name.startswith("planner.") and not path.stem.startswith("_")
     }
     assert public - used == set()
+
+
+SAME_NAMES: Final = 66
+"""Names of classes that more than one module defines. It only goes down."""
+
+
+def test_ever_fewer_classes_share_a_name() -> None:
+    defined = [{n.name for n in nodes(path) if isinstance(n, ast.ClassDef)} for _, path in ALL]
+    counts = Counter(name for names in defined for name in names if not name.startswith("_"))
+    assert sum(n > 1 for n in counts.values()) <= SAME_NAMES, counts.most_common(SAME_NAMES + 9)
 
 
 def test_no_folder_holds_more_modules_than_one_can_look_through() -> None:

@@ -80,3 +80,23 @@ def test_no_file_of_the_program_or_its_docs_has_a_word_to_read_twice(room: str) 
         for match in NOT_PLAIN.finditer(path.read_text(encoding="utf-8"))
     ]
     assert found == []
+
+
+NOT_NOUNS: Final = frozenset({"told", "asked", "known", "found", "one", "wanted"})
+"""Names that say nothing of what they hold."""
+MOST_NOT_NOUNS: Final = 22
+"""Names of variables, arguments, functions and classes that are such. It only goes down."""
+
+
+def test_ever_fewer_names_are_no_nouns() -> None:
+    names = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for room in ("api", "backtest", "data", "pages", "planner", "runners")
+        for path in sorted((ROOT / room).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.arg | ast.Name | ast.FunctionDef | ast.ClassDef)
+        if not (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
+        for name in [getattr(node, "arg", getattr(node, "id", getattr(node, "name", "")))]
+        if name.strip("_").lower() in NOT_NOUNS
+    ]
+    assert len(names) <= MOST_NOT_NOUNS, names

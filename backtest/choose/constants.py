@@ -43,7 +43,7 @@ COMMANDS: Final = {
     "projection": "`pytest tests/planner/epochs/test_projection_public.py`",
     "described": "`pytest tests/backtest/test_backtest_described.py`",
     "shared": "`pytest tests/backtest/test_backtest_shared_scaling.py`",
-    "transfer": "`pytest -s tests/planner/test_transfer_public.py`",
+    "transfer": "`pytest -s tests/planner/transfer/test_transfer_public.py`",
     "suspects": "`pytest tests/planner/suspects/test_suspects_public.py`",
     "effects": "`pytest tests/planner/effects/test_effect_pairs.py`",
     "whatif": "`python -m planner backtest --what-if`",

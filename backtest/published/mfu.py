@@ -600,7 +600,7 @@ GRID: Final = 0.05
 IMAGE_JOBS: Final = "job._times.IMAGE_JOB_SD"
 
 
-class Point(NamedTuple):
+class MfuPoint(NamedTuple):
     """A measurement of a constant: its source, and two numbers in its units."""
 
     source: str
@@ -626,12 +626,12 @@ def chosen_constants(
     linked = _linked(usable)
     repeats = _repeats(rows, catalog)
     counts = [
-        Point(a.row.source, math.log2(b.row.devices / a.row.devices),
+        MfuPoint(a.row.source, math.log2(b.row.devices / a.row.devices),
               (a.truth - a.value) - (b.truth - b.value))
         for predictions in study.hidden["source"].values()
         for a, b in counts_of(predictions)
     ]  # fmt: skip
-    kept = [Point(*row) for row in image_memory(rows)]
+    kept = [MfuPoint(*row) for row in image_memory(rows)]
     jobs = _image_jobs(rows, catalog)
     choices = [
         _chosen("job.efficiency.LINKED_LOSS", linked, _loss),
@@ -653,7 +653,7 @@ def _shipped(name: str) -> float:
 
 
 def _chosen(
-    name: str, points: Sequence[Point], choose: Callable[[Sequence[Point]], float]
+    name: str, points: Sequence[MfuPoint], choose: Callable[[Sequence[MfuPoint]], float]
 ) -> Chosen | None:
     if not points:
         return None
@@ -665,7 +665,7 @@ def _chosen(
     )
 
 
-def _linked(usable: Sequence[Configuration]) -> list[Point]:
+def _linked(usable: Sequence[Configuration]) -> list[MfuPoint]:
     """Return doublings of devices on one linked node, and ln of their efficiency, to one device."""
     alike: dict[tuple[object, ...], dict[int, Configuration]] = defaultdict(dict)
     for run in usable:
@@ -677,7 +677,7 @@ def _linked(usable: Sequence[Configuration]) -> list[Point]:
                run.accelerator.id, each)  # fmt: skip
         alike[key].setdefault(run.devices, run)
     return [
-        Point(
+        MfuPoint(
             run.source,
             math.log2(devices),
             math.log(run.samples_per_s / (devices * counts[1].samples_per_s)),
@@ -689,11 +689,11 @@ def _linked(usable: Sequence[Configuration]) -> list[Point]:
     ]
 
 
-def _loss(points: Sequence[Point]) -> float:
+def _loss(points: Sequence[MfuPoint]) -> float:
     return -float(np.median([y / x for _, x, y in points]))
 
 
-def _loss_sd(points: Sequence[Point]) -> float:
+def _loss_sd(points: Sequence[MfuPoint]) -> float:
     loss = _loss(points)
     return _robust_sd([y / x + loss for _, x, y in points])
 
@@ -703,7 +703,7 @@ def _robust_sd(values: Sequence[float]) -> float:
     return float(np.quantile(np.abs(values), NOMINAL)) / FAR
 
 
-def _repeats(rows: Sequence[PublishedRow], catalog: Catalog) -> list[Point]:
+def _repeats(rows: Sequence[PublishedRow], catalog: Catalog) -> list[MfuPoint]:
     """Return, for two trials of one configuration, 2 and the difference of ln of their speeds."""
     alike: dict[tuple[object, ...], list[Configuration]] = defaultdict(list)
     for row in rows:
@@ -713,18 +713,18 @@ def _repeats(rows: Sequence[PublishedRow], catalog: Catalog) -> list[Point]:
                        run.published)  # fmt: skip
                 alike[key].append(run)
     return [
-        Point(of[0].network, 2.0, math.log(a.samples_per_s / b.samples_per_s))
+        MfuPoint(of[0].network, 2.0, math.log(a.samples_per_s / b.samples_per_s))
         for of in alike.values()
         if of[0].source == "mlperf"
         for a, b in pairwise(of)
     ]
 
 
-def _repeat_sd(points: Sequence[Point]) -> float:
+def _repeat_sd(points: Sequence[MfuPoint]) -> float:
     return _robust_sd([y / math.sqrt(x) for _, x, y in points])
 
 
-def _count_sd(points: Sequence[Point]) -> float:
+def _count_sd(points: Sequence[MfuPoint]) -> float:
     return _robust_sd(
         [math.sqrt(max(y**2 - REPEAT_SD**2, 0.0) / abs(x)) for _, x, y in points if x]
     )
@@ -732,10 +732,10 @@ def _count_sd(points: Sequence[Point]) -> float:
 
 def _wider(study: Study) -> Chosen | None:
     """Return the factor with which 90 % of the rows are covered after a timed step."""
-    by_factor: dict[float, list[Point]] = {}
+    by_factor: dict[float, list[MfuPoint]] = {}
     for factor in np.arange(1.0, 2.0, GRID):
         by_factor[float(factor)] = [
-            Point(after.row.source, float(after.answer.held), 0.0)
+            MfuPoint(after.row.source, float(after.answer.held), 0.0)
             for domain, fit in study.fits.items()
             for pairs in after_steps(study.hidden["source"][domain], fit, float(factor)).values()
             for _, after in pairs
@@ -759,38 +759,38 @@ def _wider(study: Study) -> Chosen | None:
     )
 
 
-def _image_line(points: Sequence[Point]) -> tuple[float, float]:
+def _image_line(points: Sequence[MfuPoint]) -> tuple[float, float]:
     """Return ln of the bytes at 1e9 multiply-adds and the exponent, by least squares."""
     logs = np.array([(math.log(x / 1e9), math.log(y)) for _, x, y in points])
     slope, at_one = np.polyfit(logs[:, 0], logs[:, 1], 1)
     return float(at_one), float(slope)
 
 
-def _image_bytes(points: Sequence[Point]) -> float:
+def _image_bytes(points: Sequence[MfuPoint]) -> float:
     return math.exp(_image_line(points)[0])
 
 
-def _image_power(points: Sequence[Point]) -> float:
+def _image_power(points: Sequence[MfuPoint]) -> float:
     return _image_line(points)[1]
 
 
-def _image_jobs(rows: Sequence[PublishedRow], catalog: Catalog) -> list[Point]:
+def _image_jobs(rows: Sequence[PublishedRow], catalog: Catalog) -> list[MfuPoint]:
     """Return ln(estimate/published) of whole image jobs, and the sd without `IMAGE_JOB_SD`."""
     jobs = [job for job in whole_jobs(rows, catalog) if not job.language]
     return [point for job in known_jobs(jobs) if (point := _image_job(job)) is not None]
 
 
-def _image_job(job: KnownJob) -> Point | None:
+def _image_job(job: KnownJob) -> MfuPoint | None:
     if job.value is None or job.low is None or job.high is None:
         return None
     variance = (math.log(job.high / job.low) / (2.0 * FAR)) ** 2 - _shipped(IMAGE_JOBS) ** 2
     repository = job.place.split(" ", maxsplit=1)[0]
-    return Point(
+    return MfuPoint(
         repository, math.log(job.value / job.published_device_hours), math.sqrt(max(variance, 0.0))
     )
 
 
-def _job_sd(points: Sequence[Point]) -> float:
+def _job_sd(points: Sequence[MfuPoint]) -> float:
     return next(
         sd
         for sd in (round(step * GRID, 2) for step in range(100))

@@ -32,7 +32,7 @@ MEAN_OF_SETS: Final = "mean of the result sets"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class MeasuredCount:
     """Data of one result set that can be hidden; `title` names it in the table.
 
     `step_times` are sweeps over the batch [s], `runs` have stored epochs, `samples` are samples to
@@ -46,7 +46,7 @@ class Measured:
     workloads: Sequence[devices.Runs] = ()
 
 
-def own_rows(sets: Sequence[Measured], watch: Watch = unwatched) -> list[Row]:
+def own_rows(sets: Sequence[MeasuredCount], watch: Watch = unwatched) -> list[Row]:
     """Return a row for every task, method and result set, and the means of several sets."""
     rows: list[Row] = []
     names = [result_set.title for result_set in sets]
@@ -92,7 +92,7 @@ def has_result_sets(folder: Path) -> bool:
     return any(any(folder.glob(f"{place}*.parquet")) for place in ("", "*/"))
 
 
-def result_sets(folder: Path) -> tuple[list[Measured], list[str]]:
+def result_sets(folder: Path) -> tuple[list[MeasuredCount], list[str]]:
     """Return the data of every result set that can be hidden, and refused files.
 
     `folder` is a result set or contains some. Sets with nothing to hide are left out.
@@ -153,8 +153,8 @@ def _placements(store: Store, runs: Iterable[Run]) -> Placed:
 
 def _measured(
     store: Store, title: str, runs: Sequence[Run], trials: Sequence[TrialSet], placed: Placed
-) -> Measured:
-    return Measured(
+) -> MeasuredCount:
+    return MeasuredCount(
         title=title,
         step_times=_step_times(runs),
         runs=list(_whole_runs(store, runs)),

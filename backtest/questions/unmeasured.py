@@ -58,7 +58,7 @@ Workload = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class HiddenCell:
     """A library without a cell, the place of the cell, and the samples/s measured there."""
 
     library: Library
@@ -101,9 +101,9 @@ def unmeasured_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
     ]
 
 
-def _of_task(task: str, cells: Sequence[Cell], watch: Watch) -> list[Row]:
+def _of_task(task: str, cells: Sequence[HiddenCell], watch: Watch) -> list[Row]:
     place = QUESTION, task, DATA_SET
-    answers: dict[str, Callable[[Cell], tuple[float, float]]] = {"ours: the ladder": _ladder}
+    answers: dict[str, Callable[[HiddenCell], tuple[float, float]]] = {"ours: the ladder": _ladder}
     answers |= {n: partial(_by_sheet, powers=np.array(p)) for n, p in RATIOS.items()}
     methods = {name: partial(_all, answer, cells) for name, answer in answers.items()}
     predictions = predictions_of(methods, place, len(cells), watch)
@@ -115,12 +115,14 @@ def _of_task(task: str, cells: Sequence[Cell], watch: Watch) -> list[Row]:
     return scored(place, predictions, hidden)
 
 
-def _all(answer: Callable[[Cell], tuple[float, float]], cells: Sequence[Cell]) -> Prediction:
+def _all(
+    answer: Callable[[HiddenCell], tuple[float, float]], cells: Sequence[HiddenCell]
+) -> Prediction:
     log, half = np.array([answer(cell) for cell in cells]).T
     return Prediction(value=np.exp(log), low=np.exp(log - half), high=np.exp(log + half))
 
 
-def _ladder(cell: Cell) -> tuple[float, float]:
+def _ladder(cell: HiddenCell) -> tuple[float, float]:
     """Return log samples/s and half-width of the best rung; NaN if every rung refuses."""
     from planner.transfer import best_answer
 
@@ -128,7 +130,7 @@ def _ladder(cell: Cell) -> tuple[float, float]:
     return (np.nan, np.nan) if answer is None else (answer.log_samples_per_s, answer.half_width)
 
 
-def _by_sheet(cell: Cell, powers: Floats) -> tuple[float, float]:
+def _by_sheet(cell: HiddenCell, powers: Floats) -> tuple[float, float]:
     """Return the ratio of FLOP/s^p * bandwidth^q from the mean of the workload's other cards."""
     score = cell.library.sheets[cell.row, :, :2] @ powers
     of_own = cell.library.log_samples_per_s[cell.row] - score
@@ -140,7 +142,7 @@ def _by_sheet(cell: Cell, powers: Floats) -> tuple[float, float]:
 # -- hidden cells ------------------------------------------------------------------------------
 
 
-def _tasks(table: Table, full: Library) -> Iterator[tuple[str, Iterator[Cell]]]:
+def _tasks(table: Table, full: Library) -> Iterator[tuple[str, Iterator[HiddenCell]]]:
     single, both = ("resnet50",), ("bert_base_squad", "resnet50")
     yield "its data sheet alone", _new_cards(table, full, ())
     yield "its data sheet and one public benchmark", _new_cards(table, full, single)
@@ -150,7 +152,7 @@ def _tasks(table: Table, full: Library) -> Iterator[tuple[str, Iterator[Cell]]]:
     yield "a full table but for this workload on this card", _single_gap(table, full)
 
 
-def _new_cards(table: Table, full: Library, benchmarks: tuple[str, ...]) -> Iterator[Cell]:
+def _new_cards(table: Table, full: Library, benchmarks: tuple[str, ...]) -> Iterator[HiddenCell]:
     """Yield cells of cards known only by benchmarks or by the data sheet."""
     for column, card in enumerate(full.cards):
         sheet = np.isfinite(full.sheets[:, column].sum(axis=-1))
@@ -165,7 +167,7 @@ def _new_cards(table: Table, full: Library, benchmarks: tuple[str, ...]) -> Iter
             yield from _cells(full, library, places)
 
 
-def _new_workloads(table: Table, full: Library, count: int, every: int) -> Iterator[Cell]:
+def _new_workloads(table: Table, full: Library, count: int, every: int) -> Iterator[HiddenCell]:
     """Yield cells of workloads known on `count` cards in one precision; each `every`-th set."""
     for workload in full.workloads:
         for own in list(itertools.combinations(full.cards, count))[::every]:
@@ -181,7 +183,7 @@ def _new_workloads(table: Table, full: Library, count: int, every: int) -> Itera
                 )
 
 
-def _single_gap(table: Table, full: Library) -> Iterator[Cell]:
+def _single_gap(table: Table, full: Library) -> Iterator[HiddenCell]:
     for name, card in itertools.product(sorted({w for w, _ in full.workloads}), full.cards):
         library = table.library(_without({(name, card)}))
         yield from _cells(full, library, [(w, card) for w in full.workloads if w[0] == name])
@@ -194,12 +196,12 @@ def _without(hidden: set[tuple[str, str]]) -> Callable[[str, str, str], bool]:
 
 def _cells(
     full: Library, library: Library, places: Iterable[tuple[Workload, str]]
-) -> Iterator[Cell]:
+) -> Iterator[HiddenCell]:
     for workload, card in places:
         truth = full.log_samples_per_s[full.workloads.index(workload), full.cards.index(card)]
         if np.isfinite(truth):
             row, column = library.workloads.index(workload), library.cards.index(card)
-            yield Cell(library, row, column, float(np.exp(truth)))
+            yield HiddenCell(library, row, column, float(np.exp(truth)))
 
 
 # -- measurements ------------------------------------------------------------------------------

@@ -435,7 +435,7 @@ def _whose(candidate: Candidate, sheet: Accelerator | None, offer: Offer | None)
     return "yours" if row is not None and row.origin == "yours" else "shipped"
 
 
-_FOUND: Final = "compare-live"
+_LIVE: Final = "compare-live"
 _MOST_LINES: Final = 5
 
 
@@ -452,7 +452,7 @@ def draw_live(catalog: Catalog, chosen: Sequence[Candidate]) -> None:
         on_click=lambda: _read(catalog),
         help="Reads the providers' price lists over the network",
     )  # fmt: skip
-    live = st.session_state.get(_FOUND)
+    live = st.session_state.get(_LIVE)
     if isinstance(live, Refusal):
         st.warning(as_text(paragraph(live.reason, live.measure_next)))
     elif isinstance(live, LiveOffers):
@@ -460,7 +460,7 @@ def draw_live(catalog: Catalog, chosen: Sequence[Candidate]) -> None:
 
 
 def _read(catalog: Catalog) -> None:
-    st.session_state[_FOUND] = live_offers(catalog, state.today())
+    st.session_state[_LIVE] = live_offers(catalog, state.today())
 
 
 def _offers(live: LiveOffers, chosen: Sequence[Candidate]) -> None:

@@ -104,8 +104,8 @@ def _key(name: str) -> str:
 def _dialog(choices: Sequence[Choice], currency: str) -> None:
     labels = {c.id: c.label for c in choices}
     chosen = [o for o in st.session_state[_NOW] if o in labels]
-    wanted = _filters(choices)
-    rows = narrowed_choices(choices, wanted)
+    conditions = _filters(choices)
+    rows = narrowed_choices(choices, conditions)
     if rows:
         _table(rows, chosen, currency)
     else:

@@ -24,11 +24,11 @@ from planner.epochs import (
 from planner.store import Store
 
 _EPOCHS: Final = next(p for p in HOW_LONG if p.name == "epochs")
-__all__ = ["MOST_CHOSEN", "MOST_LINES", "Chosen", "draw", "usual_options"]
+__all__ = ["MOST_CHOSEN", "MOST_LINES", "ChosenOptions", "draw", "usual_options"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class ChosenOptions:
     """All options of the workload, those to rank, the baseline, epochs and epoch size."""
 
     options: list[Option]
@@ -38,7 +38,7 @@ class Chosen:
     size: EpochSize
 
 
-def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Chosen | None:
+def draw(link: Link, shared: Store, left_out: frozenset[str]) -> ChosenOptions | None:
     """Draw the controls; return the choices, None where there is no run.
 
     Runs that are left out do not count for the scatter of other runs' epochs.
@@ -98,7 +98,7 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Chosen | None:
     needed = list(dict.fromkeys([*listed, baseline]))
     seconds = partial(kept.epochs_of, shared, workloads[workload])
     whole = dict(zip(needed, with_epochs([by_slug[s] for s in needed], seconds), strict=True))
-    return Chosen(
+    return ChosenOptions(
         options=options,
         ranked=[whole[s] for s in listed],
         baseline=whole[baseline],

@@ -84,7 +84,7 @@ _DRAWN: Final = Kept(32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
+class DrawnTable:
     """A page of the table as the browser gets it: values, number formats, columns with values."""
 
     ids: tuple[str, ...]
@@ -151,7 +151,7 @@ def draw(
         widgets.as_text_table(drawn.values, alt, config, order)
 
 
-def _cards(drawn: Drawn, link: Link) -> list[figures.Card]:
+def _cards(drawn: DrawnTable, link: Link) -> list[figures.Card]:
     """Return the first runs of the page as cards, whose titles open them."""
     first = narrow.first_cards("results.cards", len(drawn.ids))
     return [
@@ -238,7 +238,7 @@ def is_click(before: tuple[int, str] | None, cell: tuple[int, str], quiet_s: flo
     return row != before[0] and column != before[1] and quiet_s > _PAUSE_S
 
 
-def _drawn(table: pa.Table, unofficial: Collection[tuple[str, str]]) -> Drawn:
+def _drawn(table: pa.Table, unofficial: Collection[tuple[str, str]]) -> DrawnTable:
     """Return a page of the table with rounded numbers and links."""
     rows = table.num_rows
     flags = pc.if_else(pc.is_valid(table["suspect"]), _MARK, _NO_MARK)
@@ -258,7 +258,7 @@ def _drawn(table: pa.Table, unofficial: Collection[tuple[str, str]]) -> Drawn:
     columns["recorded_at"] = pc.cast(columns["recorded_at"], pa.date32())
     columns["result_set"] = _with_badge(table, unofficial)
     values_of = pa.table(columns)
-    return Drawn(
+    return DrawnTable(
         ids=tuple(table["run_id"].to_pylist()),
         values=values_of,
         formats=formats,
@@ -289,7 +289,7 @@ def number_format(values: Floats) -> str:
     return "%.3g" if (sizes < SMALL).any() else "localized"
 
 
-def _config(drawn: Drawn) -> dict[str, Any]:
+def _config(drawn: DrawnTable) -> dict[str, Any]:
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
     whole = {"epochs_measured": 76, "samples_per_epoch": 130}
     return {

@@ -42,8 +42,8 @@ def is_sent_by_pages(data: bytes) -> bool:
     kind = message.WhichOneof("type")
     if kind == "rerun_script":
         ids = (state.id for state in message.rerun_script.widget_states.widgets)
-        known = all(name.startswith(GENERATED_ELEMENT_ID_PREFIX) for name in ids)
-        return known and len(message.rerun_script.query_string) <= MOST_LINK
+        all_ours = all(name.startswith(GENERATED_ELEMENT_ID_PREFIX) for name in ids)
+        return all_ours and len(message.rerun_script.query_string) <= MOST_LINK
     if kind == "file_urls_request":
         return len(message.file_urls_request.file_names) <= MOST_NAMES
     if kind == "backend_operation_request":

@@ -447,9 +447,9 @@ def _side(
         if not pairs:
             return names, (), ()
         return names, pair_facts(runs, pairs), provenance_of(fastest_runs(runs, pairs))
-    wanted = [text for text in values["run"] if _RUN.fullmatch(text)]
+    ids = [text for text in values["run"] if _RUN.fullmatch(text)]
     place = {run: at for at, run in enumerate(runs["run_id"].to_pylist())}
-    at = [place[run] for run in wanted if run in place]
+    at = [place[run] for run in ids if run in place]
     for text in values["run"]:
         if text not in place:
             message = Text(

@@ -39,7 +39,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
+class CellLimit:
     """A limit of a file: its value, unit, and why it is enough."""
 
     name: str
@@ -52,11 +52,13 @@ LIMITS: Final = MappingProxyType(
     {
         limit.name: limit
         for limit in (
-            Limit(name="file", value=2_000_000, unit="bytes", why="5,000 rows of 400 characters"),
-            Limit(name="rows", value=5_000, unit="rows", why="100 times what is shipped"),
-            Limit(name="columns", value=64, unit="columns", why="three times the widest table"),
-            Limit(name="cell", value=1_000, unit="characters", why="a note, or a long address"),
-            Limit(name="problems", value=200, unit="problems", why="a longer list is not read"),
+            CellLimit(
+                name="file", value=2_000_000, unit="bytes", why="5,000 rows of 400 characters"
+            ),
+            CellLimit(name="rows", value=5_000, unit="rows", why="100 times what is shipped"),
+            CellLimit(name="columns", value=64, unit="columns", why="three times the widest table"),
+            CellLimit(name="cell", value=1_000, unit="characters", why="a note, or a long address"),
+            CellLimit(name="problems", value=200, unit="problems", why="a longer list is not read"),
         )
     }
 )

@@ -1,20 +1,9 @@
 """Cost of a run, rented or owned, and the use from which owning pays off.
 
-Records state costs (`Rental`, `Owned`, uncertain quantities as a `Range`). Each formula over
-numbers or arrays is in one module, with units, limits and source:
-
-    quantity                                       function                    module
-    billed time, cost of a run or a month          rent_per_run, ..per_month   _costs
-    cost of an hour or a run of an own machine     cost_per_busy_hour, ...     _own
-    electricity and carbon dioxide                 energy_kwh, co2_kg          _own
-    per epoch, per hour of work                    per_epoch, ...              break_even
-    utilisation above which owning is cheaper      break_even                  break_even
-    months until it has paid for itself            payback                     payback
-    draws of times and prices                      draw_time, draw_record      _costs, _draws
-    cheapest, fastest, in time                     probability_..., quantiles  _draws
-    effect of each input                           sensitivity                 sensitivity
-    currency, tax, words                           Display, money, price       _display
-
+Records state costs (`Rental`, `Owned`, uncertain quantities as a `Range`). Each formula is in one
+module with units, limits and source: `_costs` of rented runs, `_own` of own machines with their
+energy, `break_even` and `payback` of the use from which owning is cheaper, `_draws` of
+probabilities, `sensitivity` of the effect of each input, `_display` of currency, tax and words.
 Formulas take a range at its likely value; functions that end in an `Estimate` draw it.
 """
 

@@ -105,7 +105,7 @@ class FactorRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class EffectPair:
     """Log ratios of one configuration and batch, changed over base, and the runs of both sides."""
 
     batch: int | None
@@ -161,7 +161,7 @@ def _record(row: Mapping[str, Any], factor: str, equal: Sequence[str]) -> Factor
     )
 
 
-def pairs_of(runs: Sequence[FactorRun], base: Value, changed: Value) -> list[Pair]:
+def pairs_of(runs: Sequence[FactorRun], base: Value, changed: Value) -> list[EffectPair]:
     """Return all pairs of `changed` with `base`, one or more for each configuration and batch."""
     cells: dict[Hashable, tuple[list[FactorRun], list[FactorRun]]] = {}
     for run in runs:
@@ -171,7 +171,7 @@ def pairs_of(runs: Sequence[FactorRun], base: Value, changed: Value) -> list[Pai
     return [pair for before, after in cells.values() for pair in _paired(before, after)]
 
 
-def _paired(before: list[FactorRun], after: list[FactorRun]) -> list[Pair]:
+def _paired(before: list[FactorRun], after: list[FactorRun]) -> list[EffectPair]:
     """Return one pair per `brought` of both sides, or one of all runs without any."""
     if not before or not after:
         return []
@@ -180,9 +180,9 @@ def _paired(before: list[FactorRun], after: list[FactorRun]) -> list[Pair]:
     return [_pair(*two) for two in sides] or [_pair(before, after)]
 
 
-def _pair(before: list[FactorRun], after: list[FactorRun]) -> Pair:
+def _pair(before: list[FactorRun], after: list[FactorRun]) -> EffectPair:
     epoch = _image_trained if _sizes_differ((*before, *after)) else _epoch
-    return Pair(
+    return EffectPair(
         batch=before[0].batch,
         log_epoch=_mean_log(after, epoch) - _mean_log(before, epoch),
         log_image=_mean_log(after, _image) - _mean_log(before, _image),
@@ -232,7 +232,7 @@ class BatchEffect:
     per_image: Estimate | Refusal
 
 
-def pooled_at(batch: int | None, pairs: Sequence[Pair], level: float) -> BatchEffect:
+def pooled_at(batch: int | None, pairs: Sequence[EffectPair], level: float) -> BatchEffect:
     """Return the pooled effect of `pairs`; `batch` is their common one, or None."""
     counted = [pair for pair in pairs if pair.counted]
     unknown = any(pair.base[0].validation_samples_per_epoch is None for pair in counted)
@@ -276,7 +276,7 @@ DIFFER: Final = 0.01
 
 
 def sentence_of(
-    factor: str, pairs: Sequence[Pair], whole: BatchEffect, by_batch: Sequence[BatchEffect]
+    factor: str, pairs: Sequence[EffectPair], whole: BatchEffect, by_batch: Sequence[BatchEffect]
 ) -> str:
     """Return factor, values, pairs, times per epoch and image, their range and reasons."""
     sides = pairs[0].changed, pairs[0].base
@@ -310,7 +310,7 @@ def value_in_words(value: Value) -> str:
     return "not stated" if value is None else str(value)
 
 
-def _with(pairs: Sequence[Pair]) -> str:
+def _with(pairs: Sequence[EffectPair]) -> str:
     """Return the other changes where no two runs agreed in them."""
     mixed = {
         name: f"{name} ({value_in_words(after)} against {value_in_words(before)})"
@@ -338,7 +338,7 @@ def _value(effect: BatchEffect) -> float:
     return float(effect.per_epoch.value)
 
 
-def _why(pair: Pair) -> str:
+def _why(pair: EffectPair) -> str:
     (trained, validated), (before, seen) = (_images(side) for side in (pair.changed, pair.base))
     where = "" if pair.batch is None else Text("at batch {batch}, ", batch=plain(pair.batch))
     return Text(

@@ -25,7 +25,7 @@ MILLION: Final = 1e6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class AxisColumn:
     """One column: its name in formulas and links, its title, meaning and unit.
 
     `factor` converts the stored number to the shown one, in `unit`; formulas use stored numbers,
@@ -112,9 +112,9 @@ _DERIVED: Final = (
 )  # fmt: skip
 """Numbers that follow from others: name, title, unit, meaning."""
 
-CATEGORIES: Final[Mapping[str, Column]] = MappingProxyType(
+CATEGORIES: Final[Mapping[str, AxisColumn]] = MappingProxyType(
     {
-        name: Column(name=name, title=title, meaning=meaning)
+        name: AxisColumn(name=name, title=title, meaning=meaning)
         for name, title, meaning in (
             ("accelerator", "Accelerator", "accelerator model, or the system without one"),
             ("system", "System", "accelerators x count, and nodes"),
@@ -161,16 +161,16 @@ def _title(name: str) -> str:
     return sentence_case(name.replace("_", " "))
 
 
-def _number(name: str, title: str, unit: str, meaning: str) -> Column:
+def _number(name: str, title: str, unit: str, meaning: str) -> AxisColumn:
     factor, shown = _SHOWN.get(unit, (1.0, unit))
     if unit == "share" or name == "stated_mfu":
         factor, shown = 100.0, "%"
-    return Column(
+    return AxisColumn(
         name=name, title=title, meaning=meaning, unit=shown, factor=factor, stored_unit=unit
     )
 
 
-NUMBERS: Final[Mapping[str, Column]] = MappingProxyType(
+NUMBERS: Final[Mapping[str, AxisColumn]] = MappingProxyType(
     {
         **{
             c.name: _number(c.name, _title(c.name), c.unit, c.meaning)

@@ -44,7 +44,7 @@ class FormulaError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Formula:
+class Expression:
     """A checked formula: its text, and the columns it needs in order of appearance."""
 
     text: str
@@ -62,7 +62,7 @@ class Formula:
         return np.where(np.isfinite(computed), computed, np.nan)
 
 
-def formula_of(text: str, names: Collection[str]) -> Formula:
+def formula_of(text: str, names: Collection[str]) -> Expression:
     """Return a text as a formula over the columns `names`.
 
     Raises:
@@ -91,7 +91,7 @@ def formula_of(text: str, names: Collection[str]) -> Formula:
         raise FormulaError(
             Text("{text} names no column. Add one, such as params.", text=shown(text))
         )
-    return Formula(text=text, columns=columns, tree=tree)
+    return Expression(text=text, columns=columns, tree=tree)
 
 
 def _check_letters(text: str) -> None:

@@ -49,7 +49,7 @@ Law = Literal["throughput", "scaling", "steps"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fitted:
+class FittedCase:
     """A fitted curve with its 90 % band, over batch sizes or device counts `x`.
 
     `place` is one of its points, for colour and panel. `asymptotic_throughput` [samples/s] and
@@ -81,7 +81,7 @@ class Fits:
     """The curves of a chart, and how many cases have too few places on x, or a refused fit."""
 
     law: Law
-    curves: tuple[Fitted, ...]
+    curves: tuple[FittedCase, ...]
     few: int
     refused: int
     beyond: int
@@ -119,7 +119,7 @@ def fits_of(runs: pa.Table, points: Points) -> Fits | None:
     labels = _labels(runs, points, enough[:MOST_CURVES])
     fit = _FITS[law](runs, points)
     fits = [fit(group, label) for group, label in zip(enough[:MOST_CURVES], labels, strict=True)]
-    curves = tuple(f for f in fits if isinstance(f, Fitted))
+    curves = tuple(f for f in fits if isinstance(f, FittedCase))
     return Fits(
         law=law,
         curves=curves,
@@ -129,14 +129,14 @@ def fits_of(runs: pa.Table, points: Points) -> Fits | None:
     )
 
 
-_Fit = Callable[[Indices, str], Fitted | Refusal]
+_Fit = Callable[[Indices, str], FittedCase | Refusal]
 
 
 def _over_batches(_: pa.Table, points: Points) -> _Fit:
     """Return the fit of the throughput law to a case's points."""
     is_speed = points.question.y in _SPEEDS
 
-    def fit(group: Indices, label: str) -> Fitted | Refusal:
+    def fit(group: Indices, label: str) -> FittedCase | Refusal:
         batch, y = points.x[group], points.y[group]
         steps = batch / y if is_speed else y
         order = np.argsort(batch, kind="stable")
@@ -150,7 +150,7 @@ def _over_batches(_: pa.Table, points: Points) -> _Fit:
         if not isinstance(answer, Estimate):
             return answer
         value, low, high = _ends(answer)
-        return Fitted(
+        return FittedCase(
             label=label, place=int(group[0]), x=grid, value=value, low=low, high=high,
             smallest=smallest, largest=largest, points=int(group.size),
             asymptotic_throughput=curve.asymptotic_throughput, overhead_s=curve.overhead_s,
@@ -169,11 +169,11 @@ def _over_devices(runs: pa.Table, points: Points) -> _Fit:
         for i, n in enumerate(points.x)
     ]
 
-    def fit(group: Indices, label: str) -> Fitted | Refusal:
-        known = group[np.isfinite(batches[group])]
-        devices, batch = points.x[known], batches[known]
-        here = [places[i] for i in known]
-        steps = _steps(points.question.y, points.y[known], batch, devices)
+    def fit(group: Indices, label: str) -> FittedCase | Refusal:
+        stated = group[np.isfinite(batches[group])]
+        devices, batch = points.x[stated], batches[stated]
+        here = [places[i] for i in stated]
+        steps = _steps(points.question.y, points.y[stated], batch, devices)
         scaled = (
             _NO_BATCH
             if not here
@@ -197,10 +197,10 @@ def _over_devices(runs: pa.Table, points: Points) -> _Fit:
         if points.question.y not in _STEPS:
             share = each if points.question.y == _EACH else each * grid
             value, low, high = share / value, share / high, share / low
-        return Fitted(
+        return FittedCase(
             label=f"{label} · {_held_words(held, per_device=per_device)}", place=int(group[0]),
             x=grid, value=value, low=low, high=high, smallest=smallest, largest=largest,
-            points=int(known.size), held=held, per_device=per_device,
+            points=int(stated.size), held=held, per_device=per_device,
             asymptotic_throughput=scaled.curve.asymptotic_throughput,
             overhead_s=scaled.curve.overhead_s,
         )  # fmt: skip
@@ -225,7 +225,7 @@ def _to_target(runs: pa.Table, points: Points) -> _Fit:
         points.chosen & pc.fill_null(missed, fill_value=False).to_numpy() & (batches > 0)
     )
 
-    def fit(group: Indices, label: str) -> Fitted | Refusal:
+    def fit(group: Indices, label: str) -> FittedCase | Refusal:
         drawn = points.rows[group]
         same = (workloads == workloads[drawn[0]]) & (targets == targets[drawn[0]])
         also = failed[same[failed]]
@@ -245,7 +245,7 @@ def _to_target(runs: pa.Table, points: Points) -> _Fit:
         if not isinstance(answer, Estimate):
             return answer
         value, low, high = _ends(answer)
-        return Fitted(
+        return FittedCase(
             label=label, place=int(group[0]), x=grid, value=value, low=low, high=high,
             smallest=smallest, largest=largest, points=int(group.size),
             min_steps=curve.min_steps, critical_batch_size=curve.critical_batch_size,

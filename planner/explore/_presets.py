@@ -13,7 +13,7 @@ from planner.explore._points import Question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Preset:
+class ChartPreset:
     """A named question; `one_workload` shows the workload with most accelerators first."""
 
     title: str
@@ -21,9 +21,9 @@ class Preset:
     one_workload: bool = False
 
 
-PRESETS: Final[Mapping[str, Preset]] = MappingProxyType(
+PRESETS: Final[Mapping[str, ChartPreset]] = MappingProxyType(
     {
-        "memory": Preset(
+        "memory": ChartPreset(
             title="Memory vs batch",
             question=Question(
                 x="global_batch_size", y="peak_memory_bytes", colour="accelerator",
@@ -31,42 +31,42 @@ PRESETS: Final[Mapping[str, Preset]] = MappingProxyType(
             ),
             one_workload=True,
         ),
-        "energy": Preset(
+        "energy": ChartPreset(
             title="Energy vs batch",
             question=Question(x="global_batch_size", y="energy_kwh", colour="accelerator"),
             one_workload=True,
         ),
-        "parameters": Preset(
+        "parameters": ChartPreset(
             title="Speed vs parameters",
             question=Question(
                 x="params", y="samples_per_s_per_device", colour="family", log_x=True, log_y=True
             ),
         ),
-        "price": Preset(
+        "price": ChartPreset(
             title="Price vs speed",
             question=Question(
                 x="samples_per_s", y="usd_per_hour", colour="accelerator", log_x=True, log_y=True
             ),
             one_workload=True,
         ),
-        "mfu": Preset(
+        "mfu": ChartPreset(
             title="MFU by accelerator",
             question=Question(x="accelerator", y="mfu", colour="family", marks="box"),
         ),
-        "devices": Preset(
+        "devices": ChartPreset(
             title="Speed vs devices",
             question=Question(
                 x="devices", y="samples_per_s", colour="accelerator", log_x=True, log_y=True
             ),
             one_workload=True,
         ),
-        "steps": Preset(
+        "steps": ChartPreset(
             title="Steps vs batch",
             question=Question(
                 x="global_batch_size", y="steps_to_target", colour="model", log_x=True, log_y=True
             ),
         ),
-        "target": Preset(
+        "target": ChartPreset(
             title="Time to target vs devices",
             question=Question(
                 x="devices", y="time_to_target_s", colour="accelerator", log_x=True, log_y=True

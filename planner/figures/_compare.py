@@ -70,7 +70,7 @@ class Cross:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class LabelPlace:
     """Where a name begins (`side` 1), ends (-1) or has its middle (0), from its marker [px]."""
 
     across: float
@@ -80,7 +80,7 @@ class Place:
 
 def places(
     names: Sequence[str], crosses: Sequence[Cross], width: float, height: float
-) -> list[Place | None]:
+) -> list[LabelPlace | None]:
     """Return a place for each name in turn, the first ones first; None where there is no room.
 
     Args:
@@ -90,7 +90,7 @@ def places(
         height: of the chart's inside [px].
     """
     occupied = [box for cross in crosses for box in cross.boxes()]
-    chosen: list[Place | None] = []
+    chosen: list[LabelPlace | None] = []
     for name, cross in zip(names, crosses, strict=True):
         free = next(
             (
@@ -106,7 +106,7 @@ def places(
     return chosen
 
 
-def _tries(name: str, cross: Cross) -> list[tuple[Place, Box]]:
+def _tries(name: str, cross: Cross) -> list[tuple[LabelPlace, Box]]:
     near = [(side * across, above * up, side) for across, up in _AWAY for side, above in _SIDES]
     ends = [
         (0.0, cross.high - cross.y + LINE / 2 + 3, 0),
@@ -115,7 +115,7 @@ def _tries(name: str, cross: Cross) -> list[tuple[Place, Box]]:
         (cross.left - cross.x - 5, 0.0, -1),
     ]
     tried = [*near[:8], *ends, *near[8:]]
-    return [(Place(across=x, up=y, side=side), _box(name, cross, x, y, side))
+    return [(LabelPlace(across=x, up=y, side=side), _box(name, cross, x, y, side))
             for x, y, side in tried]  # fmt: skip
 
 
@@ -363,7 +363,7 @@ def _names(drawing: Drawing, spots: Sequence[Spot], size: float) -> None:
             )
 
 
-def _beside(place: Place, colour: str) -> dict[str, Any]:
+def _beside(place: LabelPlace, colour: str) -> dict[str, Any]:
     """Return the place of a name; a distant one has a thin line to its marker."""
     if max(abs(place.across), abs(place.up)) <= _NEAR:
         return {"xshift": place.across, "yshift": place.up}

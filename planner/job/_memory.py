@@ -435,8 +435,8 @@ def _too_large(job: Job, sample: float, have: float, hardware: Hardware) -> Fit:
     """
     state, memory, devices = whole_state(job), have / USABLE, hardware.devices
     smaller = list(_smaller_states(job))
-    holding = [one for one in smaller if _holds(hardware, memory, one[0], sample)]
-    enough = [one for one in holding if one[1] != _ON_HOST]
+    holding = [option for option in smaller if _holds(hardware, memory, option[0], sample)]
+    enough = [option for option in holding if option[1] != _ON_HOST]
     least = math.ceil((state.total + sample) / have)
     least = max(_accelerators(least, hardware), hardware.count + 1)
     more = max(_accelerators(_shards(job, have), hardware), least)

@@ -396,7 +396,7 @@ def accelerators_of(rows: Iterable[PublishedRow], catalog: Catalog) -> list[Acce
     for row in rows:
         key = _text(row), _memory_gb(row)
         if key not in by_name:
-            by_name[key] = _found(*key, catalog)
+            by_name[key] = _named_accelerator(*key, catalog)
         accelerators.append(by_name[key])
     return accelerators
 
@@ -459,7 +459,7 @@ def _memory_gb(row: PublishedRow) -> float | None:
     return float(noted[1]) if noted else None
 
 
-def _found(text: str, memory_gb: float | None, catalog: Catalog) -> Accelerator | None:
+def _named_accelerator(text: str, memory_gb: float | None, catalog: Catalog) -> Accelerator | None:
     for name in _spellings(text):
         alike = accelerators_alike(catalog, name)
         if alike:

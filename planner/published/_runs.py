@@ -54,7 +54,7 @@ from planner.runs import run_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Benchmark:
+class PublishedBenchmark:
     """A benchmark as a buyer would search it, and the metric whose target ends a run.
 
     `train_samples` [samples] is None where the benchmark counts no epochs or its size is not
@@ -70,7 +70,7 @@ class Benchmark:
     train_samples: int | None = None
 
 
-def benchmark_of(row: PublishedRow) -> Benchmark | None:
+def benchmark_of(row: PublishedRow) -> PublishedBenchmark | None:
     """Return the benchmark of a row of MLPerf Training; None for other rows and unknown keys."""
     key = benchmark_key(row)
     if key == "ssd" and "ResNet-34" in (row.model or ""):
@@ -83,12 +83,12 @@ def benchmark_of(row: PublishedRow) -> Benchmark | None:
 
 _NEW_BERT: Final = "2021-01"
 """From round 1.0 on BERT begins elsewhere and has the target 0.72."""
-_SSD_RESNET34: Final = Benchmark(
+_SSD_RESNET34: Final = PublishedBenchmark(
     name="SSD ResNet-34", dataset="COCO 2017", family="detection",
     metric="mean average precision", target=0.23, higher_is_better=True, train_samples=117_266,
 )  # fmt: skip
 _BENCHMARKS: Final = {
-    key: Benchmark(**row)
+    key: PublishedBenchmark(**row)
     for row in shipped_rows(
         __package__, "benchmarks.csv", keys=texts_in, target=float, higher_is_better=json.loads,
         train_samples=int,
@@ -212,7 +212,9 @@ def _ends(row: PublishedRow) -> bool:
 # -- workload ------------------------------------------------------------------------------------
 
 
-def _workload(row: PublishedRow, work: NamedWorkload | str, benchmark: Benchmark | None) -> RunRow:
+def _workload(
+    row: PublishedRow, work: NamedWorkload | str, benchmark: PublishedBenchmark | None
+) -> RunRow:
     named_work = work if isinstance(work, NamedWorkload) else None
     named = _network(row)
     facts: RunRow = {
@@ -459,7 +461,9 @@ def _figures(row: PublishedRow, speed: float | None, target_s: float | None) -> 
     }
 
 
-def _quality(row: PublishedRow, work: NamedWorkload | str, benchmark: Benchmark | None) -> RunRow:
+def _quality(
+    row: PublishedRow, work: NamedWorkload | str, benchmark: PublishedBenchmark | None
+) -> RunRow:
     if benchmark is None or not row.time_to_train_h:
         return {}
     reached = {

@@ -213,7 +213,7 @@ def answer_page(report: AnswerReport) -> str:
     appendix = [
         further(fits),
         *(figure(chart) for chart in report.charts[first:1]),
-        *(_table(one) for one in report.tables),
+        *(_table(of_report) for of_report in report.tables),
         *(figure(chart) for chart in report.charts[1:]),
     ]
     sources = section("Where these numbers come from", _rows(_together(report.sources), ""))

@@ -57,8 +57,8 @@ def weighed(own: Estimate | Refusal, common: Estimate | Refusal) -> Estimate | R
     if isinstance(own, Refusal) or isinstance(common, Refusal):
         return common if isinstance(own, Refusal) else own
     logs, widths = [], []
-    for one in (own, common):
-        value, _, high = one.arrays
+    for curve_estimate in (own, common):
+        value, _, high = curve_estimate.arrays
         logs.append(np.log(value))
         widths.append(np.log(high) - logs[-1])
     with np.errstate(invalid="ignore", divide="ignore"):

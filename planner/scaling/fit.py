@@ -176,9 +176,9 @@ def _terms_of(runs: Places, step_s: Floats, modes: int, fading: float, level: fl
     return steep if _clearly(steep, shared, step_s.size) else shared
 
 
-def _clearly(one: Terms, other: Terms, runs: int) -> bool:
+def _clearly(form: Terms, other: Terms, runs: int) -> bool:
     """Return whether the evidence for one form over another is above `STEEP_EVIDENCE`."""
-    misfits = [max(terms.fit.rss / runs, _EXACT) for terms in (other, one)]
+    misfits = [max(terms.fit.rss / runs, _EXACT) for terms in (other, form)]
     return bool(runs * np.log(misfits[0] / misfits[1]) > STEEP_EVIDENCE)
 
 

@@ -38,6 +38,23 @@ conformal prediction; Vovk, Gammerman, Shafer 2005; Papadopoulos et al. 2002). E
 workload are correlated, so at least `GROUPS` cards and workloads are required; a smaller library
 gets t*FALLBACK_SD with FALLBACK_DOF degrees of freedom, or the largest error if wider.
 
+    rung                        requires                                     basis
+    measured                    the cell itself                              measured
+    workload on other cards     the workload on 1+ cards, and 1+ library     similar workload
+                                workloads on these and on the target one
+    benchmarks of the card      a library workload on the target card and    similar workload
+                                on 1+ cards where the workload ran; first
+                                where it ran on more cards than the card
+                                has benchmarks
+    data sheet of the card      the sheets of the card and of 1+ cards       transferred from
+                                where the workload ran                       another GPU
+
+A measurement has the interval of another session.
+
+Limits: the errors of one card are correlated, so 100 errors of 10 cards are worth less than those
+of 100 cards. No interval covers a card unlike every card of the library (another maker, another
+kind of arithmetic).
+
 Evidence: docs/evidence.md#speed-on-another-card.
 """
 

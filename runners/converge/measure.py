@@ -157,7 +157,7 @@ def key_of(request: Request) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class KeptRuns:
     """Trials in a result set: summary rows by group key, and their plans."""
 
     groups: Mapping[str, Sequence[_Row]]
@@ -176,14 +176,14 @@ class Kept:
         return 1 + max((row.get("attempt", 0) for row in rows), default=-1)
 
 
-def kept_in(folder: Path, sweep: str) -> Kept:
+def kept_in(folder: Path, sweep: str) -> KeptRuns:
     """Return the groups of a sweep in a result set's folder; damaged files are skipped."""
     groups: dict[str, list[_Row]] = {}
     plans = set()
     for row, extra in _of_sweep(folder, sweep):
         groups.setdefault(str(extra.get("group")), []).append(row)
         plans.add(str(extra.get("plan")))
-    return Kept(groups=groups, plans=frozenset(plans))
+    return KeptRuns(groups=groups, plans=frozenset(plans))
 
 
 def _of_sweep(folder: Path, sweep: str) -> Iterator[tuple[_Row, Mapping[str, Any]]]:
@@ -404,7 +404,7 @@ class _Bench:
 
     plan: Plan
     folder: Path
-    kept: Kept
+    kept: KeptRuns
     facts: Mapping[str, Any]
     say: Callable[[str], None]
 

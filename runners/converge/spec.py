@@ -114,7 +114,7 @@ _Optimizers = Annotated[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Network:
+class TrialNetwork:
     """One entry of [[networks]]; its entries replace those of the table."""
 
     workload: _Workload
@@ -205,7 +205,7 @@ def of_networks(name: str, body: Table) -> tuple[Plan, ...]:
     messages = [
         message
         for number, entry in enumerate(entries, 1)
-        for message in problems(entry, Network, f"networks {number}: ")
+        for message in problems(entry, TrialNetwork, f"networks {number}: ")
     ]
     if messages:
         raise SpecError(name, messages)

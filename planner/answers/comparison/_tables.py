@@ -253,20 +253,20 @@ def choices_of(
     return tuple(_choice(candidate, job, display) for candidate in ordered)
 
 
-def narrowed_choices(choices: Sequence[Choice], wanted: ChoiceFilter) -> list[Choice]:
+def narrowed_choices(choices: Sequence[Choice], conditions: ChoiceFilter) -> list[Choice]:
     """Return the rows that meet all conditions, in their order."""
-    words = _WORD.findall(_TIMES.sub(r"\1 x ", wanted.words.casefold()))
-    return [c for c in choices if _meets(c, wanted) and all(_has(c, word) for word in words)]
+    words = _WORD.findall(_TIMES.sub(r"\1 x ", conditions.words.casefold()))
+    return [c for c in choices if _meets(c, conditions) and all(_has(c, word) for word in words)]
 
 
-def _meets(choice: Choice, wanted: ChoiceFilter) -> bool:
+def _meets(choice: Choice, conditions: ChoiceFilter) -> bool:
     return (
-        (not wanted.makers or choice.maker in wanted.makers)
-        and (not wanted.terms or choice.terms in wanted.terms)
-        and (not wanted.providers or choice.provider in wanted.providers)
-        and (not wanted.counts or choice.count in wanted.counts)
-        and (choice.memory_bytes or 0.0) >= wanted.memory_bytes
-        and (choice.fits or not wanted.fits)
+        (not conditions.makers or choice.maker in conditions.makers)
+        and (not conditions.terms or choice.terms in conditions.terms)
+        and (not conditions.providers or choice.provider in conditions.providers)
+        and (not conditions.counts or choice.count in conditions.counts)
+        and (choice.memory_bytes or 0.0) >= conditions.memory_bytes
+        and (choice.fits or not conditions.fits)
     )
 
 

@@ -112,7 +112,7 @@ def _of_each(runs: Sequence[CheckedRun]) -> dict[str, list[CheckedRun]]:
     return {group[0].workload: group for group in grouped(runs, lambda run: run.workload)}
 
 
-_Known = Mapping[tuple[str, str, str], Scatter]
+_Scatters = Mapping[tuple[str, str, str], Scatter]
 _NOTHING: Final = Scatter()
 _PLACE: Final = ("place", "system", "mode")
 """Columns of the runs that are pooled."""
@@ -137,7 +137,7 @@ def priors_of(store: Store, runs: Sequence[Run], without: frozenset[str]) -> lis
     return [beside.get(_where(r), _NOTHING).without(s).prior() for r, s in own]
 
 
-def _scatter(store: Store, without: frozenset[str], runs: Sequence[Run]) -> _Known:
+def _scatter(store: Store, without: frozenset[str], runs: Sequence[Run]) -> _Scatters:
     """Return the scatter of all runs but these, by folder, system and mode; cached.
 
     A store with a summary file has too many: it returns those on the systems of `runs`.
@@ -149,7 +149,7 @@ def _scatter(store: Store, without: frozenset[str], runs: Sequence[Run]) -> _Kno
 
 def _scatter_by_place(
     store: Store, without: frozenset[str], systems: Sequence[str] | None
-) -> _Known:
+) -> _Scatters:
     parameters = {
         "least": QUIETEST, "most": MAX_CV, "without": sorted(without),
         "systems": None if systems is None else list(systems),

@@ -133,16 +133,16 @@ def typed(name: str, text: str, time_way: str = "") -> tuple[Any, str | None]:
         when, wrong = moment(text, time_way)
         return when, None if wrong is None else Text("{name}: {wrong}", name=name, wrong=wrong)
     value: Any = text
-    wanted = ""
+    expected = ""
     if column.type in (WHOLE, REAL):
-        value, wanted = number(text), "a number"
+        value, expected = number(text), "a number"
         if column.type == WHOLE:
-            value, wanted = _integer(text), "a whole number"
+            value, expected = _integer(text), "a whole number"
     elif str(column.type) == "bool":
         words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-        value, wanted = words.get(text.lower()), "true or false"
+        value, expected = words.get(text.lower()), "true or false"
     return value, None if value is not None else Text(
-        "{name}: is {text!r}; it must be {target}.", name=name, text=text, target=wanted
+        "{name}: is {text!r}; it must be {target}.", name=name, text=text, target=expected
     )
 
 

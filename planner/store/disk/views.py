@@ -117,7 +117,7 @@ def rename(folder: Path, which: str, name: str, note: str) -> View:
         NameTakenError: another view has that name.
         ViewError: it does not exist or cannot be written.
     """
-    before = _found(folder, which)
+    before = _view_named(folder, which)
     after = replace(before, name=name, note=note, file="")
     if after.id == before.id:
         save(folder, after, replaces=True)
@@ -136,7 +136,7 @@ def remove(folder: Path, which: str) -> View:
     Raises:
         ViewError: it does not exist or cannot be removed.
     """
-    view = _found(folder, which)
+    view = _view_named(folder, which)
     path = folder / f"{view.id}{_ENDING}"
     try:
         path.replace(path.with_name(path.name + _REMOVED))
@@ -311,7 +311,7 @@ def _read(folder: Path, ending: str, problems: list[str]) -> tuple[View, ...]:
     return tuple(sorted(by_name, key=lambda v: v.saved_at, reverse=True))
 
 
-def _found(folder: Path, which: str) -> View:
+def _view_named(folder: Path, which: str) -> View:
     view = next((v for v in _read(folder, _ENDING, []) if v.id == which), None)
     if view is None:
         raise ViewError(Text("No view is saved as {which!r}.", which=which[:MOST_NAME]))

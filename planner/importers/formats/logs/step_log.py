@@ -33,7 +33,7 @@ def _read(files: SourceFiles, stated: Stated) -> Sequence[Row]:
     pattern = _pattern(files, stated)
     unit = _options(files, stated, set(pattern.groupindex))
     skip = _skip(files, stated)
-    lines, problems = _found(files, pattern, unit, stated.options.get("comma", ""))
+    lines, problems = _matches(files, pattern, unit, stated.options.get("comma", ""))
     if not lines:
         problems.append("option pattern: no line matches. Try it on one line of the log.")
     elif len(lines) <= skip:
@@ -75,7 +75,7 @@ def _options(files: SourceFiles, stated: Stated, groups: set[str]) -> str:
     return unit
 
 
-def _found(
+def _matches(
     files: SourceFiles, pattern: re.Pattern[str], unit: str, comma: str
 ) -> tuple[list[Mapping[str, float | None]], list[str]]:
     lines: list[Mapping[str, float | None]] = []

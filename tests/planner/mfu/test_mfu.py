@@ -31,7 +31,7 @@ from planner.networks import transformer_operations
 from planner.store.catalog import read_catalog
 from tests.each import each
 
-CATALOG = Path(__file__).parents[2] / "data" / "catalog"
+CATALOG = Path(__file__).parents[3] / "data" / "catalog"
 CARDS = {a.id: a for a in read_catalog(CATALOG).catalog.accelerators}
 SEQUENCE = 4096.0
 

@@ -34,7 +34,7 @@ from tests.each import each
 
 Predict = Callable[[Library, Evidence], Prediction]
 
-DATASETS: Final = Path(__file__).parents[3] / "shared" / "datasets"
+DATASETS: Final = Path(__file__).parents[4] / "shared" / "datasets"
 TABLES: Final = DATASETS / "lambda_pytorch_benchmark"
 SHEETS: Final = DATASETS / "accelerator_hardware" / "epoch_ml_hardware.csv"
 pytestmark = pytest.mark.skipif(
