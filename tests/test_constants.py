@@ -90,7 +90,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         explore._formulas:LONGEST explore._formulas:MOST_BRACKETS explore._formulas:MOST_PARTS
         explore._formulas:LARGEST_EXPONENT explore._formulas:LARGEST explore._pivot:MOST_ROWS
         explore._pivot:MOST_COLUMNS explore._laws:MOST_CURVES explore._laws:LEAST_PLACES
-        explore._points:MOST_POINTS explore._points:MOST_DRAWN explore._points:CELLS
+        explore._points:MOST_POINTS explore._points:MOST_DRAWN
+        explore._points:MOST_ON_LINES explore._points:CELLS
         explore._points:MOST_COLOURS explore._points:MOST_SYMBOLS
         explore._points:MOST_PANELS explore._points:MOST_GROUPS explore._side_by_side:LEAST
         explore._side_by_side:MOST

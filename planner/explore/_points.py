@@ -22,8 +22,10 @@ MARKS: Final[tuple[Marks, ...]] = ("points", "lines", "box", "strip")
 GROUPED: Final = ("box", "strip")
 MOST_POINTS: Final = 50_000
 """Points of a chart; of more runs every second, third ... counts."""
-MOST_DRAWN: Final = 4_000
+MOST_DRAWN: Final = 1_500
 """Points that are drawn one by one; of more a sample is (docs/decisions/0050)."""
+MOST_ON_LINES: Final = 4_000
+"""Points of lines that are drawn; of more every second, third ... line is."""
 CELLS: Final = 48
 """Cells along each axis, from each of which a sample takes points in turn."""
 NOT_STATED: Final = "not stated"
@@ -403,11 +405,11 @@ def _part(values: Floats, *, log: bool) -> Indices:
 
 
 def _whole_cases(case: Indices) -> Indices:
-    """Return the places of the points of as many whole lines as `MOST_DRAWN` points allow."""
-    if case.size <= MOST_DRAWN:
+    """Return the places of the points of as many whole lines as `MOST_ON_LINES` points allow."""
+    if case.size <= MOST_ON_LINES:
         return np.arange(case.size)
-    every = -(-case.size // MOST_DRAWN)
-    return np.flatnonzero(case % every == 0)[:MOST_DRAWN]
+    every = -(-case.size // MOST_ON_LINES)
+    return np.flatnonzero(case % every == 0)[:MOST_ON_LINES]
 
 
 def _as_drawn(values: Floats, ends: Sequence[float], *, log: bool) -> tuple[Floats, list[float]]:

@@ -191,7 +191,8 @@ ALL = Question(x="global_batch_size", y="samples_per_s", colour="software", log_
 @pytest.fixture
 def few_markers(monkeypatch: pytest.MonkeyPatch) -> None:
     """A chart of at most `MOST` markers."""
-    monkeypatch.setattr("planner.explore._points.MOST_DRAWN", MOST)
+    for name in ("MOST_DRAWN", "MOST_ON_LINES"):
+        monkeypatch.setattr(f"planner.explore._points.{name}", MOST)
 
 
 @pytest.mark.usefixtures("few_markers")
