@@ -529,7 +529,9 @@ class Store:
         if moment is None:
             return
         with self._state:
-            if not failed and moment.generation == self._generation:
+            if failed:
+                self._close_idle()  # the next look asks whether the instance still answers
+            elif moment.generation == self._generation:
                 self._idle.append(moment)
                 return
         moment.cursor.close()

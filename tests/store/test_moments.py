@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import duckdb
 import pytest
@@ -57,6 +58,26 @@ def test_a_page_takes_over_the_moment_of_the_last_one_while_no_run_changes(tmp_p
     third = page()
     assert third[0] is not second[0]
     assert third[1] == 2
+
+
+def test_no_page_takes_over_a_moment_from_before_a_failed_query(tmp_path: Path) -> None:
+    """What failed may have been the whole instance, with every transaction of it."""
+    a_set(tmp_path, [row()])
+    store, both = _store(tmp_path), Barrier(3)
+
+    def page(_: int) -> object:
+        with store.at_one_moment(), store.cursor() as cursor:
+            both.wait(60)
+            return cursor
+
+    with ThreadPoolExecutor(2) as threads, store.at_one_moment():
+        others = [threads.submit(page, n) for n in range(2)]
+        both.wait(60)
+        cursors = [other.result(60) for other in others]
+        with pytest.raises(duckdb.Error):
+            store.rows("SELECT no_such_column FROM runs")
+    with store.at_one_moment(), store.cursor() as cursor:
+        assert all(cursor is not other for other in cursors)
 
 
 def test_an_answer_is_kept_under_the_runs_that_it_is_about(tmp_path: Path) -> None:
