@@ -261,7 +261,7 @@ def _updates(value: float) -> str:
 
 COLUMNS: Final = (
     ("accelerator_interconnect", "Link between accelerators", str),
-    ("peer_to_peer", "Peer to peer", lambda found: "yes" if found else "no"),
+    ("peer_to_peer", "Peer to peer", lambda is_there: "yes" if is_there else "no"),
     ("host_networking", "Network between nodes", str),
     ("startup_s", "Start of the cluster", in_words),
     ("staleness", "Largest staleness", _updates),

@@ -333,12 +333,12 @@ def curve_sources(chosen: Sequence[SystemCurve], sets: Sequence[ResultSet]) -> l
 
 def source_cells(of: Run | TrialSet, sets: Sequence[ResultSet]) -> Record:
     """Return where a run or a set of trials comes from; its own words where its set is unknown."""
-    known = next((s for s in sets if (s.folder, s.slug) == (of.folder, of.set_folder)), None)
+    shown = next((s for s in sets if (s.folder, s.slug) == (of.folder, of.set_folder)), None)
     return {
-        "Result set": known.title if known else of.result_set,
+        "Result set": shown.title if shown else of.result_set,
         "Folder": of.folder,
         "Basis": of.basis,
-        "Source": (known.citation or known.source) if known else of.source,
+        "Source": (shown.citation or shown.source) if shown else of.source,
         "Licence": of.licence,
     }
 

@@ -260,8 +260,8 @@ def measure_next(
         advice = case.times[job.name, main].measure_next
         if not advice:
             continue
-        known = {**times, _time(job.name): measured}
-        width = _width(quantiles(model.cost(known)))
+        narrowed = {**times, _time(job.name): measured}
+        width = _width(quantiles(model.cost(narrowed)))
         if best is None or width < best[0]:
             best = width, job.name, advice
     if best is None or not before > 0.0 or not float(cost.low) > 0.0:
