@@ -62,7 +62,7 @@ def go_to_opened() -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
+class CloudParts:
     """The chart of an answer with its text, its marked runs, their table and where they open."""
 
     chart: tuple[figures.ChartSpec, figures.Markup]
@@ -73,16 +73,16 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class ViewParts:
     """The answer of a view, its filters with the chosen names, and its chart if it has one."""
 
     answer: state.Reply
     tables: dict[str, dict[str, str]]
     chosen: dict[str, list[str]]
-    chart: Drawn | None
+    chart: CloudParts | None
 
 
-def made(link: Link, shared: Store, answer: state.Reply) -> Drawn | None:
+def made(link: Link, shared: Store, answer: state.Reply) -> CloudParts | None:
     """Make the chart and what is below it; None without a point."""
     points, runs = answer.answer.points, answer.answer.runs
     if points is None or not points.n:
@@ -91,7 +91,7 @@ def made(link: Link, shared: Store, answer: state.Reply) -> Drawn | None:
     rows, listed = points.rows[marked], marked[:MOST_LISTED]
     opens = lambda: doors.doors_of(shared, _few(runs, rows))  # noqa: E731
     pages, left_out = state.once("doors", answer, opens)
-    return Drawn(
+    return CloudParts(
         chart=state.chart(answer, _first_marks(link, answer)),
         marked=marked,
         shown=state.once(
@@ -102,7 +102,7 @@ def made(link: Link, shared: Store, answer: state.Reply) -> Drawn | None:
     )
 
 
-def draw(link: Link, answer: state.Reply, drawn: Drawn | None) -> None:
+def draw(link: Link, answer: state.Reply, drawn: CloudParts | None) -> None:
     """Draw the chart, its notes, the marked runs and where they open."""
     points = answer.answer.points
     if points is None:
@@ -277,7 +277,7 @@ def _place(points: Points, point: Mapping[str, Any]) -> int | None:
     return int(place) if isinstance(place, int | float) and 0 <= place < points.n else None
 
 
-def _table(link: Link, answer: state.Reply, points: Points, drawn: Drawn) -> None:
+def _table(link: Link, answer: state.Reply, points: Points, drawn: CloudParts) -> None:
     """Draw the marked runs, or all of the chart; ticked ones can be compared."""
     marked, rows = drawn.marked, points.rows[drawn.marked]
     counted = several(marked.size, "run")

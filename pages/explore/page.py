@@ -72,7 +72,7 @@ def show() -> None:
         widgets.no_run("explore")
 
 
-def _made(link: Link, shared: Store, view: str) -> chart.Made:
+def _made(link: Link, shared: Store, view: str) -> chart.ViewParts:
     """Read the question and make what the page shows, before it draws anything.
 
     A browser paints a page anew for each part that comes: so all parts come together.
@@ -86,10 +86,10 @@ def _made(link: Link, shared: Store, view: str) -> chart.Made:
     chosen = {name: link.choices(name, tables[name], []) for name in TITLES if tables}
     answer = state.reply(shared, _question(link, view))
     drawn = chart.made(link, shared, answer) if view == CHART else None
-    return chart.Made(answer=answer, tables=tables, chosen=chosen, chart=drawn)
+    return chart.ViewParts(answer=answer, tables=tables, chosen=chosen, chart=drawn)
 
 
-def _answered(link: Link, shared: Store, view: str, made: chart.Made) -> None:
+def _answered(link: Link, shared: Store, view: str, made: chart.ViewParts) -> None:
     """Draw a view that asks about the runs."""
     values = None if view == SIDE else narrow.question(link.page)
     if values is not None:
@@ -119,7 +119,7 @@ def _answered(link: Link, shared: Store, view: str, made: chart.Made) -> None:
                     fields.columns(shared)
 
 
-def _fields(link: Link, shared: Store, view: str, made: chart.Made) -> None:
+def _fields(link: Link, shared: Store, view: str, made: chart.ViewParts) -> None:
     """Draw the fields of the chart or of the pivot table, and the filters of both."""
     if view == CHART:
         link.pin(*fields.MEASURED)
