@@ -269,20 +269,17 @@ def _limit_score(limit: float, of: Sequence[LimitCheck]) -> dict[str, float | in
 
 def limit_words(kind: str, scores: Sequence[Mapping[str, float | int]]) -> str:
     """Return how often the advice for a kind of limit was right, in one sentence."""
-    asked, advised, kept, best = (
-        int(sum(s[name] for s in scores)) for name in ("asked", "advised", "kept", "best")
-    )
-    told = {"asked": asked, "advised": advised, "kept": kept, "best": best}
+    counts = {n: sum(int(s[n]) for s in scores) for n in ("asked", "advised", "kept", "best")}
     if kind == "deadline":
         return Text(
             "Deadlines: {advised} of {asked} have an advised count. {kept} of these are kept, and "
             "{best} have the fewest devices possible.",
-            **told,
+            **counts,
         )
     return Text(
         "Budgets: {advised} of {asked} have an advised count. {kept} of these are kept, and "
         "{best} have the fastest count possible.",
-        **told,
+        **counts,
     )
 
 
@@ -306,9 +303,9 @@ def _shown(check: str) -> Record:
             "Largest error": None if figures["largest"] is None else percent(figures["largest"], 1),
         }
     if limits is not None:
-        asked, advised, kept = (sum(s[n] for s in limits) for n in ("asked", "advised", "kept"))
-        told = Text("{kept} of {advised} advised are kept", kept=kept, advised=advised)
-        shown = {"Cases": asked, "Median error": told}
+        cases, advised, kept = (sum(s[n] for s in limits) for n in ("asked", "advised", "kept"))
+        share = Text("{kept} of {advised} advised are kept", kept=kept, advised=advised)
+        shown = {"Cases": cases, "Median error": share}
     elif check == _STEPS:
         shown = {"Cases": splits["rows"], "Median error": percent(splits["median_error"], 1)}
     elif check == _FITS:

@@ -348,11 +348,11 @@ def _limited(even: Series, placements: Mapping[str, Placement]) -> Iterator[Limi
             answer = answer_of(others, replace(question, deadline_s=latest_s, budget_usd=most_usd))
             timely = [n for n in known_s if known_s[n] <= latest_s]
             paid = [n for n in usd if usd[n] <= most_usd]
-            asked: tuple[tuple[Kind, CountAnswer | None, int, list[int]], ...] = (
+            advice: tuple[tuple[Kind, CountAnswer | None, int, list[int]], ...] = (
                 ("deadline", answer.best_in_time, min(timely), timely),
                 ("budget", answer.best_in_budget, min(paid, key=lambda n: known_s[n]), paid),
             )
-            for kind, row, best, keeping in asked:
+            for kind, row, best, keeping in advice:
                 advised = None if row is None else row.devices
                 kept = None if row is None else row.devices in keeping
                 yield LimitCheck(
