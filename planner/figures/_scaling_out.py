@@ -1,7 +1,7 @@
 """Charts of Scaling out: steps and efficiency by device count, shares, driver, uneven workers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -84,7 +84,12 @@ def step_by_devices(lines: Sequence[CountLine], theme: Theme) -> ChartSpec:
 
 
 def efficiency_by_devices(lines: Sequence[CountLine], theme: Theme) -> ChartSpec:
-    """Return efficiencies [%] against the device count, with perfect scaling at 100 %."""
+    """Return efficiencies [1] against the device count, with perfect scaling at 100 %."""
+    lines = [
+        replace(x, value=100.0 * x.value, low=100.0 * x.low, high=100.0 * x.high,
+                points=100.0 * x.points)
+        for x in lines
+    ]  # fmt: skip
     drawing = _drawn(lines, theme, "%{y:.0f} %")
     ends = [x.devices for x in lines] or [np.ones(1)]
     limits = np.array([min(e.min() for e in ends), max(e.max() for e in ends)])
