@@ -68,12 +68,6 @@ class View:
     per: str = "run"
     clock: str = "unit"
 
-    def factor(self, comparison: Comparison) -> float:
-        """Return the factor from a run to a month or an epoch."""
-        if self.per == "month":
-            return comparison.question.assumed.runs_per_month
-        return 1.0 / (comparison.question.goal.epochs or 1) if self.per == "epoch" else 1.0
-
 
 def declare(link: Link, comparison: Comparison) -> None:
     """Declare the initial values of the switches."""
@@ -151,7 +145,7 @@ def _baseline(comparison: Comparison, chosen: str) -> Row | None:
 def rows(reply: Reply, comparison: Comparison, view: View, begins: datetime) -> list[Shown]:
     """Return the rows of the table; None is unknown and shown as a dash."""
     records = records_of(reply, comparison, begins)
-    factor = view.factor(comparison)
+    factor = comparison.runs_in(view.per)
     names = comparison_charts.short_names([r.candidate for r in comparison.rows])
     return [
         _shown(row, names[row.candidate.id], record, view, (factor, shown(factor, reply.display)))

@@ -435,3 +435,11 @@ class CapacityAnswer:
     sources: tuple[Mapping[str, str | None], ...] = field(default_factory=tuple)
     horizon: Horizon = field(default_factory=Horizon)
     texts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def base_usd(self) -> float:
+        """Cost of a month with every input in its middle: the middle of the shortest bar [USD]."""
+        if not self.sensitivity:
+            return 0.0
+        least = self.sensitivity[-1]
+        return 0.5 * (least.low + least.high)

@@ -124,6 +124,12 @@ class Comparison:
         """The first in rank, whether decided or not."""
         return next(iter(self.answered), None)
 
+    def runs_in(self, per: str) -> float:
+        """Return the runs in a "run", a "month" or an "epoch"."""
+        if per == "month":
+            return self.question.assumed.runs_per_month
+        return 1.0 / (self.question.goal.epochs or 1) if per == "epoch" else 1.0
+
 
 def by_id(rows: Sequence[Row]) -> Mapping[str, Row]:
     """Return rows by candidate id."""

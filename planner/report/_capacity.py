@@ -335,13 +335,9 @@ def by_use(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec:
 
 def matters(answer: CapacityAnswer, display: Display, theme: Theme) -> ChartSpec:
     """Return how far each input moves the cost of a month."""
-    factor = shown(1.0, display)
-    bars = influence_bars(answer.sensitivity, display)
-    least = answer.sensitivity[-1] if answer.sensitivity else None
-    base = 0.0 if least is None else 0.5 * (least.low + least.high) * factor
     return figures.tornado(
-        bars,
-        base,
+        influence_bars(answer.sensitivity, display),
+        shown(answer.base_usd, display),
         Text("cost of a month ({currency})", currency=display.currency),
         theme,
         compared=False,
