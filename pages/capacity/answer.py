@@ -203,7 +203,7 @@ def _waiting(of: Reply) -> None:
         return
     with st.container(border=True):
         widgets.heading("Waiting time by job")
-        tab = widgets.chart_or_table("capacity.wait-tabs")
+        tab = widgets.chart_or_table("capacity.wait")
         with tab.place:
             if tab.name == "table":
                 page_tables.waiting(of.answer)

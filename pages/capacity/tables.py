@@ -22,7 +22,7 @@ def draw(of: Reply) -> None:
     """Draw the machines of the fleet, the jobs, and the fleet beside renting and buying only."""
     answer, display = of.answer, of.question.display
     with st.container(border=True):
-        tab = widgets.chart_or_table("capacity.table-tabs", _TABS)
+        tab = widgets.chart_or_table("capacity.table", _TABS)
         with tab.place:
             if tab.name == "jobs":
                 narrow.table(tables.job_rows(answer), "capacity.job-rows",

@@ -101,7 +101,7 @@ def what_matters(reply: Reply, comparison: Comparison) -> None:
         st.caption(as_text(influence.title))
         theme = widgets.theme()
         alt = f"{influence.title}: {_widest(influence)}"
-        tab = widgets.chart_or_table("compare.tornado-tabs")
+        tab = widgets.chart_or_table("compare.tornado")
         with tab.place:
             if tab.name == "table":
                 bars = charts.influence_bars(influence.influences, reply.display)

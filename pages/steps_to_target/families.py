@@ -73,7 +73,7 @@ def draw(link: Link, of: Families) -> None:
             )
         for text in texts:
             st.markdown(widgets.answer_text(text))
-        tab = widgets.chart_or_table("steps-to-target.families_tabs")
+        tab = widgets.chart_or_table("steps-to-target.families")
         with tab.place:
             if tab.name == "chart":
                 _chart(link, of, " ".join(texts))

@@ -145,7 +145,7 @@ def _stated_card(view: View, alt: str) -> None:
         return
     with st.container(border=True):
         widgets.heading("Stated time to target, by accelerator and count")
-        tab = widgets.chart_or_table("steps-to-target.stated_tabs")
+        tab = widgets.chart_or_table("steps-to-target.stated")
         records = stated_rows(view.stated)
         with tab.place:
             if tab.name == "chart":

@@ -61,7 +61,7 @@ def _drawn(effects: Sequence[FactorEffect]) -> tuple[Sequence[Record], figures.C
 def _draw_effects(
     effects: Sequence[FactorEffect], rows: Sequence[Record], figure: figures.ChartSpec
 ) -> None:
-    tab = widgets.chart_or_table("throughput.factor_tabs")
+    tab = widgets.chart_or_table("throughput.factor")
     sentences = [effect.sentence for effect in effects]
     with tab.place:
         if tab.name == "chart":

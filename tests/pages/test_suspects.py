@@ -229,7 +229,7 @@ def test_a_factor_with_pairs_is_reported_pooled_and_batch_by_batch(alone: Path) 
     said = texts(shown)
     assert "Validation, on against off, 2 pairs: an epoch takes 1.15 times as long" in said
     assert "The two answers differ because an epoch was not the same work" in said
-    shown.session_state["throughput.factor_tabs"] = CHART_OR_TABLE["table"]
+    shown.session_state["throughput.factor-tabs"] = CHART_OR_TABLE["table"]
     table = next(d.value for d in shown.run().dataframe if "A processed image" in d.value)
     assert list(table["Batch"]) == ["all", "32", "64"]
     assert [t.split(" ")[0] for t in table["An epoch"]] == ["1.15", "1.10", "1.20"]

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("library_pages")
 
 def table_with(shown: AppTest, column: str) -> Any:  # noqa: ANN401 - a frame of pandas
     """The first table with this column."""
-    shown.session_state[f"{PAGE}.stated_tabs"] = CHART_OR_TABLE["table"]
+    shown.session_state[f"{PAGE}.stated-tabs"] = CHART_OR_TABLE["table"]
     return next(d.value for d in on_tab(shown).dataframe if column in d.value)
 
 

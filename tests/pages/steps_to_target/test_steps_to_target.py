@@ -409,7 +409,7 @@ def test_networks_on_the_same_data_are_compared(alone: Path) -> None:
     assert "wide scales to the largest batch on Data with SGD to 2.5" in said
     assert "narrow needs the fewest steps at large batches: Smin is" in said
     assert set(lines(shown, 1)) == {"narrow", "wide"}
-    shown.session_state[f"{PAGE}.families_tabs"] = CHART_OR_TABLE["table"]
+    shown.session_state[f"{PAGE}.families-tabs"] = CHART_OR_TABLE["table"]
     table = next(d.value for d in sound(shown.run()).dataframe if "Network" in d.value)
     assert list(table["Network"]) == ["narrow", "wide"]
     assert "Optimiser" not in table
