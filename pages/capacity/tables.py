@@ -7,7 +7,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.capacity.state import Reply, drawn
+from pages.capacity.state import PlanReply, drawn
 from pages.common import narrow, widgets
 from planner.capacity import CapacityAnswer, CostLines
 from planner.core import Text
@@ -18,7 +18,7 @@ from planner.report import capacity as tables
 _TABS: Final = {"machines": "Machines", "jobs": "Jobs", "lines": "Rent or buy only"}
 
 
-def draw(of: Reply) -> None:
+def draw(of: PlanReply) -> None:
     """Draw the machines of the fleet, the jobs, and the fleet beside renting and buying only."""
     answer, display = of.answer, of.question.display
     with st.container(border=True):
@@ -39,7 +39,7 @@ def draw(of: Reply) -> None:
                 )  # fmt: skip
 
 
-def months(of: Reply) -> None:
+def months(of: PlanReply) -> None:
     """Draw cost, utilisation and late share of each month."""
     rows = tables.month_table(of.answer, of.question.display)
     narrow.table(rows, "capacity.month-rows", "Cost, utilisation and late share by month",
@@ -59,7 +59,7 @@ def lines(of: CostLines, display: Display, key: str, alt: str) -> None:
         st.caption("CO2 needs the country of the electricity, under Assumed.")
 
 
-def month_cards(of: Reply) -> list[Card]:
+def month_cards(of: PlanReply) -> list[Card]:
     """Return a card for each month: its cost with the interval, utilisation and late share."""
     money = of.question.display.currency
     return [

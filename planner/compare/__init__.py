@@ -36,7 +36,7 @@ from planner.compare._candidates import (
     usual,
     wrong_in_form,
 )
-from planner.compare._influences import Tornado, tornado
+from planner.compare._influences import Influences, tornado
 from planner.compare._sentences import (
     assumed_lines,
     buying,

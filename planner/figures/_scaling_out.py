@@ -16,7 +16,7 @@ from planner.figures.frame import (
     PERFECT,
     ChartSpec,
     Drawing,
-    Entry,
+    LegendEntry,
     Theme,
     batch_axis,
     escape,
@@ -25,7 +25,7 @@ from planner.figures.frame import (
 )
 
 _DASHES: Final = ("solid", "dash", "dot", "dashdot", "longdash")
-_OUTSIDE: Final = Entry(words="outside the interval", symbol="circle-open")
+_OUTSIDE: Final = LegendEntry(words="outside the interval", symbol="circle-open")
 """A measured point that the interval of its fit misses."""
 _SYMBOLS: Final = ("circle", "square", "diamond", "cross", "triangle-up")
 
@@ -128,7 +128,7 @@ def step_by_batch(lines: Sequence[StepLine], theme: Theme, crossover: float | No
                        marker={"color": colour, "size": 9, "symbol": _SYMBOLS[line.slot % 5]},
                        hovertemplate="<b>%{fullData.name}</b><br>batch %{x:,}: %{y:.3~g} s"
                        "<extra>measured</extra>")  # fmt: skip
-    drawing.legend(MEASURED, Entry(words="fit"))
+    drawing.legend(MEASURED, LegendEntry(words="fit"))
     sizes = np.concatenate([x.batch for x in lines] or [np.array([1.0, 1024.0])])
     drawing.x = batch_axis(float(sizes.min()), float(sizes.max()))
     drawing.y = _seconds([x.value for x in lines] + [x.points for x in lines])
@@ -206,7 +206,7 @@ def stated_order(places: Sequence[Place], batches: Sequence[int], theme: Theme) 
             hovertemplate=f"<b>{escape(of.name)}</b><br>batch {of.batch}: {where}<extra></extra>",
         )  # fmt: skip
     drawing.legend(*[
-        Entry(words=of.name, symbol=_SYMBOLS[of.slot % 5], slot=of.slot)
+        LegendEntry(words=of.name, symbol=_SYMBOLS[of.slot % 5], slot=of.slot)
         for of in sorted(places, key=lambda of: of.slot)
     ])  # fmt: skip
     lowest = max((of.last for of in places), default=1)
@@ -283,7 +283,7 @@ def _drawn(lines: Sequence[CountLine], theme: Theme, unit: str) -> Drawing:
     far = any(bool((x.devices > x.most).any()) for x in lines)
     wide = any(bool((x.high > x.low).any()) for x in lines)
     missed = any(bool(x.outside.any()) for x in lines)
-    drawing.legend(MEASURED, *([_OUTSIDE] if missed else []), Entry(words="fit"),
+    drawing.legend(MEASURED, *([_OUTSIDE] if missed else []), LegendEntry(words="fit"),
                    *([BAND] if wide else []), *([BEYOND] if far else []))  # fmt: skip
     drawing.x = _devices_axis(lines)
     return drawing

@@ -198,7 +198,7 @@ def tiles(answer: CapacityAnswer | FirstAnswer) -> list[Tile]:
         ends = [tile.value, tile.low if tile.low is not None else tile.value, tile.high]
         if tile.value is not None and tile.high is not None:
             low = tile.value if tile.low is None else tile.low
-            bar = figures.Range(
+            bar = figures.IntervalBar(
                 value=tile.value, low=low, high=tile.high, limit=tile.limit,
                 low_text=_number(low) if tile.low is not None else "",
                 high_text=_number(tile.high) if tile.low is not None else "",

@@ -10,8 +10,8 @@ import numpy as np
 
 from planner import figures
 from planner.compare import (
+    Influences,
     RentOrBuy,
-    Tornado,
     cost_bound,
     misses_limits,
     monthly_cost,
@@ -236,13 +236,16 @@ def use_caption(pair: RentOrBuy | None, rows: Sequence[Row], *, by_use: bool) ->
 # -- what matters ----------------------------------------------------------------------------------
 
 
-def influence_bars(influences: Sequence[Influence], display: Display) -> list[figures.Bar]:
+def influence_bars(influences: Sequence[Influence], display: Display) -> list[figures.TornadoBar]:
     """Return the answer at both ends of each input, in the currency of `display`."""
     factor = shown(1.0, display)
-    return [figures.Bar(label=i.name, low=i.low * factor, high=i.high * factor) for i in influences]
+    return [
+        figures.TornadoBar(label=i.name, low=i.low * factor, high=i.high * factor)
+        for i in influences
+    ]
 
 
-def matters(influence: Tornado, display: Display, theme: Theme) -> ChartSpec:
+def matters(influence: Influences, display: Display, theme: Theme) -> ChartSpec:
     """Return how far each uncertain input moves the answer."""
     axis = (
         Text("difference of a run ({currency})", currency=display.currency)
