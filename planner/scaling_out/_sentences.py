@@ -30,8 +30,8 @@ def sentences(answer: Answer) -> list[str]:
         _headline(answer),
         *_crossings(answer),
         _efficiency(answer),
-        _link(answer),
-        *_limits(answer),
+        link_sentence(answer),
+        *limit_sentences(answer),
         *_uneven(answer),
         _guess(answer),
         _outside(answer),
@@ -155,15 +155,21 @@ def _slower(answer: Answer) -> str:
     )
 
 
-def _host(answer: Answer) -> str:
+def host_sentence(answer: Answer) -> str:
     """Return that the work is too small for the device, where it is."""
     share = host_share(answer)
     if share is None or share < HOST_SHARE:
         return ""
     return Text(
-        " Too small for this device: the host sets the pace, as overhead is {share} of a step.",
+        "Too small for this device: the host sets the pace, as overhead is {share} of a step.",
         share=percent(share),
     )
+
+
+def _host(answer: Answer) -> str:
+    """Return the host's sentence after another one."""
+    text = host_sentence(answer)
+    return f" {text}" if text else ""
 
 
 def _where(answer: Answer) -> str:
@@ -200,7 +206,7 @@ def crossing_sentence(crossing: Crossing) -> str:
         "{interval_text}.{runs}",
         other=other,
         batch=size(batch.value),
-        interval_text=interval_text(batch, size),
+        interval_text="" if batch.low == batch.high else interval_text(batch, size),
         runs=_runs(crossing),
     )
 
@@ -244,7 +250,8 @@ def _percents(estimate: Estimate) -> str:
     return f" ({percent(estimate.level)}: {percent(low)} to {percent(high)})"
 
 
-def _link(answer: Answer) -> str:
+def link_sentence(answer: Answer) -> str:
+    """Return that the interconnect is slow, where it is."""
     overhead = link_ratio(answer)
     if overhead is None:
         return _link_share(answer)
@@ -270,7 +277,8 @@ def _link_share(answer: Answer) -> str:
     )
 
 
-def _limits(answer: Answer) -> list[str]:
+def limit_sentences(answer: Answer) -> list[str]:
+    """Return the counts for deadline and budget, where they are asked, or what is missing."""
     texts, question = [], answer.question
     if question.deadline_s is not None:
         row = answer.best_in_time

@@ -154,6 +154,18 @@ def test_deadline_budget_and_price_are_in_the_link() -> None:
     assert "the fastest for at most 1.00 USD" in texts(shown)
 
 
+def test_limits_and_a_slow_link_are_answered_outside_the_folded_details_too() -> None:
+    question = {"deadline": "0.03", "budget": "1", "price": "5"}
+    shown = show(PAGE, **question)
+    folded = "\n".join(str(m.value) for box in shown.expander for m in box.markdown)
+    every = texts(shown)
+    for said in ("the fewest that finish within", "the fastest for at most"):
+        assert every.count(said) == folded.count(said) + 1 == 2
+    article = show(PAGE, workload=ARTICLE, batch="8")
+    assert texts(article).count("The interconnect is slow: with it") == 2
+    assert texts(article).count("Too small for this device: the host sets the pace") == 2
+
+
 def test_a_deadline_is_read_with_its_unit_and_one_that_is_none_is_named() -> None:
     shown = show(PAGE)
     shown.text_input(key=f"{PAGE}.deadline").set_value("108 s")
