@@ -121,10 +121,12 @@ def draw(link: Link, answer: state.Reply, drawn: CloudParts | None) -> None:
     """Draw the chart with its notes, or the runs; those of a marked area are below the chart."""
     points = answer.answer.points
     if points is None:
+        link.hold(*fields.SCALES)
         return
     with st.container(border=True):
         widgets.heading(f"{widgets.answer_text(answer.answer.sentence)}")
         if drawn is None:
+            fields.scales(link)
             _symbols(link, points)
             _notes(answer)
             return
@@ -133,6 +135,7 @@ def draw(link: Link, answer: state.Reply, drawn: CloudParts | None) -> None:
             if drawn.chart is not None:
                 _chart(link, answer, points, drawn.chart)
             elif drawn.listed is not None:
+                link.hold(*fields.SCALES)
                 _table(link, answer, points, drawn.listed)
     if drawn.chart is not None and drawn.listed is not None:
         with st.container(border=True):
@@ -145,6 +148,7 @@ def _chart(
     points: Points,
     drawn: tuple[figures.ChartSpec, figures.Markup],
 ) -> None:
+    fields.scales(link)
     _symbols(link, points)
     widgets.marked_chart(
         drawn,

@@ -32,10 +32,11 @@ LONGEST: Final = 200
 FIRST: Final = "memory"
 """The preset that an empty address opens."""
 MEASURED: Final = ("x", "y")
+SCALES: Final = ("log_x", "log_y", "fit")
 BOXED: Final = ("symbol", "size", "facet")
 LOOKS: Final = ("colour", *BOXED)
 CHART: Final = (
-    "x", "y", *LOOKS, "marks", "fit", "log_x", "log_y", "brush", "brush_in", "hidden", "within",
+    "x", "y", *LOOKS, "marks", *SCALES, "brush", "brush_in", "hidden", "within",
     "hidden_symbols",
 )  # fmt: skip
 """Parameters of the chart."""
@@ -54,7 +55,7 @@ def declare(link: Link) -> None:
     for name in (*MEASURED, *LOOKS):
         link.words(name, str(BY_NAME[name].default), LONGEST)
     link.choice("marks", MARKS, MARKS[0])
-    for name in ("fit", "log_x", "log_y"):
+    for name in SCALES:
         link.flag(name, default=bool(BY_NAME[name].default))
     for name in ("brush", "brush_in", "within"):
         link.words(name, "", 1000)
@@ -121,25 +122,15 @@ def draw(link: Link, shared: Store) -> None:
 
 
 def looks(link: Link, shared: Store) -> None:
-    """Draw marks and scales, and a box with symbol, size and panels.
+    """Draw the marks, and a box with symbol, size and panels.
 
     Each field costs the browser time at every click: a closed box draws none.
     """
-    grouped = link.held("marks") in GROUPED
     st.segmented_control(
         "Marks", list(MARKS), default=link.held("marks"), key=link.key("marks"),
         required=True, format_func=_MARKS.__getitem__, label_visibility="collapsed",
         on_change=_marks_changed, args=(link,),
     )  # fmt: skip
-    if law_of(Question(x=link.held("x"), y=link.held("y"))) and not grouped:
-        st.toggle("Fitted curve", key=link.key("fit"))
-    else:
-        link.hold("fit")
-    if grouped:
-        link.hold("log_x")
-    else:
-        st.toggle("Log x", key=link.key("log_x"))
-    st.toggle("Log y", key=link.key("log_y"))
     used = sum(link.held(name) != NONE_CHOSEN for name in BOXED)
     label = Text("Symbol, size, panels ({used})", used=used) if used else "Symbol, size, panels"
     box = widgets.popover(label, "palette", "explore.looks")
@@ -153,6 +144,25 @@ def looks(link: Link, shared: Store) -> None:
         field(link, "size", "Size", [NONE_CHOSEN, *numbers(counts)], counts)
         field(link, "facet", "Panels", [NONE_CHOSEN, *CATEGORIES], {},
               changed=lambda: _other_axes(link))  # fmt: skip
+
+
+def scales(link: Link) -> None:
+    """Draw the switches of the scales and of the fitted curve, above the chart.
+
+    The browser looks for the first field of an open tab whenever the chart in it changes: without
+    one before the chart it looks at every point.
+    """
+    grouped = link.held("marks") in GROUPED
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        if grouped:
+            link.hold("log_x")
+        else:
+            st.toggle("Log x", key=link.key("log_x"))
+        st.toggle("Log y", key=link.key("log_y"))
+        if law_of(Question(x=link.held("x"), y=link.held("y"))) and not grouped:
+            st.toggle("Fitted curve", key=link.key("fit"))
+        else:
+            link.hold("fit")
 
 
 def numbers(counts: Mapping[str, int]) -> list[str]:
