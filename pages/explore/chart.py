@@ -157,17 +157,18 @@ def _chart(
         lambda: _marked(link, answer.answer.runs, points),
         figures.EXPLORE_CONFIG,
     )
-    _notes(answer)
-    _fitted(answer)
-    st.caption(
+    _notes(
+        answer,
         "Click a point to open its run. Mark an area with the box or the lasso beside the "
-        "chart to list its runs."
+        "chart to list its runs.",
     )
+    _fitted(answer)
 
 
-def _notes(answer: state.Reply) -> None:
-    for note in answer.answer.notes:
-        st.caption(as_text(note))
+def _notes(answer: state.Reply, *further: str) -> None:
+    """Draw the notes of an answer, each on its own line of one element."""
+    if notes := (*answer.answer.notes, *further):
+        st.caption("  \n".join(map(as_text, notes)))
 
 
 def _fitted(answer: state.Reply) -> None:
@@ -340,7 +341,7 @@ def _table(link: Link, answer: state.Reply, points: Points, drawn: Listed) -> No
         st.caption("No run is in the marked area. Mark another one, or double-click to clear.")
         return
     listed = rows[:MOST_LISTED]
-    shown, config = drawn.shown, column_config()
+    shown, config = drawn.shown, column_config(points)
     alt = Text("{head}: system, numbers of the axes, source", head=head)
     first = listed[: narrow.first_cards("explore.cards", listed.size)]
     ids = runs["run_id"].take(pa.array(first, pa.int64())).to_pylist()
@@ -470,7 +471,7 @@ def columns_of(runs: pa.Table, rows: Indices, points: Points, marked: Indices) -
     columns: dict[str, pa.Array] = {"System": part["system"]}
     for text, values, title in ((question.x, points.x, points.x_title),
                                 (question.y, points.y, points.y_title)):  # fmt: skip
-        if text in CATEGORIES and text not in NUMBERS:
+        if _is_group(text):
             columns[title] = part[text]
         else:
             columns[title] = _shown(values[marked])
@@ -486,16 +487,23 @@ def columns_of(runs: pa.Table, rows: Indices, points: Points, marked: Indices) -
     return pa.table(columns)
 
 
+def _is_group(text: str) -> bool:
+    return text in CATEGORIES and text not in NUMBERS
+
+
 def _shown(values: Iterable[Any]) -> pa.Array:
     """Return numbers with four significant digits; whole ones stay as they are."""
     numbers = [v.as_py() if isinstance(v, pa.Scalar) else float(v) for v in values]
     return pa.array([v if v is None or v.is_integer() else rounded(v, 4) for v in numbers])
 
 
-def column_config() -> dict[str, Any]:
+def column_config(points: Points) -> dict[str, Any]:
     """Return titles and formats of the table's columns."""
     number = st.column_config.NumberColumn
+    axes = ((points.question.x, points.x_title), (points.question.y, points.y_title))
     return {
+        **{title: number(format="localized") for name, title in axes if not _is_group(name)},
+        "Batch": number(format="localized"),
         "System": st.column_config.TextColumn(pinned=True),
         "Samples/s": number(format="localized"),
         "Memory (GB)": number(format="%.3g"),

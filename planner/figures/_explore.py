@@ -429,7 +429,7 @@ def _symbol_note(drawing: Drawing, cloud: Cloud) -> None:
                      xanchor="left", y=0, yref="paper", yanchor="top",
                      yshift=-62 if not cloud.groups else -122,
                      font={"color": drawing.theme.quiet, "size": 12})  # fmt: skip
-        drawing.layout["margin"]["b"] += 26
+        drawing.layout["margin"]["b"] += 26 if cloud.groups else 38
 
 
 def _own_symbol(cloud: Cloud, hue: int) -> str:
@@ -467,7 +467,7 @@ def _axes(drawing: Drawing, cloud: Cloud, axes: CloudAxes, rows: int, across: in
         "newselection": {"line": {"color": drawing.theme.colours[0], "width": 1.5}},
         "activeselection": {"fillcolor": drawing.theme.colours[0], "opacity": 0.08},
         "margin": {"l": _left(cloud.y, log=axes.log_y), "r": 44, "t": 40,
-                   "b": 120 if cloud.groups else 60},
+                   "b": 120 if cloud.groups else 48},
     }  # fmt: skip
     wide, high = (1.0 - _GAP * (across - 1)) / across, (1.0 - 0.13 * (rows - 1)) / rows
     for panel in range(several):
