@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Final, Literal
 
 from backtest.accuracy.page import ABOUT, Timing
-from backtest.accuracy.targets import INTERIOR, TARGETS, THREE, TWICE, Target
+from backtest.accuracy.targets import INTERIOR, TARGETS, THREE, TWICE, TargetRange
 from backtest.questions import batch, convergence, described, devices, epochs, regret, unmeasured
 from backtest.questions.figure import MEAN, REFUSED, UNREFUSED, Row
 from planner.core import Record, sentence_case
@@ -156,7 +156,7 @@ def verdicts_of(rows: Sequence[Row]) -> tuple[Verdict, ...]:
     return tuple(_verdict(t, value, rows) for t, value in measured if value is not None)
 
 
-def _verdict(target: Target, value: float, rows: Sequence[Row]) -> Verdict:
+def _verdict(target: TargetRange, value: float, rows: Sequence[Row]) -> Verdict:
     reached = target.reached(rows)
     high = target.high if target.high is not None else _best_other(target, rows)
     return Verdict(
@@ -169,7 +169,7 @@ def _verdict(target: Target, value: float, rows: Sequence[Row]) -> Verdict:
     )
 
 
-def _best_other(target: Target, rows: Sequence[Row]) -> float:
+def _best_other(target: TargetRange, rows: Sequence[Row]) -> float:
     place = (target.question, target.task, target.data_set)
     others = [
         float(getattr(r, target.field))

@@ -16,7 +16,7 @@ import numpy as np
 
 from backtest.choose.choice import Choice, Setting, chosen
 from backtest.data.cases import Read
-from backtest.questions.epochs import KNOWN, Run, beside, groups_of_runs
+from backtest.questions.epochs import KNOWN, RunEpochs, beside, groups_of_runs
 from planner.core import LEVEL, Floats
 from planner.epochs import MAX_CV, SETS_SD, Scatter
 from planner.epochs.steadiness import steadiness
@@ -66,7 +66,7 @@ def epoch_choices(read: Read) -> list[Choice]:
     return _priors(questions) + _wandering(questions) + _pooling(questions)
 
 
-def _question(data_set: str, runs: Sequence[Run], k: int) -> _Question | None:
+def _question(data_set: str, runs: Sequence[RunEpochs], k: int) -> _Question | None:
     """Return the question of one data set; None if no run is long and steady enough."""
     both = zip(runs, beside(runs), strict=True)
     pairs = [(r, s) for r, s in both if r.epoch_s.size > k and steadiness(r.epoch_s[:k]).steady]

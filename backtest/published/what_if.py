@@ -26,7 +26,7 @@ from typing import Any, Final
 import numpy as np
 
 from backtest.questions.figure import rounded
-from backtest.questions.what_if import KINDS, Check
+from backtest.questions.what_if import KINDS, LIMITS, Check, LimitCheck
 from planner.catalog import Catalog
 from planner.core import Record, Text, percent, plain, shipped_rows, shipped_text
 from planner.job import Job
@@ -248,6 +248,41 @@ def scores(checks: Sequence[Check]) -> dict[str, dict[str, float | int | None]]:
     return by_check
 
 
+def limit_scores(checks: Sequence[LimitCheck]) -> dict[str, list[dict[str, float | int]]]:
+    """Return by kind of limit, for each multiple, how often a count was advised, kept and best."""
+    return {
+        kind: [_limit_score(limit, [c for c in checks if (c.kind, c.limit) == (kind, limit)])
+               for limit in LIMITS]
+        for kind in dict.fromkeys(c.kind for c in checks)
+    }  # fmt: skip
+
+
+def _limit_score(limit: float, of: Sequence[LimitCheck]) -> dict[str, float | int]:
+    return {
+        "limit": limit,
+        "asked": len(of),
+        "advised": sum(c.advised is not None for c in of),
+        "kept": sum(bool(c.kept) for c in of),
+        "best": sum(c.advised == c.best for c in of),
+    }
+
+
+def limit_words(kind: str, scores: Sequence[Mapping[str, float | int]]) -> str:
+    """Return how often the advice for a kind of limit was right, in one sentence."""
+    counts = {n: sum(int(s[n]) for s in scores) for n in ("asked", "advised", "kept", "best")}
+    if kind == "deadline":
+        return Text(
+            "Deadlines: {advised} of {asked} have an advised count. {kept} of these are kept, and "
+            "{best} have the fewest devices possible.",
+            **counts,
+        )
+    return Text(
+        "Budgets: {advised} of {asked} have an advised count. {kept} of these are kept, and "
+        "{best} have the fastest count possible.",
+        **counts,
+    )
+
+
 def model_rows() -> list[Record]:
     """Return every what-if model with formula, source and the shipped errors of its check."""
     return [
@@ -259,6 +294,7 @@ def model_rows() -> list[Record]:
 def _shown(check: str) -> Record:
     """Return cases and errors of a check for a table; in words where it is no check of runs."""
     figures, splits = shipped_what_if()["scores"].get(check), shipped_what_if()["splits"]
+    limits = shipped_what_if()["limits"].get(check)
     if figures is not None:
         reached = f"interval reaches {figures['right']}"
         return {
@@ -266,7 +302,11 @@ def _shown(check: str) -> Record:
             "Median error": reached if figures["median"] is None else percent(figures["median"], 1),
             "Largest error": None if figures["largest"] is None else percent(figures["largest"], 1),
         }
-    if check == _STEPS:
+    if limits is not None:
+        cases, advised, kept = (sum(s[n] for s in limits) for n in ("asked", "advised", "kept"))
+        share = Text("{kept} of {advised} advised are kept", kept=kept, advised=advised)
+        shown = {"Cases": cases, "Median error": share}
+    elif check == _STEPS:
         shown = {"Cases": splits["rows"], "Median error": percent(splits["median_error"], 1)}
     elif check == _FITS:
         fit = f"{splits['rows_that_fit']} of {splits['rows_with_memory']} that ran fit"
@@ -302,19 +342,22 @@ def split_scores(
 
 def page(
     checks: Sequence[Check],
+    limits: Sequence[LimitCheck],
     splits: Mapping[str, float | int],
     advised: Sequence[Advised],
     left_out: Counter[str],
 ) -> str:
     """Return the text of docs/accuracy-what-if.md."""
-    return "\n".join(
-        [_HEAD, *_checks(checks), _NOTES, *_splits(splits), *_advice(advised, left_out), ""]
-    )
+    body = [*_checks(checks), _NOTES, *_limits(limits), *_splits(splits)]
+    return "\n".join([_HEAD, *body, *_advice(advised, left_out), ""])
 
 
-def figures(checks: Sequence[Check], splits: Mapping[str, float | int]) -> str:
+def figures(
+    checks: Sequence[Check], limits: Sequence[LimitCheck], splits: Mapping[str, float | int]
+) -> str:
     """Return the figures as JSON, with six significant digits: later ones depend on the machine."""
-    body = {"checks": [asdict(c) for c in checks], "scores": scores(checks), "splits": dict(splits)}
+    body = {"checks": [asdict(c) for c in checks], "scores": scores(checks),
+            "limits": limit_scores(limits), "splits": dict(splits)}  # fmt: skip
     short = json.loads(json.dumps(body), parse_float=lambda digits: rounded(float(digits)))
     return f"{json.dumps(short, indent=1, allow_nan=False)}\n"
 
@@ -371,6 +414,32 @@ def _line(check: Check) -> str:
         f"| {check.kind} | {check.case} | {plain(check.predicted, 3)}{unit}{ends} | "
         f"{plain(check.measured, 3)}{unit} | {_percent(check.error)} |"
     )
+
+
+_LIMITS_HEAD: Final = """## Best count for a deadline or a budget
+
+The best count is asked as on the page, without the runs at its batch, at any device count. Limits
+are multiples of the least measured total, or of the least measured cost at one price for every
+device. A total is start-up and all epochs; a single process states no start-up.
+"""
+_LIMITS_NOTES: Final = """
+A deadline must be kept by the upper end of a total, where 19 of 20 should be kept. A run of seconds
+is mostly start-up, whose interval is wide: few deadlines below 1.5 times the least total have an
+advised count. A budget is compared with the cost itself, as the page says.
+"""
+
+
+def _limits(checks: Sequence[LimitCheck]) -> list[str]:
+    scores = limit_scores(checks)
+    lines = [_LIMITS_HEAD, "| limit | asked | a count advised | kept | best count |",
+             "|---|---|---|---|---|"]  # fmt: skip
+    for kind, rows in scores.items():
+        lines += [f"| {kind}, {s['limit']:g} x the least | {s['asked']} | {s['advised']} | "
+                  f"{s['kept']} | {s['best']} |" for s in rows]  # fmt: skip
+    lines += ["", *(limit_words(kind, rows) for kind, rows in scores.items())]
+    broken = [c for c in checks if c.kept is False]
+    named = [f"{c.kind} of {c.limit:g} x the least, {c.case} ({c.advised} devices)" for c in broken]
+    return [*lines, f"Not kept: {'; '.join(named) or 'none'}.", _LIMITS_NOTES]
 
 
 def _splits(splits: Mapping[str, float | int]) -> list[str]:

@@ -22,7 +22,7 @@ ALL: Final = "All"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class WorkloadOptions:
     """The options of one page's box: labels by slug.
 
     `kinds` are the kinds by slug; an option without a kind is offered under every kind.
@@ -98,18 +98,18 @@ class Offer:
             changed()
 
 
-def offer(link: Link, shared: Store, names: Mapping[str, str]) -> Offer:
+def offer(link: Link, shared: Store, names: Mapping[str, str]) -> WorkloadOptions:
     """Return the choice among `names` (by slug), with labels and kinds from the store."""
-    return Offer(
+    return WorkloadOptions(
         link=link,
         labels=kept.workload_labels(shared, names),
         kinds=kept.workload_kinds(shared, names),
     )
 
 
-def by_name(link: Link, names: Mapping[str, str]) -> Offer:
+def by_name(link: Link, names: Mapping[str, str]) -> WorkloadOptions:
     """Return the choice among `names`, with kinds derived from the names."""
-    return Offer(link=link, labels=names, kinds={s: kind_of(n) for s, n in names.items()})
+    return WorkloadOptions(link=link, labels=names, kinds={s: kind_of(n) for s, n in names.items()})
 
 
 def offered_targets(link: Link, values: Sequence[float], workload: str) -> dict[str, float]:

@@ -19,7 +19,7 @@ from planner.catalog import (
     TABLES,
     Accelerator,
     Catalog,
-    Column,
+    CatalogColumn,
     LiveOffers,
     Offer,
     TableName,
@@ -132,7 +132,7 @@ def _key(table: str, column: str, start: str) -> str:
     return f"compare.rows.{table}.{start}.{column}"
 
 
-def _field(table: TableName, column: Column, value: str, start: str) -> None:
+def _field(table: TableName, column: CatalogColumn, value: str, start: str) -> None:
     unit = f" ({column.unit})" if column.unit else ""
     name = sentence_case(column.name.replace("_", " "))
     label = f"{name}{unit}{' *' if column.required else ''}"

@@ -600,6 +600,11 @@ def _in_words(run: Run) -> str:
     return Text("the run{at_batch} on {system}", at_batch=_at_batch(run), system=run.system)
 
 
+def measured_epochs(option: Option) -> float:
+    """Return the measured epochs of an option, counted in epochs of the question; at least one."""
+    return (option.run.epochs_measured or 1) / timed_ratio(option)
+
+
 def timed_ratio(option: Option) -> float:
     """Return the timed epochs in one epoch of an option, 1 where refused."""
     return 1.0 if isinstance(option.conversion, Refusal) else option.conversion.ratio

@@ -17,7 +17,7 @@ from planner.figures.frame import (
     HEIGHT,
     ChartSpec,
     Drawing,
-    Entry,
+    LegendEntry,
     Theme,
     escape,
     log_ticks,
@@ -176,12 +176,14 @@ def rent_or_buy(lines: Sequence[UseLine], axes: UseAxes, theme: Theme) -> ChartS
         style = {"color": theme.quiet, "dash": "dot", "width": 1}
         drawing.line(np.array([value, value]), _ends(lines, top, axes), line=style,
                      hoverinfo="skip", name="pays off")  # fmt: skip
-        drawing.legend(Entry(words="buying pays off from here", dash="dot", width=1.0),
-                       Entry(words="its 90 % interval", shade=0.16))  # fmt: skip
+        drawing.legend(LegendEntry(words="buying pays off from here", dash="dot", width=1.0),
+                       LegendEntry(words="its 90 % interval", shade=0.16))  # fmt: skip
     for line in lines:
         _draw(drawing, line, axes)
     ways = {line.way for line in lines}
-    drawing.legend(*(Entry(words=_WAYS[w], dash=d) for w, d in _DASHES.items() if w in ways), BAND)
+    drawing.legend(
+        *(LegendEntry(words=_WAYS[w], dash=d) for w, d in _DASHES.items() if w in ways), BAND
+    )
     drawing.x = {"title": axes.x_title, "range": [0.0, right]}
     drawing.x |= {"tickformat": ".0%"} if axes.per_cent else {"tickformat": ",~r"}
     drawing.y = {"title": axes.y_title, "range": [0.0, 1.12 * top], "tickformat": ",~r"}
@@ -226,7 +228,7 @@ BASIS_SYMBOLS: Final = {
     "published": ("triangle-down", "\u25bc"),
 }
 """Marker of each basis, and its sign in the legend."""
-_BAR: Final = Entry(words="90 % interval", width=1.5)
+_BAR: Final = LegendEntry(words="90 % interval", width=1.5)
 _SCREENS: Final = ((420.0, HEIGHT - 190.0), (1020.0, HEIGHT - 146.0))
 """Insides that names are placed for [px]: of a telephone held across, and at a desk."""
 _LEAST: Final = 1e-9
@@ -281,11 +283,11 @@ def time_cost(
         _spot(drawing, spot, size, currency)
     _names(drawing, spots, size)
     used = [b for b in BASIS_SYMBOLS if any(s.basis == b for s in spots)]
-    drawing.legend(*(Entry(words=b, symbol=BASIS_SYMBOLS[b][0]) for b in used), _BAR)
+    drawing.legend(*(LegendEntry(words=b, symbol=BASIS_SYMBOLS[b][0]) for b in used), _BAR)
     if sum(s.front for s in spots) > 1:
-        drawing.legend(Entry(words="best trade-offs", dash="dash", width=1.0))
+        drawing.legend(LegendEntry(words="best trade-offs", dash="dash", width=1.0))
     if words := grey_words(bounds):
-        drawing.legend(Entry(words=words, shade=0.16))
+        drawing.legend(LegendEntry(words=words, shade=0.16))
     return drawing.figure()
 
 
@@ -407,7 +409,7 @@ _LEFT: Final = -56
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
+class TornadoBar:
     """The answer with one input at its 5th (`low`) and its 95th percentile (`high`)."""
 
     label: str
@@ -415,7 +417,7 @@ class Bar:
     high: float
 
 
-def bar_rows(bars: Sequence[Bar], unit: str) -> list[Record]:
+def bar_rows(bars: Sequence[TornadoBar], unit: str) -> list[Record]:
     """Return the bars as rows of a table, the values in `unit`."""
     return [
         {
@@ -428,12 +430,12 @@ def bar_rows(bars: Sequence[Bar], unit: str) -> list[Record]:
 
 
 def tornado(
-    bars: Sequence[Bar], base: float, title: str, theme: Theme, *, compared: bool
+    bars: Sequence[TornadoBar], base: float, title: str, theme: Theme, *, compared: bool
 ) -> ChartSpec:
     """Return bars from the widest down; `compared` marks 0, where the two options cost the same."""
     drawing = Drawing(theme, height=_AROUND + PITCH * len(bars))
-    drawing.legend(Entry(words="input at its low end (5 %)", slot=0, width=9.0),
-                   Entry(words="at its high end (95 %)", slot=1, width=9.0))  # fmt: skip
+    drawing.legend(LegendEntry(words="input at its low end (5 %)", slot=0, width=9.0),
+                   LegendEntry(words="at its high end (95 %)", slot=1, width=9.0))  # fmt: skip
     top = len(bars) - 1
     for place, bar in enumerate(bars):
         _tornado_bar(drawing, bar, base, top - place)
@@ -447,7 +449,7 @@ def tornado(
     return drawing.figure()
 
 
-def _tornado_bar(drawing: Drawing, bar: Bar, base: float, y: float) -> None:
+def _tornado_bar(drawing: Drawing, bar: TornadoBar, base: float, y: float) -> None:
     font = {"color": drawing.theme.text, "size": 12}
     drawing.note(bar.label, x=0, xref="paper", xanchor="left", xshift=_LEFT, y=y, yshift=14,
                  font=font, bgcolor=drawing.theme.background, borderpad=1)  # fmt: skip

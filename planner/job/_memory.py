@@ -35,7 +35,7 @@ import numpy as np
 
 from planner.catalog import Accelerator
 from planner.core import GIGA, Text, paragraph, plain
-from planner.job._records import Fit, Hardware, Job
+from planner.job._records import Hardware, Job, MemoryFit
 from planner.networks import (
     STAGES,
     Activations,
@@ -126,13 +126,13 @@ BARELY: Final = 0.9
 """Share from which a job barely fits: there is little room for activations."""
 
 
-def fit_of(job: Job, hardware: Hardware, batch: float | None) -> Fit:
+def fit_of(job: Job, hardware: Hardware, batch: float | None) -> MemoryFit:
     """Return whether the job at a global batch [samples] fits on each device of the hardware."""
     have = usable_bytes(hardware)
     if have is None and hardware.accelerator is not None and hardware.accelerator.kind == "cpu":
         return _of_the_machine(job, hardware, batch)
     if have is None:
-        return Fit(
+        return MemoryFit(
             fits=None,
             need_bytes=None,
             have_bytes=None,
@@ -145,7 +145,7 @@ def fit_of(job: Job, hardware: Hardware, batch: float | None) -> Fit:
     return _by_parameters(job, have, hardware)
 
 
-def _of_the_machine(job: Job, hardware: Hardware, batch: float | None) -> Fit:
+def _of_the_machine(job: Job, hardware: Hardware, batch: float | None) -> MemoryFit:
     """Return the fit on a processor, whose memory is not in the catalogue."""
     line = _line(job) if batch is not None else None
     need = None if job.params is None else whole_state(job).total
@@ -165,7 +165,7 @@ def _of_the_machine(job: Job, hardware: Hardware, batch: float | None) -> Fit:
             each=each,
             moments=moments,
         ).rstrip()
-    return Fit(
+    return MemoryFit(
         fits=None, need_bytes=need, have_bytes=None, at_least=line is None,
         sentence="It uses the machine's memory, which is not in the catalogue.", way_out=way_out,
     )  # fmt: skip
@@ -276,7 +276,7 @@ def _line(job: Job) -> tuple[float, float] | None:
 
 def _by_line(
     job: Job, line: tuple[float, float], batch: float, have: float, hardware: Hardware
-) -> Fit:
+) -> MemoryFit:
     each = batch / hardware.devices
     need = line[0] + line[1] * each
     shared = need - _state(job, line) * (1.0 - 1.0 / hardware.devices)
@@ -304,7 +304,7 @@ def _by_line(
             need=gigabytes(need),
         )
         way_out = _SHARD
-    return Fit(
+    return MemoryFit(
         fits=fits,
         need_bytes=shared if fits is None else need,
         have_bytes=have,
@@ -350,9 +350,9 @@ def _ways_out(line: tuple[float, float], batch: float, have: float, hardware: Ha
     )
 
 
-def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
+def _by_parameters(job: Job, have: float, hardware: Hardware) -> MemoryFit:
     if job.params is None:
-        return Fit(
+        return MemoryFit(
             fits=None,
             need_bytes=None,
             have_bytes=have,
@@ -417,14 +417,14 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
             where=where,
             sample=_sample(job, activations),
         )
-    return Fit(
+    return MemoryFit(
         fits=None, need_bytes=need, have_bytes=have, at_least=True,
         sentence=paragraph(sentence, moments_sentence(job.optimizer)), way_out=way_out,
         condition=_NOTHING_LEFT if need > have else "", limited=limited,
     )  # fmt: skip
 
 
-def _too_large(job: Job, sample: float, have: float, hardware: Hardware) -> Fit:
+def _too_large(job: Job, sample: float, have: float, hardware: Hardware) -> MemoryFit:
     """Return the fit of a state that exceeds all devices: under a condition, or refused.
 
     Args:
@@ -480,7 +480,7 @@ def _too_large(job: Job, sample: float, have: float, hardware: Hardware) -> Fit:
             hopeless=hopeless,
         )
         ways = (offload or _SMALLER,) if hopeless else (larger, _SPLIT, offload, adapters)
-    return Fit(
+    return MemoryFit(
         fits=None if enough else False, need_bytes=need, have_bytes=have, at_least=True,
         sentence=paragraph(sentence, moments_sentence(job.optimizer)),
         way_out=" ".join(way for way in ways if way), condition=condition, limited=bool(enough),

@@ -9,10 +9,17 @@ from typing import Final
 import numpy as np
 
 from planner import figures
-from planner.compare import RentOrBuy, Tornado, cost_bound, misses_limits, monthly_cost
+from planner.compare import (
+    Influences,
+    RentOrBuy,
+    cost_bound,
+    misses_limits,
+    monthly_cost,
+    runs_at_full_use,
+)
 from planner.compare.evaluation import Comparison, Row
 from planner.core import Estimate, Text
-from planner.cost import HOURS_PER_MONTH, Display, Influence, shown
+from planner.cost import Display, Influence, shown
 from planner.figures import ChartSpec
 from planner.figures.frame import Theme
 from planner.job import WAY_WORDS, Candidate
@@ -157,7 +164,7 @@ def use(
     """
     rows = compared(comparison)
     machine = pair.buy if pair else next((r for r in rows if r.candidate.way == "buy"), rows[0])
-    full = _runs_at_full_use(machine)
+    full = runs_at_full_use(machine)
     runs_per_month = comparison.question.assumed.runs_per_month
     end = full if by_use else _end(runs_per_month, pair)
     runs = np.linspace(end / _POINTS, end, _POINTS)
@@ -198,12 +205,6 @@ def use(
     return figures.rent_or_buy(lines, axes, theme), alt
 
 
-def _runs_at_full_use(row: Row) -> float:
-    """Return the runs a month that keep one machine fully busy."""
-    work = float(np.median(row.drawn.work_s)) if row.drawn is not None else 1.0
-    return HOURS_PER_MONTH * 3600.0 / max(work, 1e-6)
-
-
 def _end(requested: float, pair: RentOrBuy | None) -> float:
     """Return the end of the axis: past the break-even, at most 50 times the requested runs."""
     runs = pair.runs_per_month if pair else None
@@ -235,13 +236,16 @@ def use_caption(pair: RentOrBuy | None, rows: Sequence[Row], *, by_use: bool) ->
 # -- what matters ----------------------------------------------------------------------------------
 
 
-def influence_bars(influences: Sequence[Influence], display: Display) -> list[figures.Bar]:
+def influence_bars(influences: Sequence[Influence], display: Display) -> list[figures.TornadoBar]:
     """Return the answer at both ends of each input, in the currency of `display`."""
     factor = shown(1.0, display)
-    return [figures.Bar(label=i.name, low=i.low * factor, high=i.high * factor) for i in influences]
+    return [
+        figures.TornadoBar(label=i.name, low=i.low * factor, high=i.high * factor)
+        for i in influences
+    ]
 
 
-def matters(influence: Tornado, display: Display, theme: Theme) -> ChartSpec:
+def matters(influence: Influences, display: Display, theme: Theme) -> ChartSpec:
     """Return how far each uncertain input moves the answer."""
     axis = (
         Text("difference of a run ({currency})", currency=display.currency)

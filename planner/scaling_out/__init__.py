@@ -1,7 +1,8 @@
 """Do more devices pay? The answer about one workload on one kind of system.
 
 `_series` has the runs and the step times at every device count, `_answer` steps, crossovers, totals
-and uneven workers, `_sentences` the words. The laws are those of `planner.scaling`.
+and uneven workers, `_courses` their arrays for charts, `_sentences` the words. The laws are those
+of `planner.scaling`.
 """
 
 from planner.scaling_out._answer import (
@@ -16,6 +17,15 @@ from planner.scaling_out._answer import (
     later,
     outside,
     slow_answer,
+)
+from planner.scaling_out._courses import (
+    CountCourse,
+    batch_course,
+    batch_grid,
+    efficiency_course,
+    part_shares,
+    slow_course,
+    step_course,
 )
 from planner.scaling_out._sentences import (
     batch_text,

@@ -70,7 +70,7 @@ Filters = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Totals:
+class RunCount:
     """The count of runs, and the time of the newest."""
 
     runs: int
@@ -146,10 +146,10 @@ def _once(query: Callable[[Store], Answer]) -> Callable[[Store], Answer]:
 
 
 @_once
-def totals(store: Store) -> Totals:
+def totals(store: Store) -> RunCount:
     """Return the number of runs shown and when the newest was recorded (UTC)."""
     count, newest = store.rows(sql.COUNT_ALL)[0]
-    return Totals(runs=count, newest=newest.replace(tzinfo=UTC) if newest else None)
+    return RunCount(runs=count, newest=newest.replace(tzinfo=UTC) if newest else None)
 
 
 def recent_sets(store: Store, most: int) -> list[RecentSet]:

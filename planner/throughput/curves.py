@@ -284,6 +284,12 @@ def fitted_step_s(curve: SystemCurve, runs: Sequence[Run]) -> Floats:
     )
 
 
+def speeds(runs: Sequence[Run]) -> tuple[Floats, Floats]:
+    """Return batches [samples] and measured samples/s of runs."""
+    batch = np.array([r.global_batch_size for r in runs], float)
+    return batch, batch / np.array([r.step_time_s for r in runs], float)
+
+
 def left_over(curve: SystemCurve, runs: Sequence[Run]) -> Floats:
     """Return measured over fitted step times less 1, one per run; NaN without a fit.
 

@@ -9,7 +9,7 @@ from planner.store.sealed.commit import CommitError, try_folder
 from runners.cluster import dispatch
 from runners.cluster.connection import ClusterError, connected
 from runners.cluster.dispatch import Listener, NoNodeError, Roster
-from runners.cluster.nodes import Node, Terms, host_of, unplaceable
+from runners.cluster.nodes import Node, SweepTerms, host_of, unplaceable
 from runners.commands.console import FAILED, Stop, refuse, say
 from runners.commands.journals import (
     Meter,
@@ -35,7 +35,7 @@ from runners.sweep.context import (
     named_pythons,
     read_context,
 )
-from runners.sweep.rows import Folder
+from runners.sweep.rows import SetFolder
 from runners.sweep.sweep import Progress
 
 
@@ -111,7 +111,7 @@ def _measure(args: argparse.Namespace, context: Context, roster: Roster, stop: S
         cases=context.expanded.cases,
         done=plans.done_of(context),
         terms=_terms(args, context),
-        destination=Folder(context.folder),
+        destination=SetFolder(context.folder),
         attempts=_attempts(context),
     )
     count = len(roster.ready)
@@ -154,8 +154,8 @@ def _listener(shown: Progress, stop: Stop) -> Listener:
     return Listener(on_row=on_row, on_node=shown.note, stop=stop)
 
 
-def _terms(args: argparse.Namespace, context: Context) -> Terms:
-    return Terms(
+def _terms(args: argparse.Namespace, context: Context) -> SweepTerms:
+    return SweepTerms(
         result_set=context.folder.name,
         licence=context.licence,
         session_started_at=session_started_at(),

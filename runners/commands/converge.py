@@ -103,7 +103,7 @@ def _status(args: argparse.Namespace) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _words(plan: target_spec.Plan, group: measure.Group, *, several: bool) -> str:
+def _words(plan: target_spec.ConvergePlan, group: measure.Group, *, several: bool) -> str:
     return f"{model_title(plan.workload, plan.options)}, {group.words}" if several else group.words
 
 

@@ -143,7 +143,7 @@ class Meter:
 
 
 @dataclass(slots=True)
-class Limited:
+class LimitedStop:
     """A stop that also ends a sweep at its limits of time and cost, counted from now."""
 
     stop: Stop
@@ -171,14 +171,16 @@ class Limited:
         return (*self.hours, *([self.meter.words] if self.meter else ()))
 
 
-def limited(args: argparse.Namespace, stop: Stop, hourly: float | None, currency: str) -> Limited:
+def limited(
+    args: argparse.Namespace, stop: Stop, hourly: float | None, currency: str
+) -> LimitedStop:
     """Return a stop that ends the sweep at --max-hours and, at `hourly` cost, at --max-cost."""
     hours = {}
     if args.max_hours is not None:
         hours[in_words(3600 * args.max_hours)] = args.max_hours
     if args.max_cost is not None and hourly:
         hours[f"{args.max_cost:,.10g} {currency}"] = args.max_cost / hourly
-    return Limited(stop, hours)
+    return LimitedStop(stop, hours)
 
 
 def unpriced(args: argparse.Namespace, hourly: float | None) -> int | None:

@@ -34,7 +34,7 @@ from runners.plan.cases import Case
 from runners.plan.expand import Expanded
 from runners.plan.host import Python, placed, pythons
 from runners.sweep.measure import Bench, Hooks, measure
-from runners.sweep.rows import Folder, describe, extra_of
+from runners.sweep.rows import SetFolder, describe, extra_of
 
 _FOLDERS: Final = os.pathsep.join((os.defpath, "/usr/sbin", "/sbin"))
 """Folders of ip and tc, which an ordinary user's PATH may lack."""
@@ -175,7 +175,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Served:
+class ServedRun:
     """A run with its server across a link; rate None is the unlimited link.
 
     `updates_per_s` are those of all workers; `predicted_per_s` is None on the unlimited link.
@@ -206,7 +206,7 @@ def links_command(args: argparse.Namespace, stop: Stop) -> int:
     if python is None:
         return refuse(args, [text := "Not run: TensorFlow is not installed here."], text)
     rows: list[Row] = []
-    served: list[Served] = []
+    served: list[ServedRun] = []
     measured: list[Measured] = []
     try:
         with pair() as namespaces:
@@ -262,7 +262,7 @@ def served_over(
     namespaces: Pair, python: Python, rates: Sequence[float], *, counts: Sequence[int] = WORKERS,
     updates: int = UPDATES, stop: Stop = lambda: False,
     keep: Callable[[Row], None] = lambda _: None,
-) -> list[Served]:  # fmt: skip
+) -> list[ServedRun]:  # fmt: skip
     """Return the runs of each number of workers over the unlimited link and each rate [bit/s].
 
     `keep` is called with the row of each run. Raises as `compared`.
@@ -284,7 +284,7 @@ def served_over(
     return links
 
 
-def _served(row: Row, rate: float | None, free: Row, workers: int) -> Served:
+def _served(row: Row, rate: float | None, free: Row, workers: int) -> ServedRun:
     """Return a run beside the prediction from the run over the unlimited link."""
     size = int(extra_of(row)["gradient_bytes"])
     bytes_per_s = (rate or float("inf")) / 8.0
@@ -293,7 +293,7 @@ def _served(row: Row, rate: float | None, free: Row, workers: int) -> Served:
         Workers(batch=1.0, times_s=np.full(workers, step_s)),
         server_limit(size, 1, 2.0 * bytes_per_s),
     )
-    return Served(
+    return ServedRun(
         workers=workers,
         rate_bits_per_s=rate,
         updates_per_s=_updates_per_s(row),
@@ -347,7 +347,7 @@ def _store(args: argparse.Namespace, rows: Sequence[Row]) -> None:
     write_once(folder / "set.toml", text)
     for row in rows:
         licensed = {**row, "licence": args.licence} if args.licence else row
-        Folder(folder).put({**licensed, "result_set": folder.name})
+        SetFolder(folder).put({**licensed, "result_set": folder.name})
     if not args.json:
         say(f"{len(rows)} runs are in {folder}.")
 
@@ -406,7 +406,7 @@ def _compared(row: Mapping[str, Any], rate: float | None, free: Mapping[str, Any
     )
 
 
-def _as_json(link: Measured | Served) -> dict[str, Any]:
+def _as_json(link: Measured | ServedRun) -> dict[str, Any]:
     return {**asdict(link), "error": link.error}
 
 
@@ -426,7 +426,7 @@ def _print(links: Sequence[Measured], *, missed: bool) -> None:
     say(f"At {_rate(BAR_RATE)} the error is {judged} {100 * BAR:.0f} %.")
 
 
-def _print_served(links: Sequence[Served]) -> None:
+def _print_served(links: Sequence[ServedRun]) -> None:
     size = links[0].parameter_bytes / 1e6
     say(f"Asynchronous workers and their parameter server, {size:.2f} MB of weights. Updates in a "
         "second, and the prediction from the unlimited link:")  # fmt: skip

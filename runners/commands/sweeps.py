@@ -37,7 +37,7 @@ from runners.commands.links import links_command
 from runners.machine import environment, facts
 from runners.plan import spec
 from runners.plan.host import problems, pythons
-from runners.process.supervise import Limits, Stopped, supervise
+from runners.process.supervise import ProcessLimits, Stopped, supervise
 from runners.sweep import max_batch, plans, sweep
 from runners.sweep.context import (
     Context,
@@ -151,8 +151,8 @@ def describe_command(args: argparse.Namespace, stop: Stop) -> int:
         {"source": source if named else str(Path(source).absolute()),
          "folders": _module_folders(os.environ), "shape": args.shape},
         environment.for_child(os.environ, backend=backend, threads=None, device="cpu"),
-        Limits(timeout_s=TIMEOUT_S,
-               memory_bytes=int(MEMORY_SHARE * facts.memory_limit_bytes())),
+        ProcessLimits(timeout_s=TIMEOUT_S,
+                      memory_bytes=int(MEMORY_SHARE * facts.memory_limit_bytes())),
         stop=stop,
     )  # fmt: skip
     description = next((e["columns"] for e in ended.events if e["event"] == "result"), None)

@@ -354,7 +354,7 @@ class Destination(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
+class SetFolder:
     """The folder of a result set."""
 
     path: Path

@@ -29,7 +29,7 @@ from runners.sweep.rows import (
     INFRASTRUCTURE,
     Destination,
     Done,
-    Folder,
+    SetFolder,
     case_id_of,
     done_in,
     outgrown,
@@ -169,7 +169,7 @@ def run(
     for i, case in enumerate(waiting):
         book.status = replace(book.status, following=_following(waiting[i + 1 :]))
         for row in _tries(case, done.attempts_left(case, attempts), measure, book, stop):
-            made.append(saved(Folder(folder), row, book.status))
+            made.append(saved(SetFolder(folder), row, book.status))
             on_row(made[-1])
             if not worth_another_try(made[-1]):
                 break
@@ -205,7 +205,7 @@ def probe(
     if not done.settled(case, attempts):
         try_folder(folder, 1)
         for row in _tries(case, done.attempts_left(case, attempts), measure, book, stop):
-            rows.append(saved(Folder(folder), row, book.status))
+            rows.append(saved(SetFolder(folder), row, book.status))
             if not worth_another_try(rows[-1]):
                 break
     book.taken_s[:] = taken

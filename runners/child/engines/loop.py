@@ -162,7 +162,7 @@ Remote = Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asynchronous:
+class AsynchronousCalls:
     """Calls of one epoch; each hands out a step and returns its value to come."""
 
     calls: tuple[Callable[[], Remote], ...]
@@ -172,7 +172,7 @@ class Asynchronous:
     """Mean and largest staleness of all steps so far [updates]."""
 
 
-def prepare_asynchronous(case: Case, model: keras.Model, data: Data) -> Asynchronous:
+def prepare_asynchronous(case: Case, model: keras.Model, data: Data) -> AsynchronousCalls:
     """Return the steps of a case; the variables of the network are on the server."""
     strategy = tf.distribute.get_strategy()
     coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
@@ -199,7 +199,7 @@ def prepare_asynchronous(case: Case, model: keras.Model, data: Data) -> Asynchro
         return statistics.fmean(ages), max(ages)
 
     calls = (hand_out,) * (case.train_samples // case.batch * case.devices)
-    return Asynchronous(calls=calls, arrived=arrived, staleness=staleness)
+    return AsynchronousCalls(calls=calls, arrived=arrived, staleness=staleness)
 
 
 def _asynchronous_step(

@@ -72,6 +72,29 @@ def test_a_series_without_single_devices_says_why_it_has_no_shares() -> None:
     assert "These runs do not separate the interconnect from overhead." in said
 
 
+CARDS = {
+    "shares": "Shares of work on samples, overhead and interconnect",
+    "crossover": "Global batch from which each device count is faster",
+    "uneven": "Synchronous and asynchronous training by device count",
+    "split": "Memory, bubble and communication of every cut",
+}
+"""Words of the table of each further answer."""
+
+
+def test_a_link_opens_the_tables_of_the_further_answers_that_it_names() -> None:
+    charts = len(show(PAGE).get("plotly_chart"))
+    for card, table in CARDS.items():
+        shown = show(PAGE, tables=card)
+        assert not shown.warning
+        assert any(table in frame.proto.alt for frame in shown.dataframe)
+        assert len(shown.get("plotly_chart")) == charts - 1
+    shown = show(PAGE, tables=list(CARDS))
+    assert shown.query_params["tables"] == list(CARDS)
+    assert len(shown.get("plotly_chart")) == charts - len(CARDS)
+    (warning,) = show(PAGE, tables="nothing").warning
+    assert "tables: “nothing” is no longer an option." in warning.value
+
+
 def test_the_slider_of_the_slow_worker_moves_the_answer() -> None:
     shown = show(PAGE)
     shown.slider(key=f"{PAGE}.slow").set_value(80.0).run()

@@ -37,8 +37,8 @@ BOUGHT = replace(RENTED, label="Buy", short="Buy", slot=1, way="buy", value=300 
                  low=250 + 4 * RUNS, high=400 + 6 * RUNS)  # fmt: skip
 AXES = figures.UseAxes(x_title="runs a month", y_title="cost of a month (USD)", request=4.0,
                        request_words="4 asked", pays_off=(9.0, 7.0, 12.0))  # fmt: skip
-BARS = [figures.Bar(label="Time on <H100>", low=-10.0, high=8.0),
-        figures.Bar(label="Price", low=1.0, high=3.0)]  # fmt: skip
+BARS = [figures.TornadoBar(label="Time on <H100>", low=-10.0, high=8.0),
+        figures.TornadoBar(label="Price", low=1.0, high=3.0)]  # fmt: skip
 
 
 def _all(theme: Theme) -> list[go.Figure]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from planner.core import Estimate, Floats, Refusal, t_quantile
 from planner.fits import KAPPA as KAPPA_BATCH
 from planner.fits import SD0
-from planner.scaling import DOF, FADING, KAPPA, ScalingCurve, SpeedUp, fit_scaling, growth
+from planner.scaling import DOF, FADING, KAPPA, DeviceSpeedUp, ScalingCurve, fit_scaling, growth
 from planner.scaling._terms import GROWING
 from planner.scaling.answers import GROWTH_SD, Shares
 from planner.throughput import ThroughputCurve, fit_throughput
@@ -77,8 +77,8 @@ def refusal(result: object) -> Refusal:
     return result
 
 
-def speed_up(result: SpeedUp | Refusal) -> SpeedUp:
-    assert isinstance(result, SpeedUp)
+def speed_up(result: DeviceSpeedUp | Refusal) -> DeviceSpeedUp:
+    assert isinstance(result, DeviceSpeedUp)
     return result
 
 

@@ -23,7 +23,7 @@ from runners.plan.cases import Case
 from runners.plan.expand import Expanded
 from runners.plan.host import Python, placed
 from runners.plan.spec import SpecError
-from runners.process.supervise import ROOT, Ended, Limits, supervise
+from runners.process.supervise import ROOT, Ended, ProcessLimits, supervise
 from runners.sweep.measure import Bench, measure
 from tests.each import each
 from tests.faults.outcomes import FULL
@@ -48,7 +48,7 @@ def mark() -> Iterator[str]:
 def _ended(how: str, mark: str, launcher: Launcher, workers: int = 4) -> Ended:
     start = launcher.arguments(workers, server=False)
     command = [sys.executable, *start, "-c", WORKER, mark]
-    limits = Limits(timeout_s=HANG_S, memory_bytes=1 << 40)
+    limits = ProcessLimits(timeout_s=HANG_S, memory_bytes=1 << 40)
     return supervise(command, {"how": how}, dict(os.environ), limits)
 
 
@@ -89,7 +89,7 @@ def test_a_prefix_that_cannot_connect_ends_the_run(mark: str) -> None:
 def test_a_timeout_ends_the_workers_behind_a_shell(mark: str) -> None:
     start = SHELL.arguments(2, server=False)
     command = [sys.executable, *start, "-c", WORKER, mark]
-    limits = Limits(timeout_s=2.0, memory_bytes=1 << 40)
+    limits = ProcessLimits(timeout_s=2.0, memory_bytes=1 << 40)
     ended = supervise(command, {"how": "waits"}, dict(os.environ), limits)
     assert ended.status == "timeout"
 

@@ -12,7 +12,7 @@ import pytest
 
 from runners.launch import LOCAL, SERVER
 from runners.launch.__main__ import addresses
-from runners.process.supervise import Ended, Limits, supervise
+from runners.process.supervise import Ended, ProcessLimits, supervise
 from tests.runners.stubs import HANG_S, new_mark, orphans
 
 WORKER: Final = """
@@ -47,7 +47,7 @@ def mark() -> Iterator[str]:
 
 def _ended(how: str, mark: str, workers: int = 3) -> Ended:
     command = [sys.executable, *LOCAL, str(workers), "-c", WORKER, mark]
-    limits = Limits(timeout_s=HANG_S, memory_bytes=1 << 40)
+    limits = ProcessLimits(timeout_s=HANG_S, memory_bytes=1 << 40)
     return supervise(command, {"how": how}, dict(os.environ), limits)
 
 
@@ -107,7 +107,7 @@ else:
 
 def _with_server(mark: str, request: dict[str, str]) -> Ended:
     command = [sys.executable, *LOCAL, SERVER, "2", "-c", CHIEF, mark]
-    limits = Limits(timeout_s=HANG_S, memory_bytes=1 << 40)
+    limits = ProcessLimits(timeout_s=HANG_S, memory_bytes=1 << 40)
     return supervise(command, request, dict(os.environ), limits)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from runners.launch.launcher import Launcher
 from runners.plan.cases import Case
-from runners.process.supervise import Ended, Limits, Stopped, supervise
+from runners.process.supervise import Ended, ProcessLimits, Stopped, supervise
 from tests.faults.outcomes import FULL
 from tests.runners.launch.test_local import WORKER
 from tests.runners.stubs import HANG_S, new_mark, orphans
@@ -56,7 +56,7 @@ def ended_by(how: str, mark: str, address: str = "", **hooks: Any) -> Ended:  # 
     """How a run of two workers of a stand-in ends."""
     start = RAY.arguments(2, server=False)
     command = [sys.executable, *start, "-c", WORKER, mark]
-    limits = Limits(timeout_s=3 * HANG_S, memory_bytes=1 << 40)
+    limits = ProcessLimits(timeout_s=3 * HANG_S, memory_bytes=1 << 40)
     return supervise(command, {"how": how}, environ(address), limits, **hooks)
 
 

@@ -22,7 +22,7 @@ from runners.launch.spark_stage import has_java
 from runners.plan.cases import Case
 from runners.plan.expand import Expanded
 from runners.plan.host import Python, placed
-from runners.process.supervise import Ended, Limits, Stopped, supervise
+from runners.process.supervise import Ended, ProcessLimits, Stopped, supervise
 from runners.sweep.measure import Bench, measure
 from tests.runners.launch.test_local import WORKER
 from tests.runners.stubs import HANG_S, new_mark, orphans
@@ -85,7 +85,7 @@ def test_a_run_on_two_executors_is_a_row(tmp_path: Path) -> None:
 def _ended(how: str, mark: str, tmp_path: Path, **hooks: Any) -> Ended:  # noqa: ANN401 - of the supervisor
     start = SPARK.arguments(2, server=False)
     command = [sys.executable, *start, "-c", WORKER, mark]
-    limits = Limits(timeout_s=10 * HANG_S, memory_bytes=1 << 40)
+    limits = ProcessLimits(timeout_s=10 * HANG_S, memory_bytes=1 << 40)
     return supervise(command, {"how": how}, _environ(tmp_path), limits, **hooks)
 
 
@@ -130,7 +130,7 @@ def test_a_driver_without_pyspark_says_what_to_install(tmp_path: Path) -> None:
     (bare / "__init__.py").write_text("raise ModuleNotFoundError('none', name='pyspark')\n")
     start = SPARK.arguments(2, server=False)
     environ = {**_environ(tmp_path), "PYTHONPATH": str(tmp_path)}
-    limits = Limits(timeout_s=10 * HANG_S, memory_bytes=1 << 40)
+    limits = ProcessLimits(timeout_s=10 * HANG_S, memory_bytes=1 << 40)
     ended = supervise([sys.executable, *start, "-c", WORKER], {"how": "ok"}, environ, limits)
     assert ended.status == "crashed"
     assert ended.reason
@@ -145,7 +145,7 @@ def _without_java(tmp_path: Path, java_home: Path) -> str | None:
     conf = "    def __getattr__(self, name): return lambda *_: self\n"
     (fake / "__init__.py").write_text(f"class SparkConf:\n{conf}class SparkContext:\n{started}")
     environ = {**_environ(tmp_path), "PYTHONPATH": str(tmp_path), "JAVA_HOME": str(java_home)}
-    limits = Limits(timeout_s=10 * HANG_S, memory_bytes=1 << 40)
+    limits = ProcessLimits(timeout_s=10 * HANG_S, memory_bytes=1 << 40)
     start = SPARK.arguments(2, server=False)
     ended = supervise([sys.executable, *start, "-c", WORKER], {"how": "ok"}, environ, limits)
     assert ended.status == "crashed"

@@ -22,7 +22,7 @@ from runners.process.events import parse
 from runners.process.supervise import (
     ROOT,
     Ended,
-    Limits,
+    ProcessLimits,
     Stopped,
     classify,
     kernel_kills,
@@ -74,7 +74,9 @@ def test_every_end_is_reported_with_its_reason(
 
 
 def test_a_command_that_does_not_exist_is_a_crash_with_its_name(mark: str) -> None:
-    end = supervise(["/nowhere/python", mark], {}, {}, Limits(timeout_s=60, memory_bytes=1 << 40))
+    end = supervise(
+        ["/nowhere/python", mark], {}, {}, ProcessLimits(timeout_s=60, memory_bytes=1 << 40)
+    )
     assert end.status == "crashed"
     assert end.reason == "exit code 127: cannot start /nowhere/python: No such file or directory"
 
@@ -131,7 +133,7 @@ def test_what_a_child_does_beside_its_work_costs_neither_result_nor_supervisor(
 @pytest.mark.parametrize("end", ["os._exit(3)", "os.kill(os.getpid(), 9)"])
 def test_no_temporary_file_of_a_run_is_left_however_it_ends(tmp_path: Path, end: str) -> None:
     program = f"import os, tempfile; print(tempfile.mkstemp()[1], flush=True); {end}"
-    limits = Limits(timeout_s=HANG_S, memory_bytes=1 << 40)
+    limits = ProcessLimits(timeout_s=HANG_S, memory_bytes=1 << 40)
     result = supervise([sys.executable, "-c", program], {}, {"TMPDIR": str(tmp_path)}, limits)
     assert result.status in ("crashed", "killed")
     assert end.startswith("os.kill") or str(tmp_path) in str(result.reason)
