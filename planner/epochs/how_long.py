@@ -521,7 +521,7 @@ def _fastest_first(
     totals: Sequence[tuple[Option, Estimate | Refusal]],
 ) -> list[tuple[Option, Estimate]]:
     good = [(o, t) for o, t in totals if isinstance(t, Estimate)]
-    return sorted(good, key=lambda known: float(known[1].value))
+    return sorted(good, key=lambda pair: float(pair[1].value))
 
 
 def is_rough(total: Estimate) -> bool:
