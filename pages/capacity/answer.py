@@ -54,9 +54,9 @@ def draw(link: Link, of: PlanReply) -> None:
             handout.draw("capacity", _maker(link, of), _files(of))
     _money(link, of)
     _months(link, of)
-    _waiting(of)
+    _waiting(link, of)
     _next(answer)
-    page_tables.draw(of)
+    page_tables.draw(link, of)
     _origin(answer)
 
 
@@ -97,10 +97,12 @@ def _spec(of: PlanReply, name: str, make: _Make) -> ChartSpec:
 
 
 def _both(
-    of: PlanReply, name: str, alt: str, make: _Make, rows: Callable[[], list[Record]]
+    link: Link, of: PlanReply, name: str, alt: str, *, make: _Make, rows: Callable[[], list[Record]]
 ) -> bool:
     """Draw a chart and its table as tabs; return whether the chart is open."""
-    return narrow.chart_and_table(_spec(of, name, make), f"capacity.chart.{name}", alt, rows)
+    return narrow.chart_and_table(
+        _spec(of, name, make), f"capacity.chart.{name}", alt, rows, link=link
+    )
 
 
 def _money(link: Link, of: PlanReply) -> None:
@@ -122,16 +124,25 @@ def declare(link: Link) -> None:
     """Declare the view of the first chart, and the fields of one machine."""
     link.choice("chart", list(_MONEY), "plan")
     widgets.declare_tab(link)
+    widgets.declare_tables(link, ["costs", "use", "matters", "wait"])
+    page_tables.declare(link)
     if link.held("chart") != "machine":
         fleet.declare(link, "years", "utilisation")
 
 
-def _plan(_: Link, of: PlanReply) -> None:
+def _plan(link: Link, of: PlanReply) -> None:
     lines, display = of.answer.costs, of.question.display
     if lines is None:
         _chart(of, "costs", "No cost", plan.costs)
         return
-    _both(of, "costs", lines.sentence, plan.costs, lambda: plan.course_rows(lines, display))
+    _both(
+        link,
+        of,
+        "costs",
+        lines.sentence,
+        make=plan.costs,
+        rows=lambda: plan.course_rows(lines, display),
+    )
     st.caption(
         widgets.answer_text(
             Text(
@@ -158,24 +169,38 @@ def _machine(link: Link, of: PlanReply) -> None:
                       "Cost, resale value, energy and CO2 of one machine of each kind")  # fmt: skip
 
 
-def _use(_: Link, of: PlanReply) -> None:
+def _use(link: Link, of: PlanReply) -> None:
     curves = of.answer.rent_or_buy
     if curves is None:
         st.caption("No machine here can be both bought and rented.")
         return
     display = of.question.display
-    _both(of, "use", curves.sentence, plan.by_use, lambda: plan.use_rows(curves, display))
+    _both(
+        link,
+        of,
+        "use",
+        curves.sentence,
+        make=plan.by_use,
+        rows=lambda: plan.use_rows(curves, display),
+    )
     st.caption(widgets.answer_text(curves.sentence))
 
 
-def _matters(_: Link, of: PlanReply) -> None:
+def _matters(link: Link, of: PlanReply) -> None:
     if not of.answer.sensitivity:
         st.caption("Nothing about the cost of this fleet is uncertain.")
         return
     display = of.question.display
     bars = comparison_charts.influence_bars(of.answer.sensitivity, display)
     alt = "How far each input moves the cost of a month"
-    if _both(of, "matters", alt, plan.matters, lambda: figures.bar_rows(bars, display.currency)):
+    if _both(
+        link,
+        of,
+        "matters",
+        alt,
+        make=plan.matters,
+        rows=lambda: figures.bar_rows(bars, display.currency),
+    ):
         st.caption(
             "Each bar: one input from low (5 %, blue) to high (95 %, orange), the others in their "
             "middle. Runs vary by 20 %."
@@ -200,12 +225,12 @@ def _months(link: Link, of: PlanReply) -> None:
                        lambda answer, _, theme: plan.months(answer, theme))  # fmt: skip
 
 
-def _waiting(of: PlanReply) -> None:
+def _waiting(link: Link, of: PlanReply) -> None:
     if not of.answer.waiting:
         return
     with st.container(border=True):
         widgets.heading("Waiting time by job")
-        tab = widgets.chart_or_table("capacity.wait")
+        tab = widgets.chart_or_table("capacity.wait", link=link)
         with tab.place:
             if tab.name == "table":
                 page_tables.waiting(of.answer)

@@ -9,20 +9,28 @@ import streamlit as st
 
 from pages.capacity.state import PlanReply, drawn
 from pages.common import narrow, widgets
+from pages.common.link import Link
 from planner.capacity import CapacityAnswer, CostLines
 from planner.core import Text
 from planner.cost import Display
 from planner.figures import Card
 from planner.report import capacity as tables
 
+LIST: Final = "list"
+"""Parameter of the open list in a link."""
 _TABS: Final = {"machines": "Machines", "jobs": "Jobs", "lines": "Rent or buy only"}
 
 
-def draw(of: PlanReply) -> None:
+def declare(link: Link) -> None:
+    """Declare the open list as a part of the link."""
+    widgets.declare_tab(link, _TABS, LIST)
+
+
+def draw(link: Link, of: PlanReply) -> None:
     """Draw the machines of the fleet, the jobs, and the fleet beside renting and buying only."""
     answer, display = of.answer, of.question.display
     with st.container(border=True):
-        tab = widgets.chart_or_table("capacity.table", _TABS)
+        tab = widgets.open_tab(link, _TABS, LIST)
         with tab.place:
             if tab.name == "jobs":
                 narrow.table(tables.job_rows(answer), "capacity.job-rows",

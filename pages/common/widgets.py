@@ -180,6 +180,8 @@ TAB: Final = "tab"
 """Parameter of the open tab in a link."""
 TABLES: Final = "tables"
 """Parameter of the further answers in a link that show their table instead of their chart."""
+OPEN: Final = (TAB, TABLES)
+"""Parameters of a link that say which tabs are open: no answer depends on them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,23 +192,25 @@ class Tab:
     place: DeltaGenerator
 
 
-def declare_tab(link: Link, names: Mapping[str, str] = CHART_OR_TABLE) -> None:
+def declare_tab(
+    link: Link, names: Mapping[str, str] = CHART_OR_TABLE, parameter: str = TAB
+) -> None:
     """Declare the open tab of a page's answer as a part of its link, the first by default."""
-    link.choice(TAB, list(names), next(iter(names)))
+    link.choice(parameter, list(names), next(iter(names)))
 
 
-def open_tab(link: Link, names: Mapping[str, str] = CHART_OR_TABLE) -> Tab:
+def open_tab(link: Link, names: Mapping[str, str] = CHART_OR_TABLE, parameter: str = TAB) -> Tab:
     """Draw the tabs of a page's answer; `declare_tab` comes first.
 
     Draw the content of the open one only: a click on another draws the page again. Fields of a
     closed tab lose their values unless `Link.hold` keeps them.
     """
-    slug = link.key(TAB)
+    slug = link.key(parameter)
 
     def put(name: str) -> None:
         st.session_state[slug] = name
 
-    return _linked_tabs(f"{link.page}.tabs", names, str(st.session_state[slug]), put)
+    return _linked_tabs(f"{slug}s", names, str(st.session_state[slug]), put)
 
 
 def declare_tables(link: Link, cards: Sequence[str]) -> None:
@@ -214,24 +218,22 @@ def declare_tables(link: Link, cards: Sequence[str]) -> None:
     link.choices(TABLES, cards, [])
 
 
-def chart_or_table(
-    key: str, names: Mapping[str, str] = CHART_OR_TABLE, *, link: Link | None = None
-) -> Tab:
+def chart_or_table(key: str, *, link: Link | None = None) -> Tab:
     """Draw tabs, the chart and the table of a further answer, where `key` is page.card.
 
     With a link the card is one of `declare_tables`, and the link says which tab is open.
     """
+    names = CHART_OR_TABLE
     if link is None:
         return _opened(names, st.tabs(list(names.values()), key=f"{key}-tabs", on_change="rerun"))
-    slug, card = link.key(TABLES), key.partition(".")[2]
+    slug, card = link.key(TABLES), key.rpartition(".")[2]
     held = st.session_state[slug]
-    chart, table = names
 
     def put(name: str) -> None:
         others = [c for c in held if c != card]
-        st.session_state[slug] = others if name == chart else [*others, card]
+        st.session_state[slug] = [*others, card] if name == "table" else others
 
-    return _linked_tabs(f"{key}-tabs", names, table if card in held else chart, put)
+    return _linked_tabs(f"{key}-tabs", names, "table" if card in held else "chart", put)
 
 
 def _linked_tabs(key: str, names: Mapping[str, str], name: str, put: Callable[[str], None]) -> Tab:

@@ -26,6 +26,7 @@ _FIELDS: Final = {"table": ("baseline", "view", "show"), "use": ("chart",)}
 def declare(link: Link) -> None:
     """Declare the open tab, and the initial value of the switch."""
     widgets.declare_tab(link, TABS)
+    widgets.declare_tables(link, ["tornado"])
     link.choice("chart", list(_USES), "runs")
 
 
@@ -90,7 +91,7 @@ def bought(reply: Reply, comparison: Comparison) -> RentOrBuy | None:
 # -- what matters ----------------------------------------------------------------------------------
 
 
-def what_matters(reply: Reply, comparison: Comparison) -> None:
+def what_matters(link: Link, reply: Reply, comparison: Comparison) -> None:
     """Draw which uncertain inputs move the answer most."""
     influence: Influences | None = state.once(("tornado", reply.key), lambda: tornado(comparison))
     with st.container(border=True):
@@ -101,7 +102,7 @@ def what_matters(reply: Reply, comparison: Comparison) -> None:
         st.caption(as_text(influence.title))
         theme = widgets.theme()
         alt = f"{influence.title}: {_widest(influence)}"
-        tab = widgets.chart_or_table("compare.tornado")
+        tab = widgets.chart_or_table("compare.tornado", link=link)
         with tab.place:
             if tab.name == "table":
                 bars = charts.influence_bars(influence.influences, reply.display)

@@ -98,14 +98,14 @@ def _answered(
     answer.details(reply, comparison, begins)
     owning.draw(link, reply, comparison)
     answer.draw_next_run(reply, comparison)
-    charts.what_matters(reply, comparison)
+    charts.what_matters(link, reply, comparison)
     answer.how_sure(comparison)
     table.sources(comparison)
 
 
 def _empty(link: Link, shared: Store, reply: Reply | None, chosen: list[str] | None) -> None:
     """Draw the page without an answer: no options, or an incomplete or wrong description."""
-    link.keep("baseline", "view", "show", "chart", widgets.TAB)
+    link.keep("baseline", "view", "show", "chart", *widgets.OPEN)
     link.warn()
     if reply is not None:
         widgets.problems(reply.problems)

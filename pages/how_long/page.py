@@ -66,7 +66,7 @@ def show() -> None:
             key="how-long.back",
         )
         return
-    key = (link.question("scale", widgets.TAB), chosen.epochs, chosen.baseline.label)
+    key = (link.question("scale", *widgets.OPEN), chosen.epochs, chosen.baseline.label)
     result = kept.drawn(
         shared,
         "how long",

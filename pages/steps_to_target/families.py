@@ -75,7 +75,7 @@ def draw(link: Link, of: Families) -> None:
             )
         for text in texts:
             st.markdown(widgets.answer_text(text))
-        tab = widgets.chart_or_table("steps-to-target.families")
+        tab = widgets.chart_or_table("steps-to-target.families", link=link)
         with tab.place:
             if tab.name == "chart":
                 _chart(link, of, " ".join(texts))
@@ -86,7 +86,7 @@ def draw(link: Link, of: Families) -> None:
 
 
 def _chart(link: Link, of: Families, alt: str) -> None:
-    key, theme = (link.question(widgets.TAB), widgets.theme()), widgets.theme()
+    key, theme = (link.question(*widgets.OPEN), widgets.theme()), widgets.theme()
     figure = kept.drawn(kept.store(), "families", key, lambda: lines.families_figure(of, theme))
     if figure is None:
         st.caption("No chart: no network reached this target.")

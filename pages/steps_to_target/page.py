@@ -47,6 +47,7 @@ def show() -> None:
     link.state("workload", "optimizers", "target", "round", "times", "system", "devices", "pattern",
                families.NAME)  # fmt: skip
     widgets.declare_tab(link)
+    widgets.declare_tables(link, ["stated", "families", "time"])
     values = narrow.question(link.page, folds=question.has_choice(shared))
     with values.inputs:
         view = question.view_of(link, shared, left_out)
@@ -61,7 +62,7 @@ def show() -> None:
     else:
         texts = _once(link, "sentences", lambda: _sentences(view))
         _answer(link, view, texts, shared)
-        _stated_card(view, " ".join(texts))
+        _stated_card(link, view, " ".join(texts))
         if view.comparison.curves:
             _steps_card(link, view, " ".join(texts))
             if view.families:
@@ -112,7 +113,7 @@ def _answer(link: Link, view: TargetView, texts: list[str], shared: Store) -> No
 
 def _once(link: Link, what: str, make: Callable[[], Made]) -> Made:
     """Return a figure of this question in this theme, kept for all sessions."""
-    of = (link.question(widgets.TAB), widgets.theme(), hardware.stamps())
+    of = (link.question(*widgets.OPEN), widgets.theme(), hardware.stamps())
     return kept.drawn(store(), Text("steps to target {what}", what=what), of, make)
 
 
@@ -140,12 +141,12 @@ def _remarks(view: TargetView) -> list[str]:
     return [t for t in remarks if t]
 
 
-def _stated_card(view: TargetView, alt: str) -> None:
+def _stated_card(link: Link, view: TargetView, alt: str) -> None:
     if not view.stated:
         return
     with st.container(border=True):
         widgets.heading("Stated time to target, by accelerator and count")
-        tab = widgets.chart_or_table("steps-to-target.stated")
+        tab = widgets.chart_or_table("steps-to-target.stated", link=link)
         records = stated_rows(view.stated)
         with tab.place:
             if tab.name == "chart":
@@ -215,7 +216,9 @@ def _time_card(link: Link, view: TargetView, shared: Store, alt: str) -> None:
                 )
             )
         else:
-            narrow.chart_and_table(drawn, "steps-to-target.time", alt, lambda: rows.times(view))
+            narrow.chart_and_table(
+                drawn, "steps-to-target.time", alt, lambda: rows.times(view), link=link
+            )
             st.caption("Half or twice the best batch costs at most an eighth more time.")
         _on_other_counts(view)
 

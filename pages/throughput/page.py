@@ -33,6 +33,7 @@ def show() -> None:
         choice = curve_choice.draw(link, shared, left_out)
     link.choice("scale", ["log", "linear"], "log")
     widgets.declare_tab(link)
+    widgets.declare_tables(link, ["factor"])
     if choice is None:
         link.write()
         link.warn()
@@ -59,7 +60,7 @@ def show() -> None:
         return
     answer = ChosenCurves(
         shared=shared,
-        key=link.question("scale", "factor", BATCH.name, widgets.TAB),
+        key=link.question("scale", "factor", BATCH.name, *widgets.OPEN),
         systems=choice.systems,
         chosen=chosen,
     )

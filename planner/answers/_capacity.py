@@ -85,7 +85,7 @@ SERVER: Final = 8
 """Accelerators of a large machine."""
 MOST_SERVERS: Final = 2
 """Large machines that are looked at too: the cheapest accelerators may all be single ones."""
-VIEW_ONLY: Final = frozenset({"chart", "tab", "scale", "view", "saved"})
+VIEW_ONLY: Final = frozenset({"chart", "list", "scale", "saved", "tab", "tables", "view"})
 """Parameters of the page's link that only change the view."""
 
 

@@ -10,7 +10,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.common.link import as_text, slug
-from pages.common.widgets import CHART_OR_TABLE
 from planner.convergence import targets_of
 from planner.core import Estimate
 from planner.runs import Trials, TrialSet, table_from_rows
@@ -19,7 +18,7 @@ from planner.throughput import curves_of
 from planner.time_to_target import PlacedTimes, ReferenceSystem, compare, goal_of, timings_of
 from planner.time_to_target.sentences import answer_sentences, note_lines, notes_of
 from planner.time_to_target.tables import batch_rows, fit_rows
-from tests.pages.conftest import figure, lines, on_tab, show, sound, texts, unfold
+from tests.pages.conftest import as_tables, figure, lines, on_tab, show, sound, texts, unfold
 from tests.pages.test_stores import HOSTILE, step
 from tests.planner.made_trials import BATCHES, TARGET, sweep
 from tests.store.build import a_set, opened, row, sealed_table, together
@@ -411,8 +410,7 @@ def test_networks_on_the_same_data_are_compared(alone: Path) -> None:
     assert "wide scales to the largest batch on Data with SGD to 2.5" in said
     assert "narrow needs the fewest steps at large batches: Smin is" in said
     assert set(lines(shown, 1)) == {"narrow", "wide"}
-    shown.session_state[f"{PAGE}.families-tabs"] = CHART_OR_TABLE["table"]
-    table = next(d.value for d in sound(shown.run()).dataframe if "Network" in d.value)
+    table = next(d.value for d in as_tables(shown, "families").dataframe if "Network" in d.value)
     assert list(table["Network"]) == ["narrow", "wide"]
     assert "Optimiser" not in table
 
