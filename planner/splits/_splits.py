@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from planner.catalog import Accelerator
-from planner.core import Refusal, Text, percent, plain
+from planner.core import Refusal, Text, paragraph, percent, plain
 from planner.job import (
     PER_NODE,
     TIGHT,
@@ -277,21 +277,15 @@ def split_sentences(
             if least is None
             else (
                 Text(
-                    " The leanest cut, {words}, needs {need_bytes} on each of {have_bytes}.",
+                    "The leanest cut, {words}, needs {need_bytes} on each of {have_bytes}.",
                     words=least.cut.words,
                     need_bytes=gigabytes(least.need_bytes),
                     have_bytes=gigabytes(least.have_bytes),
                 )
             )
         )
-        return [
-            Text(
-                "No: {workload} does not fit {where}.{need}",
-                workload=job.workload,
-                where=where,
-                need=need,
-            )
-        ]
+        no = Text("No: {workload} does not fit {where}.", workload=job.workload, where=where)
+        return [paragraph(no, need)]
     recompute = ", with recomputed activations" if chosen.recomputes else ""
     texts: list[str] = [
         Text(

@@ -83,7 +83,7 @@ def _step(
     def replica_step(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
         with tf.GradientTape() as tape:
             loss = mean_loss(model(x, training=True), y) / replicas
-            total = tf.add_n([loss, *(one / replicas for one in model.losses)])
+            total = tf.add_n([loss, *(penalty / replicas for penalty in model.losses)])
             scaled = optimizer.scale_loss(total)
         gradients = tape.gradient(scaled, model.trainable_variables)
         optimizer.apply(gradients, model.trainable_variables)
