@@ -67,6 +67,21 @@ def test_shares_of_a_step_are_stacked_to_100_percent() -> None:
     assert together == pytest.approx([100.0, 100.0])
 
 
+def test_the_legend_has_no_marker_that_a_published_law_does_not_draw() -> None:
+    assert "measured" in legend(show(PAGE))
+    assert "measured" not in legend(show(PAGE, workload=ARTICLE))
+
+
+def test_a_bar_beyond_the_chart_says_how_long_it_is() -> None:
+    shown = figure(show(PAGE), len(CHARTS) - 1)
+    state, activations = (bar["y"] for bar in shown["data"])
+    whole = [a + b for a, b in zip(state, activations, strict=True)]
+    top = shown["layout"]["yaxis"]["range"][1]
+    beyond = {f"{gb:,.0f} GB" for gb in whole if gb > top}
+    assert beyond <= {note["text"] for note in shown["layout"]["annotations"]}
+    assert len(beyond) > 0
+
+
 def test_a_series_without_single_devices_says_why_it_has_no_shares() -> None:
     said = texts(show(PAGE, workload=BERT))
     assert "These runs do not separate the interconnect from overhead." in said
