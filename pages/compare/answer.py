@@ -12,9 +12,9 @@ from pages.common import handout, kept, widgets
 from pages.common.link import Link, as_text, slugs
 from pages.compare import charts, currency, described, saved, state, table, tiles
 from pages.compare import described as compare_described
-from pages.compare.inputs import after, in_words
+from pages.compare.inputs import in_words
 from pages.compare.state import Reply
-from planner.answers.comparison import DESCRIBED
+from planner.answers.comparison import DESCRIBED, after
 from planner.compare import (
     LIKELY_IN_TIME,
     basis_words,
