@@ -151,7 +151,7 @@ def _of_devices() -> tuple[TargetRange, ...]:
 
 
 def _of_epochs() -> tuple[TargetRange, ...]:
-    few, many = epochs.KNOWN[:3], epochs.KNOWN[3:]
+    few, many = epochs.EPOCHS_SEEN[:3], epochs.EPOCHS_SEEN[3:]
     specs = [(k, COLAB, "coverage", "coverage", 0.88, 0.98, "") for k in few]
     specs += [
         (k, COLAB, "interval width", "median_width", 0.0, width, "")

@@ -24,7 +24,7 @@ from planner.epochs.steadiness import steadiness
 from planner.runs import EPOCHS, EpochPrior
 
 QUESTION: Final = "epochs"
-KNOWN: Final = (2, 3, 5, 10, 20)
+EPOCHS_SEEN: Final = (2, 3, 5, 10, 20)
 CHANCE: Final = {"CIFAR10": 10.5, "ImageNet": 0.2}
 """Accuracy [%] of an untrained network: at or below it, no epoch precedes the first row."""
 STEADY: Final = "DAWNBench, steady in hindsight"
@@ -75,7 +75,7 @@ def epochs_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
 
 def rows_of(name: str, runs: Sequence[RunEpochs], watch: Watch = unwatched) -> list[Row]:
     """Return the rows of one data set: whole runs from the first 2, 3, 5, 10 and 20 epochs."""
-    return [row for k in KNOWN for row in _after(name, runs, k, watch)]
+    return [row for k in EPOCHS_SEEN for row in _after(name, runs, k, watch)]
 
 
 def groups_of_runs(read: Read) -> dict[str, list[RunEpochs]]:

@@ -13,7 +13,7 @@ from pages.common.kept import store
 from pages.common.link import as_text, plain
 from pages.visitor import identity
 from pages.visitor.permission import Action, allow
-from planner.core import Text, message_of, plural
+from planner.core import Text, message_of, paragraph, plural
 from planner.core.slugs import folder_slug
 from planner.importers import Preview, SourceError, commit
 from planner.runs import RecordError
@@ -135,17 +135,5 @@ def _added(own: Path, added: AddedFiles, target: TargetSet) -> None:
         sets.say(message_of(error), wrong=True)
         return
     question.begin_again()
-    left_out = (
-        Text(" {stated:,} duplicates are left out.", stated=done.duplicates)
-        if done.duplicates
-        else ""
-    )
-    sets.say(
-        Text(
-            "{new:,} runs are added to {target}.{stated}",
-            new=done.new,
-            target=target.name,
-            stated=left_out,
-        ),
-        opens=target.slug,
-    )
+    new = Text("{new:,} runs are added to {target}.", new=done.new, target=target.name)
+    sets.say(paragraph(new, done.left_out), opens=target.slug)

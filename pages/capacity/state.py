@@ -104,7 +104,7 @@ def reply(
     def answered(tell: Tell) -> CapacityAnswer:
         return capacity_answered(shared, catalog, texts, _today(), tell)
 
-    answer = _ANSWERS.found(key)
+    answer = _ANSWERS.peek(key)
     if answer is MISSING:
         answer = _waited(key, answered)
     return PlanReply(answer=answer, question=question, key=key)
@@ -160,7 +160,7 @@ def prepare(shared: Store, texts: Sequence[Mapping[str, Sequence[str]]]) -> None
         for question in texts:
             capacity_prepared(shared, catalog, question, _today())
 
-    if _PREPARED.found(key) is MISSING:
+    if _PREPARED.peek(key) is MISSING:
         _PREPARED.once(key, lambda: _AHEAD.submit(work))
 
 

@@ -288,11 +288,11 @@ def own(catalog: Catalog) -> None:
     records = listed(mine)
     if not records:
         where = (
-            Text(" They are saved in {folder}.", folder=hardware.folder())
+            Text("They are saved in {folder}.", folder=hardware.folder())
             if permission(Action.CATALOG).allowed
             else ""
         )
-        st.caption(as_text(Text("You have no rows yet.{where}", where=where)))
+        st.caption(as_text(paragraph("You have no rows yet.", where)))
         return
     narrow.table(
         records[:_MOST_SHOWN], key="compare.rows.own",

@@ -32,6 +32,7 @@ from planner.core import (
     between,
     csv_text,
     ends_in_hours,
+    paragraph,
     rounded_ends,
     with_ends,
     written_ends,
@@ -316,23 +317,17 @@ def _share(title: str, words: str) -> Any:  # noqa: ANN401 - Streamlit's own typ
 
 def _caption(base: Row | None, reply: Reply, begins: datetime) -> None:
     against = (
-        Text(" Relative cost and speed: against {candidate}.", candidate=base.candidate.label)
+        Text("Relative cost and speed: against {candidate}.", candidate=base.candidate.label)
         if base
         else ""
     )
-    st.caption(
-        as_text(
-            Text(
-                "1= means a tie: the intervals overlap too much to rank.{against} "
-                "Finish times are for a start now ({begins:%a %-d %b, %H:%M} {tzname}). "
-                "{sentence}",
-                against=against,
-                begins=begins,
-                tzname=begins.tzname(),
-                sentence=reply.display.sentence,
-            )
-        )
+    starts = Text(
+        "Finish times are for a start now ({begins:%a %-d %b, %H:%M} {tzname}).",
+        begins=begins,
+        tzname=begins.tzname(),
     )
+    tie = "1= means a tie: the intervals overlap too much to rank."
+    st.caption(as_text(paragraph(tie, against, starts, reply.display.sentence)))
 
 
 def sources(comparison: Comparison) -> None:

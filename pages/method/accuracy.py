@@ -36,7 +36,7 @@ from pages.common import narrow, widgets
 from pages.common.kept import ROOT
 from pages.common.link import Link, slugs
 from planner import figures
-from planner.core import Text, cell, csv_text, message_of, sentence_case
+from planner.core import Text, cell, csv_text, message_of, paragraph, sentence_case
 from planner.figures.frame import Theme, slots
 
 LEAST: Final = 0.1
@@ -233,23 +233,23 @@ def _unanswered(chosen: ChosenRows) -> list[str]:
 
 def _caption(chosen: ChosenRows) -> str:
     cut = (
-        Text(" Only the first {most_drawn} rows are drawn.", most_drawn=MOST_DRAWN)
+        Text("Only the first {most_drawn} rows are drawn.", most_drawn=MOST_DRAWN)
         if len(chosen.answered) > MOST_DRAWN
         else ""
     )
     if figures_of.is_regret(chosen.rows[0]):
-        return Text(
+        regret = Text(
             "Regret is the extra time of a choice of devices and batch over the "
             "best measured one. The axis is logarithmic; a triangle means "
-            "{least:g}\u00a0% or less.{cut}",
+            "{least:g}\u00a0% or less.",
             least=LEAST,
-            cut=cut,
         )
-    return Text(
+        return paragraph(regret, cut)
+    return paragraph(
         "All methods predict the same held-out points. The axis is logarithmic: "
         "equal distances are equal factors. Epochwise has large markers; open ones "
-        "are our prediction where we would refuse.{cut}",
-        cut=cut,
+        "are our prediction where we would refuse.",
+        cut,
     )
 
 

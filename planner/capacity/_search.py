@@ -29,6 +29,7 @@ import itertools
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Final
 
 import numpy as np
@@ -189,12 +190,12 @@ class Compared:
         able = [f for f in fleets if float(_late_alone(self.full, f).max(initial=0.0)) <= most]
         before = [] if than is None else [than]
         best = min([*before, *zip(self.look_at(able, limit), able, strict=True)],
-                   key=lambda found: found[0], default=None)  # fmt: skip
+                   key=itemgetter(0), default=None)  # fmt: skip
         if best is not None and best[0][0] == 0.0:
             self.ruled_out.update(map(_in_order, fleets))
             return best
         return min([*before, *zip(self.look_at(fleets, limit), fleets, strict=True)],
-                   key=lambda found: found[0])  # fmt: skip
+                   key=itemgetter(0))  # fmt: skip
 
     @property
     def compared(self) -> int:

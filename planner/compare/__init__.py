@@ -69,7 +69,6 @@ from planner.compare.rent_or_buy import (
     ownership,
     ownership_sentences,
     runs_at,
-    runs_at_full_use,
     utilisation_at,
 )
 from planner.compare.undecided import narrowing_runs, next_step, step_note, with_step

@@ -205,12 +205,6 @@ def runs_at(row: Row, utilisation: float) -> float:
     return max(hours, 0.0) * HOUR_S / max(float(np.median(row.drawn.work_s)), LEAST_WORK_S)
 
 
-def runs_at_full_use(row: Row) -> float:
-    """Return the runs a month that keep one machine busy all the time."""
-    work_s = float(np.median(row.drawn.work_s)) if row.drawn is not None else 1.0
-    return HOURS_PER_MONTH * HOUR_S / max(work_s, LEAST_WORK_S)
-
-
 def ownership_sentences(pair: RentOrBuy, totals: Ownership, display: Display) -> tuple[str, ...]:
     """Return the totals in words: renting, buying, and how likely buying is cheaper."""
     span = plural(totals.years, "{count:g} year", "{count:g} years")

@@ -464,21 +464,20 @@ def _too_large(job: Job, sample: float, have: float, hardware: Hardware) -> Memo
             if sample
             else ""
         )
-        even = "".join(
-            Text(" Even {how} it takes {size}.", how=how, size=_size(job, s))
+        even = [
+            Text("Even {how} it takes {size}.", how=how, size=_size(job, s))
             for s, how, _ in smaller[-1:]
             if not holding
-        )
+        ]
         offload = "".join(text for _, _, text in holding)
-        hopeless = f" {_hopeless(least)}" if least > MOST_SHARDS else ""
-        sentence = Text(
-            "Does not fit: {usage}{beside}, {has}.{even}{hopeless}",
+        hopeless = _hopeless(least) if least > MOST_SHARDS else ""
+        missing = Text(
+            "Does not fit: {usage}{beside}, {has}.",
             usage=usage,
             beside=beside,
             has=_has(hardware, have),
-            even=even,
-            hopeless=hopeless,
         )
+        sentence = paragraph(missing, *even, hopeless)
         ways = (offload or _SMALLER,) if hopeless else (larger, _SPLIT, offload, adapters)
     return MemoryFit(
         fits=None if enough else False, need_bytes=need, have_bytes=have, at_least=True,
@@ -524,18 +523,16 @@ def _only(job: Job, state: State, condition: str, have: float, hardware: Hardwar
     shared = Text(
         ", {each} on each of {devices}", each=gigabytes(each), devices=_devices(hardware)
     ) * (hardware.devices > 1)
-    return Text(
-        "Fits only {condition}: {least}{shared} of {room}. {what} take {otherwise} "
-        "otherwise.{left}{recomputing}",
+    fits = Text(
+        "Fits only {condition}: {least}{shared} of {room}. {what} take {otherwise} otherwise.",
         condition=condition,
         least=_size(job, state),
         shared=shared,
         room=_room(have),
         what=_what(job, first=True),
         otherwise=_size(job, whole_state(job)),
-        left=_left(job, each, have),
-        recomputing=_recomputing(job, each, have),
     )
+    return paragraph(fits, _left(job, each, have), _recomputing(job, each, have))
 
 
 _CONTENTS: Final[Mapping[Training, tuple[str, str]]] = MappingProxyType(
@@ -578,18 +575,16 @@ def _sharded(job: Job, usage: str, each: float, have: float, hardware: Hardware)
     how = "" if not tight else "Barely fits: only" if barely else "Fits tightly: only"
     recompute = _recomputing(job, each, have)
     used = sample if activations is None or job.recompute or recompute else activations.kept
-    return Text(
-        "{how} sharded: {usage}, {each} on each of {devices} of "
-        "{room}.{less_sharding}{tight}{recompute}",
+    sharded = Text(
+        "{how} sharded: {usage}, {each} on each of {devices} of {room}.",
         how=how or "Only",
         usage=usage,
         each=gigabytes(each),
         devices=_devices(hardware),
         room=_room(have),
-        less_sharding=_less_sharding(job, used, sample, memory, hardware),
-        tight=tight,
-        recompute=recompute,
     )
+    less = _less_sharding(job, used, sample, memory, hardware)
+    return paragraph(sharded, less, tight, recompute)
 
 
 def _least_sample(activations: Activations | None) -> float:
@@ -602,8 +597,8 @@ def _left(job: Job, each: float, have: float) -> str:
     if each + _least_sample(activations_on(job)) <= TIGHT * have / USABLE:
         return ""
     if each >= have:
-        return " No room is left for activations."
-    return Text(" Only {have} are left for activations.", have=gigabytes(have - each))
+        return "No room is left for activations."
+    return Text("Only {have} are left for activations.", have=gigabytes(have - each))
 
 
 def _more_room(job: Job) -> str:
@@ -619,7 +614,7 @@ def _recomputing(job: Job, each: float, have: float) -> str:
     if activations is None or job.recompute or each + activations.kept <= have:
         return ""
     kept = gigabytes(activations.kept)
-    return Text(" Recompute activations: they take about {kept} a sample otherwise.", kept=kept)
+    return Text("Recompute activations: they take about {kept} a sample otherwise.", kept=kept)
 
 
 def _less_sharding(
@@ -630,16 +625,22 @@ def _less_sharding(
     `sample` is the memory of a sample's activations, `recomputed` the least that it can be [bytes].
     """
     state = whole_state(job)
-    ways = ((sample, ""), (recomputed, "With recomputed activations "))
-    for activations, begins in ways:
+    for activations in (sample, recomputed):
         for stage in STAGES[1:3]:
             need = state.on_each(hardware.devices, stage)
             if need + activations <= TIGHT * memory:
+                on_each = gigabytes(need)
+                if activations == sample:
+                    return Text(
+                        "ZeRO stage {stage} is enough, with {need} on each.",
+                        stage=stage,
+                        need=on_each,
+                    )
                 return Text(
-                    " {begins}ZeRO stage {stage} is enough, with {need} on each.",
-                    begins=begins,
+                    "With recomputed activations ZeRO stage {stage} is enough, with {need} on "
+                    "each.",
                     stage=stage,
-                    need=gigabytes(need),
+                    need=on_each,
                 )
     return ""
 

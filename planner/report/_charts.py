@@ -15,7 +15,8 @@ from planner.compare import (
     cost_bound,
     misses_limits,
     monthly_cost,
-    runs_at_full_use,
+    runs_at,
+    utilisation_at,
 )
 from planner.compare.evaluation import Comparison, Row
 from planner.core import Estimate, Text
@@ -164,11 +165,12 @@ def use(
     """
     rows = compared(comparison)
     machine = pair.buy if pair else next((r for r in rows if r.candidate.way == "buy"), rows[0])
-    full = runs_at_full_use(machine)
+    full = runs_at(machine, 1.0) or 1.0  # of a machine that other work fills: one run a month
     runs_per_month = comparison.question.assumed.runs_per_month
     end = full if by_use else _end(runs_per_month, pair)
     runs = np.linspace(end / _POINTS, end, _POINTS)
     per = runs if by_use else 1.0
+    x = np.array([utilisation_at(machine, n) for n in runs]) if by_use else runs
     every = [r.candidate for r in comparison.rows]
     names, slots, factor = short_names(every), colours(every), shown(1.0, display)
     lines = []
@@ -183,7 +185,7 @@ def use(
                 short=names[its.id],
                 slot=slots[its.id],
                 way=its.way,
-                x=runs / full if by_use else runs,
+                x=x,
                 value=value,
                 low=low,
                 high=high,
@@ -195,7 +197,7 @@ def use(
         y_title=Text("cost of a run ({money})", money=money)
         if by_use
         else Text("cost of a month ({money})", money=money),
-        request=runs_per_month / full if by_use else runs_per_month,
+        request=utilisation_at(machine, runs_per_month) if by_use else runs_per_month,
         request_words=f"{runs_per_month:,.4g} {'runs a month' if by_use else 'requested'}",
         pays_off=_pays_off(pair, by_use=by_use),
         per_cent=by_use,

@@ -4,6 +4,7 @@ import argparse
 import time
 from collections.abc import Sequence
 
+from planner.core import Text
 from planner.runs import Row
 from planner.store.sealed.commit import CommitError, try_folder
 from runners.cluster import dispatch
@@ -96,8 +97,11 @@ def _attempts(context: Context) -> int:
 def _problems(context: Context, left: Sequence[Case], nodes: Sequence[Node]) -> list[str]:
     automatic = {g.case.workload for g in context.expanded.automatic}
     searched = [
-        f'{name} has batch = "auto", which is searched on one machine. Find its largest batch '
-        "there with `max-batch`, then list batch sizes in the sweep."
+        Text(
+            '{name} has batch = "auto", which is searched on one machine. Find its largest batch '
+            "there with `max-batch`, then list batch sizes in the sweep.",
+            name=name,
+        )
         for name in sorted(automatic)
     ]
     return [*searched, *unplaceable(left, nodes)]

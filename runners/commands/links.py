@@ -22,7 +22,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from planner.core import plain, slug
+from planner.core import Text, plain, slug
 from planner.runs import Row
 from planner.scaling import Workers, asynchronous, ring_step_s, server_limit
 from planner.store.disk.files import write_once
@@ -119,7 +119,7 @@ def _make(made: Pair) -> None:
 def _program(name: str) -> str:
     path = shutil.which(name) or shutil.which(name, path=_FOLDERS)
     if not path:
-        raise NotPossibleError(f"The program {name} is missing. Install iproute2.")
+        raise NotPossibleError(Text("The program {name} is missing. Install iproute2.", name=name))
     return path
 
 
@@ -129,9 +129,14 @@ def _call(program: str, *arguments: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         lines = done.stderr.strip().splitlines()
-        reason = lines[0] if lines else f"exit code {done.returncode}"
+        reason = lines[0] if lines else Text("exit code {returncode}", returncode=done.returncode)
         raise NotPossibleError(
-            f"{program} {' '.join(arguments[:2])}: {reason}. It needs root and CAP_NET_ADMIN."
+            Text(
+                "{program} {arguments}: {reason}. It needs root and CAP_NET_ADMIN.",
+                program=program,
+                arguments=" ".join(arguments[:2]),
+                reason=reason,
+            )
         )
 
 
@@ -215,7 +220,7 @@ def links_command(args: argparse.Namespace, stop: Stop) -> int:
             else:
                 measured = compared(namespaces, python, RATES, stop=stop, keep=rows.append)
     except NotPossibleError as error:
-        text = f"Not run: this machine has no network namespaces for you. {error}"
+        text = Text("Not run: this machine has no network namespaces for you. {error}", error=error)
         return refuse(args, [text], text)
     except FailedRunError as error:
         refuse(args, [str(error)], str(error))
@@ -349,7 +354,7 @@ def _store(args: argparse.Namespace, rows: Sequence[Row]) -> None:
         licensed = {**row, "licence": args.licence} if args.licence else row
         SetFolder(folder).put({**licensed, "result_set": folder.name})
     if not args.json:
-        say(f"{len(rows)} runs are in {folder}.")
+        say(Text("{count} runs are in {folder}.", count=len(rows), folder=folder))
 
 
 def _measured(launcher: Launcher, python: Python, steps: int, stop: Stop) -> Mapping[str, Any]:
@@ -385,7 +390,13 @@ def _run(case: Case, launcher: Launcher, python: Python, stop: Stop) -> Row:
     )  # fmt: skip
     row = measure(case, bench, "links", Hooks(stop=stop))
     if row["status"] != "ok":
-        raise FailedRunError(f"A run over the link ended: {row['status']}, {row['status_reason']}")
+        raise FailedRunError(
+            Text(
+                "A run over the link ended: {status}, {status_reason}",
+                status=row["status"],
+                status_reason=row["status_reason"],
+            )
+        )
     return row
 
 
@@ -412,10 +423,17 @@ def _as_json(link: Measured | ServedRun) -> dict[str, Any]:
 
 def _print(links: Sequence[Measured], *, missed: bool) -> None:
     size = links[0].gradient_bytes / 1e6
-    say(f"Two workers, {size:.2f} MB of gradients a step. Median step times, and the prediction "
-        "from the unlimited link:")  # fmt: skip
-    say(f"{'link':>13} {'measured':>10} {'predicted':>10} {'error':>7} {'latency':>9} "
-        f"{'all-reduce':>13}")  # fmt: skip
+    say(
+        Text(
+            "Two workers, {size:.2f} MB of gradients a step. Median step times, and the "
+            "prediction from the unlimited link:",
+            size=size,
+        )
+    )
+    say(
+        f"{'link':>13} {'measured':>10} {'predicted':>10} {'error':>7} {'latency':>9} "
+        f"{'all-reduce':>13}"
+    )
     for link in links:
         rate = "unlimited" if link.rate_bits_per_s is None else _rate(link.rate_bits_per_s)
         predicted = "" if link.predicted_s is None else f"{1e3 * link.predicted_s:.1f} ms"
@@ -423,21 +441,35 @@ def _print(links: Sequence[Measured], *, missed: bool) -> None:
         say(f"{rate:>13} {1e3 * link.step_s:>7.1f} ms {predicted:>10} {error:>7} "
             f"{1e3 * link.latency_s:>6.1f} ms {_rate(link.all_reduce_bits_per_s):>13}")  # fmt: skip
     judged = "above" if missed else "within"
-    say(f"At {_rate(BAR_RATE)} the error is {judged} {100 * BAR:.0f} %.")
+    say(
+        Text(
+            "At {rate} the error is {judged} {percent:.0f} %.",
+            rate=_rate(BAR_RATE),
+            judged=judged,
+            percent=100 * BAR,
+        )
+    )
 
 
 def _print_served(links: Sequence[ServedRun]) -> None:
     size = links[0].parameter_bytes / 1e6
-    say(f"Asynchronous workers and their parameter server, {size:.2f} MB of weights. Updates in a "
-        "second, and the prediction from the unlimited link:")  # fmt: skip
+    say(
+        Text(
+            "Asynchronous workers and their parameter server, {size:.2f} MB of weights. Updates "
+            "in a second, and the prediction from the unlimited link:",
+            size=size,
+        )
+    )
     say(f"{'link':>13} {'workers':>8} {'measured':>10} {'predicted':>10} {'error':>7}  limit")
     for link in links:
         rate = "unlimited" if link.rate_bits_per_s is None else _rate(link.rate_bits_per_s)
         predicted = "" if link.predicted_per_s is None else f"{link.predicted_per_s:.1f}"
         error = "" if link.error is None else f"{100 * link.error:+.0f} %"
         limit = "server" if link.server_limits else ""
-        say(f"{rate:>13} {link.workers:>8} {link.updates_per_s:>10.1f} {predicted:>10} {error:>7}  "
-            f"{limit}")  # fmt: skip
+        say(
+            f"{rate:>13} {link.workers:>8} {link.updates_per_s:>10.1f} {predicted:>10} {error:>7}  "
+            f"{limit}"
+        )
 
 
 def _rate(bits_per_s: float) -> str:

@@ -97,7 +97,7 @@ def by_stage(case: Case, model: keras.Model, devices: Sequence[str]) -> NetworkP
     begins = [graph.input, *ends[:-1]]
     models = [keras.Model(a, b, name=f"stage_{i}")
               for i, (a, b) in enumerate(zip(begins, ends, strict=True))]  # fmt: skip
-    parts = tuple(_placed(case, *one) for one in zip(models, devices, strict=True))
+    parts = tuple(_placed(case, *stage) for stage in zip(models, devices, strict=True))
     return NetworkParts(parts=parts, parallel=False)
 
 
@@ -261,7 +261,7 @@ def _step(case: Case, split: NetworkParts) -> Callable[[Any, Any], tf.Tensor]:
         with tf.GradientTape() as tape:
             for micro_x, micro_y in zip(tf.split(x, count), tf.split(y, count), strict=True):
                 losses.append(loop.mean_loss(split(micro_x), micro_y) / count)
-            penalties = [one for part in split.parts for one in part.model.losses]
+            penalties = [loss for part in split.parts for loss in part.model.losses]
             total = tf.add_n([*losses, *penalties])
         gradients = iter(tape.gradient(total, split.weights))
         for part in split.parts:

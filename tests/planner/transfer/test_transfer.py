@@ -39,6 +39,7 @@ from planner.transfer._rungs import (
     rank_of,
 )
 from tests.each import each
+from tests.planner.asking import ends
 
 OTHERS: Final = "workload on other cards"
 BENCHMARKS: Final = "benchmarks of the card"
@@ -106,10 +107,6 @@ def result(answer: Transferred | Refusal) -> Transferred:
 def refused(answer: Transferred | Refusal) -> Refusal:
     assert isinstance(answer, Refusal)
     return answer
-
-
-def ends(estimate: Estimate) -> Floats:
-    return np.array([estimate.value, estimate.low, estimate.high], dtype=np.float64)
 
 
 def half_width(answer: Transferred) -> float:

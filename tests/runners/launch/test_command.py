@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -29,20 +28,12 @@ from tests.each import each
 from tests.faults.outcomes import FULL
 from tests.runners.launch.test_local import WORKER
 from tests.runners.networks import python
-from tests.runners.stubs import HANG_S, new_mark, orphans
+from tests.runners.stubs import HANG_S
 
 HOSTS: Final = ("a=127.0.0.1", "b=127.0.0.1")
 ENV: Final = Launcher(launcher="command", hosts=HOSTS, prefix="env HOST={host}")
 SHELL: Final = replace(ENV, prefix='sh -c \'echo "Welcome to {host}"; "$@"\' sh')
 """A shell between launcher and worker that greets on standard output, as a login may."""
-
-
-@pytest.fixture
-def mark() -> Iterator[str]:
-    """An argument of every worker; no process has it when the test is over."""
-    text = new_mark()
-    yield text
-    assert orphans(text) == []
 
 
 def _ended(how: str, mark: str, launcher: Launcher, workers: int = 4) -> Ended:

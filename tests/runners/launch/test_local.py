@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +12,7 @@ import pytest
 from runners.launch import LOCAL, SERVER
 from runners.launch.__main__ import addresses
 from runners.process.supervise import Ended, ProcessLimits, supervise
-from tests.runners.stubs import HANG_S, new_mark, orphans
+from tests.runners.stubs import HANG_S
 
 WORKER: Final = """
 import json, os, signal, sys, time
@@ -35,14 +34,6 @@ if how != "ok":
     time.sleep(600)
 send("timed")
 """
-
-
-@pytest.fixture
-def mark() -> Iterator[str]:
-    """An argument of every worker; no process has it when the test is over."""
-    text = new_mark()
-    yield text
-    assert orphans(text) == []
 
 
 def _ended(how: str, mark: str, workers: int = 3) -> Ended:

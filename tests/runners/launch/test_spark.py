@@ -8,7 +8,6 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -25,7 +24,7 @@ from runners.plan.host import Python, placed
 from runners.process.supervise import Ended, ProcessLimits, Stopped, supervise
 from runners.sweep.measure import Bench, measure
 from tests.runners.launch.test_local import WORKER
-from tests.runners.stubs import HANG_S, new_mark, orphans
+from tests.runners.stubs import HANG_S
 
 needs_spark = pytest.mark.skipif(
     importlib.util.find_spec("pyspark") is None or shutil.which("java") is None,
@@ -37,14 +36,6 @@ CASE: Final = Case(
     devices=2,
 )  # fmt: skip
 SPARK: Final = Launcher(launcher="spark")
-
-
-@pytest.fixture
-def mark() -> Iterator[str]:
-    """An argument of every worker; no process has it when the test is over."""
-    text = new_mark()
-    yield text
-    assert orphans(text) == []
 
 
 def _environ(tmp_path: Path) -> dict[str, str]:

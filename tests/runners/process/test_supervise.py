@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,17 +30,9 @@ from runners.process.supervise import (
 from tests.each import each
 from tests.faults.outcomes import FULL
 from tests.runners.stub_child import GARBAGE
-from tests.runners.stubs import HANG_S, ended, marked, new_mark, orphans
+from tests.runners.stubs import HANG_S, ended, marked, orphans
 
 MEGABYTE = 1 << 20
-
-
-@pytest.fixture
-def mark() -> Iterator[str]:
-    """A mark that no process bears when the test is over."""
-    result = new_mark()
-    yield result
-    assert orphans(result) == []
 
 
 # -- every end has its name ----------------------------------------------------------------------
