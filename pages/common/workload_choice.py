@@ -59,10 +59,11 @@ class WorkloadOptions:
         """Draw the boxes, each in its place; `changed` is called on another choice of workload."""
         options = self.options()  # before the kind is drawn, as it may change
         if self.is_by_kind:
-            there = set(self.kinds.values())
+            kinds = self._offered_kinds()
             kind.selectbox(
                 "Kind",
-                [ALL, *(k for k in KINDS if k in there)],
+                kinds,
+                self.link.place("kind", kinds),
                 key=self.link.key("kind"),
                 on_change=self._first_of_kind,
                 args=(changed,),
@@ -77,15 +78,20 @@ class WorkloadOptions:
             help="Type part of a name to find it." if len(self.labels) > FEW else None,
         )
 
+    def _offered_kinds(self) -> list[str]:
+        there = set(self.kinds.values())
+        return [ALL, *(k for k in KINDS if k in there)]
+
     def _kind(self) -> str:
-        """Return the chosen kind; the usual one where the shown workload is of another kind."""
-        key, shown = self.link.key("kind"), str(self.link.held("workload"))
+        """Return the chosen kind, a part of the link; the usual one if the workload is not of it.
+
+        It is that of the shown workload where there are many.
+        """
+        shown = str(self.link.held("workload"))
         usual = self.kinds.get(shown, ALL) if len(self.labels) >= MANY else ALL
-        kind = str(st.session_state.get(key, ALL))
-        if kind not in (ALL, self.kinds.get(shown, kind)) or (
-            usual != ALL and key not in st.session_state
-        ):
-            st.session_state[key] = kind = usual
+        kind = self.link.choice("kind", self._offered_kinds(), usual)
+        if kind not in (ALL, self.kinds.get(shown, kind)):
+            st.session_state[self.link.key("kind")] = kind = usual
         return kind
 
     def _first_of_kind(self, changed: Callable[[], None] | None) -> None:

@@ -78,55 +78,60 @@ class LabelPlace:
     side: int
 
 
-def places(
-    names: Sequence[str], crosses: Sequence[Cross], width: float, height: float
-) -> list[LabelPlace | None]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Screen:
+    """A chart as one screen shows it: size of its inside [px], and the marker of each name."""
+
+    width: float
+    height: float
+    crosses: Sequence[Cross]
+
+    def holds(self, box: Box) -> bool:
+        """Return whether the box is inside."""
+        across = box.left >= 0 and box.right <= self.width
+        return across and box.low >= 0 and box.high <= self.height
+
+
+def places(names: Sequence[str], screens: Sequence[Screen]) -> list[LabelPlace | None]:
     """Return a place for each name in turn, the first ones first; None where there is no room.
 
-    Args:
-        names: of each marker.
-        crosses: the markers with their bars.
-        width: of the chart's inside [px].
-        height: of the chart's inside [px].
+    It is free on every screen, else on the first one: the distance from the marker is the same.
     """
-    occupied = [box for cross in crosses for box in cross.boxes()]
+    occupied = [[box for cross in screen.crosses for box in cross.boxes()] for screen in screens]
     chosen: list[LabelPlace | None] = []
-    for name, cross in zip(names, crosses, strict=True):
-        free = next(
-            (
-                (place, box)
-                for place, box in _tries(name, cross)
-                if _inside(box, width, height) and not any(box.meets(t) for t in occupied)
-            ),
-            None,
-        )
-        if free is not None:
-            occupied.append(free[1])
-        chosen.append(free[0] if free else None)
+    for n, name in enumerate(names):
+        own = [screen.crosses[n] for screen in screens]
+        best: tuple[LabelPlace, list[Box]] | None = None
+        for place in _tries(own):
+            boxes = [_box(name, cross, place) for cross in own]
+            free = [
+                screen.holds(box) and not any(box.meets(t) for t in taken)
+                for screen, box, taken in zip(screens, boxes, occupied, strict=True)
+            ]
+            if free[0] and (best is None or all(free)):
+                best = place, boxes
+            if all(free):
+                break
+        for taken, box in zip(occupied, best[1] if best else (), strict=False):
+            taken.append(box)
+        chosen.append(best[0] if best else None)
     return chosen
 
 
-def _tries(name: str, cross: Cross) -> list[tuple[LabelPlace, Box]]:
+def _tries(own: Sequence[Cross]) -> list[LabelPlace]:
+    """Return the places beside a marker, nearest first, and at the ends of its bars."""
     near = [(side * across, above * up, side) for across, up in _AWAY for side, above in _SIDES]
-    ends = [
-        (0.0, cross.high - cross.y + LINE / 2 + 3, 0),
-        (0.0, cross.low - cross.y - LINE / 2 - 3, 0),
-        (cross.right - cross.x + 5, 0.0, 1),
-        (cross.left - cross.x - 5, 0.0, -1),
+    ends = [  # of a bar up or down: one across has another length on each screen
+        (0.0, max(c.high - c.y for c in own) + LINE / 2 + 3, 0),
+        (0.0, min(c.low - c.y for c in own) - LINE / 2 - 3, 0),
     ]
-    tried = [*near[:8], *ends, *near[8:]]
-    return [(LabelPlace(across=x, up=y, side=side), _box(name, cross, x, y, side))
-            for x, y, side in tried]  # fmt: skip
+    return [LabelPlace(across=x, up=y, side=s) for x, y, s in (*near[:8], *ends, *near[8:])]
 
 
-def _box(name: str, cross: Cross, across: float, up: float, side: int) -> Box:
-    wide, x, y = LETTER * len(name), cross.x + across, cross.y + up
-    left = x - wide * (1 - side) / 2
+def _box(name: str, cross: Cross, place: LabelPlace) -> Box:
+    wide, x, y = LETTER * len(name), cross.x + place.across, cross.y + place.up
+    left = x - wide * (1 - place.side) / 2
     return Box(left=left, right=left + wide, low=y - LINE / 2, high=y + LINE / 2)
-
-
-def _inside(box: Box, width: float, height: float) -> bool:
-    return box.left >= 0 and box.right <= width and box.low >= 0 and box.high <= height
 
 
 _DASHES: Final = {"rent": "solid", "buy": "dash", "own": "dot"}
@@ -224,11 +229,10 @@ BASIS_SYMBOLS: Final = {
 }
 """Marker of each basis, and its sign in the legend."""
 _BAR: Final = LegendEntry(words="90 % interval", width=1.5)
-_WIDE: Final = 420.0
-"""Width of the chart's inside that names are placed for [px]: that of a telephone held across."""
-_INSIDE: Final = HEIGHT - 190.0
+_SCREENS: Final = ((420.0, HEIGHT - 190.0), (1020.0, HEIGHT - 146.0))
+"""Insides that names are placed for [px]: of a telephone held across, and at a desk."""
 _LEAST: Final = 1e-9
-_NEAR: Final = 45.0
+_NEAR: Final = 30.0
 """Further off than this a name has a line to its marker [px]."""
 
 
@@ -350,8 +354,12 @@ def _region(drawing: Drawing, x: tuple[float, float], y: tuple[float, float]) ->
 
 
 def _names(drawing: Drawing, spots: Sequence[Spot], size: float) -> None:
-    crosses = [_cross(drawing, s, size) for s in spots]
-    label_places = places([s.short for s in spots], crosses, _WIDE, _INSIDE)
+    screens = [
+        Screen(width=width, height=height,
+               crosses=[_cross(drawing, s, size, width, height) for s in spots])
+        for width, height in _SCREENS
+    ]  # fmt: skip
+    label_places = places([s.short for s in spots], screens)
     for spot, place in zip(spots, label_places, strict=True):
         if place is not None:
             colour = drawing.theme.quiet if spot.late else drawing.theme.words(spot.slot)
@@ -373,9 +381,9 @@ def _beside(place: LabelPlace, colour: str) -> dict[str, Any]:
             "arrowwidth": 1, "arrowcolor": rgba(colour, 0.5)}  # fmt: skip
 
 
-def _cross(drawing: Drawing, spot: Spot, size: float) -> Cross:
-    x, left, right = (_pixel(t / size, drawing.x["range"], _WIDE) for t in spot.time)
-    y, low, high = (_pixel(c, drawing.y["range"], _INSIDE) for c in spot.cost)
+def _cross(drawing: Drawing, spot: Spot, size: float, width: float, height: float) -> Cross:
+    x, left, right = (_pixel(t / size, drawing.x["range"], width) for t in spot.time)
+    y, low, high = (_pixel(c, drawing.y["range"], height) for c in spot.cost)
     return Cross(x=x, y=y, left=left, right=right, low=low, high=high)
 
 

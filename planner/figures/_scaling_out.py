@@ -128,7 +128,8 @@ def step_by_batch(lines: Sequence[StepLine], theme: Theme, crossover: float | No
                        marker={"color": colour, "size": 9, "symbol": _SYMBOLS[line.slot % 5]},
                        hovertemplate="<b>%{fullData.name}</b><br>batch %{x:,}: %{y:.3~g} s"
                        "<extra>measured</extra>")  # fmt: skip
-    drawing.legend(MEASURED, LegendEntry(words="fit"))
+    seen = any(x.measured.size for x in lines)
+    drawing.legend(*([MEASURED] if seen else []), LegendEntry(words="fit"))
     sizes = np.concatenate([x.batch for x in lines] or [np.array([1.0, 1024.0])])
     drawing.x = batch_axis(float(sizes.min()), float(sizes.max()))
     drawing.y = _seconds([x.value for x in lines] + [x.points for x in lines])
@@ -160,7 +161,11 @@ def memory_of_cuts(of: Cuts, theme: Theme) -> ChartSpec:
                      hovertemplate=f"<b>%{{x}}</b><br>{name} %{{y:,.3~g}} GB, bubble "
                      "%{customdata:.1f} %<extra></extra>")  # fmt: skip
     drawing.x = {"title": "tensor x pipeline x data", "type": "category"}
-    top = max(2.0 * of.memory_gb, float((of.state_gb + of.activations_gb).min()) * 1.2)
+    whole = of.state_gb + of.activations_gb
+    top = max(2.0 * of.memory_gb, float(whole.min()) * 1.2)
+    for name, size in zip(of.names, whole, strict=True):
+        if size > top:  # the bar ends at the edge of the chart
+            drawing.note(f"{size:,.0f} GB", x=name, y=top, yanchor="bottom")
     drawing.y = {"title": "memory of a device (GB)", "range": [0, top]}
     drawing.level(of.memory_gb, f"{of.memory_gb:,.0f} GB")
     drawing.layout = {"barmode": "stack"}
@@ -283,8 +288,10 @@ def _drawn(lines: Sequence[CountLine], theme: Theme, unit: str) -> Drawing:
     far = any(bool((x.devices > x.most).any()) for x in lines)
     wide = any(bool((x.high > x.low).any()) for x in lines)
     missed = any(bool(x.outside.any()) for x in lines)
-    drawing.legend(MEASURED, *([_OUTSIDE] if missed else []), LegendEntry(words="fit"),
-                   *([BAND] if wide else []), *([BEYOND] if far else []))  # fmt: skip
+    seen = any(x.measured.size for x in lines)
+    drawing.legend(*([MEASURED] if seen else []), *([_OUTSIDE] if missed else []),
+                   LegendEntry(words="fit"), *([BAND] if wide else []),
+                   *([BEYOND] if far else []))  # fmt: skip
     drawing.x = _devices_axis(lines)
     return drawing
 

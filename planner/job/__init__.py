@@ -16,6 +16,7 @@ from planner.job._job import (
 )
 from planner.job._memory import (
     MOST_SHARDS,
+    TIGHT,
     activations_on,
     fit_of,
     gigabytes,

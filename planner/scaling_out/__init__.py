@@ -31,8 +31,11 @@ from planner.scaling_out._sentences import (
     batch_text,
     best_of,
     devices,
+    host_sentence,
     host_share,
+    limit_sentences,
     link_ratio,
+    link_sentence,
     sentences,
     uneven_sentence,
 )

@@ -31,8 +31,8 @@ def sentences(answer: Answer) -> list[str]:
         _headline(answer),
         *_crossings(answer),
         _efficiency(answer),
-        _link(answer),
-        *_limits(answer),
+        link_sentence(answer),
+        *limit_sentences(answer),
         *_uneven(answer),
         _guess(answer),
         _outside(answer),
@@ -80,7 +80,7 @@ def _headline(answer: Answer) -> str:
         refused = next((r.step for r in answer.shown if isinstance(r.step, Refusal)), None)
         why = () if refused is None else (refused.reason, refused.measure_next)
         return paragraph(Text("No answer {where}.", where=where), *why)
-    host = _host(answer)
+    host = host_sentence(answer)
     if isinstance(best.speed_up, Refusal):
         missing, none = best.speed_up, Text("No comparison {where}.", where=where)
         return paragraph(none, missing.reason, missing.measure_next)
@@ -150,7 +150,7 @@ def _slower(answer: Answer) -> str:
     )
 
 
-def _host(answer: Answer) -> str:
+def host_sentence(answer: Answer) -> str:
     """Return that the work is too small for the device, where it is."""
     share = host_share(answer)
     if share is None or share < HOST_SHARE:
@@ -194,7 +194,7 @@ def crossing_sentence(crossing: Crossing) -> str:
         "{count:,} devices are faster than {other} from global batch {batch} on{interval_text}.",
         other=other,
         batch=size(batch.value),
-        interval_text=interval_text(batch, size),
+        interval_text="" if batch.low == batch.high else interval_text(batch, size),
     )
     return paragraph(faster, _runs(crossing))
 
@@ -238,7 +238,8 @@ def _percents(estimate: Estimate) -> str:
     return f" ({percent(estimate.level)}: {percent(low)} to {percent(high)})"
 
 
-def _link(answer: Answer) -> str:
+def link_sentence(answer: Answer) -> str:
+    """Return that the interconnect is slow, where it is."""
     overhead = link_ratio(answer)
     if overhead is None:
         return _link_share(answer)
@@ -264,7 +265,8 @@ def _link_share(answer: Answer) -> str:
     )
 
 
-def _limits(answer: Answer) -> list[str]:
+def limit_sentences(answer: Answer) -> list[str]:
+    """Return the counts for deadline and budget, where they are asked, or what is missing."""
     texts, question = [], answer.question
     if question.deadline_s is not None:
         row = answer.best_in_time

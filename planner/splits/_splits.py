@@ -36,6 +36,7 @@ from planner.catalog import Accelerator
 from planner.core import Refusal, Text, paragraph, percent, plain
 from planner.job import (
     PER_NODE,
+    TIGHT,
     Hardware,
     Job,
     activations_on,
@@ -302,6 +303,13 @@ def split_sentences(
             have_bytes=gigabytes(chosen.have_bytes),
         ),
     ]
+    if chosen.need_bytes > TIGHT * chosen.have_bytes:
+        texts.append(
+            Text(
+                "That is {share} of it, and an estimate: try this cut before you rely on it.",
+                share=percent(chosen.need_bytes / chosen.have_bytes),
+            )
+        )
     if chosen.cut.pipeline > 1:
         texts.append(
             Text(

@@ -60,14 +60,16 @@ TOTALS: Final = (
         key="workload",
         query=f"""
     WITH timed AS (
-        SELECT workload, repository IS NULL AS own, launch,
-            ({DEVICES})::BIGINT AS devices, (system_name, pattern, software) AS series
+        SELECT workload, system_name, pattern, software, ({DEVICES})::BIGINT AS devices,
+            bool_or(repository IS NULL) AS own, bool_or(launch IS NOT NULL) AS launched,
+            count(*) AS runs
         FROM @runs WHERE {TIMED_RUN}
-            AND coalesce(parallelism, 'data') NOT IN ('stage', 'branch', 'tensor')),
+            AND coalesce(parallelism, 'data') NOT IN ('stage', 'branch', 'tensor')
+        GROUP BY ALL),
     counted AS (
-        SELECT workload, series, bool_or(own) AS own, count(DISTINCT devices) AS counts,
-            bool_or(launch IS NOT NULL) AS launched, count(*) AS runs
-        FROM timed GROUP BY workload, series HAVING count(DISTINCT devices) > 1)
+        SELECT workload, bool_or(own) AS own, count(devices) AS counts,
+            bool_or(launched) AS launched, sum(runs) AS runs
+        FROM timed GROUP BY workload, system_name, pattern, software HAVING count(devices) > 1)
     SELECT workload, max(counts)::BIGINT AS counts, bool_or(launched) AS launched,
         bool_or(own) AS own, max(runs)::BIGINT AS runs
     FROM counted GROUP BY workload""",

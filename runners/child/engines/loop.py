@@ -218,9 +218,11 @@ def _asynchronous_step(
                 loss = mean_loss(model(x, training=True), y)
                 total = tf.add_n([loss, *model.losses])
             gradients = tape.gradient(total, model.trainable_variables)
-        with tf.control_dependencies(gradients):
-            after = updates.assign_add(1, read_value=True)
         optimizer.apply(gradients, model.trainable_variables)
+        # A read of what was written waits for it; it stays on the server, as the counter does.
+        written = [v.value.read_value() for v in model.trainable_variables]
+        with tf.control_dependencies(written):
+            after = updates.assign_add(1, read_value=True)
         return loss, after - before - 1
 
     @tf.function  # type: ignore[untyped-decorator]
