@@ -5,15 +5,13 @@ One error names every bad value with its place before anything is computed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.core._text import Text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 Floats = NDArray[np.float64]
 SMALLEST: Final = 1e-100

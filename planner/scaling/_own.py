@@ -15,16 +15,14 @@ Evidence: docs/evidence.md#a-line-of-its-own. Reasons: docs/decisions/0014-scali
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from planner.core import Estimate, Refusal, t_quantile
 from planner.fits import NARROW, estimate_of
 from planner.scaling._terms import DOF
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 LEAST_BATCHES: Final = 3
 """Batch sizes that make a line of its own; two do where they are a factor `NARROW` apart."""

@@ -18,9 +18,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from planner.core import Basis, Estimate, Floats, Refusal, Text, message_of, or_refusal, t_quantile
 from planner.fits import TWICE, StepTimeCurve
@@ -28,9 +29,6 @@ from planner.runs import Placement, Run
 from planner.scaling._terms import DOF, MOST, StepPlaces
 from planner.scaling.answers import KAPPA, TANGLED, ScalingCurve, octaves, places_of
 from planner.scaling.fit import fit_scaling
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,10 +25,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from planner.core import (
     LARGEST,
@@ -44,10 +44,6 @@ from planner.core import (
 )
 from planner.core.points import numbers
 from planner.fits import SD0, NonNegativeFit, fit_nonnegative
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
 
 DOF: Final = 5.0
 """Degrees of freedom of the Student t of every interval."""

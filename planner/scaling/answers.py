@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from planner.core import (
     Basis,
@@ -22,9 +23,6 @@ from planner.fits import BASES, TWICE, Limited, answered_range, estimate_of
 from planner.fits import KAPPA as KAPPA_BATCH
 from planner.scaling._terms import DOF, LINKS, WHERE, LargestCount, StepPlaces, Terms, check_places
 from planner.throughput import MAX_SCATTER
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 TANGLED: Final = Refusal(
     reason="These runs do not determine it: batch, devices and launch mode changed together.",

@@ -29,9 +29,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from planner.core import LEVEL, Estimate, Floats, Refusal, Text, plain, plural, several
 from planner.scaling._terms import (
@@ -46,10 +47,6 @@ from planner.scaling._terms import (
 )
 from planner.scaling.answers import LinkCost, ScalingCurve
 from planner.throughput import FAR, MAX_SCATTER, NARROW, TOO_FAR
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
 
 FADING: Final = 0.85
 """Cost of a doubling of the devices over the one before [share]."""

@@ -707,7 +707,9 @@ class Store:
             again = self._again | (self._waiting if gone or self._again else set())
             new = [p for p, stamp in now.items() if before.get(p) != stamp or p in again]
             try:
-                if not self._change(new, gone | again, now, looked_at):
+                with self._place.writing() if self._place is not None else nullcontext():
+                    is_loaded = self._change(new, gone | again, now, looked_at)
+                if not is_loaded:
                     continue
             except FileNotFoundError as error:
                 path = str(error.filename)
@@ -733,16 +735,6 @@ class Store:
         for runs is full, the remaining files wait until others go. Return False if some have just
         gone and everything has to be loaded anew.
         """
-        with self._place.writing() if self._place is not None else nullcontext():
-            return self._changed(new, gone, now, looked_at)
-
-    def _changed(
-        self,
-        new: list[str],
-        gone: set[str],
-        now: accept.Listing,
-        looked_at: dict[tuple[str, accept.Stamp], Seal | str],
-    ) -> bool:
         files = [p for p in new if not p.endswith((f"/{NAME}", f"/{WITHDRAWN}", f"/{ACCESS}"))]
         files.sort(key=self._order)
         sets = self._read_sets(now)
