@@ -48,6 +48,8 @@ BASES: Final[Sequence[Pairs]] = (
 STATUSES: Final = {200, 400, 404, 414}
 LONGEST_HEAD: Final = 64 * 1024
 """Bytes of a request's head at which every server of HTTP closes the connection unread."""
+UNREAD: Final = b"Invalid HTTP request received."
+"""What it sends before it closes the connection; a client may see a reset instead."""
 CLOSED: Final = Response(status=414, body=b"{}", took_s=0.0)
 _HOOKS: Final = Path(__file__).with_name("schemathesis_hooks.py")
 ROW: Final = ("run_id", "option", "system", "way", "accelerator", "accelerators", "input_pattern")
@@ -86,13 +88,15 @@ def _asked(
     with Asking(url) as asking:
         for number in numbers:
             target = f"{path}?{query_of(question(path, number, known))}"
+            result: Response | Exception
             try:
-                found.append((f"{number} {target[:300]}", asking.get(target)))
-            except ConnectionResetError as error:
-                result = CLOSED if len(target) > LONGEST_HEAD else error
-                found.append((f"{number} {target[:300]}", result))
+                result = asking.get(target)
             except OSError as error:
-                found.append((f"{number} {target[:300]}", error))
+                result = error
+            reset = result.body == UNREAD if isinstance(result, Response) else (
+                isinstance(result, ConnectionResetError))  # fmt: skip
+            closed = reset and len(target) > LONGEST_HEAD
+            found.append((f"{number} {target[:300]}", CLOSED if closed else result))
     return found
 
 
@@ -101,8 +105,11 @@ def question(path: str, number: int, known: Sequence[Names]) -> Pairs:
     draw = drawn(f"questions to {path}", number)
     bases = BASES if path in {"/api/v1/compare", "/api/v1/options"} else ([],)
     asked = given(draw, TABLES[path], draw.choice(names_at(path, known)))
+    base = draw.choice(bases)
+    if "workload" in dict(base):  # the rest of the base is about that workload
+        asked = [pair for pair in asked if pair[0] != "workload"]
     named = {name for name, _ in asked}
-    return [pair for pair in draw.choice(bases) if pair[0] not in named] + asked
+    return [pair for pair in base if pair[0] not in named] + asked
 
 
 def _judged(outcome: Outcome, what: str, result: Response | Exception) -> None:
