@@ -33,6 +33,7 @@ from backtest.published.memory import fit_answers, memory_answers
 from backtest.published.mfu import LEAST_ROWS, WAYS, Hidden, Way, left_out, ranked_pairs
 from backtest.published.targets import results
 from planner.catalog import Catalog
+from planner.core import Text
 from planner.mfu import DOMAIN_OF, shipped
 from planner.published import Configuration, PublishedRow
 
@@ -297,10 +298,13 @@ def summary_sentence(scores: Mapping[str, Score | PairScore]) -> str:
     pairs = scores.get("source_out_pairs")
     if not errors or not isinstance(pairs, PairScore) or not pairs.decided:
         return ""
-    return (
-        f"Median error on published runs of hidden sources: {', '.join(errors)}. "
-        f"Of {pairs.asked:,} pairs of accelerators {100.0 * pairs.decided / pairs.asked:.3g} % "
-        f"were decided, {100.0 * pairs.right / pairs.decided:.3g} % of them correctly."
+    return Text(
+        "Median error on published runs of hidden sources: {errors}. Of {asked:,} pairs of "
+        "accelerators {decided:.3g} % were decided, {right:.3g} % of them correctly.",
+        errors=", ".join(errors),
+        asked=pairs.asked,
+        decided=100.0 * pairs.decided / pairs.asked,
+        right=100.0 * pairs.right / pairs.decided,
     )
 
 

@@ -5,6 +5,7 @@
 The advice of splits is checked on published splits over tensor, pipeline and data:
 
     fits       published splits that ran and that our memory model lets run
+    memory     predicted over stated memory of a device, where a row states it
     error      |predicted/published - 1| of the time of a step under the published split
     advised    our split at the same count: its predicted speed over the best published one
 
@@ -58,7 +59,7 @@ class Advised:
     """Our advice for a model, accelerator, count and batch, beside its best published split.
 
     `relative` is the predicted speed over the best published one, `shards` the devices that hold a
-    copy of the network.
+    copy of the network. `split` has the memory of a device.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Advised:
     shards: int
     published_shards: int
     relative: float
+    split: Split
 
 
 def split_cases(
@@ -195,6 +197,7 @@ def advised(cases: Sequence[SplitCase]) -> tuple[list[Advised], int]:
                 shards=chosen.cut.shards,
                 published_shards=best.split.cut.shards,
                 relative=split.samples_per_s / run.samples_per_s,
+                split=split,
             )
         )
     return advices, none
@@ -213,6 +216,8 @@ def _family(name: str) -> str:
 ROOT: Final = Path(__file__).resolve().parents[2]
 NAME: Final = "accuracy-what-if"
 """Name of the page in docs/ and of its figures in data/."""
+MARGIN: Final = 0.8
+"""Share of the memory that a cut with a margin needs at most."""
 MOST_SPLITS: Final = 12
 """Models whose advice is listed."""
 _STEPS: Final = "published cuts: steps"
@@ -323,6 +328,10 @@ def split_scores(
     with_memory = [c for c in cases if c.memory_stated]
     relative = np.array([a.relative for a in advised] or [np.nan])
     low, high = np.percentile(relative, [10, 90])
+    memory = np.array(
+        [c.split.need_bytes / (1e9 * c.row.memory_gb) for c in cases if c.row.memory_gb] or [np.nan]
+    )
+    least, most = np.percentile(memory, [10, 90])
     return {
         "rows": len(cases),
         "rows_with_memory": len(with_memory),
@@ -337,6 +346,16 @@ def split_scores(
         "relative_median": float(np.median(relative)),
         "relative_p10": float(low),
         "relative_p90": float(high),
+        "rows_with_stated_memory": sum(bool(c.row.memory_gb) for c in cases),
+        "memory_median": float(np.median(memory)),
+        "memory_p10": float(least),
+        "memory_p90": float(most),
+        "advised_with_margin": sum(
+            a.split.need_bytes <= MARGIN * a.split.have_bytes for a in advised
+        ),
+        "advised_at_twice": sum(
+            a.split.need_bytes + a.split.activation_bytes <= a.split.have_bytes for a in advised
+        ),
     }
 
 
@@ -463,6 +482,13 @@ def _splits(splits: Mapping[str, float | int]) -> list[str]:
         f"of the advice over the best published one is {float(splits['relative_median']):.2f} in "
         f"the median (80 %: {float(splits['relative_p10']):.2f} to "
         f"{float(splits['relative_p90']):.2f}).",
+        "",
+        f"{splits['rows_with_stated_memory']} of the rows state the memory that was used. Our "
+        f"prediction is {float(splits['memory_median']):.2f} of it in the median (80 %: "
+        f"{float(splits['memory_p10']):.2f} to {float(splits['memory_p90']):.2f}). So a cut that "
+        "just fits may not. Of the advised cuts "
+        f"{splits['advised_with_margin']} need at most {_percent(MARGIN)} of the memory, and "
+        f"{splits['advised_at_twice']} would fit with twice the activations.",
         "",
     ]
 

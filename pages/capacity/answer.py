@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.capacity import fleet, state
 from pages.capacity import tables as page_tables
-from pages.capacity.state import Reply
+from pages.capacity.state import PlanReply
 from pages.common import handout, narrow, tiles, widgets
 from pages.common.link import Link
 from planner import figures
@@ -37,7 +37,7 @@ def sentence(answer: CapacityAnswer) -> str:
     return "\n".join(line for line in (answer.sentence, *answer.chips, breaks) if line)
 
 
-def draw(link: Link, of: Reply) -> None:
+def draw(link: Link, of: PlanReply) -> None:
     """Draw the answer."""
     answer = of.answer
     badge = answer.chips[0] if answer.chips else ""
@@ -60,7 +60,7 @@ def draw(link: Link, of: Reply) -> None:
     _origin(answer)
 
 
-def _maker(link: Link, of: Reply) -> handout.Make:
+def _maker(link: Link, of: PlanReply) -> handout.Make:
     """Return a function that makes the report at the click, when no page is being drawn."""
     address, chart = link.url(), str(link.held("chart"))
     return lambda letterhead, made: capacity_page(
@@ -68,7 +68,7 @@ def _maker(link: Link, of: Reply) -> handout.Make:
     )
 
 
-def _files(of: Reply) -> list[widgets.File]:
+def _files(of: PlanReply) -> list[widgets.File]:
     answer, display = of.answer, of.question.display
     named: Mapping[str, Callable[[], str]] = {
         "Jobs": lambda: csv_text(plan.job_rows(answer)),
@@ -86,18 +86,18 @@ def _files(of: Reply) -> list[widgets.File]:
     ]
 
 
-def _chart(of: Reply, name: str, alt: str, make: _Make) -> None:
+def _chart(of: PlanReply, name: str, alt: str, make: _Make) -> None:
     widgets.chart(_spec(of, name, make), f"capacity.chart.{name}", alt)
 
 
-def _spec(of: Reply, name: str, make: _Make) -> ChartSpec:
+def _spec(of: PlanReply, name: str, make: _Make) -> ChartSpec:
     theme = widgets.theme()
     return state.drawn(of, (name, theme.text),
                        lambda: make(of.answer, of.question.display, theme))  # fmt: skip
 
 
 def _both(
-    link: Link, of: Reply, name: str, alt: str, *, make: _Make, rows: Callable[[], list[Record]]
+    link: Link, of: PlanReply, name: str, alt: str, *, make: _Make, rows: Callable[[], list[Record]]
 ) -> bool:
     """Draw a chart and its table as tabs; return whether the chart is open."""
     return narrow.chart_and_table(
@@ -105,7 +105,7 @@ def _both(
     )
 
 
-def _money(link: Link, of: Reply) -> None:
+def _money(link: Link, of: PlanReply) -> None:
     """Draw the lines of money, or what moves them."""
     with st.container(border=True):
         with st.container(
@@ -130,7 +130,7 @@ def declare(link: Link) -> None:
         fleet.declare(link, "years", "utilisation")
 
 
-def _plan(link: Link, of: Reply) -> None:
+def _plan(link: Link, of: PlanReply) -> None:
     lines, display = of.answer.costs, of.question.display
     if lines is None:
         _chart(of, "costs", "No cost", plan.costs)
@@ -153,7 +153,7 @@ def _plan(link: Link, of: Reply) -> None:
     )
 
 
-def _machine(link: Link, of: Reply) -> None:
+def _machine(link: Link, of: PlanReply) -> None:
     lines = of.answer.side_by_side
     with st.grid(4, min_column_width=150):
         fleet.number(link, "years", "Years")
@@ -169,7 +169,7 @@ def _machine(link: Link, of: Reply) -> None:
                       "Cost, resale value, energy and CO2 of one machine of each kind")  # fmt: skip
 
 
-def _use(link: Link, of: Reply) -> None:
+def _use(link: Link, of: PlanReply) -> None:
     curves = of.answer.rent_or_buy
     if curves is None:
         st.caption("No machine here can be both bought and rented.")
@@ -186,7 +186,7 @@ def _use(link: Link, of: Reply) -> None:
     st.caption(widgets.answer_text(curves.sentence))
 
 
-def _matters(link: Link, of: Reply) -> None:
+def _matters(link: Link, of: PlanReply) -> None:
     if not of.answer.sensitivity:
         st.caption("Nothing about the cost of this fleet is uncertain.")
         return
@@ -207,12 +207,12 @@ def _matters(link: Link, of: Reply) -> None:
         )
 
 
-_VIEWS: Final[Mapping[Any, Callable[[Link, Reply], None]]] = {
+_VIEWS: Final[Mapping[Any, Callable[[Link, PlanReply], None]]] = {
     "plan": _plan, "machine": _machine, "use": _use, "matters": _matters,
 }  # fmt: skip
 
 
-def _months(link: Link, of: Reply) -> None:
+def _months(link: Link, of: PlanReply) -> None:
     with st.container(border=True):
         widgets.heading("Utilisation by month")
         tab = widgets.open_tab(link)
@@ -225,7 +225,7 @@ def _months(link: Link, of: Reply) -> None:
                        lambda answer, _, theme: plan.months(answer, theme))  # fmt: skip
 
 
-def _waiting(link: Link, of: Reply) -> None:
+def _waiting(link: Link, of: PlanReply) -> None:
     if not of.answer.waiting:
         return
     with st.container(border=True):

@@ -1,6 +1,5 @@
 """The answer of the page Compare hardware in words, and the buttons below it."""
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -23,6 +22,7 @@ from planner.compare import (
     electricity_lines,
     electricity_pages,
     limits_sentence,
+    narrowing_runs,
     next_step,
     sentences,
     session_note,
@@ -285,7 +285,7 @@ def draw_next_run(reply: Reply, comparison: Comparison) -> None:
             st.markdown(
                 Text(":material/timer: {answer_text}", answer_text=widgets.answer_text(step))
             )
-        measurable = lambda: _lines([r for r in comparison.rows if _measurable(r)])[:MOST]  # noqa: E731
+        measurable = lambda: _lines(comparison.rows)[:MOST]  # noqa: E731
         lines = state.drawn(reply, "next runs", "", measurable)
         if lines:
             st.markdown("A run of this workload on one of these narrows its estimate:")
@@ -304,27 +304,10 @@ def _nothing_to_run(comparison: Comparison) -> str:
     return "There is no run to propose for these options."
 
 
-def _measurable(row: Row) -> bool:
-    """Return whether a run would narrow the interval; not where the job does not fit."""
-    return bool(row.timed.measure_next) and row.timed.fit.fits is not False
-
-
 def _lines(rows: Sequence[Row]) -> list[str]:
     """Return the next places to measure, each once with the widest interval that it narrows."""
-    widest: dict[str, float] = {}
-    for row in rows:
-        run = row.timed.next_run
-        what = row.timed.measure_next if run is None else run.place
-        widest[what] = max(widest.get(what, 1.0), _factor(row))
+    widest = narrowing_runs(rows)
     return [widgets.answer_text(f"{what}{_factor_text(f)}") for what, f in widest.items()]
-
-
-def _factor(row: Row) -> float:
-    """Return the half-width of the time's interval as a ratio."""
-    time = row.time
-    if not isinstance(time, Estimate) or not float(time.low) > 0.0:
-        return 1.0
-    return math.sqrt(float(time.high) / float(time.low))
 
 
 def _factor_text(factor: float) -> str:

@@ -19,7 +19,7 @@ from planner.catalog import (
     TABLES,
     Accelerator,
     Catalog,
-    Column,
+    CatalogColumn,
     LiveOffers,
     Offer,
     TableName,
@@ -132,7 +132,7 @@ def _key(table: str, column: str, start: str) -> str:
     return f"compare.rows.{table}.{start}.{column}"
 
 
-def _field(table: TableName, column: Column, value: str, start: str) -> None:
+def _field(table: TableName, column: CatalogColumn, value: str, start: str) -> None:
     unit = f" ({column.unit})" if column.unit else ""
     name = sentence_case(column.name.replace("_", " "))
     label = f"{name}{unit}{' *' if column.required else ''}"
@@ -288,11 +288,11 @@ def own(catalog: Catalog) -> None:
     records = listed(mine)
     if not records:
         where = (
-            Text(" They are saved in {folder}.", folder=hardware.folder())
+            Text("They are saved in {folder}.", folder=hardware.folder())
             if permission(Action.CATALOG).allowed
             else ""
         )
-        st.caption(as_text(Text("You have no rows yet.{where}", where=where)))
+        st.caption(as_text(paragraph("You have no rows yet.", where)))
         return
     narrow.table(
         records[:_MOST_SHOWN], key="compare.rows.own",

@@ -9,7 +9,7 @@ from pages.common.link import Link, as_text
 from pages.compare import state
 from pages.compare.state import Reply
 from planner import figures
-from planner.compare import RentOrBuy, Tornado, tornado
+from planner.compare import Influences, RentOrBuy, tornado
 from planner.compare.evaluation import Comparison
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.report import comparison_charts as charts
@@ -93,7 +93,7 @@ def bought(reply: Reply, comparison: Comparison) -> RentOrBuy | None:
 
 def what_matters(link: Link, reply: Reply, comparison: Comparison) -> None:
     """Draw which uncertain inputs move the answer most."""
-    influence: Tornado | None = state.once(("tornado", reply.key), lambda: tornado(comparison))
+    influence: Influences | None = state.once(("tornado", reply.key), lambda: tornado(comparison))
     with st.container(border=True):
         widgets.heading("What matters most")
         if influence is None or not influence.influences:
@@ -117,5 +117,5 @@ def what_matters(link: Link, reply: Reply, comparison: Comparison) -> None:
                 st.caption("A bar that crosses the dashed line can reverse the ranking.")
 
 
-def _widest(influence: Tornado) -> str:
+def _widest(influence: Influences) -> str:
     return ", ".join(i.name for i in influence.influences[:3])

@@ -158,7 +158,7 @@ _ORDERS: Final[Mapping[Order, str]] = {"cost": "Cost", "time": "Time"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
+class InputPlaces:
     """Where the parts of the question are drawn, from top to bottom.
 
     `options` is beside the limits, `actions` the row of buttons, `more` holds the fields that are
@@ -170,7 +170,7 @@ class Places:
     more: DeltaGenerator
 
 
-def draw(link: Link, shared: Store, begins: datetime) -> Places:
+def draw(link: Link, shared: Store, begins: datetime) -> InputPlaces:
     """Draw the usual fields of the question, and the others if they are unfolded.
 
     The link holds the choices. Declare currency and tax first: the budget is in them.
@@ -188,7 +188,7 @@ def draw(link: Link, shared: Store, begins: datetime) -> Places:
     job = st.container()
     goal = st.container()
     limits_row, options = st.columns(_LIMITS, vertical_alignment="bottom")
-    places = Places(options=options, actions=widgets.actions(), more=st.container())
+    places = InputPlaces(options=options, actions=widgets.actions(), more=st.container())
 
     if workload == DESCRIBED:
         _described(link, boxes, job)
@@ -202,7 +202,7 @@ def draw(link: Link, shared: Store, begins: datetime) -> Places:
     return places
 
 
-def _described(link: Link, boxes: workload_choice.Offer, job: DeltaGenerator) -> None:
+def _described(link: Link, boxes: workload_choice.WorkloadOptions, job: DeltaGenerator) -> None:
     link.ignore("pattern", "goal", "target", "optimizer")
     link.keep("samples_per_epoch")
     link.take_back(*described.NAMES)
@@ -223,7 +223,7 @@ def _described(link: Link, boxes: workload_choice.Offer, job: DeltaGenerator) ->
 
 
 def _first_row(
-    link: Link, boxes: workload_choice.Offer, widths: Sequence[float], job: DeltaGenerator
+    link: Link, boxes: workload_choice.WorkloadOptions, widths: Sequence[float], job: DeltaGenerator
 ) -> list[DeltaGenerator]:
     """Draw kind and workload; return the places of further fields beside them."""
     several, workload = [2.2] if boxes.is_by_kind else [], str(link.held("workload"))
@@ -236,7 +236,7 @@ def _measured(
     link: Link,
     shared: Store,
     name: str,
-    boxes: workload_choice.Offer,
+    boxes: workload_choice.WorkloadOptions,
     job: DeltaGenerator,
 ) -> bool:
     """Draw the usual fields of a measured workload; return whether it trains for epochs."""
@@ -390,7 +390,7 @@ def _limits(link: Link, begins: datetime, place: DeltaGenerator) -> None:
     )
 
 
-def _more(link: Link, places: Places, *, incomplete: bool, batch: bool) -> None:
+def _more(link: Link, places: InputPlaces, *, incomplete: bool, batch: bool) -> None:
     """Draw the other fields where they are unfolded, or where the description needs them.
 
     Folded, they are one line.

@@ -16,7 +16,7 @@ from planner.answers.comparison import (
     Answered,
     Choice,
     CompareParameters,
-    Facts,
+    JobFacts,
     Offered,
     Request,
     answered_whole,
@@ -48,7 +48,7 @@ class Reply:
 
     key: Hashable
     answered: Answered
-    facts: Facts
+    facts: JobFacts
     request: Request
     display: Display
     problems: tuple[str, ...]
@@ -115,14 +115,14 @@ def _of_runs(shared: Store, asking: CompareParameters) -> Hashable:
     return workload, tuple(slugs(patterns)), shared.version(workload), priors, library, trials
 
 
-def facts(shared: Store, parameters: Parameters) -> tuple[Facts | None, tuple[str, ...]]:
+def facts(shared: Store, parameters: Parameters) -> tuple[JobFacts | None, tuple[str, ...]]:
     """Return the facts of the job, and the problems of names that cannot be looked up."""
     asking, _ = compare_parameters(parameters)
     key = ("facts", of_state(shared, asking), _job_key(asking))
     return _OFFERED.once(key, lambda: _facts(shared, asking))
 
 
-def _facts(shared: Store, asking: CompareParameters) -> tuple[Facts | None, tuple[str, ...]]:
+def _facts(shared: Store, asking: CompareParameters) -> tuple[JobFacts | None, tuple[str, ...]]:
     problems: list[Problem] = []
     job_facts = compare_facts(shared, hardware.catalog().catalog, asking, problems)
     return job_facts, tuple(map(str, problems))
@@ -147,7 +147,7 @@ def offered(
     return None if job_facts is None else _offered(shared, asking, job_facts)
 
 
-def _offered(shared: Store, asking: CompareParameters, job_facts: Facts) -> Offered:
+def _offered(shared: Store, asking: CompareParameters, job_facts: JobFacts) -> Offered:
     offers = question.offers_key(asking.request, job_facts)
     key = ("offered", of_state(shared, asking), _job_key(asking), offers)
     return _OFFERED.once(key, lambda: question.offered(asking.request, job_facts, today()))

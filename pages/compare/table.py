@@ -32,6 +32,7 @@ from planner.core import (
     between,
     csv_text,
     ends_in_hours,
+    paragraph,
     rounded_ends,
     with_ends,
     written_ends,
@@ -61,18 +62,12 @@ Shown = dict[str, str | float | int | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class TableView:
     """Settings of the table: baseline, what numbers are for, and unit of time."""
 
     base: Row | None
     per: str = "run"
     clock: str = "unit"
-
-    def factor(self, comparison: Comparison) -> float:
-        """Return the factor from a run to a month or an epoch."""
-        if self.per == "month":
-            return comparison.question.assumed.runs_per_month
-        return 1.0 / (comparison.question.goal.epochs or 1) if self.per == "epoch" else 1.0
 
 
 def declare(link: Link, comparison: Comparison) -> None:
@@ -107,7 +102,7 @@ def draw(link: Link, reply: Reply, comparison: Comparison, begins: datetime) -> 
                 "Times in", list(_CLOCK), key=link.key("show"), default=clock, required=True,
                 format_func=_CLOCK.__getitem__, width="content",
             )  # fmt: skip
-        seen = View(base=_baseline(comparison, baseline), per=view, clock=clock)
+        seen = TableView(base=_baseline(comparison, baseline), per=view, clock=clock)
         shown_rows = drawn(
             reply,
             "rows",
@@ -148,10 +143,10 @@ def _baseline(comparison: Comparison, chosen: str) -> Row | None:
     return next(named, comparison.leader)
 
 
-def rows(reply: Reply, comparison: Comparison, view: View, begins: datetime) -> list[Shown]:
+def rows(reply: Reply, comparison: Comparison, view: TableView, begins: datetime) -> list[Shown]:
     """Return the rows of the table; None is unknown and shown as a dash."""
     records = records_of(reply, comparison, begins)
-    factor = view.factor(comparison)
+    factor = comparison.runs_in(view.per)
     names = comparison_charts.short_names([r.candidate for r in comparison.rows])
     return [
         _shown(row, names[row.candidate.id], record, view, (factor, shown(factor, reply.display)))
@@ -159,7 +154,9 @@ def rows(reply: Reply, comparison: Comparison, view: View, begins: datetime) -> 
     ]
 
 
-def _shown(row: Row, short: str, record: Record, view: View, factors: tuple[float, float]) -> Shown:
+def _shown(
+    row: Row, short: str, record: Record, view: TableView, factors: tuple[float, float]
+) -> Shown:
     """Return one row; `factors` multiply times and money."""
     stale = "stale · " if row.candidate.stale else ""
     machines = Text(" · {machines} of them", machines=row.machines) if row.machines > 1 else ""
@@ -320,23 +317,17 @@ def _share(title: str, words: str) -> Any:  # noqa: ANN401 - Streamlit's own typ
 
 def _caption(base: Row | None, reply: Reply, begins: datetime) -> None:
     against = (
-        Text(" Relative cost and speed: against {candidate}.", candidate=base.candidate.label)
+        Text("Relative cost and speed: against {candidate}.", candidate=base.candidate.label)
         if base
         else ""
     )
-    st.caption(
-        as_text(
-            Text(
-                "1= means a tie: the intervals overlap too much to rank.{against} "
-                "Finish times are for a start now ({begins:%a %-d %b, %H:%M} {tzname}). "
-                "{sentence}",
-                against=against,
-                begins=begins,
-                tzname=begins.tzname(),
-                sentence=reply.display.sentence,
-            )
-        )
+    starts = Text(
+        "Finish times are for a start now ({begins:%a %-d %b, %H:%M} {tzname}).",
+        begins=begins,
+        tzname=begins.tzname(),
     )
+    tie = "1= means a tie: the intervals overlap too much to rank."
+    st.caption(as_text(paragraph(tie, against, starts, reply.display.sentence)))
 
 
 def sources(comparison: Comparison) -> None:

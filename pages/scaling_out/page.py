@@ -34,7 +34,13 @@ from planner.core import (
 )
 from planner.figures.frame import LIGHT_THEME, Theme
 from planner.report import AnswerReport, Chart, Table
-from planner.scaling_out import Answer, UnevenAnswer, uneven_sentence
+from planner.scaling_out import (
+    Answer,
+    UnevenAnswer,
+    limit_sentences,
+    link_sentence,
+    uneven_sentence,
+)
 from planner.store import Store
 
 _TABS: Final = {
@@ -88,7 +94,7 @@ def show() -> None:
     _counts(link, chosen, result.answer, record, drawn)
     _shares(link, result.answer, record, drawn)
     _crossovers(link, result.answer, record, drawn)
-    _totals(link, record, drawn)
+    _totals(link, result.answer, record, drawn)
     _uneven(link, result.answer, record, drawn)
     _images(link, result)
     _split(link, record, drawn)
@@ -187,6 +193,8 @@ def _shares(link: Link, answer: Answer, record: ScalingOut, drawn: Drawn) -> Non
             Text("Shares of a step at {batch}",
                  batch=lines.batch_label(answer, answer.batches[-1]))
         )  # fmt: skip
+        if slow := link_sentence(answer):
+            st.markdown(widgets.answer_text(slow))
         _fitted_shares(link, answer, drawn)
         _profiled_shares(link, record, drawn)
 
@@ -267,10 +275,12 @@ def _by_batch(answer: Answer, theme: Theme) -> figures.ChartSpec | None:
     return figures.step_by_batch(drawn, theme, mark) if drawn else None
 
 
-def _totals(link: Link, record: ScalingOut, drawn: Drawn) -> None:
+def _totals(link: Link, answer: Answer, record: ScalingOut, drawn: Drawn) -> None:
     with st.container(border=True):
         box = choice.headed(link, "Total, start-up and idle devices", "totals", *choice.OF_TOTALS)
         choice.totals(link, box)
+        for text in limit_sentences(answer):
+            st.markdown(widgets.answer_text(text))
         rows = drawn.once("totals", lambda: tuple(total_rows(record)))
         if not rows:
             st.caption("Enter the samples per epoch: the runs state none.")
@@ -388,13 +398,16 @@ def _errors() -> None:
         st.caption(
             Text(
                 "Memory: {rows_that_fit} of {rows_with_memory} published cuts that ran "
-                "fit by this model. Step: {median_error} off in the median. Our cut fits for "
+                "fit by this model. {memory_rows} state their memory: {memory:.2f} of it is "
+                "predicted in the median. Step: {median_error} off in the median. Our cut fits for "
                 "{advised} of {models} models at the published count. Its predicted speed is "
                 "{relative:.2f} of the best published one in the median. Made by "
                 "`python -m planner backtest --what-if`.",
                 advised=splits["advised"],
                 models=splits["advised"] + splits["without_advice"],
                 relative=float(splits["relative_median"]),
+                memory_rows=splits["rows_with_stated_memory"],
+                memory=float(splits["memory_median"]),
                 rows_that_fit=splits["rows_that_fit"],
                 rows_with_memory=splits["rows_with_memory"],
                 median_error=percent(splits["median_error"]),

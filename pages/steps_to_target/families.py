@@ -13,7 +13,7 @@ from planner.runs import TrialSet
 from planner.store import Store
 from planner.time_to_target import (
     Families,
-    Goal,
+    TargetWords,
     easiest_target,
     family_batch_rows,
     family_rows,
@@ -25,7 +25,9 @@ NAME = "families"
 """The link's parameter: the optimiser of the comparison."""
 
 
-def offer(link: Link, shared: Store, of: TrialSet, target: float, goal: Goal) -> Families | None:
+def offer(
+    link: Link, shared: Store, of: TrialSet, target: float, goal: TargetWords
+) -> Families | None:
     """Return the comparison with the link's optimiser, by default that of the most networks.
 
     Where fewer than two networks reach the target, it is the easiest that trials aimed at. None for

@@ -22,7 +22,7 @@ MARKS: Final[tuple[Marks, ...]] = ("points", "lines", "box", "strip")
 GROUPED: Final = ("box", "strip")
 MOST_POINTS: Final = 50_000
 """Points of a chart; of more runs every second, third ... counts."""
-MOST_DRAWN: Final = 1_500
+MOST_DRAWN: Final = 1_000
 """Points that are drawn one by one; of more a sample is (docs/decisions/0050)."""
 MOST_ON_LINES: Final = 4_000
 """Points of lines that are drawn; of more every second, third ... line is."""

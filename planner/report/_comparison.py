@@ -375,7 +375,7 @@ def ranked(comparison: Comparison, display: Display, begins: datetime | None = N
     ]
     ends = (
         Text(
-            " Ends: if work begins {begins:%-d %b %Y, %H:%M} {tzname}.",
+            "Ends: if work begins {begins:%-d %b %Y, %H:%M} {tzname}.",
             begins=begins,
             tzname=begins.tzname(),
         )
@@ -383,15 +383,13 @@ def ranked(comparison: Comparison, display: Display, begins: datetime | None = N
         else ""
     )
     within = limits_phrase(comparison.question.limits)
-    meets = (
-        Text(" Meets limits: probability of finishing {within}.", within=within) if within else ""
-    )
-    caption = Text(
-        "In brackets: 90 % intervals. {probability_help}{meets} Equal ranks are "
-        "tied: the intervals overlap too much to rank.{ends}",
-        probability_help=probability_help(comparison),
-        meets=meets,
-        ends=ends,
+    meets = Text("Meets limits: probability of finishing {within}.", within=within)
+    caption = paragraph(
+        "In brackets: 90 % intervals.",
+        probability_help(comparison),
+        meets if within else "",
+        "Equal ranks are tied: the intervals overlap too much to rank.",
+        ends,
     )
     return section("The options, ranked", table(head, rows, caption))
 
@@ -412,10 +410,9 @@ def best(comparison: Comparison, display: Display) -> str:
         for r in comparison.rows[:MOST_BEST]
     ]  # fmt: skip
     left = len(comparison.rows) - MOST_BEST
-    more = Text(" The other {left:,} are in the appendix.", left=left) if left > 0 else ""
-    return section(
-        "Best options", table(head, rows, Text("In brackets: 90 % intervals.{more}", more=more))
-    )
+    more = Text("The other {left:,} are in the appendix.", left=left) if left > 0 else ""
+    caption = paragraph("In brackets: 90 % intervals.", more)
+    return section("Best options", table(head, rows, caption))
 
 
 def details(comparison: Comparison, display: Display) -> str:

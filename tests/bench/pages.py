@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -29,6 +29,8 @@ PAGES = ("start", "how_long", "compare", "capacity", "throughput", "scaling_out"
 TIMES = 15
 _CHART: Final = ".js-plotly-plot .xtick"
 _TABLE: Final = "[data-testid=data-grid-canvas]"
+_PRESETS: Final = ("Price vs speed", "MFU by", "Steps vs", "Energy vs", "Speed vs parameters",
+                   "Time to target", "Speed vs devices", "Memory vs")  # fmt: skip
 _MORE: Final = ".st-key-scaling-out-epochs [data-testid=stNumberInputStepUp]"
 
 
@@ -45,7 +47,7 @@ SEEN: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "throughput": (_CHART, _labels("throughput-scale", "Linear", "Log", "Linear")),
     "scaling_out": (_CHART, (_MORE,) * 3),
     "steps_to_target": (_CHART, ()),
-    "explore": (_CHART, _labels("explore-preset", "Price vs speed", "MFU by", "Memory vs")),
+    "explore": (_CHART, _labels("explore-preset", *_PRESETS)),
     "results": (_TABLE, (".st-key-results-only_suspect button",)),
     "method": (_CHART, ()),
 }
@@ -70,8 +72,8 @@ _WATCHED: Final = """() => { window.painted = new Promise(done => {
 """Notes the time from the next click to the painted page [ms]: a driver's own waits are no part."""
 
 
-def script_ms(page: str) -> float:
-    """Median wall time of a rerun [ms], less that of an empty script under the same harness.
+def script_ms(page: str, clock: Callable[[], float] = time.perf_counter) -> float:
+    """Median time of a rerun by a clock [ms], less that of an empty script under the same harness.
 
     A server compiles a script once, the harness in each run: here it keeps them too.
     """
@@ -81,15 +83,15 @@ def script_ms(page: str) -> float:
     app = AppTest.from_file(str(SHELL), default_timeout=60).run()
     if page != "start":
         app = app.switch_page(str(SHELL.parent / f"{page}/page.py")).run()
-    return _rerun_ms(app) - _rerun_ms(AppTest.from_string("").run())
+    return _rerun_ms(app, clock) - _rerun_ms(AppTest.from_string("").run(), clock)
 
 
-def _rerun_ms(app: AppTest) -> float:
+def _rerun_ms(app: AppTest, clock: Callable[[], float]) -> float:
     took = []
     for _ in range(TIMES):
-        began = time.perf_counter()
+        began = clock()
         app.run()
-        took.append(time.perf_counter() - began)
+        took.append(clock() - began)
     return 1000 * statistics.median(took)
 
 

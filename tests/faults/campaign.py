@@ -9,7 +9,6 @@ import random
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -45,7 +44,7 @@ class Child:
 
     def kill(self, after_s: float) -> bool:
         """End it by SIGKILL after that time; False where it had ended before."""
-        time.sleep(after_s)
+        self._process.join(after_s)
         self._process.kill()
         return self.ended() != 0
 

@@ -21,6 +21,8 @@ FULL: Final = os.environ.get("EPOCHWISE_FAULTS") == "full"
 SEED: Final = 20260301
 HANG_S: Final = 5.0
 """An answer that takes longer counts as a hang [s]."""
+PROGRESS_S: Final = 30.0
+"""Time between two lines that say how far a full campaign is [s]."""
 MOST_NOTED: Final = 12
 """Faults that are described; the rest is only counted."""
 FIGURES: Final = Path(__file__).parents[2] / "docs" / "reliability.md"
@@ -54,6 +56,8 @@ class Outcome:
     hangs: int = 0
     slowest_s: float | None = None
     faults: list[str] = field(default_factory=list)
+    looks: int = 0
+    _said_s: float = field(default_factory=time.monotonic)
 
     @contextlib.contextmanager
     def case(self, what: str) -> Iterator[None]:
@@ -80,6 +84,10 @@ class Outcome:
     def timed(self, what: str, seconds: float) -> None:
         """A part of a case took so long [s]."""
         self.slowest_s = max(self.slowest_s or 0.0, seconds)
+        self.looks += 1
+        if FULL and time.monotonic() - self._said_s > PROGRESS_S:
+            self._said_s = time.monotonic()
+            print(f"{self.name}: {self.looks:,} answers timed so far", flush=True)
         if seconds > HANG_S:
             self.hangs += 1
             self._note(f"{what}: {seconds:.1f} s")

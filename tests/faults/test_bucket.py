@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ import pytest
 from planner.runs import run_id
 from planner.store import Store
 from planner.store.disk import mirrors
-from planner.store.disk.audit import Entry, audit_folder, entries
+from planner.store.disk.audit import AuditEntry, audit_folder, entries
 from planner.store.disk.bucket import Object
 from planner.store.disk.mirrors import mirror_of
 from tests.faults import campaign, test_audit
@@ -34,6 +35,8 @@ pytestmark = [
 ]
 pytest.importorskip("obstore", reason="obstore is not installed here; requirements/s3.txt has it")
 RUNS: Final = 72 if FULL else 8
+SWEEP: Final = 24 if FULL else 8
+"""Runs of a sweep that is killed: few, so that most of the time is kills."""
 KILLS: Final = 200 if FULL else 3
 COMPACTIONS: Final = 60 if FULL else 2
 WRITERS: Final = 4
@@ -100,22 +103,29 @@ def _elsewhere(s3: buckets.Server, prefix: str, cache: Path) -> Store:
     return opened(s3.fresh(cache, prefix))
 
 
+def _took_s(child: Child) -> float:
+    """Wait for the end of a child's work; how long it took [s]."""
+    began = time.perf_counter()
+    assert child.ended() == 0
+    return time.perf_counter() - began
+
+
 def test_a_sweep_killed_again_and_again_is_in_the_bucket_once(
     s3: buckets.Server, proxy: buckets.Proxy, tmp_path: Path
 ) -> None:
     outcome = Outcome(name="bucket: kill -9 of a writer, throttled")
     kills = sweeps = lost = rewritten = ill = 0
-    began = time.perf_counter()
     place = s3.fresh(tmp_path / "whole", endpoint=proxy.endpoint)
-    assert Child(write, place / "mine", "whole", 0, RUNS).ended() == 0
-    whole_s = time.perf_counter() - began
+    whole_s = _took_s(Child(write, place / "mine", "whole", 0, SWEEP))
     while kills < KILLS:
         sweeps += 1
         place = s3.fresh(tmp_path / f"machine {sweeps}", endpoint=proxy.endpoint)
         prefix, kept, killed = _prepared(s3, place), dict[str, Object](), True
         while killed:
-            child = Child(write, place / "mine", f"sweep {sweeps}", 0, RUNS)
-            killed = child.kill(moments(whole_s)) if kills < KILLS else child.ended() != 0
+            first = max(0, len(kept) - 2)  # those that were safe are not all committed again
+            child = Child(write, place / "mine", f"sweep {sweeps}", first, SWEEP - first)
+            rest_s = whole_s * max(0.3, 1 - first / SWEEP)
+            killed = child.kill(moments(rest_s)) if kills < KILLS else child.ended() != 0
             kills += killed
             now = _objects(place)
             lost += sum(f"mine/{line.split()[0]}.parquet" not in now for line in child.said[1:])
@@ -124,11 +134,11 @@ def test_a_sweep_killed_again_and_again_is_in_the_bucket_once(
         with outcome.step(f"sweep {sweeps}: a look from elsewhere"):
             store = _elsewhere(s3, prefix, tmp_path / f"reader {sweeps}")
         ill += len(reasons(store)) + len(torn(store.folders[0].path / "mine"))
-        assert ids(store) == sorted(run_id(case(f"sweep {sweeps}", n)) for n in range(RUNS))
-        assert len(_objects(place)) == RUNS
+        assert ids(store) == sorted(run_id(case(f"sweep {sweeps}", n)) for n in range(SWEEP))
+        assert len(_objects(place)) == SWEEP
     outcome.cases = kills
     outcome.counts |= {
-        "sweeps": sweeps, "runs": sweeps * RUNS, "requests": proxy.requests,
+        "sweeps": sweeps, "runs": sweeps * SWEEP, "requests": proxy.requests,
         "answered 503": proxy.throttled, "answers lost": proxy.lost,
     }  # fmt: skip
     for what, count in (("torn", ill), ("lost", lost), ("rewritten", rewritten)):
@@ -144,25 +154,33 @@ def test_a_compaction_killed_at_any_moment_loses_and_doubles_nothing_in_the_buck
     wanted = sorted(run_id(case("merged", n)) for n in range(RUNS))
     outcome = Outcome(name="bucket: kill -9 of a compaction, throttled")
     kills = between = 0
-    whole_s = 1.0
-    while kills < COMPACTIONS:
-        place = s3.fresh(tmp_path / f"machine {kills}", endpoint=proxy.endpoint)
+    whole_s = 0.0
+    for turn in itertools.count():
+        place = s3.fresh(tmp_path / f"machine {turn}", endpoint=proxy.endpoint)
         prefix = _prepared(s3, place)
-        assert Child(write, place / "mine", "merged", 0, RUNS).ended() == 0
-        began = time.perf_counter()
-        killed = Child(merge, place / "mine").kill(moments(whole_s))
-        whole_s = whole_s if killed else max(0.05, 0.9 * (time.perf_counter() - began))
+        writer = s3.fresh(tmp_path / f"writer {turn}", prefix)
+        assert Child(write, writer / "mine", "merged", 0, RUNS).ended() == 0
+        child = Child(merge, place / "mine")
+        if not whole_s:
+            whole_s = _took_s(child)
+            continue
+        killed = child.kill(moments(whole_s))
         kills += killed
         names = _objects(place)
         between += killed and len(names) > 1 and any("compact-" in n for n in names)
         with outcome.step(f"kill {kills}: a look from elsewhere"):
-            store = _elsewhere(s3, prefix, tmp_path / f"reader {kills} {killed}")
+            store = _elsewhere(s3, prefix, tmp_path / f"reader {turn}")
         assert (ids(store), reasons(store)) == (wanted, {})
         assert Child(merge, place / "mine").ended() == 0
         store.refresh()
         assert (ids(store), len(_objects(place))) == (wanted, 1)
+        if kills == COMPACTIONS:
+            break
     outcome.cases = kills
-    outcome.counts |= {"with merged and original files": between, "runs": kills * RUNS}
+    outcome.counts |= {
+        "with merged and original files": between, "runs": kills * RUNS,
+        "answered 503": proxy.throttled, "answers lost": proxy.lost,
+    }  # fmt: skip
     finish(outcome)
 
 
@@ -198,7 +216,7 @@ def test_entries_of_the_log_are_in_the_bucket_once_while_their_writers_are_kille
             found = list(entries(reader))
         outcome.cases += 1
         changed = [each for each in found if isinstance(each, str)]
-        lost = set(acknowledged) - {each.id for each in found if isinstance(each, Entry)}
+        lost = set(acknowledged) - {each.id for each in found if isinstance(each, AuditEntry)}
         if changed or lost:
             outcome.differs(f"{changed[:3]} changed, {len(lost)} lost", len(changed) + len(lost))
         now = mirror.bucket.list("audit")

@@ -100,6 +100,7 @@ class Server:
             "-filer", f"-filer.port={self.filer}", "-s3", f"-s3.port={self.port}",
             f"-s3.config={self.place / 's3.json'}", "-master.volumePreallocate=false",
             "-master.volumeSizeLimitMB=64", "-volume.max=20", "-master.telemetry=false",
+            "-master.electionTimeout=1s",
             "-volume.minFreeSpace=1", "-s3.port.iceberg=0", "-s3.port.lance=0",
         ]  # fmt: skip
         with (self.place / "log").open("ab") as log:
@@ -170,6 +171,7 @@ class Proxy:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
 
             def do_GET(self) -> None:
                 proxy.pass_on(self, to_port)
@@ -179,8 +181,13 @@ class Proxy:
             def log_message(self, *_: object) -> None:
                 """Say nothing."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        class Threads(ThreadingHTTPServer):
+            daemon_threads = True
+
+            def handle_error(self, *_: object) -> None:
+                """Say nothing: a client was killed."""
+
+        self._server = Threads(("127.0.0.1", 0), Handler)
         self.endpoint = f"http://127.0.0.1:{self._server.server_address[1]}"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 

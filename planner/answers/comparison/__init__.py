@@ -57,7 +57,7 @@ from planner.answers.comparison.facts import (
 from planner.answers.comparison.question import (
     MOST_OPTIONS,
     Answered,
-    Facts,
+    JobFacts,
     Offered,
     Request,
     answered_whole,

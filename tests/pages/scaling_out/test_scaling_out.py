@@ -67,6 +67,21 @@ def test_shares_of_a_step_are_stacked_to_100_percent() -> None:
     assert together == pytest.approx([100.0, 100.0])
 
 
+def test_the_legend_has_no_marker_that_a_published_law_does_not_draw() -> None:
+    assert "measured" in legend(show(PAGE))
+    assert "measured" not in legend(show(PAGE, workload=ARTICLE))
+
+
+def test_a_bar_beyond_the_chart_says_how_long_it_is() -> None:
+    shown = figure(show(PAGE), len(CHARTS) - 1)
+    state, activations = (bar["y"] for bar in shown["data"])
+    whole = [a + b for a, b in zip(state, activations, strict=True)]
+    top = shown["layout"]["yaxis"]["range"][1]
+    beyond = {f"{gb:,.0f} GB" for gb in whole if gb > top}
+    assert beyond <= {note["text"] for note in shown["layout"]["annotations"]}
+    assert len(beyond) > 0
+
+
 def test_a_series_without_single_devices_says_why_it_has_no_shares() -> None:
     said = texts(show(PAGE, workload=BERT))
     assert "These runs do not separate the interconnect from overhead." in said
@@ -152,6 +167,18 @@ def test_deadline_budget_and_price_are_in_the_link() -> None:
     assert not shown.warning
     assert "2 devices: the fewest that finish within" in texts(shown)
     assert "the fastest for at most 1.00 USD" in texts(shown)
+
+
+def test_limits_and_a_slow_link_are_answered_outside_the_folded_details_too() -> None:
+    question = {"deadline": "0.03", "budget": "1", "price": "5"}
+    shown = show(PAGE, **question)
+    folded = "\n".join(str(m.value) for box in shown.expander for m in box.markdown)
+    every = texts(shown)
+    for said in ("the fewest that finish within", "the fastest for at most"):
+        assert every.count(said) == folded.count(said) + 1 == 2
+    article = show(PAGE, workload=ARTICLE, batch="8")
+    assert texts(article).count("The interconnect is slow: with it") == 2
+    assert texts(article).count("Too small for this device: the host sets the pace") == 2
 
 
 def test_a_deadline_is_read_with_its_unit_and_one_that_is_none_is_named() -> None:

@@ -15,7 +15,7 @@ from planner.core import Estimate
 from planner.runs import Trials, TrialSet, table_from_rows
 from planner.store import Store, queries
 from planner.throughput import curves_of
-from planner.time_to_target import Place, PlacedTimes, compare, goal_of, timings_of
+from planner.time_to_target import PlacedTimes, ReferenceSystem, compare, goal_of, timings_of
 from planner.time_to_target.sentences import answer_sentences, note_lines, notes_of
 from planner.time_to_target.tables import batch_rows, fit_rows
 from tests.pages.conftest import as_tables, figure, lines, on_tab, show, sound, texts, unfold
@@ -46,7 +46,7 @@ def _own_times(store: Store, of: TrialSet, optimizer: str) -> PlacedTimes:
     workload = f"{of.subject} · {optimizer} · {of.precision}"
     timed = queries.timed_systems(store, workload)[0]
     [curve] = curves_of(queries.runs_of(store, workload, timed.pattern))
-    place = Place(system=curve.runs[0].system, workload=workload)
+    place = ReferenceSystem(system=curve.runs[0].system, workload=workload)
     return PlacedTimes(place=place, curve=curve.curve)
 
 
@@ -255,7 +255,9 @@ def test_step_times_of_the_same_network_and_data_are_the_usual_ones(own: Path) -
     of, trials = _first(mine)
     compared = compare(trials, TARGET, ["SGD"])
     [curve] = curves_of(queries.runs_of(mine, "Net · Data · SGD", "pattern not stated"))
-    here = PlacedTimes(place=Place(system="T4", workload="Net · Data · SGD"), curve=curve.curve)
+    here = PlacedTimes(
+        place=ReferenceSystem(system="T4", workload="Net · Data · SGD"), curve=curve.curve
+    )
     [least] = [t.least_s for t in timings_of(compared, {"SGD": here}).values()]
     assert fit_rows(compared, goal_of(of, trials, TARGET))[0]["optimizer"] == "SGD"
     assert isinstance(least, Estimate)

@@ -277,8 +277,9 @@ def test_a_file_killed_at_any_moment_gives_right_answers(results: Path, cache: P
     for n in range(MORE_SETS):
         a_set(results, [row(model=f"M{n % 4}", repeat=n, step_s=1.0 + n)], slug=f"more{n}")
     expected, draw = answers(in_memory(results)), random.Random(20260301)
+    whole = Child(_loads, results, cache)
     began = time.perf_counter()
-    assert Child(_loads, results, cache).ended() == 0
+    assert whole.ended() == 0
     took = time.perf_counter() - began
     killed = 0
     for n in range(KILLS):
@@ -455,7 +456,7 @@ def test_a_disk_without_room_leaves_files_waiting_and_says_so(
     results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     free = [10**12]
-    monkeypatch.setattr(runs_file.Place, "free_bytes", lambda _: free[0])
+    monkeypatch.setattr(runs_file.HeldFolder, "free_bytes", lambda _: free[0])
     store = in_file(results)
     whole = answers(store)
     free[0] = 0

@@ -73,9 +73,8 @@ def test_rows_of_a_query_are_cards_up_to_a_number() -> None:
 
 @pytest.mark.parametrize("address", ["results", "explore"])
 def test_further_runs_of_a_list_are_cards_after_a_click(address: str) -> None:
-    shown = show(address, x="global_batch_size", y="samples_per_s") if address == "explore" else (
-        show(address)
-    )  # fmt: skip
+    axes = {"x": "global_batch_size", "y": "samples_per_s", "tab": "table"}
+    shown = show(address, **(axes if address == "explore" else {}))
     assert MOST_CARDS in _cards(shown)
     shown.button(f"{address}.cards.more_cards").click()
     sound(shown.run())
