@@ -42,6 +42,8 @@ LAYOUTS: Final = 5
 """Number of layouts of one model and accelerator, above device counts, that form a sweep."""
 MODEL_SHARE: Final = 0.75
 """Model operations over those of hardware where all activations are recomputed: 6 of 8."""
+MODEL_TFLOPS_SINCE: Final = "2024"
+"""Since then the TFLOP/s that Megatron-LM logs are those of the model."""
 NODE: Final = 8
 """Accelerators of a usual server."""
 LEAST_BERT_SAMPLES: Final = 1e5
@@ -507,9 +509,19 @@ def _operations_per_s(row: PublishedRow, accelerator: Accelerator) -> float | No
     if not stated:
         return None
     words = f"{row.throughput_unit or ''} {row.note or ''}".casefold()
-    hardware = "recompute" in words or "megatron" in (row.framework or "").casefold()
+    hardware = "recompute" in words or _counts_hardware(row)
     full = hardware and "no recompute" not in words and row.recomputes is not False
     return 1e12 * stated * (MODEL_SHARE if full else 1.0)
+
+
+def _counts_hardware(row: PublishedRow) -> bool:
+    """Return whether the TFLOP/s of a row's software count recomputation.
+
+    Megatron-LM's `num_floating_point_operations` counts the model's alone.
+    """
+    software = (row.framework or "").casefold()
+    old = "deepspeed" in software or (row.published or "") < MODEL_TFLOPS_SINCE
+    return "megatron" in software and old
 
 
 def benchmark_speed(row: PublishedRow, workload: NamedWorkload, key: str) -> float | str:

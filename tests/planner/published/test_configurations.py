@@ -156,6 +156,22 @@ def test_tflops_that_count_recomputation_count_three_quarters() -> None:
     assert found.achieved_flops_per_s == pytest.approx(300e12)
 
 
+@each(
+    ("framework", "published", "counted"),
+    [
+        ("Megatron-LM", "2026-08", 400e12),
+        ("Megatron-LM", "2021-10", 300e12),
+        ("Megatron-DeepSpeed", "2025-01", 300e12),
+        ("NeMo", "2021-10", 400e12),
+    ],
+)
+def test_only_old_megatron_counts_recomputation(
+    framework: str, published: str, counted: float
+) -> None:
+    found = _one(model_tflops_per_device="400", framework=framework, published=published)
+    assert found.achieved_flops_per_s == pytest.approx(counted)
+
+
 def test_images_per_second_are_read_and_milliseconds_of_a_step_too() -> None:
     found, _ = _cleaned({**RESNET, "throughput_value": "9000", "throughput_unit": "images/sec"})
     assert found[0].samples_per_s == 9000.0
