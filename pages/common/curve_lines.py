@@ -49,9 +49,11 @@ def _line(
     )
 
 
-def _points(curve: SystemCurve, runs: Sequence[Run], suspect: Mapping[str, str]) -> figures.Points:
+def _points(
+    curve: SystemCurve, runs: Sequence[Run], suspect: Mapping[str, str]
+) -> figures.MeasuredPoints:
     batch, throughput = curves.speeds(runs)
-    return figures.Points(
+    return figures.MeasuredPoints(
         batch=batch,
         throughput=throughput,
         residuals=curves.left_over(curve, runs),

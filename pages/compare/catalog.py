@@ -10,7 +10,7 @@ import streamlit as st
 from pages.common import hardware, narrow, widgets
 from pages.common.link import as_text
 from pages.compare import state
-from pages.compare.state import Reply
+from pages.compare.state import CompareReply
 from pages.visitor.permission import Action, allow, permission
 from pages.visitor.sending import accept_files
 from planner.catalog import (
@@ -340,7 +340,7 @@ _LINKS: Final[Mapping[str, Any]] = {
 }
 
 
-def draw(reply: Reply | None) -> None:
+def draw(reply: CompareReply | None) -> None:
     """Draw the folded box of prices and hardware."""
     box = widgets.folded("Prices and hardware", "sell", _BOX)
     if not box.open:
@@ -371,7 +371,7 @@ def draw(reply: Reply | None) -> None:
         outcome()
 
 
-def _actions(reply: Reply | None, catalog: Catalog) -> None:
+def _actions(reply: CompareReply | None, catalog: Catalog) -> None:
     st.segmented_control(
         "Add or change", list(_ACTIONS), key="compare.catalog.do", format_func=_ACTIONS.__getitem__
     )
@@ -389,7 +389,7 @@ def _actions(reply: Reply | None, catalog: Catalog) -> None:
         draw_one[do]()
 
 
-def _behind(reply: Reply | None) -> None:
+def _behind(reply: CompareReply | None) -> None:
     comparison = reply.answered.comparison if reply else None
     if comparison is None:
         st.caption("No option is chosen, so no row is in use.")

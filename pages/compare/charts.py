@@ -7,7 +7,7 @@ import streamlit as st
 from pages.common import narrow, widgets
 from pages.common.link import Link, as_text
 from pages.compare import state
-from pages.compare.state import Reply
+from pages.compare.state import CompareReply
 from planner import figures
 from planner.compare import Influences, RentOrBuy, tornado
 from planner.compare.evaluation import Comparison
@@ -35,7 +35,7 @@ def hold(link: Link, opened: str) -> None:
     link.hold(*(name for tab, names in _FIELDS.items() if tab != opened for name in names))
 
 
-def time_and_cost(reply: Reply, comparison: Comparison, alt: str) -> None:
+def time_and_cost(reply: CompareReply, comparison: Comparison, alt: str) -> None:
     """Draw cost against time, with intervals, best trade-offs and limits."""
     theme = widgets.theme()
     figure = state.drawn(
@@ -53,7 +53,7 @@ def time_and_cost(reply: Reply, comparison: Comparison, alt: str) -> None:
 # -- rent or buy -----------------------------------------------------------------------------------
 
 
-def rent_and_buy(link: Link, reply: Reply, comparison: Comparison) -> None:
+def rent_and_buy(link: Link, reply: CompareReply, comparison: Comparison) -> None:
     """Draw cost against runs a month, or against utilisation of the machine."""
     over = st.session_state[link.key("chart")]
     with st.container():
@@ -82,7 +82,7 @@ def rent_and_buy(link: Link, reply: Reply, comparison: Comparison) -> None:
             st.caption(text)
 
 
-def bought(reply: Reply, comparison: Comparison) -> RentOrBuy | None:
+def bought(reply: CompareReply, comparison: Comparison) -> RentOrBuy | None:
     """Return `planner.compare.rent_or_buy.rent_or_buy`, cached per answer."""
     key = ("rent or buy", reply.key, reply.display)
     return state.once(key, lambda: rent_or_buy(comparison, reply.display))
@@ -91,7 +91,7 @@ def bought(reply: Reply, comparison: Comparison) -> RentOrBuy | None:
 # -- what matters ----------------------------------------------------------------------------------
 
 
-def what_matters(link: Link, reply: Reply, comparison: Comparison) -> None:
+def what_matters(link: Link, reply: CompareReply, comparison: Comparison) -> None:
     """Draw which uncertain inputs move the answer most."""
     influence: Influences | None = state.once(("tornado", reply.key), lambda: tornado(comparison))
     with st.container(border=True):

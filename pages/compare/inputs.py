@@ -24,8 +24,8 @@ from planner.answers.comparison import (
     DISPLAY,
     MOST_HOURS,
     TARIFF,
+    after,
     compare_parameters,
-    end_of,
     moment_of,
     moment_text,
     usual_epochs,
@@ -33,7 +33,7 @@ from planner.answers.comparison import (
 from planner.catalog import Tariff, tariff_of
 from planner.compare import ASSUMPTION_TEXTS, Assumptions
 from planner.convergence import target_text
-from planner.core import HOUR_S, Estimate, Text, looked_up, parsed, sentence_case
+from planner.core import HOUR_S, Text, looked_up, parsed, sentence_case
 from planner.core.parameters import bounds, limits
 from planner.cost import Display, shown
 from planner.epochs import SAMPLES_PER_EPOCH
@@ -68,11 +68,6 @@ def left(link: Link, begins: datetime) -> str:
         return "none"
     hours = (by - begins).total_seconds() / HOUR_S
     return f"{hours:,.1f} h left" if hours > 0.0 else "has passed"
-
-
-def after(seconds: float, begins: datetime) -> datetime | None:
-    """Return the moment so many seconds later on the same clock; None beyond the calendar."""
-    return end_of(Estimate(value=seconds, low=seconds, high=seconds), begins)
 
 
 def in_words(by: datetime, begins: datetime, *, year: bool = True) -> str:

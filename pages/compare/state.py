@@ -39,7 +39,7 @@ _DRAWN: Final = Kept(4 * _MOST)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class CompareReply:
     """An answered question: `key` identifies it, `problems` are its errors.
 
     `by` is the deadline where it is a date. `wrong_step`: the timed step cannot be used, so the
@@ -67,7 +67,7 @@ def clear() -> None:
         kept_answers.clear()
 
 
-def drawn(reply: Reply, what: str, of: Hashable, make: Callable[[], Answer]) -> Answer:
+def drawn(reply: CompareReply, what: str, of: Hashable, make: Callable[[], Answer]) -> Answer:
     """Return the cached figure or rows of an answer, or make them.
 
     Args:
@@ -172,7 +172,9 @@ def usd_per(parameters: Parameters) -> dict[str, float]:
     return dict(compare_parameters(parameters)[0].request.usd_per)
 
 
-def reply(shared: Store, parameters: Parameters, begins: datetime | None = None) -> Reply | None:
+def reply(
+    shared: Store, parameters: Parameters, begins: datetime | None = None
+) -> CompareReply | None:
     """Return the answer to a link; None without such a job. Work starts at `begins`, or now."""
     asking, invalid = compare_parameters(parameters, begins=begins)
     job_facts, gone = facts(shared, parameters)
@@ -181,7 +183,7 @@ def reply(shared: Store, parameters: Parameters, begins: datetime | None = None)
     key = ("answer", of_state(shared, asking), _job_key(asking), asking.request)
     shown = _offered(shared, asking, job_facts)
     answered = once(key, lambda: answered_whole(asking.request, job_facts, today(), shown))
-    return Reply(
+    return CompareReply(
         key=key,
         answered=answered,
         facts=job_facts,
@@ -193,6 +195,6 @@ def reply(shared: Store, parameters: Parameters, begins: datetime | None = None)
     )
 
 
-def alike(reply: Reply, problems: Sequence[str]) -> Reply:
+def alike(reply: CompareReply, problems: Sequence[str]) -> CompareReply:
     """Return the answer with other problems."""
     return replace(reply, problems=tuple(problems))

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.common import narrow, widgets
 from pages.common.link import Link, as_text
 from pages.compare import tiles
-from pages.compare.state import Reply, drawn
+from pages.compare.state import CompareReply, drawn
 from planner.answers.comparison import option_rows, source_rows
 from planner.compare import (
     limits_phrase,
@@ -77,7 +77,7 @@ def declare(link: Link, comparison: Comparison) -> None:
     link.choice("show", list(_CLOCK), "unit")
 
 
-def draw(link: Link, reply: Reply, comparison: Comparison, begins: datetime) -> None:
+def draw(link: Link, reply: CompareReply, comparison: Comparison, begins: datetime) -> None:
     """Draw the options, best first, with downloads."""
     ids = {r.candidate.id: r.candidate.label for r in comparison.rows}
     per = _per(comparison)
@@ -123,7 +123,7 @@ def draw(link: Link, reply: Reply, comparison: Comparison, begins: datetime) -> 
             )  # fmt: skip
 
 
-def records_of(reply: Reply, comparison: Comparison, begins: datetime) -> list[Record]:
+def records_of(reply: CompareReply, comparison: Comparison, begins: datetime) -> list[Record]:
     """Return `planner.answers.comparison.option_rows`, cached per answer and minute."""
     make = lambda: option_rows(comparison, reply.display, begins)  # noqa: E731
     return drawn(reply, "records", begins, make)
@@ -143,7 +143,9 @@ def _baseline(comparison: Comparison, chosen: str) -> Row | None:
     return next(named, comparison.leader)
 
 
-def rows(reply: Reply, comparison: Comparison, view: TableView, begins: datetime) -> list[Shown]:
+def rows(
+    reply: CompareReply, comparison: Comparison, view: TableView, begins: datetime
+) -> list[Shown]:
     """Return the rows of the table; None is unknown and shown as a dash."""
     records = records_of(reply, comparison, begins)
     factor = comparison.runs_in(view.per)
@@ -235,7 +237,9 @@ def _rounded(value: float) -> float:
     return float(f"{value:.3g}")
 
 
-def _table(shown_rows: Sequence[Shown], reply: Reply, comparison: Comparison, view: str) -> None:
+def _table(
+    shown_rows: Sequence[Shown], reply: CompareReply, comparison: Comparison, view: str
+) -> None:
     money, what = (
         reply.display.currency,
         {"run": "a run", "month": "a month", "epoch": "an epoch"},
@@ -315,7 +319,7 @@ def _share(title: str, words: str) -> Any:  # noqa: ANN401 - Streamlit's own typ
     )
 
 
-def _caption(base: Row | None, reply: Reply, begins: datetime) -> None:
+def _caption(base: Row | None, reply: CompareReply, begins: datetime) -> None:
     against = (
         Text("Relative cost and speed: against {candidate}.", candidate=base.candidate.label)
         if base

@@ -27,7 +27,7 @@ VIEWS: Final = {
 }
 _OWN: Final = {
     CHART: (*fields.CHART, *TITLES, widgets.TAB),
-    PIVOT: (*pivot.PARAMETERS, *TITLES),
+    PIVOT: (*pivot.PARAMETERS, *TITLES, widgets.TAB),
     SIDE: side.PARAMETERS,
     "sql": sql.PARAMETERS,
     "saved": views.PARAMETERS,
@@ -45,7 +45,7 @@ def show() -> None:
     view = link.choice("view", VIEWS, CHART)
     others = {name for names in _OWN.values() for name in names}
     link.keep(*sorted(others - set(_OWN[view])))
-    if view == CHART:
+    if view in (CHART, PIVOT):
         widgets.declare_tab(link)
     asks = view in (CHART, PIVOT, SIDE) and bool(len(state.runs_of(shared)))
     made = _made(link, shared, view) if asks else None
@@ -105,7 +105,7 @@ def _answered(link: Link, shared: Store, view: str, made: chart.ViewParts) -> No
     if view == CHART:
         chart.draw(link, answer, made.chart)
     elif view == PIVOT:
-        pivot.draw(answer)
+        pivot.draw(link, answer)
     else:
         side.draw(link, shared, answer)
     with widgets.actions():

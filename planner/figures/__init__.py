@@ -27,7 +27,7 @@ from planner.figures._compare import (
     tornado,
 )
 from planner.figures._curves import (
-    Points,
+    MeasuredPoints,
     ThroughputLine,
     TimeLine,
     epoch_times,

@@ -36,7 +36,7 @@ _OFF: Final = "batch %{x:,}<br>%{y:+.2f} % of the fitted step time"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Points:
+class MeasuredPoints:
     """Measured points: batch [samples], throughput [samples/s], all of shape (n,).
 
     `residuals` are relative, NaN without a fit; `flags` are those of each point, empty without any;
@@ -64,8 +64,8 @@ class ThroughputLine:
     short: str
     device_kind: str
     slot: int
-    measured: Points
-    left_out: Points
+    measured: MeasuredPoints
+    left_out: MeasuredPoints
     batch: Floats
     value: Floats
     low: Floats
@@ -142,7 +142,9 @@ def residuals(lines: Sequence[ThroughputLine], theme: Theme) -> ChartSpec:
     return drawing.figure()
 
 
-def _points(drawing: Drawing, line: ThroughputLine, points: Points, y: Floats, hover: str) -> None:
+def _points(
+    drawing: Drawing, line: ThroughputLine, points: MeasuredPoints, y: Floats, hover: str
+) -> None:
     if not np.isfinite(y).any():
         return
     out = points is line.left_out
@@ -158,7 +160,7 @@ def _points(drawing: Drawing, line: ThroughputLine, points: Points, y: Floats, h
     )
 
 
-def _further(points: Points) -> list[str]:
+def _further(points: MeasuredPoints) -> list[str]:
     """Return the memory and the flag of each point, as lines of its hover text."""
     memory = points.memory_gb or (None,) * len(points.flags)
     return [

@@ -125,7 +125,7 @@ class Named(Protocol):
         ...
 
 
-class Fitted(Named, Protocol):
+class FittedCurve(Named, Protocol):
     """A fitted curve over batch sizes: measured from `smallest` to `largest`, NaN where refused."""
 
     @property
@@ -301,7 +301,7 @@ class Drawing:
         for entry in entries:
             self._legend.setdefault(entry.words, entry)
 
-    def fitted(self, line: Fitted, *, dash: str, unit: str) -> None:
+    def fitted(self, line: FittedCurve, *, dash: str, unit: str) -> None:
         """Draw a fitted curve with its band; dashed and grey outside the measured range."""
         colour = self.theme.colour(line.slot)
         self.band(line.batch, line.low, line.high, colour=colour, name=line.label)
@@ -432,7 +432,7 @@ class Drawing:
         return min(float(LEGEND["y"]), -_UNDER_AXIS / max(inside, _UNDER_AXIS))
 
     def _part(
-        self, line: Fitted, mask: NDArray[np.bool_], style: dict[str, Any], hover: str
+        self, line: FittedCurve, mask: NDArray[np.bool_], style: dict[str, Any], hover: str
     ) -> bool:
         """Draw a part of a line, and return whether it has two points to be drawn."""
         drawn = bool(np.isfinite(line.value[mask]).sum() > 1)

@@ -5,11 +5,11 @@ All numbers come from the same comparison as those of the page, the command and 
 
 from collections.abc import Sequence
 from dataclasses import fields
-from datetime import datetime, timedelta
+from datetime import datetime
 from types import MappingProxyType
 from typing import Final
 
-from planner.answers.comparison import TARIFF, Answered, end_of, moment_words, source_rows
+from planner.answers.comparison import TARIFF, Answered, after, end_of, moment_words, source_rows
 from planner.compare import (
     ASSUMPTION_TEXTS,
     Assumptions,
@@ -302,10 +302,8 @@ def _until(comparison: Comparison, begins: datetime | None, by: datetime | None)
     seconds = comparison.question.limits.deadline_s
     if seconds is None or begins is None:
         return ""
-    try:
-        return moment_words(begins + timedelta(seconds=seconds))
-    except OverflowError:
-        return ""
+    end = after(seconds, begins)
+    return "" if end is None else moment_words(end)
 
 
 def _in_zone_of(by: datetime | None, begins: datetime | None) -> datetime | None:

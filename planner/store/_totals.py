@@ -60,16 +60,16 @@ TOTALS: Final = (
         key="workload",
         query=f"""
     WITH timed AS (
-        SELECT workload, system_name, pattern, software, ({DEVICES})::BIGINT AS devices,
-            bool_or(repository IS NULL) AS own, bool_or(launch IS NOT NULL) AS launched,
-            count(*) AS runs
+        SELECT workload, hash(system_name, pattern, software) AS series,  -- a third of the memory
+            ({DEVICES})::BIGINT AS devices, bool_or(repository IS NULL) AS own,
+            bool_or(launch IS NOT NULL) AS launched, count(*) AS runs
         FROM @runs WHERE {TIMED_RUN}
             AND coalesce(parallelism, 'data') NOT IN ('stage', 'branch', 'tensor')
         GROUP BY ALL),
     counted AS (
         SELECT workload, bool_or(own) AS own, count(devices) AS counts,
             bool_or(launched) AS launched, sum(runs) AS runs
-        FROM timed GROUP BY workload, system_name, pattern, software HAVING count(devices) > 1)
+        FROM timed GROUP BY workload, series HAVING count(devices) > 1)
     SELECT workload, max(counts)::BIGINT AS counts, bool_or(launched) AS launched,
         bool_or(own) AS own, max(runs)::BIGINT AS runs
     FROM counted GROUP BY workload""",

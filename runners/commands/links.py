@@ -50,7 +50,7 @@ class NotPossibleError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class LinkPair:
     """Two connected namespaces; each is its name and the address of its end."""
 
     names: tuple[str, str]
@@ -84,14 +84,14 @@ class Pair:
 
 
 @contextlib.contextmanager
-def pair() -> Iterator[Pair]:
+def pair() -> Iterator[LinkPair]:
     """Make two connected namespaces and delete them at the end.
 
     Raises:
         NotPossibleError: programs or rights are missing.
     """
     own = os.getpid()
-    made = Pair(
+    made = LinkPair(
         names=(f"epochwise-{own}-a", f"epochwise-{own}-b"), addresses=("10.77.0.1", "10.77.0.2")
     )
     try:
@@ -103,7 +103,7 @@ def pair() -> Iterator[Pair]:
                 _call("ip", "netns", "delete", name)
 
 
-def _make(made: Pair) -> None:
+def _make(made: LinkPair) -> None:
     for name in made.names:
         _call("ip", "netns", "add", name)
     first, second = made.names
@@ -239,7 +239,7 @@ def links_command(args: argparse.Namespace, stop: Stop) -> int:
 
 
 def compared(
-    namespaces: Pair, python: Python, rates: Sequence[float], *, steps: int = STEPS,
+    namespaces: LinkPair, python: Python, rates: Sequence[float], *, steps: int = STEPS,
     stop: Stop = lambda: False, keep: Callable[[Row], None] = lambda _: None,
 ) -> list[Measured]:  # fmt: skip
     """Return the runs over the unlimited link and each rate [bit/s], in this order.
@@ -264,8 +264,8 @@ def compared(
 
 
 def served_over(
-    namespaces: Pair, python: Python, rates: Sequence[float], *, counts: Sequence[int] = WORKERS,
-    updates: int = UPDATES, stop: Stop = lambda: False,
+    namespaces: LinkPair, python: Python, rates: Sequence[float], *,
+    counts: Sequence[int] = WORKERS, updates: int = UPDATES, stop: Stop = lambda: False,
     keep: Callable[[Row], None] = lambda _: None,
 ) -> list[ServedRun]:  # fmt: skip
     """Return the runs of each number of workers over the unlimited link and each rate [bit/s].

@@ -33,7 +33,7 @@ from runners.process.supervise import ROOT
 from runners.sweep.measure import Bench, Hooks, measure
 from runners.sweep.push import server_problems
 from runners.sweep.rows import OWNERS, describe
-from runners.sweep.sweep import Measure, slug
+from runners.sweep.sweep import MeasuresCase, slug
 
 _T = TypeVar("_T")
 
@@ -223,7 +223,7 @@ def named_pythons(pairs: list[str]) -> dict[str, str]:
     return dict(g.split("=", 1) for g in pairs)
 
 
-def measurer(context: Context, *, timeout_s: float | None = None) -> Measure:
+def measurer(context: Context, *, timeout_s: float | None = None) -> MeasuresCase:
     """Return a function that measures a case in a fresh child with the sweep's limits."""
     limit_s = context.spec.limits.timeout_s
     bench = Bench(

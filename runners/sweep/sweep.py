@@ -41,7 +41,7 @@ __all__ = [
     "INFRASTRUCTURE",
     "Done",
     "Journal",
-    "Measure",
+    "MeasuresCase",
     "case_id_of",
     "count",
     "done_in",
@@ -62,7 +62,7 @@ _PLACES: Final = 2
 """Most runs of a cluster beside the progress bar."""
 
 
-class Measure(Protocol):
+class MeasuresCase(Protocol):
     """Measures one case and returns its row."""
 
     def __call__(self, case: Case, hooks: Hooks) -> Row:
@@ -151,7 +151,7 @@ def _waits_for(ahead: SweepStatus | None) -> str:
 def run(
     cases: Sequence[Case],
     folder: Path,
-    measure: Measure,
+    measure: MeasuresCase,
     book: Journal,
     *,
     attempts: int = 3,
@@ -193,7 +193,7 @@ def _following(cases: Sequence[Case]) -> str | None:
 def probe(
     case: Case,
     folder: Path,
-    measure: Measure,
+    measure: MeasuresCase,
     book: Journal,
     *,
     attempts: int,
@@ -239,7 +239,7 @@ def count(book: Journal, cases: Sequence[Case], done: Done, attempts: int, waiti
 
 
 def _tries(
-    case: Case, tries: range, measure: Measure, book: Journal, stop: Callable[[], bool]
+    case: Case, tries: range, measure: MeasuresCase, book: Journal, stop: Callable[[], bool]
 ) -> Iterable[Row]:
     """Yield the rows of one case, one attempt at a time."""
     for attempt in tries:

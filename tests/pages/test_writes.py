@@ -23,7 +23,7 @@ from pages.common import saving
 from pages.common.kept import ROOT, store
 from pages.common.link import Link
 from pages.compare import catalog, saved
-from pages.compare.state import Reply
+from pages.compare.state import CompareReply
 from pages.measure import measuring
 from pages.measure.measuring import NotDoneError, SweepPlan
 from pages.visitor import identity, permission
@@ -100,7 +100,7 @@ def _save_comparison(_: Path) -> None:
     import streamlit as st
 
     st.session_state["compare.save.name"] = "Offer"
-    saved._save(LINK, cast("Reply", _Reply()), {"workload": ["x"]}, lambda: True)
+    saved._save(LINK, cast("CompareReply", _Reply()), {"workload": ["x"]}, lambda: True)
 
 
 class _Reply:

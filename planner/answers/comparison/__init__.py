@@ -36,6 +36,7 @@ from planner.answers.comparison._tables import (
     TERMS,
     Choice,
     ChoiceFilter,
+    after,
     choices_of,
     end_of,
     narrowed_choices,

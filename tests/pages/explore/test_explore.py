@@ -48,6 +48,14 @@ def test_runs_are_listed_in_a_tab_and_those_of_a_marked_area_below_the_chart() -
     assert "runs marked" in texts(show("explore", **asked, brush="0,0,100,1e9", tab="table"))
 
 
+def test_a_pivot_table_shows_its_totals_in_the_tab_table() -> None:
+    asked = {"view": "pivot", "rows": "software", "columns": "mode", "measure": "samples_per_s"}
+    heat, table = show("explore", **asked), show("explore", **asked, tab="table")
+    assert [len(part.get("plotly_chart")) for part in (heat, table)] == [1, 0]
+    assert not heat.dataframe
+    assert table.dataframe[0].value["Software"].tolist()[-1] == "All"
+
+
 def test_closed_boxes_draw_no_field_and_lose_no_choice() -> None:
     chosen = {"symbol": "precision", "mode": "training"}
     shown = show("explore", x="global_batch_size", y="samples_per_s", **chosen)

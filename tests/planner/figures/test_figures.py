@@ -51,9 +51,9 @@ def _throughput_line(flags: tuple[str, ...] = ("", "", "")) -> figures.Throughpu
     )  # fmt: skip
 
 
-def _points(batch: Floats, throughput: Floats, flags: tuple[str, ...]) -> figures.Points:
+def _points(batch: Floats, throughput: Floats, flags: tuple[str, ...]) -> figures.MeasuredPoints:
     off = np.resize([0.01, -0.02], batch.size)
-    return figures.Points(batch=batch, throughput=throughput, residuals=off, flags=flags)
+    return figures.MeasuredPoints(batch=batch, throughput=throughput, residuals=off, flags=flags)
 
 
 def _all(theme: Theme) -> list[go.Figure]:

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from html.parser import HTMLParser
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -193,6 +194,13 @@ def test_the_options_that_keep_to_the_deadline_are_reported_with_its_date() -> N
     assert "Finish by Fri 27 Nov 2026, 09:00 UTC: " in text
     assert "ends 24 Nov 2026, 09:" in text
     assert "Finish within 72 h: " in _seen(_Read(_page(told(asked))).text)
+
+
+def test_hours_over_a_change_of_clocks_end_in_the_new_time() -> None:
+    asked = Request(epochs=10, limits=Limits(deadline_s=24 * 3600.0))
+    begins = datetime(2026, 10, 24, 12, 0, tzinfo=ZoneInfo("Europe/Berlin"))
+    text = _seen(_Read(_page(told(asked), begins=begins)).text)
+    assert "Sun 25 Oct 2026, 11:00 CET" in text
 
 
 def test_the_job_is_reported_with_all_that_is_known_of_it() -> None:
