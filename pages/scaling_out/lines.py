@@ -163,7 +163,7 @@ def _grid(answer: Answer) -> Floats:
     every = [p.batch for s in (answer.series, answer.driver) if s for p in s.points]
     batches = [float(c.batch.value) for c in answer.crossings if isinstance(c.batch, Estimate)]
     low, high = min(every, default=8.0), max([*every, *answer.batches], default=1024.0)
-    top = max(high, *(2.0 * b for b in batches if b < 8.0 * high)) if batches else high
+    top = max([high, *(2.0 * b for b in batches if b < 8.0 * high)])
     return np.geomspace(low, max(top, 2.0 * low), GRID)
 
 

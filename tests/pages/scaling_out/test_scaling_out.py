@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from pages.common import kept
+from pages.scaling_out import lines as drawn
 from pages.scaling_out.choice import NOT_OF_STEPS
 from planner.answers import scaling_out, scaling_out_answered
-from planner.scaling_out import uneven_sentence
+from planner.core import Estimate
+from planner.scaling_out import Crossing, uneven_sentence
 from planner.store.catalog import read_catalog
 from tests import shipped
 from tests.pages.conftest import figure, legend, lines, show, sound, texts, unfold
@@ -34,6 +38,17 @@ def test_the_first_sentence_answers_the_question_in_the_planners_words(workload:
     shown = show(PAGE, **question)
     for sentence in sentences(**question):
         assert sentence in texts(shown)
+
+
+def test_a_crossover_far_beyond_every_batch_leaves_the_chart_where_it_is() -> None:
+    answer = scaling_out_answered(shipped.library(), {}, CATALOG).answer
+    assert answer is not None
+    far = Crossing(devices=2, other="a driver", other_devices=1, is_driver=False,
+                   batch=Estimate(value=1e12, low=1e11, high=1e13))  # fmt: skip
+    near = drawn.by_batch(replace(answer, crossings=()))
+    moved = drawn.by_batch(replace(answer, crossings=(far,)))
+    assert near
+    assert [line.batch.max() for line in moved] == [line.batch.max() for line in near]
 
 
 def test_every_chart_is_drawn_for_the_measured_runs() -> None:
